@@ -1,0 +1,41 @@
+# Each target sets up what it needs: a virtual environment in .venv with the locked versions, and a browser.
+PYTHON ?= $(shell for p in python3.12 python3.11 python3.13 python3; do \
+	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$p && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+ROOMS := interventions proxy environments agents experiments analysis
+
+.PHONY: demo test lint bench setup lock clean
+
+demo: setup  ## set everything up, run the nudge experiment with a simulated shopper, print the effects
+	$(BIN)/souk run nudges --agent simulated:balanced --limit 240
+
+test: setup lint  ## everything that must hold
+	$(BIN)/pytest -n 2 --dist loadgroup tests
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup  ## speed, as ratios measured in one run; writes docs/benchmarks.md
+	$(BIN)/python -m tests.bench
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: requirements.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Souk needs Python 3.11, 3.12 or 3.13; none was found"; exit 1; }
+	@echo "setting up $(VENV) with $(PYTHON) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m environments.install_browser
+	@touch $@
+
+lock:  ## resolve the exact versions anew (needs uv)
+	uv pip compile pyproject.toml --extra browsergym --extra postgres --extra dev --universal \
+		--no-header --no-annotate --output-file requirements.lock
+
+clean:
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache runs

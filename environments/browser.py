@@ -1,0 +1,125 @@
+"""Chromium: found, launched, and given one fresh context per episode."""
+
+import asyncio
+import logging
+import os
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
+from playwright.async_api import Error as PlaywrightError
+
+from interventions.errors import UserError
+
+logger = logging.getLogger(__name__)
+
+VIEWPORT = (1280, 720)
+"""Width and height in CSS pixels, as in the consumer-choice study."""
+
+SYSTEM_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+BROWSER_VARIABLE = "SOUK_BROWSER"
+
+FLAGS = (
+    "--disable-quic",  # HTTP/3 would go past the proxy
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",  # and so would WebRTC
+)
+
+
+def find_browser(playwright: Playwright) -> Path | None:
+    """The executable to use: `SOUK_BROWSER`, else Playwright's own Chromium (None), else one of the system.
+
+    Raises:
+        UserError: there is none.
+    """
+    named = os.environ.get(BROWSER_VARIABLE)
+    if named:
+        if shutil.which(named) is None:
+            raise UserError(f"{BROWSER_VARIABLE}: {named} is no program; set it to a Chromium or Chrome")
+        return Path(named)
+    if Path(playwright.chromium.executable_path).exists():
+        return None
+    for name in SYSTEM_BROWSERS:
+        found = shutil.which(name)
+        if found:
+            return Path(found)
+    raise UserError(
+        "no browser found; run `playwright install chromium`, or install chromium or google-chrome "
+        f"with your system's package manager, or set {BROWSER_VARIABLE}"
+    )
+
+
+class BrowserPool:
+    """One Chromium that is launched again when it has died; each episode gets a context of its own."""
+
+    def __init__(self, playwright: Playwright, spki: str | None, headless: bool) -> None:
+        self._playwright = playwright
+        self._flags = [*FLAGS, *([f"--ignore-certificate-errors-spki-list={spki}"] if spki else [])]
+        self._headless = headless
+        self._browser: Browser | None = None
+        self._launching = asyncio.Lock()
+
+    async def browser(self) -> Browser:
+        """The running browser."""
+        async with self._launching:
+            if self._browser is None or not self._browser.is_connected():
+                self._browser = await self._launch()
+            return self._browser
+
+    @asynccontextmanager
+    async def context(self, proxy_url: str | None) -> AsyncIterator[BrowserContext]:
+        """A context without history, cookies or cache. All its traffic goes through `proxy_url`."""
+        browser = await self.browser()
+        width, height = VIEWPORT
+        context = await browser.new_context(
+            # Chromium sends loopback past a proxy, silently, unless the bypass list says otherwise.
+            proxy={"server": proxy_url, "bypass": "<-loopback>"} if proxy_url else None,
+            viewport={"width": width, "height": height},
+            locale="en-US",
+            timezone_id="UTC",
+            accept_downloads=False,
+        )
+        try:
+            yield context
+        finally:
+            if browser.is_connected():
+                await context.close()
+
+    async def close(self) -> None:
+        """End the browser."""
+        if self._browser is not None and self._browser.is_connected():
+            await self._browser.close()
+
+    async def _launch(self) -> Browser:
+        executable = find_browser(self._playwright)
+
+        async def launch(sandbox: bool) -> Browser:
+            return await self._playwright.chromium.launch(
+                executable_path=executable, headless=self._headless, args=self._flags, chromium_sandbox=sandbox
+            )
+
+        if os.geteuid() == 0:  # Chromium's sandbox does not work for root
+            return await launch(sandbox=False)
+        try:
+            return await launch(sandbox=True)
+        except PlaywrightError as error:
+            if "sandbox" not in str(error).lower():
+                raise
+            logger.warning("Chromium's sandbox is not available on this machine; running without it")
+            return await launch(sandbox=False)
+
+
+@asynccontextmanager
+async def run_browsers(spki: str | None = None, *, headless: bool = True) -> AsyncIterator[BrowserPool]:
+    """Run one Chromium.
+
+    `spki` is the key of the proxy's certificate authority (base64 SHA-256): certificates that it signed are
+    accepted, and only those, so that HTTPS keeps its meaning and its cache.
+    """
+    async with async_playwright() as playwright:
+        pool = BrowserPool(playwright, spki, headless)
+        try:
+            yield pool
+        finally:
+            await pool.close()

@@ -1,0 +1,246 @@
+"""One episode in the browser: open the tabs, observe, act, settle."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from playwright.async_api import BrowserContext, Page, Request
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import TimeoutError as PlaywrightTimeout
+
+from environments.actions import Action
+from environments.observation import Observation, Tab
+from environments.stops import Stop
+
+OBSERVE: Final = (Path(__file__).parent / "observe.js").read_text(encoding="utf-8")
+
+# Lets callbacks of finished requests run before we look whether new requests have begun.
+YIELD_TO_PAGE: Final = "() => new Promise((done) => setTimeout(() => setTimeout(done)))"
+
+ACTION_TIMEOUT_MS: Final = 5_000
+LOAD_TIMEOUT_MS: Final = 30_000
+SETTLE_SECONDS: Final = 5.0
+"""Longest wait for a page that keeps requesting; an ordinary page settles as soon as it is quiet."""
+
+AWAITED: Final = frozenset({"document", "xhr", "fetch"})
+BID: Final = re.compile(r"[A-Za-z0-9]{1,32}\Z")
+
+
+class BrowserFailure(Exception):
+    """The browser or the network failed, not the agent. The trial can be repeated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one look at the active tab gave: the observation, and the stop condition that holds, if any."""
+
+    observation: Observation
+    url: str
+    stop: Stop | None
+
+
+class Episode:
+    """The tabs of one browser context, acted on by one agent."""
+
+    def __init__(self, context: BrowserContext, goal: str, stops: Sequence[Stop] = ()) -> None:
+        self._context = context
+        self._goal = goal
+        self._stops = tuple(stops)
+        self._arguments = {"wholePage": False, "stops": [asdict(stop) for stop in stops]}
+        self._pages: list[Page] = []
+        self._titles: dict[Page, str] = {}
+        self._active: Page
+        self._pending: set[Request] = set()
+        self._quiet = asyncio.Event()
+        self._quiet.set()
+        self._error = ""
+        self._step = 0
+        self._crashed = False
+        context.on("page", self._opened)
+        context.on("request", self._began)
+        context.on("requestfinished", self._ended)
+        context.on("requestfailed", self._ended)
+
+    async def open(self, urls: Sequence[str]) -> None:
+        """Open one tab per URL, in this order; the last becomes active.
+
+        Raises:
+            BrowserFailure: a tab could not be loaded.
+        """
+        try:
+            pages = [await self._context.new_page() for _ in urls]
+            await asyncio.gather(
+                *(
+                    page.goto(url, wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
+                    for page, url in zip(pages, urls, strict=True)
+                )
+            )
+            for page in pages:
+                self._titles[page] = await page.title()
+            await self._focus(pages[-1])
+            await self._settle()
+        except PlaywrightError as error:
+            raise BrowserFailure(first_line(error)) from error
+
+    async def look(self) -> Look:
+        """Observe the active tab.
+
+        Raises:
+            BrowserFailure: the tab or the browser is gone.
+        """
+        try:
+            seen = await self._observe()
+        except PlaywrightError as error:
+            raise BrowserFailure(first_line(error)) from error
+        self._titles[self._active] = seen["title"]
+        tabs = tuple(
+            Tab(self._titles.get(page, ""), page.url, page is self._active) for page in self._pages
+        )
+        observation = Observation(self._goal, seen["html"], tabs, self._error, self._step)
+        stop = self._stops[seen["stop"]] if seen["stop"] >= 0 else None
+        return Look(observation, seen["url"], stop)
+
+    async def act(self, action: Action) -> str:
+        """Take one action and wait until the page has settled.
+
+        Returns:
+            Why the action could not be taken, or an empty string. The next observation carries it too.
+
+        Raises:
+            BrowserFailure: the browser is gone.
+        """
+        self._step += 1
+        try:
+            self._error = await self._dispatch(action) or ""
+        except PlaywrightTimeout as error:
+            self._error = f"{action.name}: {first_line(error)}"
+        except PlaywrightError as error:
+            if self._is_gone():
+                raise BrowserFailure(first_line(error)) from error
+            self._error = f"{action.name}: {first_line(error)}"
+        await self._settle()
+        return self._error
+
+    async def _observe(self) -> dict[str, Any]:
+        # A page that navigates by itself destroys the first call's context; the second sees the new page.
+        try:
+            return await self._active.evaluate(OBSERVE, self._arguments)  # type: ignore[no-any-return]
+        except PlaywrightError:
+            await self._settle()
+            return await self._active.evaluate(OBSERVE, self._arguments)  # type: ignore[no-any-return]
+
+    async def _dispatch(self, action: Action) -> str | None:
+        page = self._active
+        match action.name, action.args:
+            case "click", (str(bid),):
+                return await self._on_element(bid, "click")
+            case "fill", (str(bid), str(text)):
+                return await self._on_element(bid, "fill", text)
+            case "select_option", (str(bid), str(option)):
+                return await self._on_element(bid, "select_option", option)
+            case "scroll", (float(dx), float(dy)):
+                await page.evaluate(
+                    "([left, top]) => window.scrollBy({left, top, behavior: 'instant'})", [dx, dy]
+                )
+            case "keyboard_press", (str(key),):
+                await page.keyboard.press(key)
+            case "goto", (str(url),):
+                if not re.match(r"https?://", url, re.IGNORECASE):
+                    return "goto: only http:// and https:// addresses can be opened"
+                await page.goto(url, wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
+            case "go_back", ():
+                await page.go_back(wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
+            case "go_forward", ():
+                await page.go_forward(wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
+            case "tab_focus", (int(index),):
+                if not 0 <= index < len(self._pages):
+                    return f"tab_focus: there is no tab {index}; tabs are 0 to {len(self._pages) - 1}"
+                await self._focus(self._pages[index])
+            case _:
+                raise AssertionError(f"no dispatch for {action}")
+        return None
+
+    async def _on_element(self, bid: str, method: str, *arguments: str) -> str | None:
+        locator = self._find(bid)
+        if locator is None or await locator.count() == 0:
+            return f"{method}: no element has bid {bid!r} on this page"
+        await getattr(locator, method)(*arguments, timeout=ACTION_TIMEOUT_MS)
+        return None
+
+    def _find(self, bid: str) -> Any:
+        """The marked element; a mark such as `7f3` is element 3 of the frame that is marked 7."""
+        if not BID.match(bid):
+            return None
+        *frames, _ = accumulate_frames(bid)
+        scope: Any = self._active
+        for frame in frames:
+            scope = scope.frame_locator(f'[bid="{frame}"]')
+        return scope.locator(f'[bid="{bid}"]').first
+
+    async def _focus(self, page: Page) -> None:
+        self._active = page
+        if len(self._pages) > 1:
+            await page.bring_to_front()
+
+    async def _settle(self) -> None:
+        """Wait until the active tab is loaded and its requests are answered: by events, not by time."""
+        try:
+            async with asyncio.timeout(SETTLE_SECONDS):
+                while True:
+                    await self._quiet.wait()
+                    try:
+                        await self._active.wait_for_load_state("domcontentloaded")
+                        await self._active.evaluate(YIELD_TO_PAGE)
+                    except PlaywrightError:
+                        if self._is_gone():
+                            raise
+                        continue  # the page navigated away under the call
+                    if self._quiet.is_set():
+                        return
+        except TimeoutError:
+            return
+        except PlaywrightError as error:
+            raise BrowserFailure(first_line(error)) from error
+
+    def _opened(self, page: Page) -> None:
+        self._pages.append(page)
+        self._active = page
+        page.on("close", self._closed)
+        page.on("crash", self._note_crash)
+
+    def _closed(self, page: Page) -> None:
+        self._pages.remove(page)
+        self._titles.pop(page, None)
+        if page is self._active and self._pages:
+            self._active = self._pages[-1]
+
+    def _note_crash(self, _: Page) -> None:
+        self._crashed = True
+
+    def _is_gone(self) -> bool:
+        browser = self._context.browser
+        return self._crashed or self._active.is_closed() or browser is None or not browser.is_connected()
+
+    def _began(self, request: Request) -> None:
+        if request.resource_type in AWAITED:
+            self._pending.add(request)
+            self._quiet.clear()
+
+    def _ended(self, request: Request) -> None:
+        self._pending.discard(request)
+        if not self._pending:
+            self._quiet.set()
+
+
+def accumulate_frames(bid: str) -> list[str]:
+    """The marks on the way to an element: `7f3f9` gives `7`, `7f3`, `7f3f9`."""
+    parts = bid.split("f")
+    return ["f".join(parts[: index + 1]) for index in range(len(parts))]
+
+
+def first_line(error: Exception) -> str:
+    """The first line of an error, without the call log that Playwright adds."""
+    return str(error).strip().split("\n", 1)[0].removeprefix("Error: ")

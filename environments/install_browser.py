@@ -1,0 +1,83 @@
+"""Make sure that a browser is there: `python -m environments.install_browser`.
+
+Playwright's own Chromium where it can be downloaded, else a Chromium or Chrome of the system, else the
+distribution's package through apt-get (as root or with sudo). Each is tried by launching it.
+"""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+
+from playwright.async_api import Error as PlaywrightError
+
+from environments.browser import run_browsers
+from interventions.errors import UserError
+
+DOWNLOAD_SECONDS = 600
+
+
+async def working_browser() -> str | None:
+    """Name and version of the browser that Souk would use, or None when none can be launched."""
+    try:
+        async with run_browsers() as pool:
+            browser = await pool.browser()
+            return f"{browser.browser_type.name} {browser.version}"
+    except (UserError, PlaywrightError):
+        return None
+
+
+def download() -> bool:
+    """Let Playwright download its Chromium."""
+    say("downloading Playwright's Chromium ...")
+    command = [sys.executable, "-m", "playwright", "install", "chromium"]
+    try:
+        result = subprocess.run(command, capture_output=True, timeout=DOWNLOAD_SECONDS, check=False)  # noqa: S603
+    except subprocess.TimeoutExpired:
+        return False
+    return result.returncode == 0
+
+
+def install_package() -> bool:
+    """Install the distribution's chromium."""
+    apt = shutil.which("apt-get")
+    sudo = shutil.which("sudo")
+    if apt is None or (os.geteuid() != 0 and sudo is None):
+        return False
+    prefix = [] if os.geteuid() == 0 else [str(sudo)]
+    say(f"installing the package chromium with {'sudo ' if prefix else ''}apt-get ...")
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for step in (["update", "-qq"], ["install", "-y", "-qq", "chromium"]):
+        result = subprocess.run([*prefix, apt, *step], env=environment, capture_output=True, check=False)  # noqa: S603
+    return result.returncode == 0
+
+
+def say(text: str) -> None:
+    """Tell what is being done."""
+    sys.stdout.write(f"browser: {text}\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    """Find or install a browser. Exit status 1 when none can be had."""
+    if found := asyncio.run(working_browser()):
+        say(found)
+        return 0
+    attempts: list[tuple[Callable[[], bool], str]] = [
+        (download, "the download does not work here"),
+        (install_package, "it cannot be installed with apt-get"),
+    ]
+    for attempt, failure in attempts:
+        if not attempt():
+            say(failure)
+        elif found := asyncio.run(working_browser()):
+            say(found)
+            return 0
+    say("none found; install chromium or google-chrome, or set SOUK_BROWSER to one")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,146 @@
+// The observation, in one call inside the page: pruned HTML of what the viewport shows, with marks.
+//
+// An element counts as visible when at least half of its area lies in the viewport (and in the scroll
+// containers around it); a text is shown when its parent element is visible. Interactive elements get a
+// `bid` attribute that stays the same for as long as the element lives.
+({ wholePage, stops }) => {
+  const SKIPPED = new Set(["HEAD", "SCRIPT", "STYLE", "LINK", "META", "NOSCRIPT", "TEMPLATE", "BR"]);
+  const UNWRAPPED = new Set(["HTML", "BODY", "DIV", "SPAN", "I", "P", "PICTURE", "CENTER", "FONT"]);
+  const INTERACTIVE = new Set(["BUTTON", "SELECT", "TEXTAREA", "SUMMARY"]);
+  const ROLES = new Set(["button", "link", "tab", "checkbox", "radio", "option", "menuitem", "switch",
+    "combobox", "textbox", "searchbox", "slider", "spinbutton"]);
+  const ATTRIBUTES = ["href", "title", "alt", "name", "type", "placeholder", "role", "aria-label",
+    "aria-expanded", "aria-selected", "for"];
+  const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+  const MAX_OPTIONS = 100;
+
+  const escape = (text) => text.replace(/[&<>"]/g, (character) => ENTITIES[character]);
+  const squeeze = (text) => text.replace(/\s+/g, " ").trim();
+
+  const isInteractive = (element) =>
+    (element.tagName === "A" && element.hasAttribute("href")) ||
+    (element.tagName === "INPUT" && element.type !== "hidden") ||
+    INTERACTIVE.has(element.tagName) ||
+    ROLES.has(element.getAttribute("role")) ||
+    element.onclick !== null ||
+    element.isContentEditable && !element.parentElement?.isContentEditable ||
+    element.hasAttribute("tabindex") && element.tabIndex >= 0;
+
+  // One counter per document: marks in frames carry the frame's own mark as a prefix.
+  const mark = (element, prefix) => {
+    let bid = element.getAttribute("bid");
+    if (bid === null) {
+      const view = element.ownerDocument.defaultView;
+      view.__soukMarks = (view.__soukMarks ?? 0) + 1;
+      bid = `${prefix}${view.__soukMarks}`;
+      element.setAttribute("bid", bid);
+    }
+    return bid;
+  };
+
+  const intersect = (a, b) => ({
+    left: Math.max(a.left, b.left), top: Math.max(a.top, b.top),
+    right: Math.min(a.right, b.right), bottom: Math.min(a.bottom, b.bottom),
+  });
+
+  const shownShare = (box, clip) => {
+    const area = (box.right - box.left) * (box.bottom - box.top);
+    const shown = intersect(box, clip);
+    if (shown.right < shown.left || shown.bottom < shown.top) return 0;
+    return area === 0 ? 1 : ((shown.right - shown.left) * (shown.bottom - shown.top)) / area;
+  };
+
+  const attributes = (element) => {
+    let text = "";
+    for (const name of ATTRIBUTES) {
+      const value = element.getAttribute(name);
+      if (value !== null && value !== "") text += ` ${name}="${escape(squeeze(value))}"`;
+    }
+    if (element.tagName === "INPUT" || element.tagName === "TEXTAREA") {
+      if (element.type === "checkbox" || element.type === "radio") {
+        if (element.checked) text += " checked";
+      } else if (element.type !== "password" && element.value) {
+        text += ` value="${escape(squeeze(element.value))}"`;
+      }
+    }
+    if (element.disabled) text += " disabled";
+    return text;
+  };
+
+  // Each visit returns a list of pieces: {text} or {line}; neighbouring texts end up on one line.
+  const visit = (element, clip, prefix) => {
+    const tag = element.tagName.toUpperCase();
+    if (SKIPPED.has(tag)) return [];
+    const contents = getComputedStyle(element).display === "contents";
+    if (!contents && element.getClientRects().length === 0 && tag !== "OPTION") return [];
+    const box = element.getBoundingClientRect();
+    const visible = contents || shownShare(box, clip) >= 0.5;
+
+    let inner = clip;
+    if (element.scrollHeight > element.clientHeight || element.scrollWidth > element.clientWidth) {
+      const style = getComputedStyle(element);
+      if (style.overflowX !== "visible" || style.overflowY !== "visible") {
+        if (element !== element.ownerDocument.scrollingElement && tag !== "BODY") inner = intersect(clip, box);
+      }
+    }
+
+    const hidden = getComputedStyle(element).visibility !== "visible";
+    const pieces = [];
+    const add = (list) => { for (const piece of list) pieces.push(piece); };
+    if (tag === "SELECT") {
+      for (const option of [...element.options].slice(0, MAX_OPTIONS)) {
+        const selected = option.selected ? " selected" : "";
+        pieces.push({ line: `<option${selected}>${escape(squeeze(option.text))}</option>` });
+      }
+    } else if (tag === "IFRAME" || tag === "FRAME") {
+      let frame = null;
+      try { frame = element.contentDocument; } catch { /* another origin: its content stays closed */ }
+      if (frame?.documentElement && visible) {
+        add(visit(frame.documentElement, { left: 0, top: 0, right: box.width, bottom: box.height },
+          `${mark(element, prefix)}f`));
+      }
+    } else if (tag !== "TEXTAREA" && tag !== "SVG") {
+      for (const child of (element.shadowRoot ?? element).childNodes) {
+        if (child.nodeType === Node.TEXT_NODE) {
+          const text = visible && !hidden ? squeeze(child.data) : "";
+          if (text) pieces.push({ text: escape(text) });
+        } else if (child.nodeType === Node.ELEMENT_NODE) {
+          add(visit(child, inner, prefix));
+        }
+      }
+    }
+    if (!visible || hidden) return pieces;
+
+    const interactive = isInteractive(element);
+    const shown = attributes(element);
+    if (UNWRAPPED.has(tag) && !interactive && !shown) return pieces;
+    if (!interactive && pieces.length === 0 && !shown) return [];
+    const name = tag.toLowerCase();
+    const bid = interactive ? ` bid="${mark(element, prefix)}"` : "";
+    const open = `<${name}${bid}${shown}>`;
+    if (pieces.length === 0) return [{ line: open }];
+    const lines = layOut(pieces);
+    if (lines.length === 1 && !lines[0].startsWith("<")) return [{ line: `${open}${lines[0]}</${name}>` }];
+    return [{ line: [open, ...lines.map((line) => line.replace(/^/gm, " ")), `</${name}>`].join("\n") }];
+  };
+
+  const layOut = (pieces) => {
+    const lines = [];
+    let text = [];
+    const flush = () => { if (text.length) lines.push(text.join(" ")); text = []; };
+    for (const piece of pieces) {
+      if (piece.text !== undefined) text.push(piece.text);
+      else { flush(); lines.push(piece.line); }
+    }
+    flush();
+    return lines;
+  };
+
+  const everywhere = { left: -Infinity, top: -Infinity, right: Infinity, bottom: Infinity };
+  const viewport = { left: 0, top: 0, right: innerWidth, bottom: innerHeight };
+  const html = layOut(visit(document.documentElement, wholePage ? everywhere : viewport, "")).join("\n");
+  const stop = stops.findIndex(({ selector, text }) =>
+    [...document.querySelectorAll(selector)].some((element) =>
+      squeeze(element.innerText ?? "").toLowerCase().includes(text.toLowerCase())));
+  return { html, title: document.title, url: location.href, stop };
+}
