@@ -6,6 +6,8 @@ against the closed table below; nothing of it is ever executed.
 
 import ast
 import difflib
+import re
+import warnings
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,6 +15,9 @@ Argument = str | int | float
 
 MAX_LENGTH: Final = 4_000
 """Longest action text accepted, in characters."""
+
+MAX_NUMBER: Final = 1_000_000
+"""Largest number accepted, either side of zero."""
 
 
 class ActionError(ValueError):
@@ -48,7 +53,9 @@ ACTIONS: Final[dict[str, Signature]] = {
     "fill": Signature((("bid", str), ("text", str)), "Replace the content of a text field."),
     "select_option": Signature((("bid", str), ("option", str)), "Choose an option of a drop-down list."),
     "scroll": Signature((("dx", float), ("dy", float)), "Scroll by pixels; positive is right and down."),
-    "keyboard_press": Signature((("key", str),), "Press a key or a combination, e.g. 'Enter' or 'Control+a'."),
+    "keyboard_press": Signature(
+        (("key", str),), "Press a key or a combination, e.g. 'Enter' or 'Control+a'."
+    ),
     "goto": Signature((("url", str),), "Open a URL in the active tab."),
     "go_back": Signature((), "Go back in the active tab's history."),
     "go_forward": Signature((), "Go forward in the active tab's history."),
@@ -69,7 +76,8 @@ def parse_action(text: str) -> Action:
     if len(text) > MAX_LENGTH:
         raise ActionError(f"the action has {len(text):,} characters; the limit is {MAX_LENGTH:,}")
     try:
-        tree = ast.parse(text, mode="eval").body
+        with warnings.catch_warnings(action="ignore"):  # about odd escapes, which are the model's affair
+            tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise ActionError(
             "not a single call; answer with exactly one action on one line, e.g. click('12')"
@@ -81,7 +89,7 @@ def parse_action(text: str) -> Action:
     if signature is None:
         near = difflib.get_close_matches(name, ACTIONS, n=1)
         hint = f"did you mean {near[0]}?" if near else "the actions are " + ", ".join(ACTIONS)
-        raise ActionError(f"unknown action {name!r}; {hint}")
+        raise ActionError(f"unknown action {name[:40]!r}; {hint}")
     if tree.keywords:
         given = {keyword.arg: keyword.value for keyword in tree.keywords if keyword.arg}
         names = [parameter for parameter, _ in signature.parameters[len(tree.args) :]]
@@ -95,24 +103,31 @@ def parse_action(text: str) -> Action:
             f"{name} takes {len(signature.parameters)} arguments, got {len(values)}; "
             f"the form is {signature.describe(name)}"
         )
-    return Action(
+    action = Action(
         name,
         tuple(
             _literal(name, parameter, kind, value)
             for (parameter, kind), value in zip(signature.parameters, values, strict=True)
         ),
     )
+    if len(str(action)) > MAX_LENGTH:  # escapes make it longer than the text was; records must stay readable
+        raise ActionError(f"the action is too long; the limit is {MAX_LENGTH:,} characters")
+    return action
 
 
 def _literal(action: str, parameter: str, kind: type, node: ast.expr) -> Argument:
     try:
-        value = ast.literal_eval(node)
+        value: object = ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         raise ActionError(f"{action}: {parameter} must be a plain value, not an expression") from None
+    if isinstance(value, int | float) and abs(value) > MAX_NUMBER:
+        raise ActionError(f"{action}: {parameter} is out of range; the largest number is {MAX_NUMBER:,}")
+    if isinstance(value, str) and re.search("[\ud800-\udfff]", value):
+        raise ActionError(f"{action}: {parameter} holds half a character (a lone surrogate)")
     if kind is str and type(value) is int and parameter == "bid":
         return str(value)  # models often leave out the quotes of a numeric bid
-    if kind is float and type(value) in (int, float) and abs(value) < 1e6:
+    if kind is float and type(value) is int:
         return float(value)
-    if type(value) is kind:
-        return value  # type: ignore[no-any-return]
+    if isinstance(value, str | int | float) and type(value) is kind:
+        return value
     raise ActionError(f"{action}: {parameter} must be of type {kind.__name__}, got {type(value).__name__}")

@@ -96,7 +96,10 @@ class BrowserPool:
 
         async def launch(sandbox: bool) -> Browser:
             return await self._playwright.chromium.launch(
-                executable_path=executable, headless=self._headless, args=self._flags, chromium_sandbox=sandbox
+                executable_path=executable,
+                headless=self._headless,
+                args=self._flags,
+                chromium_sandbox=sandbox,
             )
 
         if os.geteuid() == 0:  # Chromium's sandbox does not work for root

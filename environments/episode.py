@@ -96,9 +96,7 @@ class Episode:
         except PlaywrightError as error:
             raise BrowserFailure(first_line(error)) from error
         self._titles[self._active] = seen["title"]
-        tabs = tuple(
-            Tab(self._titles.get(page, ""), page.url, page is self._active) for page in self._pages
-        )
+        tabs = tuple(Tab(self._titles.get(page, ""), page.url, page is self._active) for page in self._pages)
         observation = Observation(self._goal, seen["html"], tabs, self._error, self._step)
         stop = self._stops[seen["stop"]] if seen["stop"] >= 0 else None
         return Look(observation, seen["url"], stop)

@@ -1,0 +1,95 @@
+"""What an agent is: it sees an observation and answers with a decision.
+
+One agent object serves one episode and may hold state. A failure to decide is one of
+
+* `AgentError`: the agent gave no usable action; the trial ends as `agent_error`;
+* `ProviderError`: the network or the provider failed; the trial ends as `infra_error` and may be repeated;
+* `interventions.errors.UserError`: nothing will work until the user mends it, e.g. a refused API key.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+from environments.actions import Action
+from environments.observation import Observation
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request to a provider, for the records; it never holds a key.
+
+    `request_digest` is the SHA-256 of the request's canonical JSON. `cost` is in USD, None when it cannot be
+    known. `seconds` includes the `retries` made after the first try. `error` is empty when the answer was
+    used.
+    """
+
+    request_digest: str
+    model: str
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
+    seconds: float
+    retries: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a decision took. `cost` is in USD; None when a part of it is unknown."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float | None = 0.0
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, calls: Iterable[Call]) -> Self:
+        """The sum over `calls`."""
+        calls = tuple(calls)
+        costs = [call.cost for call in calls if call.cost is not None]
+        return cls(
+            tokens_in=sum(call.tokens_in for call in calls),
+            tokens_out=sum(call.tokens_out for call in calls),
+            cost=sum(costs) if len(costs) == len(calls) else None,
+            seconds=sum(call.seconds for call in calls),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What an agent thought, what it wants to remember, and the one action it takes."""
+
+    thought: str
+    memory: str
+    action: Action
+    usage: Usage = Usage()
+    calls: tuple[Call, ...] = ()
+
+
+class Agent(Protocol):
+    """Anything that shops. One object per episode."""
+
+    async def act(self, observation: Observation) -> Decision:
+        """Decide on the next action.
+
+        Raises:
+            AgentError, ProviderError, UserError: see the top of this module.
+        """
+        ...
+
+
+class ActError(Exception):
+    """No decision came about; `calls` are the requests made in vain."""
+
+    def __init__(self, reason: str, calls: tuple[Call, ...] = ()) -> None:
+        super().__init__(reason)
+        self.calls = calls
+
+
+class AgentError(ActError):
+    """The agent gave no usable action, also after being told why."""
+
+
+class ProviderError(ActError):
+    """The network or the provider failed, also after retries."""

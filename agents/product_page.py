@@ -1,0 +1,70 @@
+"""Reads a product page from an observation's HTML by its text, not by a shop's class names."""
+
+import re
+from dataclasses import dataclass
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+# Digits are bounded because int() refuses very long ones.
+_PRICE = re.compile(r"[$€£]\s*([0-9][0-9,]{0,14}(?:\.[0-9]{1,2})?)")
+_RATING = re.compile(r"\brating:?\s*([0-9]{1,3}(?:\.[0-9]{1,2})?)\s*%", re.IGNORECASE)
+_REVIEWS = re.compile(r"\b([0-9][0-9,]{0,14})\s+reviews?\b", re.IGNORECASE)
+_HEADING = "\0"  # marks where the heading was; the parser leaves no NUL in a document
+
+
+@dataclass(frozen=True, slots=True)
+class ProductPage:
+    """What a page says about its product; every field that is not on the page is empty.
+
+    `text` is the visible text after the heading, in lower case: header, menu and the title are no part of it.
+    `options` are the bids of one group of radio buttons each, in the order of the page.
+    """
+
+    title: str
+    price: float | None
+    rating: float | None
+    reviews: int
+    text: str
+    add_to_cart: str | None
+    options: tuple[tuple[str, ...], ...]
+
+
+def read_product_page(html: str) -> ProductPage:
+    """Read any HTML; a page that shows no product has no `add_to_cart`."""
+    tree = LexborHTMLParser(html)
+    button, options = _controls(tree)
+    title, text = "", _text(tree.body)
+    if heading := tree.css_first("h1"):
+        title = _text(heading)
+        heading.replace_with(_HEADING)
+        text = _text(tree.body).partition(_HEADING)[2]
+    price, rating, reviews = (pattern.search(text) for pattern in (_PRICE, _RATING, _REVIEWS))
+    return ProductPage(
+        title=title,
+        price=_number(price) if price else None,
+        rating=_number(rating) if rating else None,
+        reviews=int(_number(reviews)) if reviews else 0,
+        text=text.strip().lower(),
+        add_to_cart=button,
+        options=options,
+    )
+
+
+def _controls(tree: LexborHTMLParser) -> tuple[str | None, tuple[tuple[str, ...], ...]]:
+    """The bid of "Add to Cart", and the radio buttons before it: those after it belong to other forms."""
+    groups: dict[str, list[str]] = {}
+    for node in tree.css("[bid]"):
+        bid = node.attributes["bid"] or ""
+        if (_text(node) or node.attributes.get("value") or "").lower() == "add to cart":
+            return bid, tuple(map(tuple, groups.values()))
+        if node.tag == "input" and node.attributes.get("type") == "radio":
+            groups.setdefault(node.attributes.get("name") or "", []).append(bid)
+    return None, ()
+
+
+def _text(node: LexborNode | None) -> str:
+    return " ".join(node.text(separator=" ").split()) if node else ""
+
+
+def _number(match: re.Match[str]) -> float:
+    return float(match[1].replace(",", ""))

@@ -1,0 +1,86 @@
+"""Agents by name: `simulated:TASTE`, `openai:MODEL`, and those of installed packages.
+
+A package offers one as an entry point of the group `souk.agents`; its name is `ENTRY` or `ENTRY:ARGUMENT`.
+"""
+
+import difflib
+from importlib.metadata import EntryPoint, entry_points
+from typing import Final, Protocol
+
+from agents.base import Agent
+from agents.chat import KEY_VARIABLE, ChatModel, close_clients
+from agents.openai_shopper import OpenAIShopper
+from agents.simulated import SimulatedShopper, shipped, shipped_taste
+from interventions.errors import UserError
+
+ENTRY_POINTS: Final = "souk.agents"
+
+KEYS: Final = {"openai": KEY_VARIABLE}
+"""The environment variable that holds each provider's key."""
+
+
+class AgentFactory(Protocol):
+    """What an entry point names: makes an agent, cheaply and without using the network.
+
+    `argument` is what follows the colon in the agent's name. A setting that is missing raises UserError.
+    """
+
+    def __call__(self, argument: str, *, seed: int) -> Agent: ...
+
+
+def make_agent(name: str, *, seed: int) -> Agent:
+    """A fresh agent for one episode.
+
+    Raises:
+        UserError: when the name is unknown or a setting (a key) that the agent needs is missing.
+    """
+    family, _, argument = name.partition(":")
+    return _factory(family, name)(argument, seed=seed)
+
+
+def check_agent(name: str) -> None:
+    """Find mistakes before any episode starts. Raises UserError as `make_agent` does."""
+    make_agent(name, seed=0)
+
+
+def agent_names() -> list[str]:
+    """The names that `make_agent` knows; capitals stand for the user's choice."""
+    return [*(f"simulated:{taste}" for taste in shipped().tastes), "openai:MODEL", *sorted(_installed())]
+
+
+async def close_agents() -> None:
+    """Close what the agents of this process share; to be called before the event loop ends."""
+    await close_clients()
+
+
+def _simulated(argument: str, *, seed: int) -> Agent:
+    return SimulatedShopper(shipped_taste(argument), seed=seed)
+
+
+def _openai(argument: str, *, seed: int) -> Agent:
+    # No seed is sent: providers honour it loosely or not at all, and some reject it.
+    return OpenAIShopper(ChatModel(argument))
+
+
+_BUILT_IN: Final[dict[str, AgentFactory]] = {"simulated": _simulated, "openai": _openai}
+
+
+def _installed() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
+
+
+def _factory(family: str, name: str) -> AgentFactory:
+    if family in _BUILT_IN:
+        return _BUILT_IN[family]
+    entry = _installed().get(family)
+    if entry is None:
+        names = agent_names()
+        near = difflib.get_close_matches(name, names, n=1)
+        hint = f'did you mean "{near[0]}"? ' if near else ""
+        raise UserError(f'agents: unknown agent "{name}"; {hint}known agents: {", ".join(names)}')
+    try:
+        factory: AgentFactory = entry.load()
+    except Exception as error:  # another package's code: whatever it raises, the user's remedy is the same
+        cause = " ".join(str(error).split())
+        raise UserError(f"agents: {family}: its package cannot be loaded: {cause}; reinstall it") from None
+    return factory

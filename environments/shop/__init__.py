@@ -1,0 +1,1 @@
+"""The embedded shop: a small storefront with the pages, selectors and messages of a Magento Blank shop."""

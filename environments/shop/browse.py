@@ -1,0 +1,259 @@
+"""Pages to look at: home, categories, search, products, review lists."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final, cast
+from urllib.parse import urlencode
+
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, Response
+
+from environments.shop import prose
+from environments.shop.catalogue import Product
+from environments.shop.departments import Category
+from environments.shop.site import Site, Visit
+from environments.shop.store import Listing, Order, Paging, Query
+
+PAGE_LIMITS: Final = (12, 24, 36)
+REVIEW_LIMITS: Final = (10, 20, 50)
+SHOWCASES: Final = 24
+
+_CATEGORY_ORDERS: Final = (("position", "Position"), ("name", "Product Name"), ("price", "Price"))
+_SEARCH_ORDERS: Final = (("relevance", "Relevance"), ("name", "Product Name"), ("price", "Price"))
+_LISTING_PARAMETERS: Final = (
+    "q",
+    "cat",
+    "price",
+    "product_list_order",
+    "product_list_dir",
+    "product_list_mode",
+    "product_list_limit",
+)
+_PRICE: Final = re.compile(r"(\d{1,7}(?:\.\d{1,2})?)?-(\d{1,7}(?:\.\d{1,2})?)?")
+
+Facet = tuple[str, list[tuple[str, int, str]]]
+LinkTo = Callable[..., str]
+
+
+async def home(site: Site, visit: Visit) -> Response:
+    """The first page: one product of most categories, twelve at a time."""
+    shown: dict[str, Product] = {}
+    for product in site.catalogue.products:
+        if product.rating is not None and product.in_stock:
+            shown.setdefault(product.category, product)
+    showcases = list(shown.values())[:SHOWCASES]
+    paging = Paging(len(showcases), PAGE_LIMITS[0], _number(visit, "pbaocw", 1))
+    return site.page(
+        visit,
+        "home.html",
+        title="One Stop Market",
+        body_class="cms-home cms-index-index",
+        products=showcases[paging.first - 1 : paging.last],
+        paging=paging,
+        link=lambda page: f"{visit.base}?pbaocw={page}",
+    )
+
+
+async def document(site: Site, visit: Visit) -> Response:
+    """A category or a product, whichever has this address."""
+    path = visit.request.path_params["path"] + ".html"
+    category = site.categories.get(path)
+    if category is not None:
+        return _category(site, visit, category)
+    try:
+        product = site.catalogue.by_key(path.removesuffix(".html"))
+    except KeyError:
+        raise HTTPException(404) from None
+    return _product(site, visit, product)
+
+
+async def search(site: Site, visit: Visit) -> Response:
+    """Products with any of the words looked for."""
+    text = visit.request.query_params.get("q", "").strip()[:128]
+    title = f"Search results for: '{text}'"
+    return _listing(
+        site,
+        visit,
+        category=None,
+        text=text,
+        orders=_SEARCH_ORDERS,
+        address=f"{visit.base}catalogsearch/result/index/",
+        title=title,
+        heading=title,
+        body_class="page-products page-with-filter catalogsearch-result-index",
+        search_text=text,
+    )
+
+
+async def review_list(site: Site, visit: Visit) -> Response:
+    """The reviews of one product, as a fragment that the product page fetches."""
+    product = site.store.product(visit.request.path_params["id"])
+    if product is None:
+        raise HTTPException(404)
+    limit = _number(visit, "limit", REVIEW_LIMITS[0])
+    limit = limit if limit in REVIEW_LIMITS else REVIEW_LIMITS[0]
+    paging = Paging(product.reviews, limit, _number(visit, "p", 1))
+    address = f"{visit.base}review/product/listAjax/id/{product.id}/"
+    html = site.render(
+        "reviews.html",
+        reviews=prose.reviews(product)[paging.first - 1 : paging.last],
+        paging=paging,
+        limit=limit,
+        limits=REVIEW_LIMITS,
+        link=lambda page: f"{address}?limit={limit}&p={page}",
+    )
+    return HTMLResponse(html, headers={"Cache-Control": "no-store"})
+
+
+def _product(site: Site, visit: Visit, product: Product) -> Response:
+    features = prose.features(product)
+    return site.page(
+        visit,
+        "product.html",
+        title=product.name,
+        description=features[0],
+        body_class=f"catalog-product-view product-{product.key}",
+        product=product,
+        features=features,
+        details=prose.details(product),
+    )
+
+
+def _category(site: Site, visit: Visit, category: Category) -> Response:
+    path = category.url.removesuffix(".html")
+    return _listing(
+        site,
+        visit,
+        category=category,
+        text=None,
+        orders=_CATEGORY_ORDERS,
+        address=visit.base + category.url,
+        title=" - ".join(reversed(category.path)),
+        heading=category.name,
+        heading_id="page-title-heading",
+        body_class=(
+            f"page-with-filter page-products categorypath-{path.replace('/', '-')}"
+            f" category-{path.rsplit('/', 1)[-1]} catalog-category-view"
+        ),
+        ancestors=[
+            node for node in site.catalogue.categories if node.path == category.path[: len(node.path)]
+        ][:-1],
+    )
+
+
+def _listing(
+    site: Site,
+    visit: Visit,
+    *,
+    category: Category | None,
+    text: str | None,
+    orders: Sequence[tuple[str, str]],
+    address: str,
+    title: str,
+    body_class: str,
+    ancestors: Sequence[Category] = (),
+    **context: str,
+) -> Response:
+    """A category page or search results: the two differ in little."""
+    parameters = visit.request.query_params
+    kept = {name: parameters[name] for name in _LISTING_PARAMETERS if name in parameters}
+
+    def link_to(**changes: object) -> str:
+        query = {name: value for name, value in (kept | changes).items() if value is not None}
+        return f"{address}?{urlencode(query)}" if query else address
+
+    order = kept.get("product_list_order", "")
+    order = order if order in dict(orders) else orders[0][0]
+    direction = kept.get("product_list_dir", "desc" if order == "relevance" else "asc")
+    limit = _number(visit, "product_list_limit", PAGE_LIMITS[0])
+    limit = limit if limit in PAGE_LIMITS else PAGE_LIMITS[0]
+    chosen = _chosen_category(site, kept.get("cat", ""))
+    price = _price_range(kept.get("price", ""))
+    leaves = category.leaves if category else None
+    if chosen is not None:
+        leaves = tuple(leaf for leaf in chosen.leaves if leaves is None or leaf in leaves)
+    listing = site.store.find(
+        Query(
+            leaves=leaves,
+            text=text,
+            price=price,
+            order=cast(Order, order),
+            descending=direction == "desc",
+            limit=limit,
+            page=_number(visit, "p", 1),
+        )
+    )
+    filters = []
+    if chosen is not None:
+        filters.append(("Category", chosen.name, link_to(cat=None)))
+    if price is not None:
+        filters.append(("Price", _price_label(*price), link_to(price=None)))
+    children = category.children if category else site.catalogue.departments
+    return site.page(
+        visit,
+        "listing.html",
+        title=title,
+        body_class=body_class,
+        layout="2columns-left",
+        category=category,
+        ancestors=ancestors,
+        listing=listing,
+        products=listing.products,
+        paging=listing.paging,
+        mode="list" if kept.get("product_list_mode") == "list" else "grid",
+        orders=orders,
+        order=order,
+        descending=direction == "desc",
+        limit=limit,
+        limits=PAGE_LIMITS,
+        link=lambda page: link_to(p=page),
+        link_to=link_to,
+        filters=filters,
+        facets=[
+            *([] if chosen else _category_facet(children, listing, link_to)),
+            *([] if price else _price_facet(listing, link_to)),
+        ],
+        **context,
+    )
+
+
+def _category_facet(children: Sequence[Category], listing: Listing, link_to: LinkTo) -> list[Facet]:
+    entries = []
+    for child in children:
+        count = sum(listing.leaf_counts.get(leaf, 0) for leaf in child.leaves)
+        if count:
+            entries.append((child.name, count, link_to(cat=child.id)))
+    return [("Category", entries)] if entries else []
+
+
+def _price_facet(listing: Listing, link_to: LinkTo) -> list[Facet]:
+    entries = [
+        (_price_label(part.low, part.high), part.count, link_to(price=f"{part.low}-{part.high or ''}"))
+        for part in listing.price_ranges
+    ]
+    return [("Price", entries)] if len(entries) > 1 else []
+
+
+def _price_label(low: float | None, high: float | None) -> str:
+    if high is None:
+        return f"${low or 0:,.2f} and above"
+    return f"${low or 0:,.2f} - ${high - 0.01:,.2f}"
+
+
+def _price_range(text: str) -> tuple[float | None, float | None] | None:
+    """`0-30`, `30-` or `-30`; the upper end is excluded. None for anything else."""
+    match = _PRICE.fullmatch(text)
+    if not match or text == "-":
+        return None
+    low, high = match.groups()
+    return (float(low) if low else None, float(high) if high else None)
+
+
+def _chosen_category(site: Site, text: str) -> Category | None:
+    return next((node for node in site.catalogue.categories if str(node.id) == text), None)
+
+
+def _number(visit: Visit, name: str, default: int) -> int:
+    """A query parameter as a small positive number."""
+    text = visit.request.query_params.get(name, "")
+    return int(text) if re.fullmatch(r"[0-9]{1,6}", text) else default

@@ -1,0 +1,232 @@
+"""The cart, the checkout, and the sections that scripts fetch."""
+
+import re
+from collections.abc import Mapping
+from itertools import count
+from typing import Final
+
+from markupsafe import Markup
+from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse, Response
+
+from environments.shop.catalogue import Product
+from environments.shop.sessions import CartFull, Choices, Line, Session
+from environments.shop.site import Site, Visit, json_response, money, product_url
+
+SHIPPING_CENTS: Final = 500
+"""Flat rate per item."""
+
+_FIELDS: Final = (
+    ("email", "Email Address", "email", "email"),
+    ("firstname", "First Name", "text", "given-name"),
+    ("lastname", "Last Name", "text", "family-name"),
+    ("street", "Street Address", "text", "street-address"),
+    ("city", "City", "text", "address-level2"),
+    ("postcode", "Zip/Postal Code", "text", "postal-code"),
+    ("telephone", "Phone Number", "tel", "tel"),
+)
+_OPTIONS_MISSING: Final = (
+    "The product's required option(s) weren't entered. Make sure the options are entered and try again."
+)
+_order_numbers = count(191)
+
+
+async def cart(site: Site, visit: Visit) -> Response:
+    """The cart page."""
+    session = visit.session
+    return site.page(
+        visit,
+        "cart.html",
+        title="Shopping Cart",
+        body_class="checkout-cart-index",
+        session=session,
+        shipping=SHIPPING_CENTS * session.quantity,
+    )
+
+
+async def add(site: Site, visit: Visit, form: FormData) -> Response:
+    """Put a product into the cart: `[]` for a script, else back to where the visitor was."""
+    product = site.store.product(visit.request.path_params["id"])
+    if product is None or not product.in_stock:
+        raise HTTPException(404)
+    session = visit.open_session()
+    choices = _choices(product, form)
+    if choices is None:
+        return _ask_for_options(visit, session, product)
+    quantity = _quantity(form.get("qty", "1"))
+    if not quantity:
+        session.say("error", "Please enter a quantity greater than 0.")
+        return visit.go(product_url(product, visit.base))
+    try:
+        session.add(product, choices, quantity)
+    except CartFull:
+        session.say("error", "The requested qty exceeds the maximum qty allowed in shopping cart.")
+        return visit.go(product_url(product, visit.base))
+    cart_link = Markup('<a href="{}checkout/cart/">shopping cart</a>').format(visit.base)
+    session.say("success", Markup("You added {} to your {}.").format(product.name, cart_link))
+    if visit.is_xhr:
+        return json_response([])
+    return visit.go(visit.origin(visit.request.path_params["uenc"]))
+
+
+async def ask_for_options(site: Site, visit: Visit, form: FormData) -> Response:
+    """The button of a card whose product has options: go to the product's page and say why."""
+    try:
+        product = site.catalogue.by_key(visit.request.path_params["path"])
+    except KeyError:
+        raise HTTPException(404) from None
+    return _ask_for_options(visit, visit.open_session(), product)
+
+
+async def update(site: Site, visit: Visit, form: FormData) -> Response:
+    """The form of the cart page: new quantities, or an empty cart."""
+    session = visit.open_session()
+    if form.get("update_cart_action") == "empty_cart":
+        session.lines.clear()
+    else:
+        for line_id in list(session.lines):
+            _set_quantity(session, line_id, form.get(f"cart[{line_id}][qty]"))
+    return visit.go(f"{visit.base}checkout/cart/")
+
+
+async def delete(site: Site, visit: Visit, form: FormData) -> Response:
+    """Remove a line on the cart page."""
+    visit.open_session().set_quantity(_quantity(form.get("id")) or 0, 0)
+    return visit.go(f"{visit.base}checkout/cart/")
+
+
+async def sidebar_update(site: Site, visit: Visit, form: FormData) -> Response:
+    """Change a quantity in the minicart."""
+    session = visit.open_session()
+    changed = _set_quantity(session, _quantity(form.get("item_id")) or 0, form.get("item_qty"))
+    return json_response({"success": changed})
+
+
+async def sidebar_remove(site: Site, visit: Visit, form: FormData) -> Response:
+    """Remove a line in the minicart."""
+    visit.open_session().set_quantity(_quantity(form.get("item_id")) or 0, 0)
+    return json_response({"success": True})
+
+
+async def sections(site: Site, visit: Visit) -> Response:
+    """What scripts put into the page: the cart and the pending messages, those asked for."""
+    wanted = visit.request.query_params.get("sections", "").split(",")
+    session = visit.session
+    content: dict[str, object] = {}
+    if "cart" in wanted:
+        content["cart"] = _cart_section(site, visit, session)
+    if "messages" in wanted:
+        messages = [{"type": message.kind, "text": message.html} for message in session.take_messages()]
+        content["messages"] = {"messages": messages}
+    if "directory-data" in wanted:
+        content["directory-data"] = {}
+    return json_response(content)
+
+
+async def checkout(site: Site, visit: Visit) -> Response:
+    """Address and payment on one page."""
+    session = visit.session
+    if not session.lines:
+        return RedirectResponse(f"{visit.base}checkout/cart/", status_code=302)
+    return site.page(
+        visit,
+        "checkout.html",
+        title="Checkout",
+        body_class="checkout-index-index",
+        layout="checkout",
+        session=session,
+        fields=_FIELDS,
+        shipping=SHIPPING_CENTS * session.quantity,
+    )
+
+
+async def place_order(site: Site, visit: Visit, form: FormData) -> Response:
+    """End the checkout. The address is looked at and forgotten."""
+    session = visit.open_session()
+    if not session.lines:
+        return visit.go(f"{visit.base}checkout/cart/")
+    if not all(str(form.get(name, "")).strip() for name, *_ in _FIELDS):
+        session.say("error", "Please fill in all required fields.")
+        return visit.go(f"{visit.base}checkout/")
+    session.lines.clear()
+    session.order = f"{next(_order_numbers):09}"
+    return visit.go(f"{visit.base}checkout/onepage/success/")
+
+
+async def success(site: Site, visit: Visit) -> Response:
+    """The page after an order."""
+    session = visit.session
+    if not session.order:
+        return RedirectResponse(f"{visit.base}checkout/cart/", status_code=302)
+    return site.page(
+        visit,
+        "success.html",
+        title="Success Page",
+        heading="Thank you for your purchase!",
+        body_class="checkout-onepage-success",
+        session=session,
+    )
+
+
+def _ask_for_options(visit: Visit, session: Session, product: Product) -> Response:
+    session.say("notice", _OPTIONS_MISSING)
+    return visit.go(f"{product_url(product, visit.base)}?options=cart")
+
+
+def _choices(product: Product, form: Mapping[str, object]) -> Choices | None:
+    """The values chosen for all options; None when one is missing or is not on offer."""
+    choices = []
+    for option in product.options:
+        wanted = form.get(f"options[{option.id}]")
+        value = next((value for value in option.values if str(value.id) == wanted), None)
+        if value is None:
+            return None
+        choices.append((option, value))
+    return tuple(choices)
+
+
+def _set_quantity(session: Session, line_id: int, text: object) -> bool:
+    quantity = _quantity(text)
+    if quantity is None:
+        return False
+    try:
+        session.set_quantity(line_id, quantity)
+    except CartFull:
+        session.say("error", "The requested qty exceeds the maximum qty allowed in shopping cart.")
+        return False
+    return True
+
+
+def _quantity(text: object) -> int | None:
+    """A whole number of at most six digits, else None."""
+    return int(text) if isinstance(text, str) and re.fullmatch(r"[0-9]{1,6}", text) else None
+
+
+def _cart_section(site: Site, visit: Visit, session: Session) -> dict[str, object]:
+    return {
+        "summary_count": session.quantity,
+        "subtotalAmount": session.cents / 100,
+        "subtotal": _price_html(session.cents),
+        "items": [_item(site, visit, line) for line in reversed(session.lines.values())],
+    }
+
+
+def _item(site: Site, visit: Visit, line: Line) -> dict[str, object]:
+    product = line.product
+    return {
+        "item_id": line.id,
+        "product_id": product.id,
+        "product_sku": product.sku,
+        "product_name": product.name,
+        "product_url": product_url(product, visit.base),
+        "product_price": _price_html(product.cents),
+        "product_price_value": product.price,
+        "product_image": {"src": site.picture_url(product, visit.base)},
+        "qty": line.quantity,
+        "options": [{"label": option.title, "value": value.title} for option, value in line.choices],
+    }
+
+
+def _price_html(cents: int) -> str:
+    return f'<span class="price">{money(cents)}</span>'

@@ -1,0 +1,136 @@
+"""The category tree: twelve departments, up to three levels, 26 leaf categories that hold products."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+DEPARTMENTS: Final = (
+    "Beauty & Personal Care",
+    "Sports & Outdoors",
+    "Clothing, Shoes & Jewelry",
+    "Home & Kitchen",
+    "Office Products",
+    "Tools & Home Improvement",
+    "Health & Household",
+    "Patio, Lawn & Garden",
+    "Electronics",
+    "Cell Phones & Accessories",
+    "Video Games",
+    "Grocery & Gourmet Food",
+)
+"""Top level of the menu, in order; their ids are 3 to 14."""
+
+FIRST_ID: Final = 3
+
+LEAF_PATHS: Final[tuple[tuple[str, ...], ...]] = (
+    ("Beauty & Personal Care", "Oral Care", "Toothpaste"),
+    ("Beauty & Personal Care", "Oral Care", "Mouthwash"),
+    ("Beauty & Personal Care", "Personal Care", "Deodorants & Antiperspirants"),
+    ("Home & Kitchen", "Home Décor Products", "Mirrors"),
+    ("Home & Kitchen", "Home Décor Products", "Artificial Plants & Flowers"),
+    ("Electronics", "Camera & Photo", "Digital Cameras"),
+    ("Electronics", "Camera & Photo", "Lenses"),
+    ("Electronics", "Camera & Photo", "Flashes"),
+    ("Electronics", "Headphones", "Earbud Headphones"),
+    ("Electronics", "Headphones", "On-Ear Headphones"),
+    ("Electronics", "Headphones", "Over-Ear Headphones"),
+    ("Electronics", "Home Audio", "Speakers"),
+    ("Electronics", "Portable Audio & Video", "Radios"),
+    ("Electronics", "Television & Video", "Televisions"),
+    ("Electronics", "Video Projectors"),
+    ("Electronics", "Wearable Technology", "Smartwatches"),
+    ("Cell Phones & Accessories", "Cell Phones"),
+    ("Cell Phones & Accessories", "Accessories", "Virtual Reality (VR) Headsets"),
+    ("Grocery & Gourmet Food", "Breads & Bakery", "Breads"),
+    ("Grocery & Gourmet Food", "Breads & Bakery", "Cookies"),
+    ("Grocery & Gourmet Food", "Breakfast Foods", "Cereals"),
+    ("Grocery & Gourmet Food", "Dairy, Cheese & Eggs", "Cheese"),
+    ("Grocery & Gourmet Food", "Dairy, Cheese & Eggs", "Yogurt"),
+    ("Grocery & Gourmet Food", "Snacks & Sweets", "Chocolate"),
+    ("Grocery & Gourmet Food", "Pantry Staples", "Pasta & Noodles"),
+    ("Grocery & Gourmet Food", "Alcoholic Beverages", "Wine"),
+)
+"""Where each leaf category belongs."""
+
+SECOND_PATHS: Final[tuple[tuple[str, ...], ...]] = (
+    ("Beauty & Personal Care", "Tools & Accessories", "Mirrors"),
+    ("Sports & Outdoors", "Sports Technology", "Smartwatches"),
+    ("Sports & Outdoors", "Sports Technology", "Earbud Headphones"),
+    ("Sports & Outdoors", "Camping & Hiking", "Radios"),
+    ("Clothing, Shoes & Jewelry", "Watches", "Smartwatches"),
+    ("Home & Kitchen", "Home Entertainment", "Televisions"),
+    ("Home & Kitchen", "Home Entertainment", "Speakers"),
+    ("Office Products", "Office Electronics", "Video Projectors"),
+    ("Office Products", "Office Electronics", "On-Ear Headphones"),
+    ("Office Products", "Office Décor", "Artificial Plants & Flowers"),
+    ("Tools & Home Improvement", "Bath Fixtures", "Mirrors"),
+    ("Tools & Home Improvement", "Jobsite Equipment", "Radios"),
+    ("Health & Household", "Oral Care", "Toothpaste"),
+    ("Health & Household", "Oral Care", "Mouthwash"),
+    ("Health & Household", "Personal Care", "Deodorants & Antiperspirants"),
+    ("Patio, Lawn & Garden", "Outdoor Décor", "Artificial Plants & Flowers"),
+    ("Patio, Lawn & Garden", "Outdoor Entertainment", "Speakers"),
+    ("Patio, Lawn & Garden", "Outdoor Entertainment", "Video Projectors"),
+    ("Electronics", "Home Audio", "Radios"),
+    ("Electronics", "Television & Video", "Video Projectors"),
+    ("Video Games", "Virtual Reality", "Virtual Reality (VR) Headsets"),
+    ("Video Games", "Gaming Accessories", "Over-Ear Headphones"),
+    ("Video Games", "Gaming Accessories", "Televisions"),
+    ("Grocery & Gourmet Food", "Snacks & Sweets", "Cookies"),
+)
+"""Leaf categories shown at a second place too, so that no department of the menu is empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """A node of the tree. `leaves` are the leaf categories below it (or itself), whose products it lists."""
+
+    id: int
+    path: tuple[str, ...]
+    url: str
+    leaves: tuple[str, ...]
+    children: tuple["Category", ...]
+
+    @property
+    def name(self) -> str:
+        """The last name of the path."""
+        return self.path[-1]
+
+    def walk(self) -> Iterator["Category"]:
+        """This node and all below it, parents first."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+def slug(text: str) -> str:
+    """Lower case, accents folded, runs of other characters turned into one hyphen."""
+    folded = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", folded).strip("-")
+
+
+def build_tree() -> tuple[Category, ...]:
+    """The twelve departments with everything below them; ids are given level by level."""
+    level: list[tuple[str, ...]] = [(name,) for name in DEPARTMENTS]
+    paths = (*LEAF_PATHS, *SECOND_PATHS)
+    ids: dict[tuple[str, ...], int] = {}
+    while level:
+        for path in level:
+            ids[path] = FIRST_ID + len(ids)
+        level = list(
+            dict.fromkeys(
+                path[: len(parent) + 1]
+                for parent in level
+                for path in paths
+                if path[: len(parent)] == parent and len(path) > len(parent)
+            )
+        )
+
+    def node(path: tuple[str, ...]) -> Category:
+        below = tuple(node(child) for child in ids if child[:-1] == path)
+        leaves = tuple(dict.fromkeys(leaf for child in below for leaf in child.leaves)) or (path[-1],)
+        return Category(ids[path], path, "/".join(map(slug, path)) + ".html", leaves, below)
+
+    return tuple(node((name,)) for name in DEPARTMENTS)

@@ -1,0 +1,157 @@
+"""Visitors: their identity, form key, cart and pending messages, kept in the memory of the process."""
+
+import hashlib
+import hmac
+import re
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from environments.shop.catalogue import OptionValue, Option, Product
+
+MOST_LINES: Final = 100
+MOST_MESSAGES: Final = 10
+MOST_QUANTITY: Final = 10_000
+_LETTERS: Final = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_ID: Final = re.compile(r"[0-9a-f]{32}")
+
+Choices = tuple[tuple[Option, OptionValue], ...]
+
+
+class CartFull(ValueError):
+    """The cart takes no further line or no such quantity."""
+
+
+@dataclass(slots=True)
+class Line:
+    """One line of a cart."""
+
+    id: int
+    product: Product
+    choices: Choices
+    quantity: int
+
+    @property
+    def cents(self) -> int:
+        """Price of the whole line."""
+        return self.product.cents * self.quantity
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message to the visitor; `kind` is success, notice, error or warning, `html` is safe markup."""
+
+    kind: str
+    html: str
+
+
+@dataclass(slots=True)
+class Session:
+    """What the shop remembers of one visitor."""
+
+    lines: dict[int, Line] = field(default_factory=dict)
+    messages: list[Message] = field(default_factory=list)
+    order: str = ""
+    touched: float = 0.0
+    _last_line: int = 0
+
+    @property
+    def quantity(self) -> int:
+        """Number of items in the cart."""
+        return sum(line.quantity for line in self.lines.values())
+
+    @property
+    def cents(self) -> int:
+        """Subtotal of the cart."""
+        return sum(line.cents for line in self.lines.values())
+
+    def add(self, product: Product, choices: Choices, quantity: int) -> None:
+        """Put a product into the cart; equal choices join an existing line.
+
+        Raises:
+            CartFull: when the cart or the line would grow beyond its limit.
+        """
+        for line in self.lines.values():
+            if line.product is product and line.choices == choices:
+                self.set_quantity(line.id, line.quantity + quantity)
+                return
+        if len(self.lines) >= MOST_LINES or quantity > MOST_QUANTITY:
+            raise CartFull
+        self._last_line += 1
+        self.lines[self._last_line] = Line(self._last_line, product, choices, quantity)
+
+    def set_quantity(self, line_id: int, quantity: int) -> None:
+        """Change a line; zero removes it, an unknown line is none of our business.
+
+        Raises:
+            CartFull: when the quantity is above the limit.
+        """
+        if quantity > MOST_QUANTITY:
+            raise CartFull
+        if quantity <= 0:
+            self.lines.pop(line_id, None)
+        elif line_id in self.lines:
+            self.lines[line_id].quantity = quantity
+
+    def say(self, kind: str, html: str) -> None:
+        """Keep a message for the next page or section that shows messages."""
+        self.messages = [*self.messages, Message(kind, html)][-MOST_MESSAGES:]
+
+    def take_messages(self) -> list[Message]:
+        """The pending messages; they are shown once."""
+        messages, self.messages = self.messages, []
+        return messages
+
+
+class Sessions:
+    """All visitors. Idle ones are forgotten, and the longest idle one when there are too many.
+
+    A session begins with the first cart or message; a visitor who only looks around costs no memory.
+    """
+
+    def __init__(
+        self, *, idle: float = 3600.0, limit: int = 10_000, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._idle = idle
+        self._limit = limit
+        self._clock = clock
+        self._secret = secrets.token_bytes(32)
+        self._sessions: OrderedDict[str, Session] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def visitor_id(self, cookie: str | None) -> str:
+        """The id in a cookie if it can be one of ours, else a new id."""
+        return cookie if cookie and _ID.fullmatch(cookie) else secrets.token_hex(16)
+
+    def form_key(self, visitor_id: str) -> str:
+        """Sixteen letters and digits that only pages of this visitor carry."""
+        digest = hmac.digest(self._secret, visitor_id.encode(), hashlib.sha256)
+        return "".join(_LETTERS[byte % len(_LETTERS)] for byte in digest[:16])
+
+    def get(self, visitor_id: str) -> Session:
+        """The visitor's session; an empty one, not kept, when there is none."""
+        return self._touch(visitor_id) or Session()
+
+    def open(self, visitor_id: str) -> Session:
+        """The visitor's session, begun if need be."""
+        session = self._touch(visitor_id)
+        if session is None:
+            session = self._sessions[visitor_id] = Session(touched=self._clock())
+            if len(self._sessions) > self._limit:
+                self._sessions.popitem(last=False)
+        return session
+
+    def _touch(self, visitor_id: str) -> Session | None:
+        now = self._clock()
+        while self._sessions and now - next(iter(self._sessions.values())).touched > self._idle:
+            self._sessions.popitem(last=False)
+        session = self._sessions.get(visitor_id)
+        if session is not None:
+            session.touched = now
+            self._sessions.move_to_end(visitor_id)
+        return session

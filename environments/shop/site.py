@@ -1,0 +1,187 @@
+"""What every page needs: the visitor behind a request, and the templates."""
+
+import base64
+import binascii
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+
+from environments.shop.catalogue import Catalogue, Product
+from environments.shop.sessions import Session, Sessions
+from environments.shop.store import Store
+
+HERE: Final = Path(__file__).parent
+_YEAR: Final = 365 * 24 * 3600
+_HOST: Final = re.compile(r"[\w.\-]+(:\d+)?|\[[0-9a-fA-F:]+\](:\d+)?", re.ASCII)
+_UENC: Final = str.maketrans("+/=", "-_~")
+_UENC_BACK: Final = str.maketrans("-_~", "+/=")
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One request and the visitor who makes it. `base` is the shop's address as the visitor wrote it."""
+
+    request: Request
+    base: str
+    visitor_id: str
+    form_key: str
+    sessions: Sessions
+
+    @property
+    def session(self) -> Session:
+        """The visitor's session, to look at."""
+        return self.sessions.get(self.visitor_id)
+
+    def open_session(self) -> Session:
+        """The visitor's session, to change."""
+        return self.sessions.open(self.visitor_id)
+
+    @cached_property
+    def uenc(self) -> str:
+        """The current address in the form that links back carry."""
+        url = self.request.url
+        address = self.base + url.path.lstrip("/") + (f"?{url.query}" if url.query else "")
+        return base64.b64encode(address.encode()).decode().translate(_UENC)
+
+    @property
+    def is_xhr(self) -> bool:
+        """Whether a script asks, and not a navigation."""
+        return self.request.headers.get("x-requested-with") == "XMLHttpRequest"
+
+    def origin(self, uenc: str = "") -> str:
+        """The page a form came from, never outside this shop: from `uenc`, else the referrer, else home."""
+        try:
+            address = base64.b64decode(uenc.translate(_UENC_BACK), validate=True).decode()
+        except (binascii.Error, ValueError):
+            address = ""
+        for candidate in (address, self.request.headers.get("referer", "")):
+            if candidate.startswith(self.base) and candidate.isprintable():
+                return candidate
+        return self.base
+
+    def go(self, url: str) -> Response:
+        """Send the visitor to another page, whoever asks."""
+        return JSONResponse({"backUrl": url}) if self.is_xhr else RedirectResponse(url, status_code=302)
+
+
+def money(cents: int) -> str:
+    """`$1,234.50`"""
+    return f"${cents / 100:,.2f}"
+
+
+def amount(cents: int) -> str:
+    """`1234.5`: a plain number without padding."""
+    whole, rest = divmod(cents, 100)
+    return f"{whole}.{rest:02}".rstrip("0").rstrip(".")
+
+
+def product_url(product: Product, base: str) -> str:
+    """Address of a product's page."""
+    return f"{base}{product.key}.html"
+
+
+class Site:
+    """The catalogue with its index, the visitors, and the templates."""
+
+    def __init__(self, catalogue: Catalogue, sessions: Sessions) -> None:
+        self.catalogue = catalogue
+        self.store = Store(catalogue)
+        self.sessions = sessions
+        self.categories = {category.url: category for category in catalogue.categories}
+        self.by_sku = {product.sku: product for product in catalogue.products}
+        self.static_path = f"static/version{_static_digest()}/frontend/Magento/blank/en_US/"
+        # Part of the address, because pictures are cached for ever and depend on the seed.
+        self._picture_hash = hashlib.blake2b(str(catalogue.seed).encode(), digest_size=16).hexdigest()
+        self._templates = Environment(
+            loader=FileSystemLoader(HERE / "templates"),
+            autoescape=True,
+            auto_reload=False,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            undefined=StrictUndefined,
+        )
+        self._templates.filters.update(
+            money=money, amount=amount, url=product_url, picture_url=self.picture_url
+        )
+        self._menu: Callable[[str], Markup] = lru_cache(maxsize=8)(self._render_menu)
+
+    def picture_url(self, product: Product, base: str) -> str:
+        """Address of a product's picture."""
+        return f"{base}media/catalog/product/cache/{self._picture_hash}/B/0/{product.sku}.0.svg"
+
+    def visit(self, request: Request) -> Visit:
+        """Who makes this request; links will use the host name that the visitor used."""
+        host = request.headers.get("host", "")
+        if not _HOST.fullmatch(host):
+            raise HTTPException(400, "malformed Host header")
+        visitor_id = self.sessions.visitor_id(request.cookies.get("PHPSESSID"))
+        form_key = self.sessions.form_key(visitor_id)
+        return Visit(request, f"{request.url.scheme}://{host}/", visitor_id, form_key, self.sessions)
+
+    def introduce(self, visit: Visit, response: Response) -> None:
+        """Give a new visitor his cookies."""
+        cookies = visit.request.cookies
+        if cookies.get("PHPSESSID") != visit.visitor_id:
+            response.set_cookie("PHPSESSID", visit.visitor_id, max_age=_YEAR, httponly=True, samesite="lax")
+        if cookies.get("form_key") != visit.form_key:
+            response.set_cookie("form_key", visit.form_key, max_age=_YEAR, samesite="lax")
+
+    def page(
+        self,
+        visit: Visit,
+        template: str,
+        *,
+        title: str,
+        body_class: str,
+        layout: str = "1column",
+        heading: str = "",
+        status: int = 200,
+        **context: Any,
+    ) -> Response:
+        """A whole page."""
+        html = self.render(
+            template,
+            visit=visit,
+            base=visit.base,
+            form_key=visit.form_key,
+            static=visit.base + self.static_path,
+            menu=self._menu(visit.base),
+            title=title,
+            body_class=body_class,
+            layout=layout,
+            heading=heading or title,
+            **{"description": "", "search_text": "", "heading_id": ""} | context,
+        )
+        return HTMLResponse(html, status, headers={"Cache-Control": "no-store"})
+
+    def render(self, template: str, **context: Any) -> str:
+        """A template's text."""
+        return self._templates.get_template(template).render(context)
+
+    def _render_menu(self, base: str) -> Markup:
+        return Markup(self.render("menu.html", departments=self.catalogue.departments, base=base))  # noqa: S704
+
+
+def json_response(content: Mapping[str, object] | list[object]) -> Response:
+    """JSON that is not kept by any cache."""
+    body = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return Response(body, media_type="application/json", headers={"Cache-Control": "no-store"})
+
+
+def _static_digest() -> str:
+    """A number that changes with any static file; it stands in their addresses, which are cached for ever."""
+    digest = hashlib.blake2b(digest_size=5)
+    for path in sorted((HERE / "static").rglob("*.*")):
+        digest.update(path.read_bytes())
+    return str(int.from_bytes(digest.digest()))

@@ -1,0 +1,99 @@
+import pytest
+
+from agents.base import AgentError, ProviderError
+from agents.chat import ChatModel
+from agents.openai_shopper import ANSWER_RETRIES, OpenAIShopper
+from environments.actions import Action
+
+GOOD = "<think>cheap enough</think><memory>lamp: $8</memory><action>click('55')</action>"
+
+
+def _shopper(**settings) -> OpenAIShopper:
+    return OpenAIShopper(ChatModel("gpt-4.1-mini", **settings))
+
+
+async def test_a_step_is_one_request(provider, observe) -> None:
+    provider.say(GOOD, usage=(1_000, 100))
+    decision = await _shopper().act(observe("<h1>Desk lamp</h1>"))
+    assert (decision.thought, decision.memory) == ("cheap enough", "lamp: $8")
+    assert decision.action == Action("click", ("55",))
+    assert (decision.usage.tokens_in, decision.usage.tokens_out) == (1_000, 100)
+    assert decision.usage.cost == pytest.approx((1_000 * 0.40 + 100 * 1.60) / 1e6)
+    assert len(decision.calls) == 1
+    system, user = provider.requests[0]["messages"]
+    assert (system["role"], user["role"]) == ("system", "user")
+    assert "<h1>Desk lamp</h1>" in user["content"]
+
+
+async def test_the_model_sees_its_earlier_steps_and_their_errors(provider, observe) -> None:
+    for _ in range(3):
+        provider.say(GOOD)
+    shopper = _shopper()
+    await shopper.act(observe())
+    await shopper.act(observe(error="click: no element has bid 55"))
+    await shopper.act(observe())
+    second, third = (request["messages"][1]["content"] for request in provider.requests[1:])
+    assert second.count("<memory>lamp: $8</memory>") == 1
+    assert third.count("<memory>lamp: $8</memory>") == 2
+    assert third.count("Error of this action: click: no element has bid 55") == 1
+
+
+async def test_an_unusable_answer_is_asked_for_again_with_the_reason(provider, observe) -> None:
+    provider.say("I would buy it.")
+    provider.say(None)
+    provider.say(GOOD.replace("click('55')", "buy('55')"), finish_reason="length")
+    provider.say(GOOD)
+    decision = await _shopper().act(observe())
+    assert decision.action == Action("click", ("55",))
+    assert decision.usage.tokens_in == 4_000
+    errors = [call.error for call in decision.calls]
+    assert errors[0].startswith("unusable answer: missing <think>")
+    assert errors[1].startswith("unusable answer: missing <think>")
+    assert errors[2].startswith(
+        "unusable answer: it was cut off at the length limit: <action>: unknown action 'buy'"
+    )
+    assert errors[3] == ""
+    conversation = provider.requests[3]["messages"]
+    assert [message["role"] for message in conversation[2:]] == ["assistant", "user"] * 3
+    assert conversation[2]["content"] == "I would buy it."
+    assert conversation[4]["content"] == "(empty)"
+    assert "unknown action 'buy'" in conversation[7]["content"]
+
+
+async def test_failed_tries_are_no_part_of_the_history(provider, observe) -> None:
+    provider.say("nonsense")
+    provider.say(GOOD)
+    provider.say(GOOD)
+    shopper = _shopper()
+    await shopper.act(observe())
+    await shopper.act(observe())
+    assert len(provider.requests[2]["messages"]) == 2
+    assert "nonsense" not in provider.requests[2]["messages"][1]["content"]
+
+
+async def test_a_model_that_never_answers_properly_is_an_agent_error(provider, observe) -> None:
+    for _ in range(1 + ANSWER_RETRIES):
+        provider.say("x" * 100_000)
+    with pytest.raises(
+        AgentError, match=r"no usable answer in 4 tries; the last: the answer has 100,000"
+    ) as caught:
+        await _shopper().act(observe())
+    assert len(caught.value.calls) == 4
+    assert all(call.error for call in caught.value.calls)
+    assert len(str(provider.requests[-1])) < 60_000
+
+
+async def test_a_failing_provider_keeps_the_calls_made_before(provider, observe) -> None:
+    provider.say("nonsense")
+    provider.fail(500)
+    with pytest.raises(ProviderError) as caught:
+        await _shopper(max_retries=0).act(observe())
+    first, second = caught.value.calls
+    assert first.error.startswith("unusable answer")
+    assert second.error.startswith("HTTP 500")
+
+
+async def test_a_page_with_half_characters_can_be_sent(provider, observe) -> None:
+    provider.say(GOOD)
+    await _shopper().act(observe("<p>half \ud83d</p>"))
+    assert "<p>half ?</p>" in provider.requests[0]["messages"][1]["content"]

@@ -1,0 +1,90 @@
+from pathlib import Path
+
+import pytest
+
+from agents.openai_shopper import OpenAIShopper
+from agents.registry import agent_names, check_agent, make_agent
+from agents.simulated import SimulatedShopper
+from interventions.errors import UserError
+
+PLUGIN = """
+from agents.base import Decision
+from environments.actions import Action
+
+class Waiter:
+    def __init__(self, argument, seed):
+        self.argument, self.seed = argument, seed
+    async def act(self, observation):
+        return Decision(self.argument, str(self.seed), Action("scroll", (0.0, 1.0)))
+
+def make(argument, *, seed):
+    return Waiter(argument, seed)
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installed package with two entry points, one of them broken."""
+    (tmp_path / "souk_test_plugin.py").write_text(PLUGIN, encoding="utf-8")
+    info = tmp_path / "souk_test_plugin-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: souk-test-plugin\nVersion: 1.0\n", encoding="utf-8"
+    )
+    (info / "entry_points.txt").write_text(
+        "[souk.agents]\nwaiter = souk_test_plugin:make\nbroken = souk_test_plugin:nothing\n", encoding="utf-8"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+
+def test_simulated_shoppers_by_taste() -> None:
+    for name in agent_names():
+        if name.startswith("simulated:"):
+            assert isinstance(make_agent(name, seed=1), SimulatedShopper)
+    assert make_agent("simulated:balanced", seed=1) is not make_agent("simulated:balanced", seed=1)
+
+
+def test_openai_models_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-abc")
+    assert isinstance(make_agent("openai:gpt-4.1-mini", seed=1), OpenAIShopper)
+
+
+def test_a_missing_key_is_found_before_any_episode(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(UserError, match="OPENAI_API_KEY is not set"):
+        check_agent("openai:gpt-4.1-mini")
+    check_agent("simulated:balanced")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "simulatd:balanced",
+            'unknown agent "simulatd:balanced"; did you mean "simulated:balanced"? known agents: ',
+        ),
+        ("os.path:join", 'unknown agent "os.path:join"; known agents: simulated:balanced, '),
+        ("", 'unknown agent ""; known agents: '),
+        ("simulated", 'unknown taste ""; tastes: balanced, '),
+        ("simulated:prize", 'unknown taste "prize"; did you mean "price"?'),
+        ("openai", "the model is missing"),
+    ],
+)
+def test_wrong_names_are_one_line(name: str, message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        check_agent(name)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+async def test_an_installed_package_brings_its_agent(plugin: None, observe) -> None:
+    assert "waiter" in agent_names()
+    decision = await make_agent("waiter:table 4", seed=7).act(observe())
+    assert (decision.thought, decision.memory) == ("table 4", "7")
+
+
+def test_a_package_that_cannot_be_loaded_is_named(plugin: None) -> None:
+    with pytest.raises(
+        UserError, match=r"agents: broken: its package cannot be loaded: .*nothing.*; reinstall"
+    ):
+        check_agent("broken")

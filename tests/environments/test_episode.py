@@ -1,0 +1,206 @@
+"""Episodes in real Chromium: observing, acting, settling, stopping."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+from playwright.async_api import BrowserContext
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from environments.actions import Action
+from environments.browser import BrowserPool, run_browsers
+from environments.episode import BrowserFailure, Episode
+from environments.stops import COMPARE_TABS
+from tests.support import pages
+
+SHOP = """<!doctype html><title>Oats</title>
+<h1><span>Quiet Harbor</span> Oats</h1>
+<div id="messages"></div>
+<input type="radio" name="size" id="small"><label for="small">small</label>
+<select name="count"><option>one</option><option selected>two</option></select>
+<input name="q" placeholder="Search"><input type="password" name="p">
+<input type="hidden" name="token" value="secret">
+<button onclick="add()">Add to Cart</button>
+<a href="/other">Other page</a> <a href="/other" target="_blank">New tab</a>
+<div style="display:none">never shown</div><div style="visibility:hidden">neither</div>
+<div style="height:3000px"></div><p>far below</p>
+<script>
+async function add() {
+  const answer = await fetch("/cart", {method: "POST"});
+  await answer.text();
+  const lines = await (await fetch("/section")).text();
+  document.querySelector("#messages").innerHTML = `<div class="message-success"><div
+    data-bind="html: $parent.prepareMessageForHtml(message.text)">${lines}</div></div>`;
+}
+</script>"""
+
+OTHER = """<!doctype html><title>Other</title><h1>Other page</h1><a href="/">Back home</a>"""
+
+
+def silent(_: Request) -> Response:
+    return Response("You added Oats to your cart", media_type="text/plain")
+
+
+@pytest.fixture(scope="module")
+async def browsers() -> AsyncIterator[BrowserPool]:
+    async with run_browsers() as pool:
+        yield pool
+
+
+@pytest.fixture
+async def context(browsers: BrowserPool) -> AsyncIterator[BrowserContext]:
+    async with browsers.context(None) as context:
+        yield context
+
+
+@pytest.fixture
+async def base_url() -> AsyncIterator[str]:
+    answers = {
+        "/": SHOP,
+        "/other": OTHER,
+        "/cart": silent,
+        "/section": silent,
+        "/moved": lambda _: RedirectResponse("/other"),
+    }
+    async with pages(answers) as url:
+        yield url
+
+
+@pytest.fixture
+async def episode(context: BrowserContext, base_url: str) -> Episode:
+    episode = Episode(context, "Buy oats.", COMPARE_TABS)
+    await episode.open([base_url + "other", base_url])
+    return episode
+
+
+async def bid_of(episode: Episode, text: str) -> str:
+    html = (await episode.look()).observation.html
+    found = re.search(rf'bid="(\w+)"[^>]*>\s*{re.escape(text)}', html)
+    assert found, f"{text!r} carries no bid in:\n{html}"
+    return found[1]
+
+
+async def test_the_last_tab_is_active_and_both_are_listed(episode: Episode, base_url: str) -> None:
+    observation = (await episode.look()).observation
+    assert [(tab.title, tab.url, tab.active) for tab in observation.tabs] == [
+        ("Other", base_url + "other", False),
+        ("Oats", base_url, True),
+    ]
+    assert observation.goal == "Buy oats."
+
+
+async def test_observation_shows_what_the_viewport_shows(episode: Episode) -> None:
+    html = (await episode.look()).observation.html
+    assert "<h1>Quiet Harbor Oats</h1>" in html
+    for hidden in ("never shown", "neither", "far below", "secret", "fetch("):
+        assert hidden not in html
+    assert re.search(r'<button bid="\d+">Add to Cart</button>', html)
+    assert re.search(r"<option selected>two</option>", html)
+
+
+async def test_marks_stay_the_same_between_looks(episode: Episode) -> None:
+    assert (await episode.look()).observation.html == (await episode.look()).observation.html
+
+
+async def test_scrolling_shows_what_was_below(episode: Episode) -> None:
+    await episode.act(Action("scroll", (0.0, 5000.0)))
+    html = (await episode.look()).observation.html
+    assert "far below" in html
+    assert "Quiet Harbor" not in html
+
+
+async def test_a_click_settles_only_after_its_chain_of_requests(episode: Episode) -> None:
+    assert (await episode.look()).stop is None
+    assert await episode.act(Action("click", (await bid_of(episode, "Add to Cart"),))) == ""
+    stop = (await episode.look()).stop
+    assert stop is not None
+    assert stop.outcome == "choice"
+
+
+async def test_filling_selecting_and_pressing(episode: Episode) -> None:
+    html = (await episode.look()).observation.html
+    field = re.search(r'<input bid="(\w+)" name="q"', html)
+    count = re.search(r'<select bid="(\w+)" name="count"', html)
+    password = re.search(r'<input bid="(\w+)" name="p"', html)
+    radio = re.search(r'<input bid="(\w+)" name="size" type="radio"', html)
+    assert field and count and password and radio
+    assert await episode.act(Action("fill", (field[1], "oats & milk"))) == ""
+    assert await episode.act(Action("fill", (password[1], "hunter2"))) == ""
+    assert await episode.act(Action("select_option", (count[1], "one"))) == ""
+    assert await episode.act(Action("click", (radio[1],))) == ""
+    assert await episode.act(Action("keyboard_press", ("Tab",))) == ""
+    html = (await episode.look()).observation.html
+    assert 'value="oats &amp; milk"' in html
+    assert "<option selected>one</option>" in html
+    assert re.search(r'type="radio" checked', html)
+    assert "hunter2" not in html
+
+
+async def test_links_history_and_new_tabs(episode: Episode, base_url: str) -> None:
+    await episode.act(Action("click", (await bid_of(episode, "Other page"),)))
+    assert (await episode.look()).url == base_url + "other"
+    await episode.act(Action("go_back"))
+    assert (await episode.look()).url == base_url
+    await episode.act(Action("go_forward"))
+    assert (await episode.look()).url == base_url + "other"
+    await episode.act(Action("goto", (base_url + "moved",)))
+    assert (await episode.look()).url == base_url + "other"
+    await episode.act(Action("go_back"))
+    await episode.act(Action("go_back"))
+    await episode.act(Action("click", (await bid_of(episode, "New tab"),)))
+    observation = (await episode.look()).observation
+    assert len(observation.tabs) == 3
+    assert observation.active_tab == 2
+
+
+@pytest.mark.parametrize(
+    ("action", "reason"),
+    [
+        (Action("click", ("999",)), "no element has bid '999'"),
+        (Action("click", ('1"] , *',)), "no element has bid"),
+        (Action("tab_focus", (7,)), "there is no tab 7"),
+        (Action("goto", ("file:///etc/passwd",)), "only http:// and https://"),
+        (Action("goto", ("javascript:alert(1)",)), "only http:// and https://"),
+        (Action("goto", ("chrome://settings",)), "only http:// and https://"),
+        (Action("keyboard_press", ("NoSuchKey",)), "Unknown key"),
+    ],
+)
+async def test_an_impossible_action_is_told_and_the_episode_goes_on(
+    episode: Episode, action: Action, reason: str
+) -> None:
+    assert reason in await episode.act(action)
+    assert reason in (await episode.look()).observation.error
+    await episode.act(Action("tab_focus", (0,)))
+    observation = (await episode.look()).observation
+    assert (observation.error, observation.active_tab, observation.step) == ("", 0, 2)
+
+
+async def test_a_dead_browser_is_a_failure_of_the_infrastructure(
+    browsers: BrowserPool, episode: Episode
+) -> None:
+    await (await browsers.browser()).close()
+    with pytest.raises(BrowserFailure):
+        await episode.look()
+    async with browsers.context(None) as context:  # the pool launches a new one
+        await context.new_page()
+
+
+async def test_a_crashed_tab_is_a_failure_of_the_infrastructure(
+    context: BrowserContext, episode: Episode
+) -> None:
+    page = context.pages[-1]
+    session = await context.new_cdp_session(page)
+    async with page.expect_event("crash"):
+        never_answered = asyncio.create_task(session.send("Page.crash"))
+    with pytest.raises(BrowserFailure):
+        await episode.act(Action("go_back"))
+    never_answered.cancel()
+
+
+async def test_an_unreachable_page_is_a_failure_of_the_infrastructure(context: BrowserContext) -> None:
+    async with pages({}) as gone:
+        pass
+    with pytest.raises(BrowserFailure):
+        await Episode(context, "goal").open([gone])

@@ -1,0 +1,55 @@
+"""What tests of several rooms share: small real servers on loopback."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+Answer = str | bytes | Response | Callable[[Request], Response]
+
+
+@asynccontextmanager
+async def serve(app: Starlette) -> AsyncIterator[str]:
+    """Run an ASGI application on a free loopback port; yields its base URL, with a trailing slash."""
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="critical", lifespan="off")
+    server = uvicorn.Server(config)
+    server.install_signal_handlers = lambda: None  # type: ignore[method-assign]
+    started = asyncio.Event()
+    startup = server.startup
+
+    async def note_startup(sockets: object = None) -> None:
+        await startup()
+        started.set()
+
+    server.startup = note_startup  # type: ignore[method-assign,assignment]
+    task = asyncio.create_task(server._serve())
+    await started.wait()
+    port = server.servers[0].sockets[0].getsockname()[1]
+    try:
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        server.should_exit = True
+        server.force_exit = True
+        await task
+
+
+@asynccontextmanager
+async def pages(answers: Mapping[str, Answer]) -> AsyncIterator[str]:
+    """Serve fixed answers by path: HTML text or bytes, a response, or a function of the request."""
+
+    async def answer(request: Request) -> Response:
+        found = answers.get(request.url.path)
+        if found is None:
+            return HTMLResponse("<title>Not found</title>", status_code=404)
+        if callable(found) and not isinstance(found, Response):
+            found = found(request)
+        return found if isinstance(found, Response) else HTMLResponse(found)
+
+    methods = ["GET", "POST", "HEAD"]
+    async with serve(Starlette(routes=[Route("/{path:path}", answer, methods=methods)])) as base_url:
+        yield base_url
