@@ -1,4 +1,4 @@
-"""What an agent sees: the pruned HTML of the active tab's viewport, the open tabs, the last action's error."""
+"""What an agent sees: the pruned HTML of the active tab's viewport, the open tabs, the last error."""
 
 from dataclasses import dataclass
 

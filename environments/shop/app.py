@@ -7,15 +7,17 @@ from starlette.applications import Starlette
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
 
 from environments.shop import browse, commerce
 from environments.shop.catalogue import Catalogue
 from environments.shop.pictures import picture
 from environments.shop.sessions import Sessions
-from environments.shop.site import HERE, Site, Visit
+from environments.shop.storefront import Storefront, Visit
 
+_LOGIN: Final = "customer/account/login/"
+_MEDIA_TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _IMMUTABLE: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 _TEXTS: Final = {
@@ -25,9 +27,7 @@ _TEXTS: Final = {
     ),
     "/search/term/popular": (
         "Search Terms",
-        (
-            "Type a word or two into the search field at the top of every page, for example headphones or mirror.",
-        ),
+        ("Type a word or two into the search field above, such as headphones or mirror.",),
     ),
     "/catalog/product_compare": ("Compare Products", ("You have no items to compare.",)),
 }
@@ -40,49 +40,50 @@ _FOR_CUSTOMERS: Final = (
     "/newsletter/manage",
 )
 
-Reader = Callable[[Site, Visit], Awaitable[Response]]
-Writer = Callable[[Site, Visit, FormData], Awaitable[Response]]
+Reader = Callable[[Storefront, Visit], Awaitable[Response]]
+Writer = Callable[[Storefront, Visit, FormData], Awaitable[Response]]
 
 
-def create_app(catalogue: Catalogue, sessions: Sessions | None = None) -> Starlette:
-    """The shop over one catalogue. Carts live in `sessions`, in the memory of this process."""
-    site = Site(catalogue, sessions or Sessions())
+def create_app(catalogue: Catalogue) -> Starlette:
+    """The shop over one catalogue. Carts live in the memory of this process."""
+    shop = Storefront(catalogue, Sessions())
 
-    def read(path: str, handler: Reader) -> list[BaseRoute]:
+    def read(path: str, handler: Reader) -> list[Route]:
         async def endpoint(request: Request) -> Response:
-            visit = site.visit(request)
-            response = await handler(site, visit)
-            site.introduce(visit, response)
+            visit = shop.visit(request)
+            response = await handler(shop, visit)
+            shop.introduce(visit, response)
             return response
 
         # Addresses work with and without the last slash, as visitors write both.
         paths = {path, path.rstrip("/") or "/"}
         return [Route(each, endpoint, methods=["GET"]) for each in sorted(paths)]
 
-    def write(path: str, handler: Writer) -> list[BaseRoute]:
+    def write(path: str, handler: Writer) -> Route:
         async def endpoint(request: Request) -> Response:
-            visit = site.visit(request)
+            visit = shop.visit(request)
             async with request.form(max_files=0, max_fields=300) as form:
                 if form.get("form_key") == visit.form_key:
-                    response = await handler(site, visit, form)
+                    response = await handler(shop, visit, form)
                 else:
                     visit.open_session().say("error", "Invalid Form Key. Please refresh the page.")
                     response = visit.go(visit.origin(request.path_params.get("uenc", "")))
-            site.introduce(visit, response)
+            shop.introduce(visit, response)
             # Tells the script of the next page that there is something to fetch.
-            response.set_cookie("private_content_version", visit.visitor_id, samesite="lax")
+            response.set_cookie("private_content_version", "1", samesite="lax")
             return response
 
-        return [Route(path, endpoint, methods=["POST"])]
+        return Route(path, endpoint, methods=["POST"])
 
     async def static(request: Request) -> Response:
-        path = (HERE / "static" / request.path_params["path"]).resolve()
-        if not path.is_relative_to(HERE / "static") or not path.is_file():
+        path = request.path_params["path"]
+        if path not in shop.static:
             raise HTTPException(404)
-        return FileResponse(path, headers=_IMMUTABLE)
+        media_type = _MEDIA_TYPES[path.rsplit(".", 1)[-1]]
+        return Response(shop.static[path], media_type=media_type, headers=_IMMUTABLE)
 
     async def media(request: Request) -> Response:
-        product = site.by_sku.get(request.path_params["sku"])
+        product = shop.by_sku.get(request.path_params["sku"])
         if product is None:
             raise HTTPException(404)
         return Response(picture(product), media_type="image/svg+xml", headers=_IMMUTABLE)
@@ -91,9 +92,9 @@ def create_app(catalogue: Catalogue, sessions: Sessions | None = None) -> Starle
         return PlainTextResponse("User-agent: *\nDisallow: /\n")
 
     async def not_found(request: Request, error: Exception) -> Response:
-        visit = site.visit(request)
+        visit = shop.visit(request)
         paragraphs = ("The page you asked for is not here.", "Search for a product, or start from the menu.")
-        response = site.page(
+        response = shop.page(
             visit,
             "text.html",
             title="404 Not Found",
@@ -102,10 +103,10 @@ def create_app(catalogue: Catalogue, sessions: Sessions | None = None) -> Starle
             status=404,
             paragraphs=paragraphs,
         )
-        site.introduce(visit, response)
+        shop.introduce(visit, response)
         return response
 
-    routes: list[BaseRoute] = [
+    routes = [
         *read("/", browse.home),
         *read("/catalogsearch/result/", browse.search),
         *read("/catalogsearch/result/index/", browse.search),
@@ -114,32 +115,28 @@ def create_app(catalogue: Catalogue, sessions: Sessions | None = None) -> Starle
             _form_page("advanced.html", "Advanced Search", "catalogsearch-advanced-index"),
         ),
         *read("/review/product/listAjax/id/{id:int}/", browse.review_list),
-        *write("/review/product/post/id/{id:int}/", _post_review),
         *read("/customer/section/load/", commerce.sections),
         *read(
             "/customer/account/login/", _form_page("login.html", "Customer Login", "customer-account-login")
         ),
-        *write("/customer/account/loginPost/", _post_login),
         *read("/contact/", _form_page("contact.html", "Contact Us", "contact-index-index")),
-        *write("/contact/index/post/", _post_contact),
-        *write("/newsletter/subscriber/new/", _post_newsletter),
-        *write("/wishlist/index/add/", _post_wishlist),
-        *write("/catalog/product_compare/add/", _post_compare),
         *read("/checkout/cart/", commerce.cart),
-        *write("/checkout/cart/add/uenc/{uenc}/product/{id:int}/", commerce.add),
-        *write("/checkout/cart/updatePost/", commerce.update),
-        *write("/checkout/cart/delete/", commerce.delete),
-        *write("/checkout/sidebar/updateItemQty/", commerce.sidebar_update),
-        *write("/checkout/sidebar/removeItem/", commerce.sidebar_remove),
+        write("/checkout/cart/add/uenc/{uenc}/product/{id:int}/", commerce.add),
+        write("/checkout/cart/updatePost/", commerce.update),
+        write("/checkout/cart/delete/", commerce.delete),
+        write("/checkout/sidebar/updateItemQty/", commerce.sidebar_update),
+        write("/checkout/sidebar/removeItem/", commerce.sidebar_remove),
         *read("/checkout/", commerce.checkout),
-        *write("/checkout/onepage/saveOrder/", commerce.place_order),
+        write("/checkout/onepage/saveOrder/", commerce.place_order),
         *read("/checkout/onepage/success/", commerce.success),
         Route("/robots.txt", robots),
         Route("/static/{version}/frontend/Magento/blank/en_US/{path:path}", static),
         Route("/media/catalog/product/cache/{hash}/B/0/{sku}.{n:int}.svg", media),
         *read("/{path:path}.html", browse.document),
-        *write("/{path:path}.html", commerce.ask_for_options),
+        write("/{path:path}.html", commerce.ask_for_options),
     ]
+    for path, handler in _acknowledgements().items():
+        routes.append(write(path, handler))
     for path, (title, paragraphs) in _TEXTS.items():
         routes += read(f"{path}/", _text_page(title, paragraphs))
     for path in _FOR_CUSTOMERS:
@@ -147,64 +144,59 @@ def create_app(catalogue: Catalogue, sessions: Sessions | None = None) -> Starle
     return Starlette(routes=routes, exception_handlers={404: not_found})
 
 
+def _acknowledgements() -> dict[str, Writer]:
+    return {
+        "/review/product/post/id/{id:int}/": _acknowledge(
+            "success",
+            "You submitted your review for moderation.",
+            required=("nickname", "title", "detail", "ratings[4]"),
+        ),
+        "/contact/index/post/": _acknowledge(
+            "success",
+            "Thanks for contacting us with your comments and questions.",
+            required=("name", "email", "comment"),
+            to="contact/",
+        ),
+        "/newsletter/subscriber/new/": _acknowledge(
+            "success", "Thank you for your subscription.", required=("email",)
+        ),
+        "/wishlist/index/add/": _acknowledge(
+            "error", "You must login or register to add items to your wishlist.", to=_LOGIN
+        ),
+        "/customer/account/loginPost/": _acknowledge(
+            "error", "The account sign-in was incorrect. Please check the email and the password.", to=_LOGIN
+        ),
+        "/catalog/product_compare/add/": _acknowledge("notice", "Products cannot be compared at the moment."),
+    }
+
+
 def _text_page(title: str, paragraphs: tuple[str, ...]) -> Reader:
-    async def handler(site: Site, visit: Visit) -> Response:
-        return site.page(visit, "text.html", title=title, body_class="cms-page-view", paragraphs=paragraphs)
+    async def handler(shop: Storefront, visit: Visit) -> Response:
+        return shop.page(visit, "text.html", title=title, body_class="cms-page-view", paragraphs=paragraphs)
 
     return handler
 
 
 def _form_page(template: str, title: str, body_class: str) -> Reader:
-    async def handler(site: Site, visit: Visit) -> Response:
-        return site.page(visit, template, title=title, body_class=body_class)
+    async def handler(shop: Storefront, visit: Visit) -> Response:
+        return shop.page(visit, template, title=title, body_class=body_class)
 
     return handler
 
 
-async def _to_login(site: Site, visit: Visit) -> Response:
-    return RedirectResponse(f"{visit.base}customer/account/login/", status_code=302)
+async def _to_login(shop: Storefront, visit: Visit) -> Response:
+    return RedirectResponse(visit.base + _LOGIN, status_code=302)
 
 
-async def _post_login(site: Site, visit: Visit, form: FormData) -> Response:
-    visit.open_session().say(
-        "error",
-        "The account sign-in was incorrect or your account is disabled temporarily."
-        " Please wait and try again later.",
-    )
-    return visit.go(f"{visit.base}customer/account/login/")
+def _acknowledge(kind: str, text: str, *, required: tuple[str, ...] = (), to: str | None = None) -> Writer:
+    """A form of which nothing is kept: say `text`, and go to the page `to` or back."""
 
+    async def handler(shop: Storefront, visit: Visit, form: FormData) -> Response:
+        session = visit.open_session()
+        if all(str(form.get(name, "")).strip() for name in required):
+            session.say(kind, text)
+        else:
+            session.say("error", "Please fill in all required fields.")
+        return visit.go(visit.origin(str(form.get("uenc", ""))) if to is None else visit.base + to)
 
-async def _post_wishlist(site: Site, visit: Visit, form: FormData) -> Response:
-    visit.open_session().say("error", "You must login or register to add items to your wishlist.")
-    return visit.go(f"{visit.base}customer/account/login/")
-
-
-async def _post_compare(site: Site, visit: Visit, form: FormData) -> Response:
-    visit.open_session().say("notice", "Products cannot be compared at the moment.")
-    return visit.go(visit.origin(str(form.get("uenc", ""))))
-
-
-async def _post_newsletter(site: Site, visit: Visit, form: FormData) -> Response:
-    visit.open_session().say("success", "Thank you for your subscription.")
-    return visit.go(visit.origin())
-
-
-async def _post_contact(site: Site, visit: Visit, form: FormData) -> Response:
-    session = visit.open_session()
-    if all(str(form.get(name, "")).strip() for name in ("name", "email", "comment")):
-        session.say("success", "Thanks for contacting us with your comments and questions.")
-    else:
-        session.say("error", "Please fill in all required fields.")
-    return visit.go(f"{visit.base}contact/")
-
-
-async def _post_review(site: Site, visit: Visit, form: FormData) -> Response:
-    product = site.store.product(visit.request.path_params["id"])
-    if product is None:
-        raise HTTPException(404)
-    session = visit.open_session()
-    if all(str(form.get(name, "")).strip() for name in ("nickname", "title", "detail", "ratings[4]")):
-        session.say("success", "You submitted your review for moderation.")
-    else:
-        session.say("error", "We can't post your review right now.")
-    return visit.go(visit.origin())
+    return handler

@@ -11,8 +11,8 @@ from starlette.responses import HTMLResponse, Response
 from environments.shop import prose
 from environments.shop.catalogue import Product
 from environments.shop.departments import Category
-from environments.shop.site import Site, Visit
 from environments.shop.store import Listing, Order, Paging, Query
+from environments.shop.storefront import NO_STORE, Storefront, Visit
 
 PAGE_LIMITS: Final = (12, 24, 36)
 REVIEW_LIMITS: Final = (10, 20, 50)
@@ -35,15 +35,15 @@ Facet = tuple[str, list[tuple[str, int, str]]]
 LinkTo = Callable[..., str]
 
 
-async def home(site: Site, visit: Visit) -> Response:
+async def home(shop: Storefront, visit: Visit) -> Response:
     """The first page: one product of most categories, twelve at a time."""
     shown: dict[str, Product] = {}
-    for product in site.catalogue.products:
+    for product in shop.catalogue.products:
         if product.rating is not None and product.in_stock:
             shown.setdefault(product.category, product)
     showcases = list(shown.values())[:SHOWCASES]
     paging = Paging(len(showcases), PAGE_LIMITS[0], _number(visit, "pbaocw", 1))
-    return site.page(
+    return shop.page(
         visit,
         "home.html",
         title="One Stop Market",
@@ -54,25 +54,25 @@ async def home(site: Site, visit: Visit) -> Response:
     )
 
 
-async def document(site: Site, visit: Visit) -> Response:
+async def document(shop: Storefront, visit: Visit) -> Response:
     """A category or a product, whichever has this address."""
     path = visit.request.path_params["path"] + ".html"
-    category = site.categories.get(path)
+    category = shop.categories.get(path)
     if category is not None:
-        return _category(site, visit, category)
+        return _category(shop, visit, category)
     try:
-        product = site.catalogue.by_key(path.removesuffix(".html"))
+        product = shop.catalogue.by_key(path.removesuffix(".html"))
     except KeyError:
         raise HTTPException(404) from None
-    return _product(site, visit, product)
+    return _product(shop, visit, product)
 
 
-async def search(site: Site, visit: Visit) -> Response:
+async def search(shop: Storefront, visit: Visit) -> Response:
     """Products with any of the words looked for."""
     text = visit.request.query_params.get("q", "").strip()[:128]
     title = f"Search results for: '{text}'"
     return _listing(
-        site,
+        shop,
         visit,
         category=None,
         text=text,
@@ -85,16 +85,16 @@ async def search(site: Site, visit: Visit) -> Response:
     )
 
 
-async def review_list(site: Site, visit: Visit) -> Response:
+async def review_list(shop: Storefront, visit: Visit) -> Response:
     """The reviews of one product, as a fragment that the product page fetches."""
-    product = site.store.product(visit.request.path_params["id"])
+    product = shop.store.product(visit.request.path_params["id"])
     if product is None:
         raise HTTPException(404)
     limit = _number(visit, "limit", REVIEW_LIMITS[0])
     limit = limit if limit in REVIEW_LIMITS else REVIEW_LIMITS[0]
     paging = Paging(product.reviews, limit, _number(visit, "p", 1))
     address = f"{visit.base}review/product/listAjax/id/{product.id}/"
-    html = site.render(
+    html = shop.render(
         "reviews.html",
         reviews=prose.reviews(product)[paging.first - 1 : paging.last],
         paging=paging,
@@ -102,12 +102,12 @@ async def review_list(site: Site, visit: Visit) -> Response:
         limits=REVIEW_LIMITS,
         link=lambda page: f"{address}?limit={limit}&p={page}",
     )
-    return HTMLResponse(html, headers={"Cache-Control": "no-store"})
+    return HTMLResponse(html, headers=NO_STORE)
 
 
-def _product(site: Site, visit: Visit, product: Product) -> Response:
+def _product(shop: Storefront, visit: Visit, product: Product) -> Response:
     features = prose.features(product)
-    return site.page(
+    return shop.page(
         visit,
         "product.html",
         title=product.name,
@@ -119,10 +119,10 @@ def _product(site: Site, visit: Visit, product: Product) -> Response:
     )
 
 
-def _category(site: Site, visit: Visit, category: Category) -> Response:
+def _category(shop: Storefront, visit: Visit, category: Category) -> Response:
     path = category.url.removesuffix(".html")
     return _listing(
-        site,
+        shop,
         visit,
         category=category,
         text=None,
@@ -136,13 +136,13 @@ def _category(site: Site, visit: Visit, category: Category) -> Response:
             f" category-{path.rsplit('/', 1)[-1]} catalog-category-view"
         ),
         ancestors=[
-            node for node in site.catalogue.categories if node.path == category.path[: len(node.path)]
+            node for node in shop.catalogue.categories if node.path == category.path[: len(node.path)]
         ][:-1],
     )
 
 
 def _listing(
-    site: Site,
+    shop: Storefront,
     visit: Visit,
     *,
     category: Category | None,
@@ -152,7 +152,9 @@ def _listing(
     title: str,
     body_class: str,
     ancestors: Sequence[Category] = (),
-    **context: str,
+    heading: str,
+    heading_id: str = "",
+    search_text: str = "",
 ) -> Response:
     """A category page or search results: the two differ in little."""
     parameters = visit.request.query_params
@@ -167,12 +169,12 @@ def _listing(
     direction = kept.get("product_list_dir", "desc" if order == "relevance" else "asc")
     limit = _number(visit, "product_list_limit", PAGE_LIMITS[0])
     limit = limit if limit in PAGE_LIMITS else PAGE_LIMITS[0]
-    chosen = _chosen_category(site, kept.get("cat", ""))
+    chosen = _chosen_category(shop, kept.get("cat", ""))
     price = _price_range(kept.get("price", ""))
     leaves = category.leaves if category else None
     if chosen is not None:
         leaves = tuple(leaf for leaf in chosen.leaves if leaves is None or leaf in leaves)
-    listing = site.store.find(
+    listing = shop.store.find(
         Query(
             leaves=leaves,
             text=text,
@@ -188,8 +190,8 @@ def _listing(
         filters.append(("Category", chosen.name, link_to(cat=None)))
     if price is not None:
         filters.append(("Price", _price_label(*price), link_to(price=None)))
-    children = category.children if category else site.catalogue.departments
-    return site.page(
+    children = category.children if category else shop.catalogue.departments
+    return shop.page(
         visit,
         "listing.html",
         title=title,
@@ -213,7 +215,9 @@ def _listing(
             *([] if chosen else _category_facet(children, listing, link_to)),
             *([] if price else _price_facet(listing, link_to)),
         ],
-        **context,
+        heading=heading,
+        heading_id=heading_id,
+        search_text=search_text,
     )
 
 
@@ -249,8 +253,8 @@ def _price_range(text: str) -> tuple[float | None, float | None] | None:
     return (float(low) if low else None, float(high) if high else None)
 
 
-def _chosen_category(site: Site, text: str) -> Category | None:
-    return next((node for node in site.catalogue.categories if str(node.id) == text), None)
+def _chosen_category(shop: Storefront, text: str) -> Category | None:
+    return next((node for node in shop.catalogue.categories if str(node.id) == text), None)
 
 
 def _number(visit: Visit, name: str, default: int) -> int:

@@ -8,11 +8,11 @@ from typing import Final
 from markupsafe import Markup
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from environments.shop.catalogue import Product
 from environments.shop.sessions import CartFull, Choices, Line, Session
-from environments.shop.site import Site, Visit, json_response, money, product_url
+from environments.shop.storefront import NO_STORE, Storefront, Visit, money, product_url
 
 SHIPPING_CENTS: Final = 500
 """Flat rate per item."""
@@ -32,10 +32,10 @@ _OPTIONS_MISSING: Final = (
 _order_numbers = count(191)
 
 
-async def cart(site: Site, visit: Visit) -> Response:
+async def cart(shop: Storefront, visit: Visit) -> Response:
     """The cart page."""
     session = visit.session
-    return site.page(
+    return shop.page(
         visit,
         "cart.html",
         title="Shopping Cart",
@@ -45,9 +45,9 @@ async def cart(site: Site, visit: Visit) -> Response:
     )
 
 
-async def add(site: Site, visit: Visit, form: FormData) -> Response:
+async def add(shop: Storefront, visit: Visit, form: FormData) -> Response:
     """Put a product into the cart: `[]` for a script, else back to where the visitor was."""
-    product = site.store.product(visit.request.path_params["id"])
+    product = shop.store.product(visit.request.path_params["id"])
     if product is None or not product.in_stock:
         raise HTTPException(404)
     session = visit.open_session()
@@ -66,20 +66,20 @@ async def add(site: Site, visit: Visit, form: FormData) -> Response:
     cart_link = Markup('<a href="{}checkout/cart/">shopping cart</a>').format(visit.base)
     session.say("success", Markup("You added {} to your {}.").format(product.name, cart_link))
     if visit.is_xhr:
-        return json_response([])
+        return JSONResponse([])
     return visit.go(visit.origin(visit.request.path_params["uenc"]))
 
 
-async def ask_for_options(site: Site, visit: Visit, form: FormData) -> Response:
+async def ask_for_options(shop: Storefront, visit: Visit, form: FormData) -> Response:
     """The button of a card whose product has options: go to the product's page and say why."""
     try:
-        product = site.catalogue.by_key(visit.request.path_params["path"])
+        product = shop.catalogue.by_key(visit.request.path_params["path"])
     except KeyError:
         raise HTTPException(404) from None
     return _ask_for_options(visit, visit.open_session(), product)
 
 
-async def update(site: Site, visit: Visit, form: FormData) -> Response:
+async def update(shop: Storefront, visit: Visit, form: FormData) -> Response:
     """The form of the cart page: new quantities, or an empty cart."""
     session = visit.open_session()
     if form.get("update_cart_action") == "empty_cart":
@@ -90,46 +90,46 @@ async def update(site: Site, visit: Visit, form: FormData) -> Response:
     return visit.go(f"{visit.base}checkout/cart/")
 
 
-async def delete(site: Site, visit: Visit, form: FormData) -> Response:
+async def delete(shop: Storefront, visit: Visit, form: FormData) -> Response:
     """Remove a line on the cart page."""
     visit.open_session().set_quantity(_quantity(form.get("id")) or 0, 0)
     return visit.go(f"{visit.base}checkout/cart/")
 
 
-async def sidebar_update(site: Site, visit: Visit, form: FormData) -> Response:
+async def sidebar_update(shop: Storefront, visit: Visit, form: FormData) -> Response:
     """Change a quantity in the minicart."""
     session = visit.open_session()
     changed = _set_quantity(session, _quantity(form.get("item_id")) or 0, form.get("item_qty"))
-    return json_response({"success": changed})
+    return JSONResponse({"success": changed})
 
 
-async def sidebar_remove(site: Site, visit: Visit, form: FormData) -> Response:
+async def sidebar_remove(shop: Storefront, visit: Visit, form: FormData) -> Response:
     """Remove a line in the minicart."""
     visit.open_session().set_quantity(_quantity(form.get("item_id")) or 0, 0)
-    return json_response({"success": True})
+    return JSONResponse({"success": True})
 
 
-async def sections(site: Site, visit: Visit) -> Response:
+async def sections(shop: Storefront, visit: Visit) -> Response:
     """What scripts put into the page: the cart and the pending messages, those asked for."""
     wanted = visit.request.query_params.get("sections", "").split(",")
     session = visit.session
     content: dict[str, object] = {}
     if "cart" in wanted:
-        content["cart"] = _cart_section(site, visit, session)
+        content["cart"] = _cart_section(shop, visit, session)
     if "messages" in wanted:
         messages = [{"type": message.kind, "text": message.html} for message in session.take_messages()]
         content["messages"] = {"messages": messages}
     if "directory-data" in wanted:
         content["directory-data"] = {}
-    return json_response(content)
+    return JSONResponse(content, headers=NO_STORE)
 
 
-async def checkout(site: Site, visit: Visit) -> Response:
+async def checkout(shop: Storefront, visit: Visit) -> Response:
     """Address and payment on one page."""
     session = visit.session
     if not session.lines:
         return RedirectResponse(f"{visit.base}checkout/cart/", status_code=302)
-    return site.page(
+    return shop.page(
         visit,
         "checkout.html",
         title="Checkout",
@@ -141,7 +141,7 @@ async def checkout(site: Site, visit: Visit) -> Response:
     )
 
 
-async def place_order(site: Site, visit: Visit, form: FormData) -> Response:
+async def place_order(shop: Storefront, visit: Visit, form: FormData) -> Response:
     """End the checkout. The address is looked at and forgotten."""
     session = visit.open_session()
     if not session.lines:
@@ -154,12 +154,12 @@ async def place_order(site: Site, visit: Visit, form: FormData) -> Response:
     return visit.go(f"{visit.base}checkout/onepage/success/")
 
 
-async def success(site: Site, visit: Visit) -> Response:
+async def success(shop: Storefront, visit: Visit) -> Response:
     """The page after an order."""
     session = visit.session
     if not session.order:
         return RedirectResponse(f"{visit.base}checkout/cart/", status_code=302)
-    return site.page(
+    return shop.page(
         visit,
         "success.html",
         title="Success Page",
@@ -203,16 +203,16 @@ def _quantity(text: object) -> int | None:
     return int(text) if isinstance(text, str) and re.fullmatch(r"[0-9]{1,6}", text) else None
 
 
-def _cart_section(site: Site, visit: Visit, session: Session) -> dict[str, object]:
+def _cart_section(shop: Storefront, visit: Visit, session: Session) -> dict[str, object]:
     return {
         "summary_count": session.quantity,
         "subtotalAmount": session.cents / 100,
         "subtotal": _price_html(session.cents),
-        "items": [_item(site, visit, line) for line in reversed(session.lines.values())],
+        "items": [_item(shop, visit, line) for line in reversed(session.lines.values())],
     }
 
 
-def _item(site: Site, visit: Visit, line: Line) -> dict[str, object]:
+def _item(shop: Storefront, visit: Visit, line: Line) -> dict[str, object]:
     product = line.product
     return {
         "item_id": line.id,
@@ -222,7 +222,7 @@ def _item(site: Site, visit: Visit, line: Line) -> dict[str, object]:
         "product_url": product_url(product, visit.base),
         "product_price": _price_html(product.cents),
         "product_price_value": product.price,
-        "product_image": {"src": site.picture_url(product, visit.base)},
+        "product_image": {"src": shop.picture_url(product, visit.base)},
         "qty": line.quantity,
         "options": [{"label": option.title, "value": value.title} for option, value in line.choices],
     }

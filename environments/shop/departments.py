@@ -107,30 +107,19 @@ class Category:
 
 def slug(text: str) -> str:
     """Lower case, accents folded, runs of other characters turned into one hyphen."""
-    folded = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    folded = "".join(c for c in unicodedata.normalize("NFKD", text).lower() if not unicodedata.combining(c))
     return re.sub(r"[^a-z0-9]+", "-", folded).strip("-")
 
 
 def build_tree() -> tuple[Category, ...]:
     """The twelve departments with everything below them; ids are given level by level."""
-    level: list[tuple[str, ...]] = [(name,) for name in DEPARTMENTS]
-    paths = (*LEAF_PATHS, *SECOND_PATHS)
-    ids: dict[tuple[str, ...], int] = {}
-    while level:
-        for path in level:
-            ids[path] = FIRST_ID + len(ids)
-        level = list(
-            dict.fromkeys(
-                path[: len(parent) + 1]
-                for parent in level
-                for path in paths
-                if path[: len(parent)] == parent and len(path) > len(parent)
-            )
-        )
+    paths = sorted((*LEAF_PATHS, *SECOND_PATHS), key=lambda path: DEPARTMENTS.index(path[0]))
+    nodes = dict.fromkeys(path[:depth] for depth in (1, 2, 3) for path in paths if len(path) >= depth)
+    ids = {path: FIRST_ID + number for number, path in enumerate(nodes)}
 
     def node(path: tuple[str, ...]) -> Category:
-        below = tuple(node(child) for child in ids if child[:-1] == path)
-        leaves = tuple(dict.fromkeys(leaf for child in below for leaf in child.leaves)) or (path[-1],)
-        return Category(ids[path], path, "/".join(map(slug, path)) + ".html", leaves, below)
+        children = tuple(node(child) for child in ids if child[:-1] == path)
+        leaves = tuple(dict.fromkeys(leaf for child in children for leaf in child.leaves)) or (path[-1],)
+        return Category(ids[path], path, "/".join(map(slug, path)) + ".html", leaves, children)
 
     return tuple(node((name,)) for name in DEPARTMENTS)

@@ -69,7 +69,7 @@ MARKETS: Final[dict[str, Market]] = dict(map(_market, _TABLE.strip().splitlines(
 """By leaf category; the order is that of the catalogue."""
 
 _ENDINGS: Final = ((0.29, 99), (0.39, 0), (0.45, 95), (0.48, 98), (0.50, 90), (0.52, 49))
-"""Cumulative shares of price endings, in cents; the rest of the prices keep the cents they were drawn with."""
+"""Cumulative shares of price endings, in cents; other prices keep the cents they were drawn with."""
 
 
 def strata(n: int, rng: random.Random) -> list[float]:

@@ -13,9 +13,10 @@ _FEATURES: Final = 5
 _LAST_DAY: Final = date(2023, 4, 18)
 
 _AUTHORS: Final = (
-    "Rosa M.,Theo,J. Albright,Kim L.,Pat,Noor,Grandpa Lou,Dana W.,S. Okafor,Mei,Tomas,Ellie B.,Greg from Ohio,"
-    "Priya,H. Lindqvist,Marta,Devon,Quiet Reader,Ana C.,Walt,B. Nakamura,Joyce,Sam & Ivy,L. Moreau,Carmen,Olek"
-).split(",")
+    "Rosa M.", "Theo", "J. Albright", "Kim L.", "Pat", "Noor", "Grandpa Lou", "Dana W.", "S. Okafor", "Mei",
+    "Tomas", "Ellie B.", "Greg from Ohio", "Priya", "H. Lindqvist", "Marta", "Devon", "Quiet Reader",
+    "Ana C.", "Walt", "Joyce", "B. Nakamura", "Sam & Ivy", "L. Moreau", "Carmen", "Olek",
+)  # fmt: skip
 
 _TITLES: Final = {
     5: ("Love it", "Just what I hoped for", "Very happy", "Five stars from us", "Great {aspect}"),
@@ -95,7 +96,7 @@ def reviews(product: Product) -> tuple[Review, ...]:
 
 
 def _star_values(product: Product, rng: random.Random) -> list[int]:
-    """Values from 1 to 5 with the sum `product.stars`: first level, then spread by moves that keep the sum."""
+    """Values from 1 to 5 with the sum `product.stars`: level at first, spread by moves that keep the sum."""
     count = product.reviews
     if not count:
         return []

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from environments.shop.catalogue import OptionValue, Option, Product
+from environments.shop.catalogue import Option, OptionValue, Product
 
 MOST_LINES: Final = 100
 MOST_MESSAGES: Final = 10

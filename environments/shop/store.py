@@ -4,6 +4,7 @@ import re
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal
 
 from environments.shop.catalogue import Catalogue, Product
@@ -32,7 +33,7 @@ class Query:
     `price` is a half-open range in US dollars; either end may be None.
     """
 
-    leaves: Sequence[str] | None = None
+    leaves: tuple[str, ...] | None = None
     text: str | None = None
     price: tuple[float | None, float | None] | None = None
     order: Order = "position"
@@ -99,23 +100,25 @@ class Store:
         rows = [(p.id, p.category, p.name, p.cents) for p in catalogue.products]
         self._db.executemany("INSERT INTO product (id, leaf, name, cents) VALUES (?, ?, ?, ?)", rows)
         self._db.execute("INSERT INTO words (rowid, name, leaf) SELECT id, name, leaf FROM product")
+        # The catalogue never changes, and agents ask for the same few listings over and over.
+        self.find = lru_cache(maxsize=1024)(self._find)
 
     def product(self, product_id: int) -> Product | None:
         """The product with this id."""
         return self._products.get(product_id)
 
-    def find(self, query: Query) -> Listing:
+    def _find(self, query: Query) -> Listing:
         """One page of the products that match; a text matches with any of its words."""
         source, conditions, values = self._where(query)
         # Both counts come from fixed clauses; whatever a visitor sends is bound as a value.
         where = f"FROM {source} WHERE {' AND '.join(conditions)}"
         leaf_counts = dict(
-            self._db.execute(f"SELECT leaf, count(*) {where} GROUP BY leaf", values)  # noqa: S608
+            self._db.execute(f"SELECT product.leaf, count(*) {where} GROUP BY product.leaf", values)
         )
         paging = Paging(sum(leaf_counts.values()), query.limit, query.page)
         direction = "DESC" if query.descending else "ASC"
         ids = self._db.execute(
-            f"SELECT product.id {where} ORDER BY {_ORDER_BY[query.order]} {direction}, product.id"  # noqa: S608
+            f"SELECT product.id {where} ORDER BY {_ORDER_BY[query.order]} {direction}, product.id"
             " LIMIT ? OFFSET ?",
             (*values, query.limit, paging.first - 1),
         )
@@ -148,10 +151,10 @@ class Store:
 
     def _price_ranges(self, where: str, values: Sequence[object]) -> tuple[PriceRange, ...]:
         """Ranges of equal width: the power of ten below the highest price."""
-        ((highest,),) = self._db.execute(f"SELECT max(cents) {where}", values)  # noqa: S608
+        ((highest,),) = self._db.execute(f"SELECT max(cents) {where}", values)
         width = 10 ** max(1, len(str(highest // 100)) - 1)
         counts = self._db.execute(
-            f"SELECT min(cents / ?, ?) AS step, count(*) {where} GROUP BY step ORDER BY step",  # noqa: S608
+            f"SELECT min(cents / ?, ?) AS step, count(*) {where} GROUP BY step ORDER BY step",
             (100 * width, _MOST_PRICE_RANGES - 1, *values),
         )
         return tuple(

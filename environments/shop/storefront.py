@@ -3,9 +3,8 @@
 import base64
 import binascii
 import hashlib
-import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
@@ -21,7 +19,9 @@ from environments.shop.catalogue import Catalogue, Product
 from environments.shop.sessions import Session, Sessions
 from environments.shop.store import Store
 
-HERE: Final = Path(__file__).parent
+NO_STORE: Final = {"Cache-Control": "no-store"}
+
+_HERE: Final = Path(__file__).parent
 _YEAR: Final = 365 * 24 * 3600
 _HOST: Final = re.compile(r"[\w.\-]+(:\d+)?|\[[0-9a-fA-F:]+\](:\d+)?", re.ASCII)
 _UENC: Final = str.maketrans("+/=", "-_~")
@@ -91,7 +91,7 @@ def product_url(product: Product, base: str) -> str:
     return f"{base}{product.key}.html"
 
 
-class Site:
+class Storefront:
     """The catalogue with its index, the visitors, and the templates."""
 
     def __init__(self, catalogue: Catalogue, sessions: Sessions) -> None:
@@ -100,11 +100,14 @@ class Site:
         self.sessions = sessions
         self.categories = {category.url: category for category in catalogue.categories}
         self.by_sku = {product.sku: product for product in catalogue.products}
-        self.static_path = f"static/version{_static_digest()}/frontend/Magento/blank/en_US/"
+        self.static = _read_static()
+        # A number that changes with any of the files stands in their addresses, which are cached for ever.
+        digest = hashlib.blake2b(b"".join(self.static.values()), digest_size=5).digest()
+        self.static_path = f"static/version{int.from_bytes(digest)}/frontend/Magento/blank/en_US/"
         # Part of the address, because pictures are cached for ever and depend on the seed.
         self._picture_hash = hashlib.blake2b(str(catalogue.seed).encode(), digest_size=16).hexdigest()
         self._templates = Environment(
-            loader=FileSystemLoader(HERE / "templates"),
+            loader=FileSystemLoader(_HERE / "templates"),
             autoescape=True,
             auto_reload=False,
             trim_blocks=True,
@@ -121,10 +124,10 @@ class Site:
         return f"{base}media/catalog/product/cache/{self._picture_hash}/B/0/{product.sku}.0.svg"
 
     def visit(self, request: Request) -> Visit:
-        """Who makes this request; links will use the host name that the visitor used."""
+        """Who makes this request; links will use the host name that the visitor used, if it can be one."""
         host = request.headers.get("host", "")
         if not _HOST.fullmatch(host):
-            raise HTTPException(400, "malformed Host header")
+            host = "{}:{}".format(*request.scope["server"])
         visitor_id = self.sessions.visitor_id(request.cookies.get("PHPSESSID"))
         form_key = self.sessions.form_key(visitor_id)
         return Visit(request, f"{request.url.scheme}://{host}/", visitor_id, form_key, self.sessions)
@@ -163,7 +166,7 @@ class Site:
             heading=heading or title,
             **{"description": "", "search_text": "", "heading_id": ""} | context,
         )
-        return HTMLResponse(html, status, headers={"Cache-Control": "no-store"})
+        return HTMLResponse(html, status, headers=NO_STORE)
 
     def render(self, template: str, **context: Any) -> str:
         """A template's text."""
@@ -173,15 +176,7 @@ class Site:
         return Markup(self.render("menu.html", departments=self.catalogue.departments, base=base))  # noqa: S704
 
 
-def json_response(content: Mapping[str, object] | list[object]) -> Response:
-    """JSON that is not kept by any cache."""
-    body = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    return Response(body, media_type="application/json", headers={"Cache-Control": "no-store"})
-
-
-def _static_digest() -> str:
-    """A number that changes with any static file; it stands in their addresses, which are cached for ever."""
-    digest = hashlib.blake2b(digest_size=5)
-    for path in sorted((HERE / "static").rglob("*.*")):
-        digest.update(path.read_bytes())
-    return str(int.from_bytes(digest.digest()))
+def _read_static() -> dict[str, bytes]:
+    """The few small files that pages refer to, by their path."""
+    root = _HERE / "static"
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("*.*"))}

@@ -1,0 +1,128 @@
+"""Run the shop in a process of its own: from the command line, or for the time of a `with` block."""
+
+import argparse
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from interventions.errors import UserError
+
+_READY: Final = "shop ready "
+_ROOT: Final = Path(__file__).parents[2]
+_PATIENCE_S: Final = 5.0
+"""How long a stopping shop may take before it is killed."""
+
+
+@asynccontextmanager
+async def shop(seed: int = 0, port: int = 0) -> AsyncIterator[str]:
+    """Start a shop on 127.0.0.1 and yield its base URL, which ends with a slash.
+
+    Port 0 takes any free port. The process ends with the block, or when this process dies.
+
+    Raises:
+        UserError: when the port is taken, or the shop does not start.
+    """
+    # Bound here, so that a taken port is known at once; the child inherits the socket.
+    with _bind(port) as listener:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "environments.shop", "--seed", str(seed)),
+            *("--socket", str(listener.fileno()), "--end-with-stdin"),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            pass_fds=(listener.fileno(),),
+            cwd=_ROOT,
+        )
+    try:
+        assert process.stdout is not None  # noqa: S101 - it is a pipe
+        line = (await process.stdout.readline()).decode().strip()
+        if not line.startswith(_READY):
+            raise UserError("the shop did not start; its own message is above")
+        yield line.removeprefix(_READY)
+    finally:
+        await _end(process)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """`python -m environments.shop`: serve until SIGTERM or SIGINT."""
+    parser = argparse.ArgumentParser(
+        prog="python -m environments.shop", description="Serve the embedded shop."
+    )
+    parser.add_argument("--port", type=int, default=0, help="port on 127.0.0.1 (default: any free port)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the catalogue (default: 0)")
+    parser.add_argument("--socket", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--end-with-stdin", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.seed < 0:
+        parser.error("--seed must not be negative")
+    try:
+        listener = socket.socket(fileno=options.socket) if options.socket is not None else _bind(options.port)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    # uvicorn raises the signal that ended it once more; by then the work is done.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit(0))
+    asyncio.run(_serve(listener, options.seed, options.end_with_stdin))
+
+
+async def _serve(listener: socket.socket, seed: int, end_with_stdin: bool) -> None:
+    # Imported here: whoever only starts a shop in another process need not load a web server.
+    import uvicorn  # noqa: PLC0415
+
+    from environments.shop.app import create_app  # noqa: PLC0415
+    from environments.shop.catalogue import generate  # noqa: PLC0415
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            host, port = listener.getsockname()
+            print(f"{_READY}http://{host}:{port}/", flush=True)
+
+        def end_at_eof(self) -> None:
+            if not os.read(sys.stdin.fileno(), 1024):
+                self.should_exit = True
+                asyncio.get_running_loop().remove_reader(sys.stdin)
+
+    config = uvicorn.Config(
+        create_app(generate(seed)),
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        timeout_keep_alive=60,
+        timeout_graceful_shutdown=1,
+    )
+    server = Server(config)
+    if end_with_stdin:
+        asyncio.get_running_loop().add_reader(sys.stdin, server.end_at_eof)
+    await server.serve(sockets=[listener])
+
+
+def _bind(port: int) -> socket.socket:
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+        # Two listeners may share a bound port until one of them listens; this makes sure that it is ours.
+        listener.listen(2048)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"port {port}: {reason}; choose another port, or 0 for any free one") from None
+    return listener
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        process.terminate()
+    try:
+        await asyncio.wait_for(process.wait(), _PATIENCE_S)
+    except TimeoutError:
+        process.kill()
+        await process.wait()

@@ -1,0 +1,136 @@
+import re
+
+import httpx
+import pytest
+from bs4 import BeautifulSoup
+from playwright.async_api import Page, expect
+
+from environments.shop.catalogue import Catalogue
+from tests.environments.shop.examples import Examples
+
+
+async def test_links_follow_the_host_header(client: httpx.AsyncClient, base: str, examples: Examples) -> None:
+    for path in ("", "electronics.html", f"{examples.rated.key}.html", "checkout/cart/"):
+        html = (await client.get(path, headers={"Host": "shop.test:81"})).text
+        assert base not in html
+        links = re.findall(r'(?:href|src|action)="(http[^"]*)"', html)
+        assert links
+        assert all(link.startswith("http://shop.test:81/") for link in links)
+    for path in ("", "nope"):
+        assert "<script>x" not in (await client.get(path, headers={"Host": '"><script>x'})).text
+
+
+async def test_first_visit_sets_the_cookies(client: httpx.AsyncClient) -> None:
+    first = await client.get("")
+    cookies = {cookie.split("=")[0]: cookie for cookie in first.headers.get_list("set-cookie")}
+    assert set(cookies) == {"PHPSESSID", "form_key"}
+    assert "HttpOnly" in cookies["PHPSESSID"]
+    assert "HttpOnly" not in cookies["form_key"]
+    assert all("samesite=lax" in cookie.lower() for cookie in cookies.values())
+    assert re.fullmatch(r"[0-9A-Za-z]{16}", client.cookies["form_key"])
+    second = await client.get("electronics.html")
+    assert "set-cookie" not in second.headers
+    keys = re.findall(r'name="form_key" type="hidden" value="([^"]*)"', second.text)
+    assert set(keys) == {client.cookies["form_key"]}
+
+
+async def test_scripts_cannot_read_the_session(client: httpx.AsyncClient, examples: Examples) -> None:
+    await client.get("")
+    data = {"form_key": client.cookies["form_key"]}
+    await client.post(f"checkout/cart/add/uenc/x/product/{examples.rated.id}/", data=data)
+    session_id = client.cookies["PHPSESSID"]
+    assert set(client.cookies) == {"PHPSESSID", "form_key", "private_content_version"}
+    assert [name for name, value in client.cookies.items() if value == session_id] == ["PHPSESSID"]
+    assert session_id not in (await client.get("checkout/cart/")).text
+
+
+async def test_what_may_be_kept_by_caches(client: httpx.AsyncClient, base: str, examples: Examples) -> None:
+    html = await client.get(f"{examples.rated.key}.html")
+    assert html.headers["cache-control"] == "no-store"
+    assets = set(re.findall(rf'(?:href|src)="({base}(?:static|media)/[^"]*)"', html.text))
+    assert len(assets) == 4  # style sheet, script, logo, picture
+    for asset in assets:
+        response = await client.get(asset)
+        assert response.status_code == 200
+        assert "immutable" in response.headers["cache-control"]
+        assert len(response.content) < 40_000
+
+
+async def test_pages_are_of_a_plausible_size(client: httpx.AsyncClient, examples: Examples) -> None:
+    size = len((await client.get(f"{examples.rated.key}.html")).content)
+    assert 15_000 < size < 60_000
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "nope.html",
+        "nope",
+        "a/b/c.html",
+        "media/catalog/product/cache/x/B/0/B0.0.svg",
+        "static/version1/x.css",
+    ],
+)
+async def test_unknown_pages(client: httpx.AsyncClient, path: str) -> None:
+    response = await client.get(path)
+    assert response.status_code == 404
+    assert BeautifulSoup(response.text, "lxml").select("h1")[0].get_text() == "Page not found"
+
+
+async def test_static_files_do_not_climb_out(client: httpx.AsyncClient, base: str) -> None:
+    for path in ("..%2F..%2Fserver.py", "%2e%2e/%2e%2e/%2e%2e/server.py", "/etc/passwd"):
+        url = f"{base}static/version1/frontend/Magento/blank/en_US/{path}"
+        assert (await client.get(url)).status_code == 404
+
+
+async def test_methods_and_last_slash(client: httpx.AsyncClient) -> None:
+    for path in ("checkout/cart", "checkout/cart/", "contact", "contact/", "catalogsearch/result?q=a"):
+        assert (await client.get(path)).status_code == 200
+    assert (await client.head("")).status_code == 200
+    assert (await client.post("checkout/cart/")).status_code == 405
+    assert (await client.get("robots.txt")).text.startswith("User-agent: *")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["wishlist/", "customer/account/", "customer/address/", "sales/order/history/", "newsletter/manage/"],
+)
+async def test_customer_pages_ask_to_sign_in(client: httpx.AsyncClient, base: str, path: str) -> None:
+    response = await client.get(path)
+    assert (response.status_code, response.headers["location"]) == (302, f"{base}customer/account/login/")
+
+
+async def test_forms_that_keep_nothing_say_so(page: Page, base: str, examples: Examples) -> None:
+    message = page.locator("div[data-bind*=prepareMessageForHtml]")
+    await page.goto(f"{base}{examples.rated.key}.html#review-form")
+    await page.check("#Rating_4")
+    await page.fill("#nickname_field", "Ann")
+    await page.fill("#summary_field", "Good")
+    await page.fill("#review_field", "Good enough.")
+    await page.click("#review-form button")
+    await expect(message).to_have_text("You submitted your review for moderation.")
+    assert page.url.startswith(f"{base}{examples.rated.key}.html")
+    await page.goto(f"{base}contact/")
+    await page.fill("#name", "Ann")
+    await page.fill("#contact-form #email", "a@example.org")
+    await page.fill('[title="What’s on your mind?"]', "Hello")
+    await page.click("#contact-form button")
+    await expect(message).to_contain_text("Thanks for contacting us")
+    await page.goto(f"{base}customer/account/login/")
+    await page.get_by_label("Email", exact=True).fill("a@example.org")
+    await page.get_by_label("Password", exact=True).fill("secret")
+    await page.get_by_role("button", name="Sign In").click()
+    await expect(message).to_contain_text("The account sign-in was incorrect")
+    await page.goto(f"{base}{examples.rated.key}.html")
+    await page.click("a.towishlist")
+    await expect(message).to_have_text("You must login or register to add items to your wishlist.")
+
+
+async def test_every_product_has_a_page_and_a_picture(
+    client: httpx.AsyncClient, catalogue: Catalogue
+) -> None:
+    for product in catalogue.products[::90]:
+        html = BeautifulSoup((await client.get(f"{product.key}.html")).text, "lxml")
+        assert html.select("h1 .base")[0].get_text() == product.name
+        picture = await client.get(str(html.select(".gallery-placeholder__image")[0]["src"]))
+        assert picture.headers["content-type"].startswith("image/svg+xml")
