@@ -1,0 +1,179 @@
+"""What every edit has in common, and where on a page it works."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from functools import partial
+from typing import Annotated, Any, Protocol
+
+from pydantic import AfterValidator, ValidationInfo, WithJsonSchema
+from selectolax.lexbor import LexborNode
+
+from interventions.page import CannotEdit, Page
+from interventions.sitemap import SiteMap, check_css
+from interventions.yaml_source import did_you_mean
+
+VARIABLE = re.compile(r"\$\{\s*([^{}]*?)\s*\}")
+_WHITE = re.compile(r"[ \t\n\f\r]+")
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an edit did: the number of places, and the text before and after in the first."""
+
+    matches: int
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Target:
+    """An element, and the attribute that holds the value (None: its text)."""
+
+    node: LexborNode
+    attribute: str | None
+
+
+@dataclass(frozen=True)
+class Showing:
+    """Where a product shows: on its own page (`group` product), in a card (item) or a cart row (row)."""
+
+    page: Page
+    site: SiteMap
+    group: str
+    root: LexborNode | None = None
+
+    def role(self, name: str) -> str:
+        """The role here: `product.title` is `item.title` in a card. Empty when there is none here."""
+        group, _, part = name.partition(".")
+        if name.startswith("css:"):
+            return name if self.group == "product" else ""
+        if group == "product":
+            name = f"{self.group}.{part}"
+        elif group != self.group:
+            return ""
+        return name if name in self.site.roles else ""
+
+    def all(self, role: str) -> Iterator[Target]:
+        """Every place of a role, the first place's elements first."""
+        for place in self.site.role(self.role(role)):
+            for node in self.page.find(place.css, self.root):
+                yield Target(node, place.attribute)
+
+    def main(self, role: str) -> list[Target]:
+        """The elements of a role's first place. Raises CannotEdit when there are none."""
+        places = self.site.role(self.role(role))
+        if not places:
+            raise CannotEdit(f"the site map {self.site.name} has no such role")
+        found = self.page.find(places[0].css, self.root)
+        if not found:
+            raise CannotEdit(f'nothing on the page matches "{places[0].css}"')
+        return [Target(node, places[0].attribute) for node in found]
+
+    def has(self, role: str) -> bool:
+        """Whether the page shows the role here."""
+        places = self.site.role(self.role(role))
+        return bool(places and self.page.find(places[0].css, self.root))
+
+    def value(self, target: Target) -> str:
+        """The text or attribute, as earlier edits leave it."""
+        return self.page.value(target.node, target.attribute)
+
+    def replace(self, role: str, change: "Write") -> Change:
+        """Write another figure into every place of a role; the first place has to hold one."""
+        self.main(role)
+        done = []
+        for target in self.all(role):
+            machine = (
+                target.attribute is not None and re.fullmatch(r"[0-9.]+", self.value(target)) is not None
+            )
+            texts = self.page.replace(target.node, target.attribute, partial(change, machine=machine))
+            if texts:
+                done.append(texts)
+            elif not done:
+                raise CannotEdit(f'no figure in "{self.value(target)}"')
+        return Change(len(done), *done[0])
+
+
+class Write(Protocol):
+    """Writes another figure than `old`; `machine`: it is the whole of an attribute, which programs read."""
+
+    def __call__(self, old: str, *, machine: bool) -> str: ...
+
+
+class Edit:
+    """One change to a page: a frozen pydantic model; `InsertText` is `insert_text` in YAML.
+
+    An edit with one argument is a `pydantic.RootModel`, so that YAML has it bare: `set_price: 19.99`.
+    """
+
+    @classmethod
+    def kind(cls) -> str:
+        """The name in YAML."""
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+
+    def roles(self) -> tuple[str, ...]:
+        """The roles that it changes, named as on a product's own page; first the one that it is about."""
+        raise NotImplementedError
+
+    def apply(self, showing: Showing) -> Change:
+        """Make the change where the product shows. Raises CannotEdit."""
+        raise NotImplementedError
+
+
+def _check_role(role: str, info: ValidationInfo) -> str:
+    known: Any = (info.context or {}).get("roles")
+    if role.startswith("css:"):
+        check_css(role.removeprefix("css:"))
+    elif known is not None and role not in known:
+        raise ValueError(f'unknown role "{role}"; {did_you_mean(role, known, noun="known roles")}')
+    return role
+
+
+def _check_text(text: str) -> str:
+    text = _WHITE.sub(" ", text).strip(" ")
+    if not text:
+        raise ValueError("the text is empty; write what to show")
+    return text
+
+
+RoleName = Annotated[str, AfterValidator(_check_role)]
+"""A role of the site map, or `css:` and a selector for a product's own page."""
+
+Text = Annotated[str, AfterValidator(_check_text)]
+"""Visible text; it may hold `${variables}`. White space counts as one space, as it does on a page."""
+
+
+def figure(
+    name: str, example: str, check: Callable[[Decimal], Decimal | None]
+) -> Callable[[object], Decimal | str]:
+    """A validator for an argument that is a figure or, until it is compiled, a text with `${variables}`.
+
+    `check` returns the value as it will be shown, or None when it is out of range.
+    """
+
+    def validate(value: object) -> Decimal | str:
+        if isinstance(value, str) and VARIABLE.search(value):
+            return value
+        try:
+            number = None if isinstance(value, bool) else check(Decimal(str(value)))
+        except InvalidOperation:
+            number = None
+        if number is None:
+            raise ValueError(f'"{value}" is not {name}; write {example}')
+        return number
+
+    return validate
+
+
+FIGURE_SCHEMA = WithJsonSchema(
+    {"anyOf": [{"type": "number"}, {"type": "string", "pattern": r"\$\{|^[0-9.]+$"}]}
+)
+
+
+def filled(value: Decimal | str) -> Decimal:
+    """The figure of a compiled edit. Raises CannotEdit when its variables are not filled in."""
+    if isinstance(value, str):
+        raise CannotEdit(f'the variables in "{value}" are not filled in')
+    return value

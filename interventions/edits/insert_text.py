@@ -1,0 +1,78 @@
+"""insert_text: a line of text by an element, such as a nudge under the title."""
+
+import html
+from typing import Literal, Self
+
+from pydantic import BaseModel, model_validator
+
+from interventions.edits.base import Change, Edit, RoleName, Showing, Text
+from interventions.markup import escape
+from interventions.page import Where
+
+_STYLES = {
+    "plain": "display:block;margin:4px 0",
+    "note": "display:block;margin:4px 0 8px;font-size:14px;font-weight:400;line-height:1.4",
+    "badge": "display:table;margin:4px 0 8px;padding:2px 12px;border-radius:12px;"
+    "background:#e8f0fe;color:#174ea6;font-size:14px;font-weight:600;line-height:1.5",
+}
+# Elements in which a heading may stand.
+_FLOW = frozenset(
+    [
+        "article",
+        "aside",
+        "body",
+        "dd",
+        "div",
+        "fieldset",
+        "footer",
+        "form",
+        "header",
+        "li",
+        "main",
+        "section",
+        "td",
+    ]
+)
+
+
+class InsertText(Edit, BaseModel, frozen=True, extra="forbid"):
+    """Adds visible text after, before, first in or last in the element of a role, wherever it shows."""
+
+    after: RoleName | None = None
+    before: RoleName | None = None
+    prepend: RoleName | None = None
+    append: RoleName | None = None
+    text: Text
+    style: Literal["plain", "badge", "note"] = "plain"
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if len(self._places()) != 1:
+            raise ValueError("name exactly one place; write after, before, prepend or append with a role")
+        return self
+
+    def _places(self) -> list[tuple[Where, str]]:
+        places: tuple[tuple[Where, str | None], ...] = (
+            ("after", self.after),
+            ("before", self.before),
+            ("prepend", self.prepend),
+            ("append", self.append),
+        )
+        return [(where, role) for where, role in places if role is not None]
+
+    def roles(self) -> tuple[str, ...]:
+        return (self._places()[0][1],)
+
+    def apply(self, showing: Showing) -> Change:
+        ((where, role),) = self._places()
+        part = "text" if role.startswith("css:") else role.rpartition(".")[2]
+        targets = showing.main(role)
+        for target in targets:
+            parent = target.node.parent if where in ("after", "before") else target.node
+            # By the title of a product's page the line is a heading, where a heading can stand.
+            heading = showing.group == "product" and part == "title" and parent and parent.tag in _FLOW
+            tag = "h2" if heading else "span"
+            start = f'<{tag} class="product-{html.escape(part)}-details" style="{_STYLES[self.style]}">'
+            markup = start.encode() + escape(self.text, showing.page.output) + f"</{tag}>".encode()
+            showing.page.insert(target.node, where, markup)
+        return Change(len(targets), "", self.text)

@@ -1,0 +1,44 @@
+"""set_price: another price, wherever the product shows."""
+
+from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
+from typing import Annotated
+
+from pydantic import PlainValidator, RootModel
+
+from interventions.edits.base import FIGURE_SCHEMA, Change, Edit, Showing, figure, filled
+from interventions.figures import read_figure, write_like
+
+Price = Annotated[
+    Decimal | str,
+    PlainValidator(
+        figure(
+            "a price",
+            "an amount such as 19.99",
+            lambda n: (
+                n.quantize(Decimal("0.01"), ROUND_HALF_UP) if n.is_finite() and 0 <= n < 10**9 else None
+            ),
+        )
+    ),
+    FIGURE_SCHEMA,
+]
+
+
+class SetPrice(Edit, RootModel[Price], frozen=True):
+    """Shows a price, in currency units, in the page's own format; a cart's line and totals follow."""
+
+    def roles(self) -> tuple[str, ...]:
+        return ("product.price", "product.subtotal", "cart.total")
+
+    def apply(self, showing: Showing) -> Change:
+        price = filled(self.root)
+        change = showing.replace("product.price", partial(write_like, value=price))
+        if showing.has("product.subtotal"):
+            quantity = showing.main("product.quantity")[0]
+            subtotal = price * read_figure(showing.value(quantity))
+            old = read_figure(showing.value(showing.main("product.subtotal")[0]))
+            showing.replace("product.subtotal", partial(write_like, value=subtotal))
+            for place in showing.site.role("cart.total"):
+                for node in showing.page.find(place.css):
+                    showing.page.shift(node, subtotal - old)
+        return change

@@ -1,0 +1,33 @@
+"""set_rating: another rating, wherever the product shows one."""
+
+from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
+from typing import Annotated
+
+from pydantic import PlainValidator, RootModel
+
+from interventions.edits.base import FIGURE_SCHEMA, Change, Edit, Showing, figure, filled
+from interventions.figures import write_like
+
+Rating = Annotated[
+    Decimal | str,
+    PlainValidator(
+        figure(
+            "a rating",
+            "a whole percentage from 0 to 100",
+            lambda n: n.quantize(Decimal(1), ROUND_HALF_UP) if n.is_finite() and 0 <= n <= 100 else None,
+        )
+    ),
+    FIGURE_SCHEMA,
+]
+
+
+class SetRating(Edit, RootModel[Rating], frozen=True):
+    """Shows a rating in percent: in words, in the stars' title and in their width."""
+
+    def roles(self) -> tuple[str, ...]:
+        return ("product.rating",)
+
+    def apply(self, showing: Showing) -> Change:
+        rating = filled(self.root)
+        return showing.replace("product.rating", partial(write_like, value=rating))

@@ -1,0 +1,42 @@
+"""set_reviews: another number of reviews, wherever the product shows one."""
+
+import re
+from decimal import Decimal
+from functools import partial
+from typing import Annotated
+
+from pydantic import PlainValidator, RootModel
+
+from interventions.edits.base import FIGURE_SCHEMA, Change, Edit, Showing, figure, filled
+from interventions.figures import write_like
+
+Count = Annotated[
+    Decimal | str,
+    PlainValidator(
+        figure(
+            "a number of reviews",
+            "a whole number from 1",
+            lambda n: n if n.is_finite() and n == n.to_integral() and 1 <= n < 10**9 else None,
+        )
+    ),
+    FIGURE_SCHEMA,
+]
+_WORD = re.compile(rb"\b(?P<word>[Rr]eviews?)\b")
+
+
+class SetReviews(Edit, RootModel[Count], frozen=True):
+    """Shows a count in every counter, and the word in its singular or plural."""
+
+    def roles(self) -> tuple[str, ...]:
+        return ("product.reviews",)
+
+    def apply(self, showing: Showing) -> Change:
+        count = filled(self.root)
+        change = showing.replace("product.reviews", partial(write_like, value=count))
+        for target in showing.all("product.reviews"):
+            showing.page.replace(target.node, target.attribute, partial(_inflect, count=count), _WORD)
+        return Change(change.matches, change.before, showing.value(showing.main("product.reviews")[0]))
+
+
+def _inflect(word: str, count: Decimal) -> str:
+    return word.rstrip("s") + ("" if count == 1 else "s")

@@ -1,0 +1,101 @@
+"""HTML as bytes: tags, attributes and tokens by the HTML standard's tokeniser, without building a tree."""
+
+import html
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+# fmt: off
+VOID = frozenset([
+    "area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr", "img", "input", "keygen",
+    "link", "meta", "param", "source", "track", "wbr",
+])
+RAW = frozenset([
+    "script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes", "noscript", "plaintext",
+])
+# fmt: on
+
+_WS = rb"[\t\n\f\r ]"
+_VALUE = rb"(?:\"(?P<double>[^\"]*+)\"|'(?P<single>[^']*+)'|(?P<bare>[^\t\n\f\r >\"'][^\t\n\f\r >]*+)|(?=>))"
+# `=` may start a name. Once a name is followed by `=` a value has to follow: an open quote swallows the rest.
+_ATTRIBUTE = rb"(?P<name>[^\t\n\f\r />][^\t\n\f\r />=]*+)(?:%b*+=%b*+%b|(?!%b*+=))" % (_WS, _WS, _VALUE, _WS)
+_ATTRIBUTES = re.compile(_ATTRIBUTE)
+_TAG = re.compile(
+    rb"<(/?)([a-zA-Z][^\t\n\f\r />]*+)((?:[\t\n\f\r /]++|%b)*+)>" % re.sub(rb"\?P<\w+>", rb"?:", _ATTRIBUTE)
+)
+_COMMENT = re.compile(rb"<!--(?:-?>|.*?(?:--!?>|\Z))|<(?:[!?]|/[^a-zA-Z>])[^>]*(?:>|\Z)|</>", re.S)
+
+
+class Tag(NamedTuple):
+    """A start or end tag at `start` .. `end`; `name` is lower-case."""
+
+    name: str
+    start: int
+    end: int
+    closing: bool
+    self_closing: bool
+
+
+class Token(NamedTuple):
+    """`text`, `raw` (the text of a script, textarea ...), `comment`, or a start or end `tag`."""
+
+    kind: str
+    start: int
+    end: int
+    tag: Tag | None = None
+
+
+def tag_at(source: bytes, offset: int) -> Tag | None:
+    """The tag that starts at `offset`, if one does and it is complete."""
+    match = _TAG.match(source, offset)
+    if match is None:
+        return None
+    name = match[2].decode("latin-1").lower()
+    # In `<a href=x/>` the slash belongs to the value.
+    solid = match[3].endswith(b"/") and not re.search(rb"=%b*[^\t\n\f\r \"'>]+$" % _WS, match[3])
+    return Tag(name, offset, match.end(), bool(match[1]), solid)
+
+
+def attributes(source: bytes, tag: Tag) -> dict[str, tuple[int, int]]:
+    """Where each attribute's value stands, without its quotes; of two with one name the first counts."""
+    found: dict[str, tuple[int, int]] = {}
+    begin = tag.start + len(tag.name.encode("latin-1")) + 1
+    for match in _ATTRIBUTES.finditer(source, begin, tag.end):
+        group = next((g for g in ("double", "single", "bare") if match[g] is not None), None)
+        name = match["name"].decode("latin-1").lower()
+        found.setdefault(name, match.span(group) if group else (match.end(), match.end()))
+    return found
+
+
+def tokens(source: bytes, offset: int, inside: str = "") -> Iterator[Token]:
+    """The tokens from `offset` on; `inside` names the element whose start tag ends there, if one does."""
+    size = len(source)
+    while offset < size:
+        if inside in RAW:
+            close = re.compile(rb"</%b(?=[\t\n\f\r />])" % inside.encode(), re.I).search(source, offset)
+            end = close.start() if close and inside != "plaintext" else size
+            if end > offset:
+                yield Token("raw", offset, end)
+            inside, offset = "", end
+            continue
+        bracket = source.find(b"<", offset)
+        if bracket != offset:
+            end = bracket if bracket != -1 else size
+            yield Token("text", offset, end)
+            offset = end
+        elif tag := tag_at(source, offset):
+            yield Token("tag", offset, tag.end, tag)
+            inside, offset = ("" if tag.closing else tag.name), tag.end
+        elif comment := _COMMENT.match(source, offset):
+            yield Token("comment", offset, comment.end())
+            offset = comment.end()
+        elif re.compile(rb"</?[a-zA-Z]").match(source, offset):
+            return  # a tag that the file's end cuts off is not there at all
+        else:
+            yield Token("text", offset, offset + 1)
+            offset += 1
+
+
+def escape(text: str, codec: str) -> bytes:
+    """Text as HTML, for an element's content; `codec` is utf-8 where the page declares it, else ascii."""
+    return html.escape(text, quote=False).encode(codec, "xmlcharrefreplace")

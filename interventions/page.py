@@ -1,0 +1,307 @@
+"""One page under edit: an HTML5 parser says *what* is edited, the source says *where*; edits are spliced in.
+
+The tree is only looked at and never written back: whatever no edit touches stays as it was, byte for byte.
+"""
+
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from functools import partial
+from typing import Literal
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from interventions import charset
+from interventions.figures import FIGURE, read_figure, write_like
+from interventions.marking import MARK, mark, unmark
+from interventions.markup import RAW, VOID, Tag, attributes, escape, tag_at, tokens
+from interventions.placement import STRUCTURAL, element_end, is_settled, lineage
+from interventions.splices import Conflict, Owner, Splice, apply, ordered
+
+Where = Literal["before", "after", "prepend", "append"]
+
+_SCOPE = re.compile(r"([a-z]+(?:[.#][\w-]+)+) (?=[\w.#\[])", re.A)
+# Here parsers drop or move what they do not expect, and differ in how.
+_FORBIDDEN = frozenset(["select", "svg", "math", "frameset"])
+
+
+class CannotEdit(Exception):
+    """The edit has no target, or one that cannot be edited safely; the message is the reason.
+
+    `owner` names the edit where it is not the latest one.
+    """
+
+    def __init__(self, reason: str, owner: Owner | None = None) -> None:
+        super().__init__(reason)
+        self.owner = owner
+
+
+class Unmarked(Exception):
+    """A target has no trustworthy offset: the page has to be read again with every start tag marked."""
+
+
+class Page:
+    """A page in bytes, of which the start tags are marked that hold one of `literals` (`marking.literals`).
+
+    Raises CannotEdit when it is not valid in an encoding that has to be decoded (UTF-16, ISO-2022-JP).
+    """
+
+    def __init__(self, body: bytes, content_type: str, literals: frozenset[bytes]) -> None:
+        self.codec, declared = charset.detect(body, content_type)
+        # Markup has to be ASCII for offsets to be found in it.
+        self.decoded = not charset.is_ascii_superset(self.codec)
+        self.source = body
+        if self.decoded:
+            try:
+                text = body.decode(
+                    self.codec, "surrogatepass" if self.codec.startswith("utf-16") else "strict"
+                )
+                self.source = text.encode("utf-8", "surrogatepass")
+                faithful = self._restore(self.source) == body
+            except UnicodeError:
+                faithful = False
+            if not faithful:
+                raise CannotEdit(f"the page is not valid {self.codec}")
+        # Characters outside ASCII are written as references unless the page says that it is UTF-8.
+        self.output = "utf-8" if self.decoded or (self.codec == "utf-8" and declared) else "ascii"
+        self.tree = self._parse(mark(self.source, literals))
+        self.owner: Owner = ("", "", "")
+        self.splices: list[Splice] = []
+        self._found: dict[tuple[str, int], list[LexborNode]] = {}
+        self._tags: dict[int, Tag] = {}
+        self._starts: dict[int, int] = {}
+        self._values: dict[tuple[int, str | None], str] = {}
+        self._shifts: dict[int, tuple[LexborNode, Decimal]] = {}
+        self._removed: set[int] = set()
+
+    # Looking
+
+    def find(self, css: str, root: LexborNode | None = None) -> list[LexborNode]:
+        """Elements that match, in document order, without those that an earlier edit removes."""
+        key = (css, root.mem_id if root else 0)
+        if key not in self._found:
+            self._found[key] = self._search(css, root)
+        found = self._found[key]
+        if self._removed:
+            found = [node for node in found if not any(a.mem_id in self._removed for a in lineage(node))]
+        return found
+
+    def has(self, css: str) -> bool:
+        """Whether any element matches; cheaper than `find` when one stands near the start."""
+        return self.tree.css_first(css) is not None
+
+    def title(self) -> str:
+        """The document's title."""
+        node = self.tree.css_first("title")
+        return "" if node is None else self.value(node, None)
+
+    def value(self, node: LexborNode, attribute: str | None) -> str:
+        """The text of an element, or an attribute, as earlier edits leave it."""
+        if (changed := self._values.get((node.mem_id, attribute))) is not None:
+            return changed
+        text = node.text() if attribute is None else node.attributes.get(attribute) or ""
+        return " ".join(text.split())
+
+    # Editing
+
+    def insert(self, node: LexborNode, where: Where, markup: bytes) -> None:
+        """Put `markup` (one complete element) before, after, first in or last in an element."""
+        tag = self._locate(node)
+        inside = where in ("prepend", "append")
+        if inside and tag.name in VOID | RAW:
+            raise CannotEdit(f"<{tag.name}> cannot hold other elements")
+        parent = node if inside else node.parent
+        self._check_surroundings(parent)
+        close = b""
+        if where == "before":
+            # Whatever stands before may be closed only by this start tag.
+            position, sure = tag.start, False
+        elif where == "prepend":
+            position, sure = tag.end, self._begins_well(node, tag)
+        else:
+            end = element_end(self.source, node, tag)
+            position, following = (end.inner, None) if inside else (end.outer, node.next)
+            sure = end.regular and (
+                self._begins_well(node, tag) or is_settled(self.source, position, parent, following)
+            )
+            if end.implied and not inside:
+                close = b"</%b>" % tag.name.encode()
+        sure = sure and parent is not None and parent.tag not in STRUCTURAL
+
+        def in_tree(marker: str) -> None:
+            if where == "after":
+                node.insert_after(marker)
+            elif where == "before":
+                node.insert_before(marker)
+            elif where == "prepend" and node.first_child is not None:
+                node.first_child.insert_before(marker)
+            else:
+                node.insert_child(marker)
+
+        self._splice(position, position, close + markup, markup, None if sure else in_tree)
+
+    def remove(self, node: LexborNode) -> None:
+        """Take an element out."""
+        tag = self._locate(node)
+        self._check_surroundings(node.parent)
+        self._splice(tag.start, element_end(self.source, node, tag).outer, b"", b"", node.replace_with)
+        self._removed.add(node.mem_id)
+
+    def set_text(self, node: LexborNode, text: str) -> tuple[str, str]:
+        """Replace the whole content of an element by text; returns the text before and after."""
+        tag = self._locate(node)
+        if tag.name in VOID | RAW | STRUCTURAL:
+            raise CannotEdit(f"the text of <{tag.name}> cannot be set")
+        self._check_surroundings(node)
+        end = element_end(self.source, node, tag)
+        before = self.value(node, None)
+        sure = end.regular and self._begins_well(node, tag)
+
+        def in_tree(marker: str) -> None:
+            node.inner_html = marker
+
+        data = escape(text, self.output)
+        self._splice(tag.end, end.inner, data, data, None if sure else in_tree)
+        self._values[node.mem_id, None] = text
+        return before, text
+
+    def replace(
+        self,
+        node: LexborNode,
+        attribute: str | None,
+        change: Callable[[str], str],
+        pattern: re.Pattern[bytes] = FIGURE,
+    ) -> tuple[str, str] | None:
+        """Change the one match of `pattern`'s group in an element's text, or the first in an attribute.
+
+        Returns the whole text before and after, or None when there is nothing to change.
+        Raises CannotEdit when the text holds several matches.
+        """
+        tag = self._locate(node)
+        spans = [span] if attribute and (span := attributes(self.source, tag).get(attribute)) else []
+        if attribute is None:
+            spans = list(self._texts(node, tag))
+        found = [m for span in spans for m in pattern.finditer(self.source, *span) if m.lastgroup]
+        if not found:
+            return None
+        start, end = found[0].span(found[0].lastgroup or 0)
+        old, current = self.source[start:end].decode("ascii"), self.value(node, attribute)
+        new = change(old)
+        if old not in current and (node.mem_id, attribute) in self._values:
+            if new in current:
+                return current, current
+            raise CannotEdit(f'an earlier edit has made the text "{current}"')
+        if attribute is None and (len(found) > 1 or current.count(old) != 1):
+            raise CannotEdit(f'the text "{current}" does not hold exactly one figure')
+        self._splice(start, end, escape(new, self.output))
+        after = current.replace(old, new, 1)
+        self._values[node.mem_id, attribute] = after
+        return current, after
+
+    def shift(self, node: LexborNode, delta: Decimal) -> None:
+        """Add `delta` to the figure in an element's text; several shifts of one element add up."""
+        _, so_far = self._shifts.get(node.mem_id, (node, Decimal(0)))
+        self._shifts[node.mem_id] = (node, so_far + delta)
+
+    def finish(self) -> bytes:
+        """The edited page."""
+        for node, delta in self._shifts.values():
+            self.replace(node, None, partial(_add, delta))
+        try:
+            splices = ordered(self.splices)
+        except Conflict as error:
+            raise CannotEdit(str(error), error.owner) from None
+        self._verify([splice for splice in splices if splice.in_tree])
+        return self._restore(apply(self.source, splices))
+
+    # The inside
+
+    def _search(self, css: str, root: LexborNode | None) -> list[LexborNode]:
+        # `div.main span.price` is looked for in the one `div.main`: every search walks over all elements.
+        if root is None and "," not in css and (scope := _SCOPE.match(css)):
+            around = self.find(scope[1])
+            if len(around) <= 1:
+                return around and list(around[0].css(css))
+        return list((root or self.tree).css(css))
+
+    def _begins_well(self, node: LexborNode, tag: Tag) -> bool:
+        """Whether a formatting element is surely not left open at the start of the content."""
+        # A line break at the start of `<pre>` is dropped.
+        return tag.name not in ("pre", "listing") and is_settled(self.source, tag.end, node, node.first_child)
+
+    def _locate(self, node: LexborNode) -> Tag:
+        """The start tag of `node` in the source, which has to agree with the tree."""
+        if known := self._tags.get(node.mem_id):
+            return known
+        marked = node.attributes
+        offset = marked.pop(MARK, None)
+        if not offset or not offset.isdigit():
+            raise Unmarked
+        tag = tag_at(self.source, int(offset))
+        if tag is None or tag.closing or tag.name != (node.tag or "").lower():
+            raise Unmarked
+        if attributes(self.source, tag).keys() != {name.lower() for name in marked}:
+            raise Unmarked
+        if self._starts.setdefault(tag.start, node.mem_id) != node.mem_id:
+            raise CannotEdit(f"the <{tag.name}> is not closed where it should be, and shows several times")
+        self._tags[node.mem_id] = tag
+        return tag
+
+    @staticmethod
+    def _check_surroundings(node: LexborNode | None) -> None:
+        for around in lineage(node):
+            if around.tag in _FORBIDDEN:
+                raise CannotEdit(f"the target is inside <{around.tag}>")
+
+    def _texts(self, node: LexborNode, tag: Tag) -> Iterator[tuple[int, int]]:
+        end = element_end(self.source, node, tag).inner
+        for token in tokens(self.source, tag.end, tag.name):
+            if token.start >= end:
+                return
+            if token.kind == "text":
+                yield token.start, token.end
+
+    def _splice(
+        self,
+        start: int,
+        end: int,
+        data: bytes,
+        shown: bytes = b"",
+        in_tree: Callable[[str], object] | None = None,
+    ) -> None:
+        self.splices.append(Splice(start, end, data, self.owner, shown, in_tree))
+
+    def _verify(self, doubtful: list[Splice]) -> None:
+        """Irregular markup: the spliced source has to parse to the tree in which the same edits were made."""
+        if not doubtful:
+            return
+        shown: dict[str, bytes] = {}
+        marker, last = "", None
+        for splice in doubtful:
+            if (splice.start, splice.end) != last:
+                marker, last = f"souk{secrets.token_hex(8)}", (splice.start, splice.end)
+                if splice.in_tree:
+                    splice.in_tree(marker)
+            shown[marker] = shown.get(marker, b"") + splice.shown
+        expected = unmark(self.tree.html or "")
+        for marker, markup in shown.items():
+            expected = expected.replace(marker, LexborHTMLParser(markup, is_fragment=True).html or "")
+        if self._parse(apply(self.source, doubtful)).html != expected:
+            raise CannotEdit(
+                "the markup around the target is too irregular for a safe edit", doubtful[0].owner
+            )
+
+    def _parse(self, source: bytes) -> LexborHTMLParser:
+        utf8 = self.decoded or self.codec == "utf-8"
+        return LexborHTMLParser(source if utf8 else source.decode(self.codec, "replace"), scripting=True)
+
+    def _restore(self, source: bytes) -> bytes:
+        if not self.decoded:
+            return source
+        errors = "surrogatepass" if self.codec.startswith("utf-16") else "xmlcharrefreplace"
+        return source.decode("utf-8", "surrogatepass").encode(self.codec, errors)
+
+
+def _add(delta: Decimal, old: str) -> str:
+    return write_like(old, read_figure(old) + delta)

@@ -1,0 +1,229 @@
+"""YAML files: what is read, and the one line that each mistake gets."""
+
+# ruff: noqa: E501 - markup and messages stand as they are compared
+
+import math
+from pathlib import Path
+from typing import Literal
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel, model_validator
+
+from interventions.errors import UserError
+from interventions.yaml_source import (
+    YamlError,
+    did_you_mean,
+    dotted,
+    load_model,
+    load_yaml,
+    parse_yaml,
+    problem_at,
+    validate,
+)
+
+
+class Edit(BaseModel, extra="forbid"):
+    after: str
+    style: Literal["plain", "badge"] = "plain"
+    n: int = 0
+
+
+class Model(BaseModel, extra="forbid"):
+    name: str
+    edits: list[Edit] = []
+    table: dict[str, Edit] = {}
+    either: Edit | str = "x"
+    share: float = 0.5
+    flag: bool = False
+
+    @model_validator(mode="after")
+    def _no_ghosts(self) -> "Model":
+        for index, edit in enumerate(self.edits):
+            if edit.after == "ghost":
+                raise problem_at("edits", index, "after", message="no ghosts; name the living")
+        return self
+
+
+def test_scalars_follow_the_core_schema_of_yaml_1_2() -> None:
+    text = """
+on: no
+date: 2025-01-01
+time: 12:30
+plus: +1
+minus: -2
+zeros: 010
+under: 1_0
+half: .5
+whole: 1.
+power: 1e3
+big: -.inf
+strange: .nan
+none: ~
+empty:
+yes: true
+quoted: "1"
+1: x
+block: |
+  a
+  b
+"""
+    data = parse_yaml(text, "f").data
+    assert math.isnan(data.pop("strange"))
+    assert data == {
+        "on": "no", "date": "2025-01-01", "time": "12:30", "plus": 1, "minus": -2, "zeros": 10, "under": "1_0",
+        "half": 0.5, "whole": 1.0, "power": 1000.0, "big": -math.inf, "none": None, "empty": None, "yes": True,
+        "quoted": "1", "1": "x", "block": "a\nb\n",
+    }  # fmt: skip
+
+
+def test_lines_and_columns_are_remembered() -> None:
+    source = parse_yaml("a:\n  b: [1,\n    {c: 2}]\n# note\nd: 3\n", "f")
+    assert source.marks[("a", "b")] == (2, 3)
+    assert source.marks[("a", "b", 1)] == (3, 5)
+    assert source.line(("a", "b", 1, "c")) == 3
+    assert source.line(("d", "not", "there")) == 5
+    assert str(source.error(("a", "b", 1), "wrong; mend it")) == "f:3: a.b[1]: wrong; mend it"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "f.yaml:1: the file is empty; write at least one key"),
+        ("# only a note\n", "f.yaml:2: the file is empty; write at least one key"),
+        ("- a", 'f.yaml:1: the file holds a list; start it with "key:" lines'),
+        ("just text", 'f.yaml:1: the file holds a single value; start it with "key:" lines'),
+        ("name: x\nname: y", "f.yaml:2: name: duplicate key (first on line 1); remove one of the two"),
+        ("a:\n- {b: 1, b: 2}", "f.yaml:2: a[0].b: duplicate key (first on line 2); remove one of the two"),
+        ("a: &x 1\nb: *x", "f.yaml:2: b: aliases (*name) are not supported; write the value out"),
+        ("a: &x [*x]", "f.yaml:1: a[0]: aliases (*name) are not supported; write the value out"),
+        ("a: !!python/object:os.system x", "f.yaml:1: a: tags (!name) are not supported; remove the tag"),
+        ("[a]: 1", "f.yaml:1: a key must be plain text; put the key in quotes"),
+        ("a: 1\n--- \nb: 2", 'f.yaml:2: a second document starts here; remove "---" and what follows'),
+        ("name: \x01", "f.yaml:1: invalid YAML: a control character is not allowed; remove it"),
+        ("n: " + "9" * 5000, "f.yaml:1: n: the number is too long; put it in quotes"),
+        ("{a: " * 3000, "f.yaml:1: nested more than 50 levels deep; make it flatter"),
+    ],
+)
+def test_a_file_that_cannot_be_read(text: str, message: str) -> None:
+    with pytest.raises(YamlError) as error:
+        parse_yaml(text, "f.yaml")
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize("text", ["a: [", "a:\n\tb: 1", "a: b: c", "a: 'x", "a: 1\n%x"])
+def test_invalid_yaml_names_the_line(text: str) -> None:
+    with pytest.raises(YamlError, match=r"^f:\d: invalid YAML: .*; check quotes, colons and indentation$"):
+        parse_yaml(text, "f")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nam: x", 'f:1: nam: unknown key; did you mean "name"?'),
+        ("name: x\nzzz: 1", "f:2: zzz: unknown key; known keys: edits, either, flag, name, share, table"),
+        ("edits: []", "f:1: name: missing; add this key"),
+        ("name: x\nedits:\n- style: badge", "f:3: edits[0].after: missing; add this key"),
+        (
+            "name: x\nedits:\n- after: a\n  styl: badge",
+            'f:4: edits[0].styl: unknown key; did you mean "style"?',
+        ),
+        (
+            "name: x\nedits: [{after: a, style: bagde}]",
+            'f:2: edits[0].style: unknown value "bagde"; did you mean "badge"?',
+        ),
+        (
+            "name: x\nedits: [{after: a, style: q}]",
+            'f:2: edits[0].style: unknown value "q"; use one of: badge, plain',
+        ),
+        (
+            "name: x\ntable:\n  k: {after: a,\n    sytle: b}",
+            'f:4: table.k.sytle: unknown key; did you mean "style"?',
+        ),
+        ("name: x\neither: {after: a,\n  stile: b}", 'f:3: either.stile: unknown key; did you mean "style"?'),
+        ("name: 1", 'f:1: name: expected text, found 1; put it in quotes: "..."'),
+        ("name: [a]", "f:1: name: expected text, found a list; write one text"),
+        ("name:", "f:1: name: the value is empty; write text after the colon, or remove the key"),
+        (
+            "name: x\nedits: 3",
+            'f:2: edits: expected a list, found 3; write "[a, b]" or lines that start with "- "',
+        ),
+        (
+            "name: x\nedits: [a]",
+            'f:2: edits[0]: expected keys with values, found "a"; write "key: value" lines',
+        ),
+        (
+            "name: x\nshare: much",
+            'f:2: share: expected a number, found "much"; write it without quotes or other signs',
+        ),
+        ("name: x\nflag: maybe", 'f:2: flag: expected true or false, found "maybe"; write one of the two'),
+        (
+            "name: x\nedits:\n- {after: a}\n- {after: ghost}",
+            "f:4: edits[1].after: no ghosts; name the living",
+        ),
+    ],
+)
+def test_a_mistake_is_one_line_with_its_place_and_a_way_out(text: str, message: str) -> None:
+    with pytest.raises(UserError) as error:
+        validate(parse_yaml(text, "f"), Model)
+    assert str(error.value) == message
+
+
+def test_all_mistakes_are_listed_unknown_keys_first() -> None:
+    with pytest.raises(YamlError) as error:
+        validate(parse_yaml("edits: [{after: 1, n: x}]\nshar: 1", "f"), Model)
+    assert [line.split(":")[2].strip() for line in error.value.problems] == [
+        "shar", "name", "edits[0].after", "edits[0].n",
+    ]  # fmt: skip
+
+
+def test_files(tmp_path: Path) -> None:
+    good = tmp_path / "good.yaml"
+    good.write_bytes("\ufeffname: Süß\nedits:\n- after: product.title\n".encode())
+    assert load_model(good, Model).name == "Süß"
+    with pytest.raises(YamlError, match=r"missing\.yaml: no such file; check the path$"):
+        load_yaml(tmp_path / "missing.yaml")
+    with pytest.raises(YamlError, match=r"is a directory; check the path$"):
+        load_yaml(tmp_path)
+    bad = tmp_path / "bad.yaml"
+    bad.write_bytes(b"name: x\nother: \xff\n")
+    with pytest.raises(YamlError, match=r"bad\.yaml:2: the text is not UTF-8; save the file as UTF-8$"):
+        load_yaml(bad)
+
+
+def test_words() -> None:
+    assert did_you_mean("pric", ["price", "rating"]) == 'did you mean "price"?'
+    assert did_you_mean("zzz", ["b", "a"], noun="roles") == "roles: a, b"
+    assert did_you_mean("zzz", []) == "remove it"
+    assert dotted(("a", 0, "b", 1)) == "a[0].b[1]"
+
+
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.dictionaries(st.text(), plain, min_size=1, max_size=4), st.booleans())
+def test_what_is_dumped_is_read_again(data: dict[str, object], flow: bool) -> None:
+    class Dumper(yaml.SafeDumper):
+        def ignore_aliases(self, data: object) -> bool:
+            return True
+
+    text = yaml.dump(data, Dumper=Dumper, default_flow_style=flow, default_style='"' if flow else None)
+    if "!!" not in text:  # the dumper tags what it puts in quotes without need
+        assert parse_yaml(text, "f").data == data
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.text(alphabet="ab:-[]{}'\"#&*!|>%\n\t ,?1", max_size=40))
+def test_no_text_raises_anything_but_a_one_line_error(text: str) -> None:
+    try:
+        parse_yaml(text, "f")
+    except YamlError as error:
+        assert str(error).startswith("f:")
+        assert "\n" not in str(error)
