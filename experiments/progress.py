@@ -1,0 +1,83 @@
+"""Progress of a run: a bar with rate and time left on a terminal, a line now and then elsewhere."""
+
+import time
+from collections import Counter
+from types import TracebackType
+from typing import Final, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from experiments.records import TrialRecord
+
+LINE_EVERY_SECONDS: Final = 15.0
+
+
+class RunProgress:
+    """Counts finished trials and shows how it goes."""
+
+    def __init__(self, console: Console, total: int, done: int = 0) -> None:
+        self.outcomes: Counter[str] = Counter()
+        self.first_reason: dict[str, str] = {}
+        self._console = console
+        self._total = total
+        self._resumed = done
+        self._began = time.monotonic()
+        self._last_line = self._began
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+        if console.is_terminal:
+            self._bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[pace]}"),
+                TimeElapsedColumn(),
+                console=console,
+            )
+            self._task = self._bar.add_task("trials", total=total, completed=done, pace="")
+
+    def __enter__(self) -> Self:
+        if self._bar:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    @property
+    def finished(self) -> int:
+        """Trials finished by this command."""
+        return sum(self.outcomes.values())
+
+    def note(self, record: TrialRecord) -> None:
+        """Count one finished trial."""
+        outcome = record.trial["outcome"]
+        self.outcomes[outcome] += 1
+        self.first_reason.setdefault(outcome, record.trial["reason"])
+        now = time.monotonic()
+        if self._bar and self._task is not None:
+            self._bar.update(self._task, advance=1, pace=self.pace())
+        elif now - self._last_line >= LINE_EVERY_SECONDS:
+            self._last_line = now
+            self._console.print(f"{self._resumed + self.finished}/{self._total} trials, {self.pace()}")
+
+    def pace(self) -> str:
+        """`82/min, 6 min left`."""
+        elapsed = time.monotonic() - self._began
+        rate = self.finished / elapsed if elapsed > 0 else 0.0
+        left = (self._total - self._resumed - self.finished) / rate if rate else 0.0
+        return f"{rate * 60:.0f}/min, {duration(left)} left"
+
+
+def duration(seconds: float) -> str:
+    """`45 s`, `6 min`, `2 h 5 min`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min"

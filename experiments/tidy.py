@@ -1,0 +1,88 @@
+"""The tidy table: one row per option shown in a trial, as `analysis` reads it and `souk export` writes it."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+import sqlalchemy as sql
+
+from analysis.table import COLUMNS, check_table
+from experiments.records import Records, options, receipts, trials
+from interventions.errors import UserError
+
+_TRIAL_COLUMNS: Final = (
+    "run", "trial", "agent", "set", "outcome", "nudge", "nudge_text", "family", "direction", "condition",
+    "match", "profile", "repeat", "ordering", "steps", "tokens_in", "tokens_out", "cost", "seconds",
+)  # fmt: skip
+
+
+def tidy_table(records: Records, run: str) -> pd.DataFrame:
+    """The options of all trials of a run; `chosen` is empty in a trial without a choice."""
+    query = (
+        sql.select(
+            *(trials.c[name] for name in _TRIAL_COLUMNS),
+            trials.c.choice,
+            options.c.option,
+            options.c.position,
+            options.c.viewed_first,
+            options.c.category,
+            options.c.price,
+            options.c.rating,
+            options.c.reviews,
+            options.c.nudged,
+            options.c.name.label("attr_name"),
+        )
+        .join_from(trials, options, (trials.c.run == options.c.run) & (trials.c.trial == options.c.trial))
+        .where(trials.c.run == run)
+        .order_by(trials.c.trial, options.c.position)
+    )
+    frame = _read(records, query)
+    made = frame["outcome"] == "choice"
+    frame["chosen"] = (frame["option"] == frame["choice"]).astype("Int64").where(made)
+    return check_table(frame)[[*(column.name for column in COLUMNS), "attr_name"]]
+
+
+def receipts_table(records: Records, run: str) -> pd.DataFrame:
+    """The receipts of a run by intervention, edit, role and page type: trials, receipts, matches."""
+    query = (
+        sql.select(
+            receipts.c.intervention,
+            receipts.c.edit,
+            receipts.c.role,
+            receipts.c.page_type,
+            sql.func.count(receipts.c.trial.distinct()).label("trials"),
+            sql.func.count().label("receipts"),
+            sql.func.sum(receipts.c.matches).label("matches"),
+        )
+        .where(receipts.c.run == run)
+        .group_by(receipts.c.intervention, receipts.c.edit, receipts.c.role, receipts.c.page_type)
+        .order_by(receipts.c.intervention, receipts.c.edit, receipts.c.role, receipts.c.page_type)
+    )
+    return _read(records, query)
+
+
+def write_table(frame: pd.DataFrame, path: Path) -> None:
+    """Write Parquet or CSV, by the file's suffix; through a temporary file, so never half a table.
+
+    Raises:
+        UserError: another suffix, or a folder that cannot be written.
+    """
+    if path.suffix not in (".parquet", ".csv"):
+        raise UserError(f"--out {path}: the suffix must be .parquet or .csv")
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".parquet":
+            frame.to_parquet(partial, index=False)
+        else:
+            frame.to_csv(partial, index=False)
+        partial.replace(path)
+    except OSError as error:
+        raise UserError(
+            f"--out {path}: cannot be written ({error.strerror}); choose another folder"
+        ) from None
+
+
+def _read(records: Records, query: sql.Select[Any]) -> pd.DataFrame:
+    with records.engine.connect() as connection:
+        return pd.read_sql(query, connection)

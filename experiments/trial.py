@@ -1,0 +1,219 @@
+"""One trial from start to outcome: bind the plan, open the tabs, let the agent act, check the treatment."""
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from html import unescape
+from typing import Final, Literal
+
+from playwright.async_api import BrowserContext
+
+from agents.base import Agent, AgentError, Call, Decision, ProviderError, Usage
+from environments.episode import BrowserFailure, Episode, Look
+from environments.stops import COMPARE_TABS
+from experiments.design import Design, Trial
+from experiments.records import Row, TrialRecord, artifact_hash, to_row
+from interventions.plan import Plan
+from interventions.sitemap import product_key
+from proxy.session import Session
+
+Outcome = Literal["choice", "no_choice", "agent_limit", "agent_error", "treatment_failed", "infra_error"]
+
+VISIBLE: Final = frozenset({"insert_text", "show_rating_text", "set_price"})
+"""Edits whose receipt holds a text that must be readable on the page."""
+
+TEXT_LIMIT: Final = 20_000
+"""Longest thought or memory that is stored, in characters."""
+
+
+@dataclass(slots=True)
+class Course:
+    """What happened in an episode, step by step."""
+
+    outcome: Outcome = "infra_error"
+    reason: str = ""
+    choice: str | None = None
+    looks: list[Look] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    vain_calls: tuple[Call, ...] = ()
+    """Requests to a provider that brought no decision."""
+
+    def end(self, outcome: Outcome, reason: str = "", choice: str | None = None) -> None:
+        """Set how the episode ended."""
+        self.outcome, self.reason, self.choice = outcome, reason, choice
+
+
+def start_urls(base_url: str, trial: Trial) -> list[str]:
+    """The products' pages in order of presentation."""
+    return [f"{base_url}{product.key}.html" for product in trial.products]
+
+
+async def run_episode(
+    trial: Trial, design: Design, agent: Agent, context: BrowserContext, session: Session, base_url: str
+) -> Course:
+    """Run one episode in a fresh context whose traffic passes through the session's proxy port."""
+    limits = design.experiment.limits
+    course = Course()
+    try:
+        async with asyncio.timeout(limits.seconds):
+            episode = Episode(context, design.experiment.goal, COMPARE_TABS)
+            await episode.open(start_urls(base_url, trial))
+            await _act_until_over(course, episode, agent, session, limits.steps)
+    except TimeoutError:
+        course.end("agent_limit", f"{limits.seconds:g} seconds have passed")
+    except AgentError as error:
+        course.vain_calls = error.calls
+        course.end("agent_error", str(error))
+    except ProviderError as error:
+        course.vain_calls = error.calls
+        course.end("infra_error", f"provider: {error}")
+    except BrowserFailure as error:
+        course.end("infra_error", f"browser: {error}")
+    if session.failures:
+        course.end("treatment_failed", session.failures[0])
+    elif session.upstream_errors:
+        course.end("infra_error", session.upstream_errors[0])
+    elif course.outcome == "choice":
+        keys = [product.key for product in trial.products]
+        if course.choice not in keys:
+            course.end("no_choice", f"put {course.choice!r} into the cart, which is not in the choice set")
+        elif reason := untreated(design.plan(trial), course.looks, session, keys):
+            course.end("treatment_failed", reason)
+    return course
+
+
+async def _act_until_over(
+    course: Course, episode: Episode, agent: Agent, session: Session, max_steps: int
+) -> None:
+    for step in range(max_steps + 1):
+        look = await episode.look()
+        course.looks.append(look)
+        if session.failures or session.upstream_errors:
+            return
+        if look.stop is not None:
+            course.end(look.stop.outcome, look.stop.text, product_key(look.url))
+            return
+        if step == max_steps:
+            break
+        began = time.perf_counter()
+        decision = await agent.act(look.observation)
+        course.decisions.append(decision)
+        course.errors.append(await episode.act(decision.action))
+        course.times.append(time.perf_counter() - began)
+    course.end("agent_limit", f"{max_steps} actions without a choice")
+
+
+def untreated(plan: Plan, looks: list[Look], session: Session, keys: list[str]) -> str:
+    """Why the agent's pages do not prove the treatment, or an empty string.
+
+    Every planned edit of a product whose page the agent saw needs a receipt, and the text that it put there
+    must stand in what the agent was shown of that page.
+    """
+    shown: dict[str, list[str]] = {}
+    for look in looks:
+        shown.setdefault(product_key(look.url), []).append(squeeze(look.observation.html))
+    texts = {
+        (receipt.intervention, receipt.edit, receipt.product): receipt.after
+        for receipt in session.receipts
+        if receipt.page_type == "product"
+    }
+    for key in keys:
+        if key not in shown:
+            continue
+        for treatment in (*plan.by_product.get(key, ()), *plan.everywhere):
+            if treatment.pages and "product" not in treatment.pages:
+                continue
+            for edit in treatment.edits:
+                text = texts.get((treatment.intervention, edit.kind(), key))
+                if text is None:
+                    return f"{treatment.intervention}: {edit.kind()} has no receipt for {key}"
+                wanted = squeeze(text.removesuffix("…"))
+                if edit.kind() in VISIBLE and not any(wanted in html for html in shown[key]):
+                    return f"{treatment.intervention}: the agent was not shown {wanted!r} on {key}"
+    return ""
+
+
+def squeeze(html: str) -> str:
+    """Text with entities resolved and white space collapsed, to compare what is read."""
+    return " ".join(unescape(html).split())
+
+
+def to_record(
+    trial: Trial, design: Design, course: Course, session: Session, *, began: float, attempts: int
+) -> TrialRecord:
+    """The record of a finished trial."""
+    calls = [(step, call) for step, decision in enumerate(course.decisions) for call in decision.calls] + [
+        (len(course.decisions), call) for call in course.vain_calls
+    ]
+    usage = Usage.of(call for _, call in calls)
+    nudge = trial.nudge
+    record = TrialRecord(
+        trial={
+            "run": design.run,
+            "trial": trial.id,
+            "agent": trial.agent,
+            "set": trial.set,
+            "condition": trial.condition,
+            "nudge": nudge.id if nudge else "",
+            "nudge_text": nudge.text if nudge else "",
+            "family": nudge.family if nudge else "",
+            "direction": nudge.direction if nudge else None,
+            "match": design.match,
+            "profile": "none",
+            "ordering": trial.ordering,
+            "repeat": trial.repeat,
+            "seed": trial.seed,
+            "outcome": course.outcome,
+            "choice": course.choice,
+            "reason": course.reason,
+            "attempts": attempts,
+            "started_at": datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
+            "seconds": time.time() - began,
+            "steps": len(course.decisions),
+            "tokens_in": usage.tokens_in,
+            "tokens_out": usage.tokens_out,
+            "cost": usage.cost,
+        },
+        options=_option_rows(trial),
+        receipts=[to_row(receipt, number=number) for number, receipt in enumerate(session.receipts)],
+        calls=[to_row(call, number=number, step=step) for number, (step, call) in enumerate(calls)],
+    )
+    for step, look in enumerate(course.looks):
+        name = artifact_hash(look.observation.html)
+        record.artifacts[name] = look.observation.html
+        decision = course.decisions[step] if step < len(course.decisions) else None
+        record.steps.append(
+            {
+                "step": step,
+                "url": look.url,
+                "observation": name,
+                "thought": decision.thought[:TEXT_LIMIT] if decision else "",
+                "memory": decision.memory[:TEXT_LIMIT] if decision else "",
+                "action": str(decision.action) if decision else "",
+                "error": course.errors[step] if step < len(course.errors) else "",
+                "seconds": course.times[step] if step < len(course.times) else 0.0,
+            }
+        )
+    return record
+
+
+def _option_rows(trial: Trial) -> list[Row]:
+    # The last tab is the active one when the episode starts: the option seen first.
+    last = len(trial.products) - 1
+    return [
+        {
+            "position": position,
+            "option": product.key,
+            "name": product.name,
+            "category": product.category,
+            "price": product.price,
+            "rating": product.rating,
+            "reviews": product.reviews,
+            "viewed_first": int(position == last),
+            "nudged": int(product.key == trial.carrier),
+        }
+        for position, product in enumerate(trial.products)
+    ]

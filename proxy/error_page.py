@@ -1,0 +1,13 @@
+"""The page that an agent sees instead of one that could not be treated or must not be reached."""
+
+from html import escape
+
+STYLE = "font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem;color:#222"
+
+
+def error_page(title: str, explanation: str) -> bytes:
+    """A small self-contained HTML page; both texts are escaped."""
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title></head>'
+        f'<body style="{STYLE}"><h1>{escape(title)}</h1><p>{escape(explanation)}</p></body></html>'
+    ).encode()

@@ -1,0 +1,63 @@
+"""What the proxy knows about one episode: its plan, the hosts it may reach, and what happened."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from interventions.engine import Receipt
+from interventions.plan import Plan
+from interventions.sitemap import SiteMap
+
+DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class AllowList:
+    """The hosts an episode may reach, as `host:port`. Everything else is refused.
+
+    The port matters: a shop on this machine must not open the way to other services on it.
+    """
+
+    hosts: frozenset[tuple[str, int]]
+
+    @classmethod
+    def of(cls, *urls: str) -> "AllowList":
+        """The hosts of these URLs."""
+        hosts = set()
+        for url in urls:
+            parts = urlsplit(url)
+            hosts.add(((parts.hostname or "").lower(), parts.port or DEFAULT_PORTS.get(parts.scheme, 80)))
+        return cls(frozenset(hosts))
+
+    def __contains__(self, host_port: tuple[str, int]) -> bool:
+        host, port = host_port
+        return (host.lower(), port) in self.hosts
+
+
+@dataclass(slots=True)
+class Session:
+    """One episode as the proxy sees it. Receipts and errors are appended while it runs.
+
+    `allow` is None only for a proxy that a person started for their own browser: then any host is reached.
+    """
+
+    plan: Plan
+    site: SiteMap
+    allow: AllowList | None = None
+    receipts: list[Receipt] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    """Why planned edits did not reach a page. The page was replaced by an error page."""
+    upstream_errors: list[str] = field(default_factory=list)
+    """Documents that the shop could not deliver (connection refused, 5xx)."""
+
+    def received(self, receipts: Iterable[Receipt]) -> None:
+        """A page was rewritten."""
+        self.receipts.extend(receipts)
+
+    def failed(self, reason: str) -> None:
+        """A planned edit did not reach a page."""
+        self.failures.append(reason)
+
+    def broke(self, reason: str) -> None:
+        """The shop did not deliver a document."""
+        self.upstream_errors.append(reason)

@@ -1,0 +1,110 @@
+"""The same simulated shopper in BrowserGym: `python -m tests.bench.browsergym_episodes N URL URL ...`.
+
+Each episode opens two product pages in tabs, as Souk's `compare-tabs` does, and ends when one is in the cart.
+BrowserGym runs with its own environment and default settings, but without the second that `slow_mo` adds to every
+browser operation by default. It reads the shop directly, without a proxy. Prints seconds per episode, one per line.
+"""
+
+import asyncio
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import playwright.sync_api
+from browsergym.core import _get_global_playwright
+from browsergym.core.action.highlevel import HighLevelActionSet
+from browsergym.core.env import BrowserEnv
+from browsergym.core.task import AbstractBrowserTask
+from browsergym.utils.obs import flatten_dom_to_str, prune_html
+
+from agents.registry import make_agent
+from environments.observation import Observation, Tab
+
+MAX_STEPS = 10
+IN_CART = 'div.message-success div[data-bind*="prepareMessageForHtml"]'
+
+
+class CompareTabs(AbstractBrowserTask):
+    """Put one of the products in the open tabs into the cart."""
+
+    def __init__(self, seed: int, urls: Sequence[str]) -> None:
+        super().__init__(seed)
+        self.urls = urls
+        self.slow_mo = 0
+
+    def setup(self, page: playwright.sync_api.Page) -> tuple[str, dict[str, Any]]:
+        page.goto(self.urls[0])
+        for url in self.urls[1:]:
+            page = page.context.new_page()
+            page.goto(url)
+        page.bring_to_front()
+        return "Add the best product from the open tabs to the shopping cart.", {}
+
+    def validate(
+        self, page: playwright.sync_api.Page, chat_messages: list[str]
+    ) -> tuple[float, bool, str, dict[str, Any]]:
+        done = page.locator(IN_CART).count() > 0
+        return float(done), done, "", {}
+
+
+def observation(obs: dict[str, Any], step: int) -> Observation:
+    """BrowserGym's observation as Souk's: its own pruned HTML of what is visible."""
+    dom = flatten_dom_to_str(
+        obs["dom_object"], extra_properties=obs["extra_element_properties"], filter_visible_only=True
+    )
+    active = int(obs["active_page_index"][0])
+    tabs = zip(obs["open_pages_titles"], obs["open_pages_urls"], strict=True)
+    return Observation(
+        obs["goal"],
+        prune_html(dom),
+        tuple(Tab(title, url, index == active) for index, (title, url) in enumerate(tabs)),
+        obs["last_action_error"],
+        step,
+    )
+
+
+def main() -> None:
+    """Run N episodes over pairs of the given URLs, in turn."""
+    count, urls = int(sys.argv[1]), sys.argv[2:]
+    use_system_browser()
+    env = BrowserEnv(
+        CompareTabs,
+        task_kwargs={"urls": urls[:2]},
+        action_mapping=HighLevelActionSet(subsets=["bid", "nav", "tab"]).to_python_code,
+    )
+    for episode in range(count):
+        began = time.perf_counter()
+        start = 2 * episode % len(urls)
+        env.task_kwargs = {"urls": urls[start : start + 2]}
+        obs, _ = env.reset(seed=episode)
+        agent = make_agent("simulated:balanced", seed=episode)
+        done = False
+        for step in range(MAX_STEPS):
+            decision = asyncio.run(agent.act(observation(obs, step)))
+            obs, _, done, _, _ = env.step(str(decision.action))
+            if done:
+                break
+        sys.stdout.write(f"{time.perf_counter() - began:.3f} {'choice' if done else 'no choice'}\n")
+        sys.stdout.flush()
+    env.close()
+
+
+def use_system_browser() -> None:
+    """Where Playwright's own Chromium is missing: BrowserGym's chat window has no setting for another one."""
+    chromium = _get_global_playwright().chromium
+    if Path(chromium.executable_path).exists():
+        return
+    system = shutil.which("chromium") or shutil.which("google-chrome")
+    launch = playwright.sync_api.BrowserType.launch
+
+    def launch_system(self: Any, **options: Any) -> Any:
+        return launch(self, **{"executable_path": system, **options})
+
+    playwright.sync_api.BrowserType.launch = launch_system  # type: ignore[method-assign,assignment]
+
+
+if __name__ == "__main__":
+    main()
