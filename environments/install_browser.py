@@ -47,11 +47,18 @@ def install_package() -> bool:
     if apt is None or (os.geteuid() != 0 and sudo is None):
         return False
     prefix = [] if os.geteuid() == 0 else [str(sudo)]
-    say(f"installing the package chromium with {'sudo ' if prefix else ''}apt-get ...")
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for step in (["update", "-qq"], ["install", "-y", "-qq", "chromium"]):
-        result = subprocess.run([*prefix, apt, *step], env=environment, capture_output=True, check=False)  # noqa: S603
-    return result.returncode == 0
+
+    def run(*arguments: str) -> bool:
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        command = [*prefix, apt, *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0  # noqa: S603
+
+    run("update", "-qq")
+    for package in ("chromium-headless-shell", "chromium"):
+        say(f"installing the package {package} with {'sudo ' if prefix else ''}apt-get ...")
+        if run("install", "-y", "-qq", package):
+            return True
+    return False
 
 
 def say(text: str) -> None:

@@ -84,7 +84,7 @@ def run(
     """
     console = Console(stderr=True)
     session = ExperimentRun(experiment, agents=agent, limit=limit, db=db, out=out)
-    console.print(session.summary(), highlight=False)
+    console.print(session.summary(), highlight=False, markup=False, soft_wrap=True)
     if dry_run:
         return
     try:
@@ -94,12 +94,12 @@ def run(
         raise typer.Exit(130) from None
     status = 0
     for line in session.complaints(progress):
-        console.print(line, style="red", highlight=False, markup=False)
+        console.print(line, style="red", highlight=False, markup=False, soft_wrap=True)
         status = 1
     try:
         _analyze_run(session.records, session.design.run, session.folder, as_json=as_json)
     except AnalysisError as error:
-        console.print(f"no effects: {error}", highlight=False, markup=False)
+        console.print(f"no effects: {error}", highlight=False, markup=False, soft_wrap=True)
     raise typer.Exit(status)
 
 
@@ -179,7 +179,7 @@ def doctor(as_json: AsJson = False) -> None:
     if as_json:
         typer.echo(json.dumps([output.check_dict(check) for check in checks], indent=2))
     else:
-        Console().print(output.checks_table(checks))
+        output.stdout_console().print(output.checks_table(checks))
     raise typer.Exit(any(check.ok is False for check in checks))
 
 
@@ -253,7 +253,7 @@ def _show(analysis: ChoiceAnalysis, facts: dict[str, Any], out: Path | None, *, 
         content = {**json.loads(analysis.to_json()), "facts": facts, "report": str(path) if path else None}
         typer.echo(json.dumps(content, indent=2))
         return
-    console = Console()
+    console = output.stdout_console()
     output.print_analysis(console, analysis)
     if path:
         console.print(f"report: {escape(str(path))}", highlight=False, soft_wrap=True)

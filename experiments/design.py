@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import lcm
 from statistics import mean
 from typing import Final, Literal
 
@@ -108,15 +109,18 @@ class Design:
         """All trials of these agents.
 
         They come in blocks: one choice set with one nudge, in all its conditions and orders. The blocks run
-        through the sets and rotate the nudges, so that any number of whole blocks is balanced in both.
+        through the sets and through the nudges, so that any number of whole blocks is balanced in both.
         """
-        experiment, nudges = self.experiment, self.nudges
-        for repeat in range(experiment.repeats):
-            for rotation in range(len(nudges)):
-                for index, name in enumerate(self.sets):
-                    nudge = nudges[(index + rotation) % len(nudges)]
-                    for agent in agents:
-                        yield from self._block(agent, name, nudge, repeat)
+        names, nudges = list(self.sets), self.nudges
+        # Going through both lists at once comes back to the first pair after this many blocks; going on one
+        # nudge further then, as often as needed, meets every pair exactly once.
+        cycle = lcm(len(names), len(nudges))
+        for repeat in range(self.experiment.repeats):
+            for block in range(len(names) * len(nudges)):
+                name = names[block % len(names)]
+                nudge = nudges[(block + block // cycle) % len(nudges)]
+                for agent in agents:
+                    yield from self._block(agent, name, nudge, repeat)
 
     def _block(self, agent: str, name: str, nudge: Intervention | None, repeat: int) -> Iterator[Trial]:
         products = self.sets[name]

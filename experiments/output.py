@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
+from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from analysis.choice import ChoiceAnalysis
@@ -17,6 +19,8 @@ from analysis.figures import LABELS
 from experiments.doctor import Check
 
 RUNS: Final = Path("runs")
+PIPE_WIDTH: Final = 120
+COUNTS: Final = ("trials", "receipts", "matches")
 
 
 def run_folder(run: str) -> Path:
@@ -40,73 +44,86 @@ def run_facts(found: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def stdout_console() -> Console:
+    """A console for tables: as wide as the terminal, wide enough for whole rows where there is none."""
+    console = Console()
+    return console if console.is_terminal else Console(width=PIPE_WIDTH)
+
+
 def print_analysis(console: Console, analysis: ChoiceAnalysis) -> None:
-    """Effects, attrition and treatment check as tables."""
-    console.print(effects_table(analysis.effects))
+    """Attrition and treatment check first, then the effects."""
     console.print(attrition_table(analysis.attrition))
     if analysis.treatment is not None and len(analysis.treatment):
         console.print(treatment_table(analysis.treatment))
-    for note in analysis.notes:
-        console.print(f"note: {note}", style="dim", highlight=False, markup=False)
+    table, footnotes = effects_table(analysis.effects)
+    console.print(table)
+    for line in (*footnotes, *analysis.notes):
+        console.print(line, style="dim", highlight=False, markup=False)
 
 
-def effects_table(effects: pd.DataFrame) -> Table:
-    """Effects in percentage points; an undefined one is blank, with its reason."""
-    table = Table(
-        title="Effects on the probability of being chosen, in percentage points", title_justify="left"
-    )
-    table.add_column("agent", overflow="fold")
-    table.add_column("effect")
-    for name in ("estimate", "std. error", "95 % interval", "p", "p adjusted", "trials"):
-        table.add_column(name, justify="right")
-    table.add_column("note", overflow="fold")
+def effects_table(effects: pd.DataFrame) -> tuple[Table, list[str]]:
+    """Effects in percentage points, and the footnotes; an undefined effect is blank, with its reason."""
+    table = new_table("Effects on the probability of being chosen (percentage points)", "agent", "effect")
+    for name in ("estimate", "std. error", "95 % interval", "p", "adjusted p", "trials"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("")
+    footnotes: dict[str, int] = {}
     for row in effects.to_dict("records"):
-        interval = ""
-        if is_number(row["conf_low"]):
-            interval = f"{row['conf_low']:+.1f} to {row['conf_high']:+.1f}"
+        notes = str(row["note"] or "").split("; ")
+        marks = [footnotes.setdefault(note, len(footnotes) + 1) for note in notes if note]
+        defined = is_number(row["conf_low"])
         table.add_row(
-            str(row["group"]),
+            escape(str(row["group"])),
             LABELS.get(row["term"], str(row["term"])),
             number(row["estimate"], "+.1f"),
             number(row["std_error"], ".1f"),
-            interval,
+            f"{row['conf_low']:+.1f} to {row['conf_high']:+.1f}" if defined else "",
             p_value(row["p_value"]),
             p_value(row["p_adjusted"]),
             number(row["n"], ",.0f"),
-            str(row["note"] or ""),
+            escape(" ".join(f"[{mark}]" for mark in marks)),
         )
-    return table
+    return table, [f"[{index}] {note}" for note, index in footnotes.items()]
 
 
 def attrition_table(attrition: pd.DataFrame) -> Table:
-    """Outcomes by agent and condition."""
-    return plain_table("Outcomes by condition", attrition)
+    """Trials by agent and condition, and how they ended."""
+    outcomes = sorted(attrition["outcome"].unique(), key=lambda name: (name != "choice", name))
+    table = new_table("How the trials ended", "agent", "condition")
+    for name in ("trials", *outcomes):
+        table.add_column(name.replace("_", " "), justify="right", no_wrap=True)
+    for (agent, condition), cell in attrition.groupby(["agent", "condition"], sort=False):
+        counts = dict(zip(cell["outcome"], cell["count"], strict=True))
+        shown = [f"{counts.get(name, 0):,}" for name in outcomes]
+        table.add_row(escape(str(agent)), escape(str(condition)), f"{cell['trials'].iloc[0]:,}", *shown)
+    return table
 
 
 def treatment_table(treatment: pd.DataFrame) -> Table:
     """Receipts by intervention and edit."""
-    return plain_table("Treatment check: receipts by edit", treatment)
+    table = new_table("Treatment check: edits that reached a page", "intervention", "edit", "role", "page")
+    for name in ("trials", "receipts", "places"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in treatment.to_dict("records"):
+        names = (row["intervention"], row["edit"], row["role"], row["page_type"])
+        table.add_row(*(escape(str(name)) for name in names), *(f"{row[n]:,.0f}" for n in COUNTS))
+    return table
 
 
-def plain_table(title: str, frame: pd.DataFrame) -> Table:
-    """A frame as it is, numbers short, undefined cells blank."""
-    table = Table(title=title, title_justify="left")
-    for name in frame.columns:
-        numeric = pd.api.types.is_numeric_dtype(frame[name])
-        table.add_column(name.replace("_", " "), justify="right" if numeric else "left", overflow="fold")
-    for row in frame.itertuples(index=False):
-        table.add_row(*(number(cell, "g") if is_number(cell) else text(cell) for cell in row))
+def new_table(title: str, *columns: str) -> Table:
+    """An empty table in the house style."""
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in columns:
+        table.add_column(name, overflow="fold")
     return table
 
 
 def checks_table(checks: Sequence[Check]) -> Table:
     """The doctor's findings."""
-    table = Table(box=None)
-    for name in ("", "check", "found", "fix"):
-        table.add_column(name, overflow="fold")
+    table = new_table("", "", "check", "found", "fix")
     marks = {True: "[green]ok[/green]", False: "[red]no[/red]", None: "[yellow]--[/yellow]"}
     for check in checks:
-        table.add_row(marks[check.ok], check.name, check.found, check.fix)
+        table.add_row(marks[check.ok], check.name, escape(check.found), escape(check.fix))
     return table
 
 
@@ -140,12 +157,3 @@ def p_value(value: object) -> str:
     if not isinstance(value, float) or not math.isfinite(value):
         return ""
     return "<.001" if value < 0.001 else f"{value:.3f}"
-
-
-def text(value: object) -> str:
-    """A cell's text; undefined cells are blank."""
-    return (
-        ""
-        if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
-        else str(value)
-    )

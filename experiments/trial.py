@@ -16,6 +16,7 @@ from experiments.design import Design, Trial
 from experiments.records import Row, TrialRecord, artifact_hash, to_row
 from interventions.plan import Plan
 from interventions.sitemap import product_key
+from proxy.error_page import NOT_TREATED
 from proxy.session import Session
 
 Outcome = Literal["choice", "no_choice", "agent_limit", "agent_error", "treatment_failed", "infra_error"]
@@ -91,7 +92,7 @@ async def _act_until_over(
     for step in range(max_steps + 1):
         look = await episode.look()
         course.looks.append(look)
-        if session.failures or session.upstream_errors:
+        if session.upstream_errors or is_error_page(look):
             return
         if look.stop is not None:
             course.end(look.stop.outcome, look.stop.text, product_key(look.url))
@@ -104,6 +105,12 @@ async def _act_until_over(
         course.errors.append(await episode.act(decision.action))
         course.times.append(time.perf_counter() - began)
     course.end("agent_limit", f"{max_steps} actions without a choice")
+
+
+def is_error_page(look: Look) -> bool:
+    """Whether the agent is shown the page that stands for one that could not be treated."""
+    observation = look.observation
+    return observation.tabs[observation.active_tab].title == NOT_TREATED
 
 
 def untreated(plan: Plan, looks: list[Look], session: Session, keys: list[str]) -> str:

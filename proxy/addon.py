@@ -10,7 +10,7 @@ from collections.abc import Callable
 from mitmproxy import http
 
 from interventions.engine import EditFailed, rewrite
-from proxy.error_page import error_page
+from proxy.error_page import NOT_TREATED, error_page
 from proxy.session import Session
 
 logger = logging.getLogger(__name__)
@@ -113,7 +113,7 @@ class Rewriter:
 def fail(flow: http.HTTPFlow, session: Session, reason: str) -> None:
     """Replace the page by an error page and note the failure."""
     session.failed(reason)
-    respond(flow, 502, "This page could not be prepared", "The page cannot be shown. Please do not go on.")
+    respond(flow, 502, NOT_TREATED, "The page cannot be shown. Please do not go on.")
 
 
 def respond(flow: http.HTTPFlow, status: int, title: str, explanation: str) -> None:

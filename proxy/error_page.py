@@ -2,6 +2,9 @@
 
 from html import escape
 
+NOT_TREATED = "This page could not be prepared"
+"""Title of the page that stands for one that a planned edit did not reach."""
+
 STYLE = "font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem;color:#222"
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import uvicorn
-from hypothesis import settings
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -15,9 +14,6 @@ from starlette.routing import Route
 
 from agents.registry import close_agents
 from environments.observation import Observation, Tab
-
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
 
 KEY = "sk-proj-0123456789abcdef0123456789abcdef"
 

@@ -1,0 +1,12 @@
+"""Settings of all tests."""
+
+import hypothesis
+import pytest
+
+hypothesis.settings.register_profile("souk", deadline=None)
+hypothesis.settings.load_profile("souk")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start the long run first, so that the other tests fill the time beside it."""
+    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)

@@ -1,0 +1,122 @@
+"""`souk` as its users meet it: a process of its own, with a folder, an environment and a terminal's signals."""
+
+import os
+import selectors
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+# Importing the program takes most of a short command's time: it is done once, and every command is a fork.
+_forks = get_context("forkserver")
+_forks.set_forkserver_preload(["experiments.cli"])
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that has ended."""
+
+    status: int | None
+    out: str
+    err: str
+
+
+def souk(*arguments: str, cwd: Path, env: Mapping[str, str | None] | None = None) -> Ended:
+    """Run a command in an interpreter of its own. `env` is laid over ours; None removes a variable."""
+    result = subprocess.run(
+        [sys.executable, "-m", "experiments.cli", *arguments],
+        cwd=cwd,
+        env=environment(env or {}),
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    return Ended(result.returncode, result.stdout, result.stderr)
+
+
+def forked_souk(*arguments: str, cwd: Path, env: Mapping[str, str | None] | None = None) -> Ended:
+    """Like `souk`, without the time that its imports take."""
+    process = start(*arguments, cwd=cwd, env=env)
+    process.join()
+    return Ended(process.exitcode, (cwd / "out.txt").read_text(), (cwd / "err.txt").read_text())
+
+
+def start(*arguments: str, cwd: Path, env: Mapping[str, str | None] | None = None) -> BaseProcess:
+    """Start a command as the leader of a new session; it writes to `out.txt` and `err.txt` in `cwd`."""
+    process = _forks.Process(target=_main, args=(arguments, cwd, environment(env or {})), daemon=False)
+    process.start()
+    return process
+
+
+def environment(changes: Mapping[str, str | None]) -> dict[str, str]:
+    """Our environment with the changes, for a program that is run in another folder."""
+    changed = {"PYTHONPATH": str(ROOT), "COLUMNS": "200", **os.environ, **changes}
+    return {name: value for name, value in changed.items() if value is not None}
+
+
+def _main(arguments: tuple[str, ...], cwd: Path, env: dict[str, str]) -> None:
+    os.setsid()
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(env)
+    for name, number in (("out.txt", 1), ("err.txt", 2)):
+        os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+    sys.stdin = Path(os.devnull).open(encoding="utf-8")
+    sys.argv = ["souk", *arguments]
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    from experiments.cli import main
+
+    main()
+
+
+def started_at(db: Path) -> dict[str, str]:
+    """When each stored trial was started; empty before there is a database."""
+    if not db.exists():
+        return {}
+    connection = sqlite3.connect(f"file:{db}?mode=ro", uri=True, timeout=30)
+    try:
+        return dict(connection.execute("SELECT trial, started_at FROM trials"))
+    except sqlite3.OperationalError as error:
+        if "no such table" in str(error):
+            return {}
+        raise
+    finally:
+        connection.close()
+
+
+def processes_with(variable: str, value: str) -> dict[int, str]:
+    """The command lines of the processes that were started with this environment variable, by id."""
+    found = {}
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            if f"{variable}={value}".encode() in (folder / "environ").read_bytes().split(b"\0"):
+                found[int(folder.name)] = (folder / "cmdline").read_text().replace("\0", " ")
+        except OSError:  # it has ended, or is not ours
+            continue
+    return found
+
+
+def left_after(variable: str, value: str, seconds: float) -> dict[int, str]:
+    """Those of `processes_with` that have not ended by themselves after `seconds`."""
+    left = {}
+    for number, command in processes_with(variable, value).items():
+        try:
+            handle = os.pidfd_open(number)
+        except ProcessLookupError:
+            continue
+        with selectors.DefaultSelector() as selector:
+            selector.register(handle, selectors.EVENT_READ)  # readable once the process has ended
+            if not selector.select(seconds):
+                left[number] = command
+        os.close(handle)
+    return left

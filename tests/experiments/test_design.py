@@ -1,0 +1,200 @@
+"""Designs: each trial once, the same ids on any machine, every whole block balanced."""
+
+import hashlib
+import subprocess
+import sys
+from collections import Counter
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from experiments.design import CONTROL, NUDGED, Design, Trial
+from experiments.experiment_run import ExperimentRun, shop_products
+from experiments.schema import experiment_source
+from interventions.errors import UserError
+from interventions.plan import ProductFacts
+from interventions.yaml_source import parse_yaml
+
+ROOT = Path(__file__).parents[2]
+AGENT = "simulated:balanced"
+NUDGES = (
+    "authority-expertise", "wirecutter", "best-seller", "purchased-50k", "next-hour",
+    "limited-edition", "newer-version", "no-returns", "free-shipping", "buy-one-get-one",
+)  # fmt: skip
+
+
+@cache
+def catalogue() -> tuple[ProductFacts, ...]:
+    return tuple(shop_products())
+
+
+def design(**changes: Any) -> Design:
+    """The shipped experiment with other values under some keys."""
+    data = {**experiment_source("nudges").data, **changes}
+    return Design(parse_yaml(yaml.safe_dump(data), "test.yaml"), catalogue())
+
+
+def options(**changes: Any) -> dict[str, Any]:
+    return {"options": {"set_size": 2, "sets": 50, **changes}}
+
+
+def digest(trials: list[Trial]) -> str:
+    return hashlib.sha256("".join(trial.id for trial in trials).encode()).hexdigest()
+
+
+def test_the_shipped_experiment_has_every_cell_once() -> None:
+    shipped = design()
+    trials = list(shipped.trials([AGENT]))
+    assert len(trials) == 50 * 10 * 3 * 2 == 50 * 10 * shipped.block_size()
+    assert len({trial.id for trial in trials}) == len(trials)
+    assert len({trial.seed for trial in trials}) == len(trials)
+    cells = Counter((t.set, t.nudge and t.nudge.id, t.carrier, t.ordering) for t in trials)
+    assert set(cells.values()) == {1}
+
+
+def test_another_process_has_the_same_trials() -> None:
+    program = """
+from tests.experiments.test_design import AGENT, design, digest
+print(digest(list(design().trials([AGENT]))))
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env={"PYTHONHASHSEED": "7"},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert result.stdout.strip() == digest(list(design().trials([AGENT])))
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    sets=st.integers(1, 12),
+    nudges=st.integers(1, 10),
+    set_size=st.sampled_from([2, 3]),
+    repeats=st.integers(1, 2),
+    blocks=st.integers(1, 60),
+)
+def test_whole_blocks_are_balanced(
+    sets: int, nudges: int, set_size: int, repeats: int, blocks: int
+) -> None:
+    made = design(
+        **options(sets=sets, set_size=set_size),
+        factors={"nudge": {"interventions": "nudges", "only": list(NUDGES[:nudges])}, "order": "both"},
+        repeats=repeats,
+    )
+    assert made.block_size() == 2 * (set_size + 1)
+    trials = list(islice(made.trials([AGENT]), blocks * made.block_size()))
+    whole = len(trials) // made.block_size()
+
+    for what, levels in (("nudge", nudges), ("set", sets)):
+        of_block = [getattr(trial, what) for trial in trials[:: made.block_size()]]
+        counts = Counter(str(level if what == "set" else level.id) for level in of_block)
+        assert max(counts.values()) - (min(counts.values()) if len(counts) == levels else 0) <= 1, what
+    orders = Counter((trial.ordering, trial.condition) for trial in trials)
+    assert orders == {
+        ("forward", CONTROL): whole, ("reversed", CONTROL): whole,
+        ("forward", NUDGED): whole * set_size, ("reversed", NUDGED): whole * set_size,
+    }  # fmt: skip
+    # Over a block, each alternative stands equally often at both ends and carries the nudge equally often.
+    for start in range(0, len(trials), made.block_size()):
+        block = trials[start : start + made.block_size()]
+        assert len({(trial.set, trial.nudge and trial.nudge.id, trial.repeat) for trial in block}) == 1
+        carriers = Counter(trial.carrier for trial in block if trial.carrier)
+        assert carriers == {product.key: 2 for product in block[0].products}
+        forward, backward = block[0].products, block[-1].products
+        assert backward == forward[::-1]
+
+
+@pytest.mark.parametrize(("sets", "nudges"), [(7, 10), (6, 4), (5, 5), (1, 10), (12, 1)])
+def test_every_nudge_meets_every_set_once(sets: int, nudges: int) -> None:
+    made = design(
+        **options(sets=sets),
+        factors={"nudge": {"interventions": "nudges", "only": list(NUDGES[:nudges])}, "order": "listed"},
+    )
+    blocks = Counter((t.set, t.nudge and t.nudge.id) for t in made.trials([AGENT]) if t.condition == CONTROL)
+    assert len(blocks) == sets * nudges
+    assert set(blocks.values()) == {1}
+
+
+def test_a_control_belongs_to_its_nudge_and_shows_nothing_of_it() -> None:
+    made = design(**options(sets=2))
+    for trial in islice(made.trials([AGENT]), 12):
+        assert trial.nudge is not None
+        planned = {treatment.intervention for treatment in made.plan(trial).treatments}
+        assert (trial.nudge.id in planned) == (trial.condition == NUDGED) == (trial.carrier is not None)
+
+
+def test_a_limit_counts_for_each_agent(tmp_path: Path) -> None:
+    agents = [AGENT, "simulated:frugal"] if has_agent("simulated:frugal") else [AGENT, "simulated:random"]
+    run = ExperimentRun("nudges", agents=agents, limit=12, db=f"sqlite:///{tmp_path}/t.db", out=None)
+    wanted = list(run._wanted())
+    run.records.close()
+    assert run.total == len(wanted) == 24
+    by_agent = [[t for t in wanted if t.agent == agent] for agent in agents]
+    cells = [[(t.set, t.nudge, t.carrier, t.ordering) for t in trials] for trials in by_agent]
+    assert cells[0] == cells[1]
+    assert len(cells[0]) == 12
+    assert len({trial.id for trial in wanted}) == 24
+
+
+def has_agent(name: str) -> bool:
+    from agents.registry import check_agent
+
+    try:
+        check_agent(name)
+    except UserError:
+        return False
+    return True
+
+
+def test_matching_makes_the_displayed_facts_equal() -> None:
+    made, plain = design(**options(sets=5), match=["price", "reviews"]), design(**options(sets=5))
+    assert (made.match, plain.match) == ("price+reviews", "none")
+    assert made.run != plain.run
+    for name, alternatives in made.sets.items():
+        before = plain.sets[name]
+        assert [p.key for p in alternatives] == [p.key for p in before]
+        assert [p.rating for p in alternatives] == [p.rating for p in before]
+        for fact in ("price", "reviews"):
+            shown = {getattr(product, fact) for product in alternatives}
+            assert len(shown) == 1
+            old = [getattr(product, fact) for product in before]
+            assert min(old) <= shown.pop() <= max(old)
+    for trial in islice(made.trials([AGENT]), 6):
+        edits = {
+            (treatment.product, edit.kind()): edit
+            for treatment in made.plan(trial).treatments
+            for edit in treatment.edits
+        }
+        for product in trial.products:
+            assert f"{product.price:.2f}" in str(edits[product.key, "set_price"])
+            assert str(product.reviews) in str(edits[product.key, "set_reviews"])
+
+
+def test_what_the_agent_is_told_is_part_of_a_trials_identity() -> None:
+    one, other = design(**options(sets=2)), design(**options(sets=2), goal="Buy the cheapest product.")
+    first, second = (next(iter(made.trials([AGENT]))) for made in (one, other))
+    assert one.run != other.run
+    assert first.id != second.id
+    assert first.products == second.products
+
+
+def test_agents_do_not_change_the_run() -> None:
+    one, other = design(**options(sets=2)), design(**options(sets=2), agents=["openai:gpt-4.1-mini"])
+    assert one.run == other.run
+    assert next(iter(one.trials([AGENT]))) == next(iter(other.trials([AGENT])))
+    assert next(iter(one.trials(["openai:gpt-4.1-mini"]))).id != next(iter(one.trials([AGENT]))).id
+
+
+def test_no_pair_is_the_users_mistake() -> None:
+    with pytest.raises(UserError, match=r"test\.yaml:\d+: options: no 8 products of a category") as caught:
+        design(**options(set_size=8, max_price_gap=0, max_rating_gap=0))
+    assert "\n" not in str(caught.value)

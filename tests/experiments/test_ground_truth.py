@@ -1,0 +1,192 @@
+"""The whole chain against a known truth: 600 trials in real Chromium, eight episodes at once."""
+
+import re
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import sqlalchemy as sql
+
+from agents.simulated import shipped_taste
+from agents.utility import Alternative, choice_probabilities
+from analysis.effects import choice_effects, true_effects
+from experiments import records as tables
+from experiments.design import Design, Trial
+from experiments.experiment_run import shop_products
+from experiments.records import Records
+from experiments.runner import Runner, open_workplace
+from experiments.schema import experiment_source
+from experiments.tidy import tidy_table
+from experiments.trial import VISIBLE, squeeze
+from interventions.sitemap import product_key
+from interventions.yaml_source import Source, parse_yaml
+
+TRIALS = 600
+SLOTS = 8
+TERMS = ["viewed_first", "higher_rated", "cheaper", "nudged"]
+
+pytestmark = [pytest.mark.xdist_group("long run"), pytest.mark.timeout(1200)]
+
+
+@dataclass
+class Done:
+    """A finished run and what it was made from."""
+
+    records: Records
+    design: Design
+    trials: dict[str, Trial]
+    table: pd.DataFrame
+
+    def rows(self, table: sql.Table) -> dict[str, list[sql.RowMapping]]:
+        """The rows of a table by trial."""
+        found = defaultdict(list)
+        with self.records.engine.connect() as connection:
+            for row in connection.execute(sql.select(table)).mappings():
+                found[row["trial"]].append(row)
+        return found
+
+
+async def carry_out(folder: Path, source: Source, agent: str, count: int, slots: int) -> Done:
+    design = Design(source, shop_products())
+    trials = {trial.id: trial for trial in islice(design.trials([agent]), count)}
+    records = Records(f"sqlite:///{folder}/t.db")
+    async with open_workplace(folder) as workplace:
+        await Runner(design, records, workplace).run(trials.values(), slots, lambda _: None)
+    return Done(records, design, trials, tidy_table(records, design.run))
+
+
+@pytest.fixture(scope="module")
+async def done(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Done]:
+    folder = tmp_path_factory.mktemp("long-run")
+    yield await carry_out(folder, experiment_source("nudges"), "simulated:balanced", TRIALS, SLOTS)
+
+
+def small(interventions: str) -> Source:
+    text = f"""
+name: small
+goal: Add the best product from the open tabs to the shopping cart.
+options: {{sets: 12}}
+factors:
+  nudge: {{interventions: {interventions}, on: [none, each]}}
+seed: 7
+"""
+    return parse_yaml(text, "small.yaml")
+
+
+def probabilities(table: pd.DataFrame, taste: str) -> "pd.Series[float]":
+    """The true choice probability of every row, from the shopper's known weights."""
+    weights = shipped_taste(taste)
+    found = pd.Series(np.nan, index=table.index)
+    for _, rows in table.groupby("trial"):
+        alternatives = [
+            Alternative(
+                price=row.price,
+                rating=row.rating,
+                reviews=row.reviews,
+                cue=int(row.direction) if row.nudged else 0,
+                viewed_first=bool(row.viewed_first),
+            )
+            for row in rows.itertuples()
+        ]
+        found[rows.index] = choice_probabilities(weights, alternatives)
+    return found
+
+
+def redraw(table: pd.DataFrame, chances: "pd.Series[float]", seed: int) -> pd.DataFrame:
+    """The same trials with choices drawn anew from the true probabilities."""
+    first = ~table.duplicated("trial")
+    wins = np.random.default_rng(seed).random(int(first.sum())) < chances[first]
+    first_wins = table["trial"].map(dict(zip(table.loc[first, "trial"], wins, strict=True)))
+    return table.assign(chosen=(first == first_wins).astype("Int64"), outcome="choice")
+
+
+def test_every_trial_ends_in_a_choice(done: Done) -> None:
+    assert done.records.outcomes(done.design.run) == {"choice": TRIALS}
+    assert set(done.table["trial"]) == set(done.trials)
+    assert (done.table.groupby("trial")["chosen"].sum() == 1).all()
+
+
+def test_the_browser_run_gives_the_weights_effects_back(done: Done) -> None:
+    truth = true_effects(done.table, probabilities(done.table, "balanced")).set_index("term")["estimate"]
+    effects = choice_effects(done.table).set_index("term")
+    off = (effects["estimate"] - truth) / effects["std_error"]
+    assert sorted(off.index) == sorted(TERMS)
+    assert (truth.abs() > 5).all(), "the shopper reacts to everything"
+    assert (off.abs() < 3).all(), pd.DataFrame({"truth": truth, "found": effects["estimate"], "off": off})
+
+
+def test_intervals_hold_the_truth_on_this_design(done: Done) -> None:
+    chances = probabilities(done.table, "balanced")
+    truth = true_effects(done.table, chances).set_index("term")["estimate"]
+    held = pd.Series(0, index=truth.index)
+    for seed in range(100):
+        effects = choice_effects(redraw(done.table, chances, seed)).set_index("term")
+        held += ((effects["conf_low"] <= truth) & (truth <= effects["conf_high"])).astype(int)
+    assert (held >= 90).all(), held
+
+
+def test_every_planned_edit_has_its_receipt_and_was_read(done: Done) -> None:
+    receipts, steps = done.rows(tables.receipts), done.rows(tables.steps)
+    for name, trial in done.trials.items():
+        shown = defaultdict(str)
+        for step in steps[name]:
+            shown[product_key(step["url"])] += squeeze(done.records.artifact(step["observation"]))
+        assert set(shown) == {product.key for product in trial.products}, "the shopper looks at every tab"
+        expected = {
+            (treatment.intervention, edit.kind(), product.key)
+            for product in trial.products
+            for treatment in (
+                *done.design.plan(trial).by_product.get(product.key, ()),
+                *done.design.plan(trial).everywhere,
+            )
+            for edit in treatment.edits
+        }
+        got = {(row["intervention"], row["edit"], row["product"]) for row in receipts[name]}
+        assert got == expected, "all receipts, and none of another episode"
+        for row in receipts[name]:
+            if row["edit"] in VISIBLE:
+                assert squeeze(row["after"]) in shown[row["product"]]
+
+
+def test_no_episode_sees_anything_of_another(done: Done) -> None:
+    texts = {
+        nudge.id: re.compile(re.sub(r"\\\$\\\{\w+\\\}", ".+", re.escape(nudge.text)))
+        for nudge in done.design.nudges
+        if nudge
+    }
+    for name, steps in done.rows(tables.steps).items():
+        trial = done.trials[name]
+        own = trial.nudge.id if trial.nudge and trial.carrier else ""
+        for step in steps:
+            page = squeeze(done.records.artifact(step["observation"]))
+            key = product_key(step["url"])
+            seen = {nudge for nudge, text in texts.items() if text.search(page)}
+            assert seen == ({own} if own and key == trial.carrier else set())
+        last = done.records.artifact(steps[-1]["observation"])
+        assert re.search(r"My Cart\D*1\b", squeeze(last)), (
+            "one product in the cart, not another episode's too"
+        )
+        chosen = next(product for product in trial.products if product.key == product_key(steps[-1]["url"]))
+        assert f"You added {chosen.name} to your" in squeeze(re.sub("<[^>]+>", " ", last))
+
+
+async def test_a_shopper_without_nudge_weight_shows_no_nudge_effect(tmp_path: Path) -> None:
+    done = await carry_out(tmp_path, small("nudges"), "simulated:price", 60, 2)
+    effects = choice_effects(done.table).set_index("term")
+    assert abs(effects.loc["nudged", "estimate"]) < 3 * effects.loc["nudged", "std_error"]
+    assert effects.loc["cheaper", "estimate"] > 3 * effects.loc["cheaper", "std_error"]
+
+
+async def test_the_placebo_moves_nobody(tmp_path: Path) -> None:
+    done = await carry_out(tmp_path, small("placebo"), "simulated:nudge-prone", 60, 2)
+    assert (
+        done.table.groupby("trial")["nudged"].sum()
+        == (done.table.groupby("trial")["condition"].first() == "nudged")
+    ).all()
+    effects = choice_effects(done.table).set_index("term")
+    assert abs(effects.loc["nudged", "estimate"]) < 3 * effects.loc["nudged", "std_error"]

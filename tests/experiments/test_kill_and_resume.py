@@ -1,0 +1,109 @@
+"""A run that is killed or stopped, at any moment, is finished by the same command: each trial once."""
+
+import os
+import random
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import pytest
+
+from tests.experiments.command_line import environment, left_after, start, started_at
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for processes in /proc")
+
+TRIALS = 24
+RUN = ("run", "nudges", "--limit", str(TRIALS), "--db", "sqlite:///t.db")
+
+
+def is_sound(db: Path) -> bool:
+    with sqlite3.connect(db) as connection:
+        return connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def is_whole(db: Path) -> bool:
+    """Whether every trial has its two options and at least three steps."""
+    query = """
+        SELECT count(*) FROM trials WHERE
+        (SELECT count(*) FROM options WHERE options.trial = trials.trial) != 2
+        OR (SELECT count(*) FROM steps WHERE steps.trial = trials.trial) != trials.steps + 1
+    """
+    with sqlite3.connect(db) as connection:
+        return connection.execute(query).fetchone() == (0,)
+
+
+def wait_for_trials(process: BaseProcess, db: Path, count: int) -> None:
+    """Until so many trials are stored, or the process has ended."""
+    while len(started_at(db)) < count and process.is_alive():
+        process.join(0.02)
+
+
+def test_a_run_killed_ten_times_has_every_trial_once(tmp_path: Path) -> None:
+    rng = random.Random(5)
+    db = tmp_path / "t.db"
+    mark = {"TMPDIR": str(tmp_path)}
+    stored: dict[str, str] = {}
+    kills_amid_trials = 0
+    for kill in range(10):
+        process = start(*RUN, cwd=tmp_path, env=mark)
+        # Some are killed while they start, the others while trials run.
+        if kill % 2:
+            wait_for_trials(process, db, len(stored) + rng.randint(1, 3))
+            process.join(rng.uniform(0, 0.5))
+        else:
+            process.join(rng.uniform(0, 2.5))
+        alive = process.is_alive()
+        if alive:
+            os.killpg(process.pid or 0, signal.SIGKILL)
+        process.join()
+        now = started_at(db)
+        assert stored.items() <= now.items(), "a trial that had ended ran again"
+        kills_amid_trials += alive and len(stored) < len(now) < TRIALS
+        stored = now
+        assert not left_after("TMPDIR", str(tmp_path), seconds=10)
+        if not alive:
+            break
+    assert kills_amid_trials >= 3
+
+    process = start(*RUN, cwd=tmp_path, env=mark)
+    process.join()
+    assert process.exitcode == 0, (tmp_path / "err.txt").read_text()
+    finished = started_at(db)
+    assert stored.items() <= finished.items()
+    assert len(finished) == TRIALS
+    assert is_sound(db)
+    assert is_whole(db)
+    assert not left_after("TMPDIR", str(tmp_path), seconds=10)
+
+
+@pytest.mark.parametrize("trials", [0, 2])
+def test_ctrl_c_stops_with_one_line(tmp_path: Path, trials: int) -> None:
+    db = tmp_path / "t.db"
+    with (
+        (tmp_path / "err.txt").open("w") as err,
+        subprocess.Popen(
+            [sys.executable, "-m", "experiments.cli", *RUN],
+            cwd=tmp_path,
+            env=environment({"TMPDIR": str(tmp_path)}),
+            stdout=subprocess.DEVNULL,
+            stderr=err,
+            start_new_session=True,
+        ) as process,
+    ):
+        while process.poll() is None:
+            started = "to run" in (tmp_path / "err.txt").read_text()
+            if started and len(started_at(db)) >= trials:
+                break
+        os.killpg(process.pid, signal.SIGINT)
+    assert process.returncode == 130
+    *summary, last = (tmp_path / "err.txt").read_text().splitlines()
+    assert re.fullmatch(r"stopped; what was finished is stored\. .*", last)
+    assert summary[-1] == f"{TRIALS} trials: 0 done, {TRIALS} to run"
+    assert len(summary) == 2
+    assert trials <= len(started_at(db)) < TRIALS
+    assert is_sound(db)
+    assert not left_after("TMPDIR", str(tmp_path), seconds=10)

@@ -1,0 +1,512 @@
+"""Real mitmproxy between a real client and real servers: what is rewritten, refused, noted and left alone."""
+
+import asyncio
+import gzip
+import re
+import zlib
+from collections.abc import AsyncIterator, Callable
+
+import brotli
+import httpx
+import pytest
+import zstandard
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+
+from interventions.edits.insert_text import InsertText
+from interventions.plan import Plan, Treatment
+from interventions.sitemap import PageTest, SiteMap
+from proxy.addon import MAX_DOCUMENT_BYTES
+from proxy.server import Proxy, Slot
+from proxy.session import AllowList, Session
+from tests.proxy.upstream import NUDGE, OTHER, PAGE, PLAN, SITE, UNTREATABLE, message, session, upstream
+from tests.support import pages
+
+NAVIGATION = {"sec-fetch-dest": "document", "accept": "text/html"}
+COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "br": brotli.compress,
+    "zstd": zstandard.ZstdCompressor().compress,
+}
+
+
+def without_nudge(text: str) -> str:
+    return re.sub(rf"<h2 [^>]*>{NUDGE}</h2>", "", text)
+
+
+def assert_failed_closed(response: httpx.Response, session: Session, reason: str) -> None:
+    """An error page instead of the page, one failure, and no receipt."""
+    assert response.status_code == 502
+    assert response.headers["cache-control"] == "no-store"
+    assert "could not be prepared" in response.text
+    assert "All about oats" not in response.text
+    assert len(session.failures) == 1
+    assert reason in session.failures[0]
+    assert session.receipts == []
+
+
+# Rewriting
+
+
+async def test_a_planned_edit_reaches_the_page_and_gives_a_receipt(
+    slot: Slot, client: httpx.AsyncClient
+) -> None:
+    async with pages({"/oats.html": PAGE, "/Oats.html": PAGE, "/about": OTHER}) as url:
+        slot.session = session(url)
+        treated = await client.get(url + "oats.html")
+        again = await client.get(url + "Oats.html?from=search")
+        other = await client.get(url + "about")
+    assert treated.text == again.text
+    assert treated.text.count(NUDGE) == 1
+    assert without_nudge(treated.text) == PAGE
+    assert other.text == OTHER
+    first, second = slot.session.receipts
+    assert first == second
+    assert (first.intervention, first.edit, first.product, first.after) == (
+        "best",
+        "insert_text",
+        "oats",
+        NUDGE,
+    )
+    assert slot.session.failures == slot.session.upstream_errors == []
+
+
+@pytest.mark.parametrize("encoding", COMPRESSIONS)
+@pytest.mark.parametrize("chunked", [False, True])
+async def test_compressed_and_chunked_pages_are_rewritten(
+    slot: Slot, client: httpx.AsyncClient, encoding: str, chunked: bool
+) -> None:
+    data = COMPRESSIONS[encoding](PAGE.encode())
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for start in range(0, len(data), 50):
+            yield data[start : start + 50]
+
+    def answer(_: Request) -> Response:
+        headers = {"content-encoding": encoding}
+        if chunked:
+            return StreamingResponse(pieces(), media_type="text/html", headers=headers)
+        return HTMLResponse(data, headers=headers)
+
+    async with pages({"/oats.html": answer, "/about": OTHER}) as url:
+        slot.session = session(url)
+        treated = await client.get(url + "oats.html")
+        # On the same connection: the framing of the answer before was right.
+        other = await client.get(url + "about")
+    assert without_nudge(treated.text) == PAGE != treated.text
+    assert "content-encoding" not in treated.headers
+    assert "transfer-encoding" not in treated.headers
+    assert treated.headers["content-length"] == str(len(treated.content))
+    assert other.text == OTHER
+    assert len(slot.session.receipts) == 1
+
+
+async def test_a_page_that_ends_with_its_connection_is_rewritten(
+    slot: Slot, client: httpx.AsyncClient
+) -> None:
+    answer = message(PAGE, "Connection: close", "Content-Length: 0").replace(b"Content-Length: 0\r\n", b"")
+    async with upstream(answer) as origin:
+        slot.session = session(origin.url)
+        treated = await client.get(origin.url + "oats.html")
+    assert without_nudge(treated.text) == PAGE != treated.text
+
+
+async def test_a_latin_1_page_stays_latin_1(slot: Slot, client: httpx.AsyncClient) -> None:
+    page = PAGE.replace("utf-8", "iso-8859-1").encode("latin-1")
+    plan = Plan((Treatment("best", "oats", (InsertText(after="product.title", text="Best — £2"),)),))
+    async with upstream(message(page, "Content-Type: text/html; charset=iso-8859-1")) as origin:
+        slot.session = session(origin.url, plan)
+        treated = await client.get(origin.url + "oats.html")
+    assert treated.headers["content-type"] == "text/html; charset=iso-8859-1"
+    assert "Oats £3".encode("latin-1") in treated.content
+    assert re.sub(rb"<h2 .*?</h2>", b"", treated.content) == page
+    assert b"Best &#" in treated.content
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        pytest.param(["Content-Type: application/xhtml+xml"], id="XHTML"),
+        pytest.param(["Content-Type: TEXT/HTML;charset=UTF-8"], id="upper case"),
+        pytest.param(["Content-Type: text/plain", "Content-Type: text/html"], id="the last type counts"),
+        pytest.param(["Content-Type:"], id="an empty type is sniffed"),
+        pytest.param(["X-Content-Type: none"], id="a missing type is sniffed"),
+    ],
+)
+async def test_whatever_a_browser_takes_for_html_is_rewritten(
+    slot: Slot, client: httpx.AsyncClient, headers: list[str]
+) -> None:
+    answer = message(PAGE, *headers)
+    if "Content-Type" not in headers[0]:
+        answer = answer.replace(b"Content-Type: text/html; charset=utf-8\r\n", b"")
+    async with upstream(answer) as origin:
+        slot.session = session(origin.url)
+        treated = await client.get(origin.url + "oats.html")
+    assert NUDGE in treated.content.decode()
+    assert len(slot.session.receipts) == 1
+
+
+async def test_what_describes_the_body_before_goes_with_it(slot: Slot, client: httpx.AsyncClient) -> None:
+    stale = ["ETag", "Last-Modified", "Content-MD5", "Digest", "Content-Digest", "Repr-Digest"]
+    kept = ["Set-Cookie: cart=1", "Set-Cookie: seen=2", "X-Frame-Options: DENY"]
+    answer = message(PAGE, *(f"{name}: 1" for name in stale), *kept, "Cache-Control: max-age=600")
+    async with upstream(answer) as origin:
+        slot.session = session(origin.url)
+        treated = await client.get(origin.url + "oats.html")
+    assert NUDGE in treated.text
+    assert not {name.lower() for name in stale} & set(treated.headers)
+    assert treated.headers.get_list("cache-control") == ["no-store"]
+    assert treated.headers.get_list("set-cookie") == ["cart=1", "seen=2"]
+    assert treated.headers["x-frame-options"] == "DENY"
+
+
+@pytest.mark.parametrize(
+    "client_headers",
+    [
+        pytest.param(NAVIGATION, id="a browser's navigation"),
+        pytest.param({"sec-fetch-dest": "empty"}, id="a page's fetch"),
+        pytest.param({"accept": "*/*"}, id="curl"),
+        pytest.param({"accept": "application/xhtml+xml"}, id="no sec-fetch headers"),
+        pytest.param({}, id="no accept header"),
+    ],
+)
+async def test_a_304_never_revives_an_untreated_copy(
+    slot: Slot, client: httpx.AsyncClient, client_headers: dict[str, str]
+) -> None:
+    def answer(request: Request) -> Response:
+        headers = {"etag": '"1"', "last-modified": "Mon, 01 Jan 2024 00:00:00 GMT"}
+        if {"if-none-match", "if-modified-since"} & set(request.headers):
+            return Response(status_code=304, headers=headers)
+        if "range" in request.headers:
+            return HTMLResponse(PAGE[-30:], status_code=206, headers=headers)
+        return HTMLResponse(PAGE, headers=headers)
+
+    del client.headers["accept"]
+    validators = {
+        "if-none-match": '"1"',
+        "if-modified-since": "Mon, 01 Jan 2024 00:00:00 GMT",
+        "range": "bytes=200-",
+        "if-range": '"1"',
+    }
+    async with pages({"/oats.html": answer}) as url:
+        slot.session = session(url)
+        for name, value in validators.items():
+            response = await client.get(url + "oats.html", headers={**client_headers, name: value})
+            assert response.status_code == 200
+            assert NUDGE in response.text
+    assert len(slot.session.receipts) == 4
+
+
+async def test_an_image_may_be_revalidated(slot: Slot, client: httpx.AsyncClient) -> None:
+    async with pages(
+        {"/oats.png": lambda r: Response(status_code=304 if "if-none-match" in r.headers else 200)}
+    ) as url:
+        slot.session = session(url)
+        headers = {"sec-fetch-dest": "image", "if-none-match": '"1"'}
+        assert (await client.get(url + "oats.png", headers=headers)).status_code == 304
+
+
+async def test_head_is_answered_without_a_body_and_is_no_failure(
+    slot: Slot, client: httpx.AsyncClient
+) -> None:
+    async with pages({"/oats.html": PAGE}) as url:
+        slot.session = session(url)
+        head = await client.head(url + "oats.html")
+        treated = await client.get(url + "oats.html")
+    assert head.status_code == 200
+    assert head.content == b""
+    assert NUDGE in treated.text
+    assert len(slot.session.receipts) == 1
+    assert slot.session.failures == []
+
+
+# Leaving alone
+
+
+@pytest.mark.parametrize("plan", [PLAN, Plan()], ids=["no rule matches", "empty plan"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(
+            message(OTHER, 'ETag: "1"', "Cache-Control: max-age=60", "X-A: 1", "x-a: 2"), id="plain"
+        ),
+        pytest.param(message(gzip.compress(OTHER.encode(), mtime=7), "Content-Encoding: gzip"), id="gzip"),
+        pytest.param(
+            message("5\r\nAbout\r\n3\r\n us\r\n0\r\n\r\n", "Transfer-Encoding: chunked"), id="chunked"
+        ),
+        pytest.param(message(b"\x89PNG \xff\x00", "Content-Type: image/png"), id="image"),
+        pytest.param(message('{"html": "<p>"}', "Content-Type: application/json"), id="JSON"),
+        pytest.param(message(PAGE.replace("Oats", "Gone"), status="404 Not Found"), id="not found"),
+        pytest.param(message("", "Location: /oats.html", status="302 Found"), id="redirect"),
+    ],
+)
+async def test_what_no_rule_matches_is_the_same_byte_for_byte(slot: Slot, answer: bytes, plan: Plan) -> None:
+    async with upstream(answer) as origin:
+        slot.session = session(origin.url, plan)
+        reader, writer = await asyncio.open_connection("127.0.0.1", slot.port)
+        writer.write(f"GET {origin.url}about HTTP/1.1\r\nHost: shop\r\nConnection: close\r\n\r\n".encode())
+        received = await reader.read()
+        writer.close()
+    head, _, body = received.partition(b"\r\n\r\n")
+    expected_head, _, expected_body = answer.partition(b"\r\n\r\n")
+    assert head == expected_head
+    # Chunks may be cut elsewhere while they stream; only their content is the page.
+    assert re.sub(rb"\r\n\w+\r\n|^\w+\r\n", b"", body) == re.sub(rb"\r\n\w+\r\n|^\w+\r\n", b"", expected_body)
+    assert slot.session.receipts == slot.session.failures == slot.session.upstream_errors == []
+
+
+async def test_what_cannot_be_edited_is_streamed(slot: Slot, client: httpx.AsyncClient) -> None:
+    may_end = asyncio.Event()
+
+    async def events() -> AsyncIterator[bytes]:
+        yield b"first"
+        await may_end.wait()
+        yield b"last"
+
+    async with pages(
+        {"/events": lambda _: StreamingResponse(events(), media_type="text/event-stream")}
+    ) as url:
+        slot.session = session(url)
+        async with client.stream("GET", url + "events") as response:
+            parts = response.aiter_raw()
+            assert await anext(parts) == b"first"
+            may_end.set()
+            assert b"".join([part async for part in parts]) == b"last"
+
+
+# Failing closed
+
+
+async def test_a_missing_target_fails_closed(slot: Slot, client: httpx.AsyncClient) -> None:
+    async with pages({"/oats.html": UNTREATABLE}) as url:
+        slot.session = session(url)
+        response = await client.get(url + "oats.html")
+    assert_failed_closed(response, slot.session, "oats.html: best: insert_text product.title")
+
+
+async def test_a_product_without_its_page_type_fails_closed(slot: Slot, client: httpx.AsyncClient) -> None:
+    async with pages({"/oats.html": OTHER}) as url:
+        slot.session = session(url)
+        response = await client.get(url + "oats.html")
+    assert_failed_closed(response, slot.session, "not a product's page")
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        pytest.param(b"no gzip: " + PAGE.encode(), ["Content-Encoding: gzip"], id="not what it says"),
+        pytest.param(PAGE.encode(), ["Content-Encoding: sdch"], id="unknown encoding"),
+        pytest.param(gzip.compress(PAGE.encode())[:-20], ["Content-Encoding: gzip"], id="cut off"),
+        pytest.param(b"\xff\xfe" + PAGE.encode("utf-16-le") + b"\x00", [], id="not UTF-16"),
+    ],
+)
+async def test_a_body_that_cannot_be_read_fails_closed(
+    slot: Slot, client: httpx.AsyncClient, body: bytes, headers: list[str]
+) -> None:
+    async with upstream(message(body, *headers)) as origin:
+        slot.session = session(origin.url)
+        response = await client.get(origin.url + "oats.html")
+    assert_failed_closed(response, slot.session, "oats.html: ")
+
+
+async def test_an_exception_inside_rewriting_fails_closed(slot: Slot, client: httpx.AsyncClient) -> None:
+    # Unchecked on purpose: the HTML parser itself raises at such a selector.
+    broken = SiteMap(name="broken", pages={"product": PageTest.model_construct(css="][")}, roles=SITE.roles)
+    async with pages({"/oats.html": PAGE}) as url:
+        slot.session = Session(PLAN, broken, AllowList.of(url))
+        response = await client.get(url + "oats.html")
+    assert_failed_closed(response, slot.session, "SelectolaxError")
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+@pytest.mark.parametrize("compressed", [False, True])
+async def test_a_page_too_large_to_be_rewritten_fails_closed(
+    slot: Slot, client: httpx.AsyncClient, chunked: bool, compressed: bool
+) -> None:
+    body = PAGE.encode().ljust(MAX_DOCUMENT_BYTES + 1)
+    headers = []
+    if compressed:
+        body = gzip.compress(body, 1)
+        headers.append("Content-Encoding: gzip")
+    if chunked:
+        body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+        headers.append("Transfer-Encoding: chunked")
+    async with upstream(message(body, *headers)) as origin:
+        slot.session = session(origin.url)
+        response = await client.get(origin.url + "oats.html")
+    assert_failed_closed(response, slot.session, "too large")
+
+
+# Refusing
+
+
+async def test_only_hosts_on_the_allow_list_are_contacted(slot: Slot, client: httpx.AsyncClient) -> None:
+    async with upstream(OTHER) as shop, upstream("secret") as elsewhere:
+        slot.session = session(shop.url)
+        port = httpx.URL(elsewhere.url).port
+        for url in (elsewhere.url, f"http://localhost:{port}/", "http://127.0.0.1/", "http://shop.invalid/"):
+            response = await client.get(url, headers=NAVIGATION)
+            assert response.status_code == 403
+            assert "not on the allow list" in response.text
+        # A Host header does not open the way either.
+        response = await client.get(elsewhere.url, headers={"host": httpx.URL(shop.url).netloc.decode()})
+        assert response.status_code == 403
+        with pytest.raises(httpx.ProxyError, match="403"):
+            await client.get(elsewhere.url.replace("http:", "https:"))
+        assert (await client.get(shop.url)).text == OTHER
+    assert elsewhere.requests == []
+    assert len(shop.requests) == 1
+    assert slot.session.failures == slot.session.upstream_errors == []
+
+
+async def test_without_an_allow_list_any_host_is_reached(slot: Slot, client: httpx.AsyncClient) -> None:
+    async with upstream(OTHER) as one, upstream(PAGE) as two:
+        slot.session = Session(PLAN, SITE)
+        assert (await client.get(one.url)).text == OTHER
+        assert NUDGE in (await client.get(two.url + "oats.html")).text
+
+
+async def test_the_proxy_does_not_connect_to_itself(
+    proxy: Proxy, slot: Slot, client: httpx.AsyncClient
+) -> None:
+    other = await proxy.open_slot()
+    slot.session = other.session = Session(PLAN, SITE)
+    for url in (slot.url, other.url, slot.url.replace("127.0.0.1", "localhost")):
+        response = await client.get(url)
+        assert response.status_code == 403
+        assert "the proxy itself" in response.text
+
+
+async def test_a_service_worker_is_refused(slot: Slot, client: httpx.AsyncClient) -> None:
+    async with upstream(message("fetch", "Content-Type: text/javascript")) as shop:
+        slot.session = session(shop.url)
+        refused = await client.get(shop.url + "worker.js", headers={"service-worker": "script"})
+        script = await client.get(shop.url + "page.js")
+    assert refused.status_code == 403
+    assert script.text == "fetch"
+    assert len(shop.requests) == 1
+
+
+async def test_a_port_without_a_session_reaches_nothing(slot: Slot, client: httpx.AsyncClient) -> None:
+    async with upstream(OTHER) as shop:
+        response = await client.get(shop.url)
+        with pytest.raises(httpx.ProxyError, match="503"):
+            await client.get(shop.url.replace("http:", "https:"))
+    assert response.status_code == 503
+    assert "not in use by an episode" in response.text
+    assert shop.requests == []
+
+
+# What the shop does not deliver
+
+
+async def test_a_shop_that_is_down_is_an_upstream_error(slot: Slot, client: httpx.AsyncClient) -> None:
+    async with upstream(OTHER) as shop:
+        url = shop.url
+    slot.session = session(url)
+    image = await client.get(url + "oats.png", headers={"sec-fetch-dest": "image"})
+    assert image.status_code == 502
+    assert slot.session.upstream_errors == []
+    document = await client.get(url + "oats.html", headers=NAVIGATION)
+    assert document.status_code == 502
+    assert len(slot.session.upstream_errors) == 1
+    assert slot.session.upstream_errors[0].startswith(url + "oats.html: ")
+    assert slot.session.failures == []
+
+
+async def test_a_page_that_breaks_off_is_an_upstream_error(slot: Slot, client: httpx.AsyncClient) -> None:
+    answer = message(PAGE, "Connection: close", "Content-Length: 5000")
+    async with upstream(answer) as shop:
+        slot.session = session(shop.url)
+        response = await client.get(shop.url + "oats.html", headers=NAVIGATION)
+    assert response.status_code == 502
+    assert "All about oats" not in response.text
+    assert len(slot.session.upstream_errors) == 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "is_document"),
+    [
+        (NAVIGATION, True),
+        ({"sec-fetch-dest": "iframe"}, True),
+        ({"sec-fetch-dest": "image", "accept": "image/*,*/*;q=0.8"}, False),
+        ({"sec-fetch-dest": "empty", "accept": "text/html"}, False),
+        ({"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}, True),
+        ({"accept": "*/*"}, True),
+        ({}, True),
+        ({"accept": "image/png"}, False),
+    ],
+)
+async def test_a_server_error_counts_where_a_document_was_asked_for(
+    slot: Slot, client: httpx.AsyncClient, headers: dict[str, str], is_document: bool
+) -> None:
+    del client.headers["accept"]
+    async with upstream(message("broken", status="500 Internal Server Error")) as shop:
+        slot.session = session(shop.url)
+        response = await client.get(shop.url + "oats.html", headers=headers)
+    assert response.status_code == 500
+    assert response.text == "broken"
+    expected = [f"{shop.url}oats.html: HTTP 500"] if is_document else []
+    assert slot.session.upstream_errors == expected
+
+
+async def test_a_client_that_hangs_up_is_no_error(slot: Slot, client: httpx.AsyncClient) -> None:
+    arrived, gone = asyncio.Event(), asyncio.Event()
+
+    async def wait_for_the_end(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        arrived.set()
+        await reader.read()
+        gone.set()
+        writer.close()
+
+    async with (
+        await asyncio.start_server(wait_for_the_end, "127.0.0.1", 0) as server,
+        upstream(OTHER) as about,
+    ):
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        slot.session = Session(PLAN, SITE, AllowList.of(url, about.url))
+        _, writer = await asyncio.open_connection("127.0.0.1", slot.port)
+        writer.write(f"GET {url}oats.html HTTP/1.1\r\nHost: shop\r\nAccept: text/html\r\n\r\n".encode())
+        await arrived.wait()
+        writer.close()
+        await gone.wait()
+        await client.get(about.url)
+    assert slot.session.upstream_errors == slot.session.failures == []
+
+
+# Sessions
+
+
+async def test_a_late_response_counts_for_its_own_session(slot: Slot, client: httpx.AsyncClient) -> None:
+    async with upstream(PAGE, waits=True) as shop:
+        first = slot.session = session(shop.url)
+        response = asyncio.create_task(client.get(shop.url + "oats.html"))
+        await shop.arrived.wait()
+        second = slot.session = session(shop.url, Plan())
+        shop.may_answer.set()
+        assert NUDGE in (await response).text
+        # The same connection now belongs to the next episode, which plans nothing.
+        assert (await client.get(shop.url + "oats.html")).text == PAGE
+    assert len(first.receipts) == 1
+    assert second.receipts == []
+
+
+async def test_slots_do_not_touch_each_other(proxy: Proxy) -> None:
+    one, two = await proxy.open_slot(), await proxy.open_slot()
+    other_plan = Plan((Treatment("worst", "oats", (InsertText(after="product.title", text="Worst"),)),))
+    async with (
+        upstream(PAGE) as shop,
+        upstream(PAGE) as elsewhere,
+        httpx.AsyncClient(proxy=one.url, trust_env=False) as first,
+        httpx.AsyncClient(proxy=two.url, trust_env=False) as second,
+    ):
+        one.session, two.session = session(shop.url), session(elsewhere.url, other_plan)
+        jobs = [(first, shop.url), (second, elsewhere.url), (second, shop.url)] * 5
+        got = await asyncio.gather(*(client.get(url + "oats.html") for client, url in jobs))
+    assert [NUDGE in response.text for response in got] == [True, False, False] * 5
+    assert ["Worst" in response.text for response in got] == [False, True, False] * 5
+    assert [response.status_code for response in got] == [200, 200, 403] * 5
+    assert [receipt.intervention for receipt in one.session.receipts] == ["best"] * 5
+    assert [receipt.intervention for receipt in two.session.receipts] == ["worst"] * 5

@@ -1,0 +1,85 @@
+"""A product's page, the plan that treats it, and an upstream that answers with exactly the given bytes."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from interventions.edits.insert_text import InsertText
+from interventions.plan import Plan, Treatment
+from interventions.sitemap import load_site_map
+from proxy.session import AllowList, Session
+
+SITE = load_site_map("onestopmarket")
+NUDGE = "Best of all oats"
+PLAN = Plan((Treatment("best", "oats", (InsertText(after="product.title", text=NUDGE),)),))
+
+PAGE = """<!doctype html><html><head><meta charset="utf-8"><title>Oats</title>
+<meta property="og:type" content="product"></head><body>
+<div class="page-title-wrapper product"><h1 class="page-title"><span class="base">Oats £3</span></h1></div>
+<p>All about oats.</p></body></html>"""
+UNTREATABLE = PAGE.replace("page-title-wrapper", "renamed")
+OTHER = "<!doctype html><title>About us</title><p>About us.</p>"
+
+
+def session(url: str, plan: Plan = PLAN) -> Session:
+    """A session that may reach this shop only."""
+    return Session(plan, SITE, AllowList.of(url))
+
+
+def message(body: bytes | str, *headers: str, status: str = "200 OK") -> bytes:
+    """An HTTP/1.1 answer in bytes; HTML with a length, unless the headers say otherwise."""
+    data = body.encode() if isinstance(body, str) else body
+    names = {header.partition(":")[0].lower() for header in headers}
+    lines = [f"HTTP/1.1 {status}", *headers]
+    if "content-type" not in names:
+        lines.append("Content-Type: text/html; charset=utf-8")
+    if not names & {"content-length", "transfer-encoding"}:
+        lines.append(f"Content-Length: {len(data)}")
+    return "\r\n".join([*lines, "", ""]).encode("latin-1") + data
+
+
+@dataclass
+class Upstream:
+    """`requests` are the heads of those received; `answer` is sent once `may_answer` is set."""
+
+    answer: bytes
+    url: str = ""
+    requests: list[str] = field(default_factory=list)
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+    may_answer: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer each request of a connection."""
+        try:
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                self.requests.append(head.decode("latin-1").lower())
+                self.arrived.set()
+                await self.may_answer.wait()
+                writer.write(self.answer)
+                await writer.drain()
+                if b"connection: close" in self.answer.partition(b"\r\n\r\n")[0].lower():
+                    break
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+
+@asynccontextmanager
+async def upstream(
+    answer: bytes | str, *, tls: ssl.SSLContext | None = None, waits: bool = False
+) -> AsyncIterator[Upstream]:
+    """Answer every request with these bytes (text: as an HTML page); `waits`: not before `may_answer` is set."""
+    server = Upstream(message(answer) if isinstance(answer, str) else answer)
+    if not waits:
+        server.may_answer.set()
+    listener = await asyncio.start_server(server.converse, "127.0.0.1", 0, ssl=tls)
+    port = listener.sockets[0].getsockname()[1]
+    server.url = f"{'https' if tls else 'http'}://127.0.0.1:{port}/"
+    try:
+        yield server
+    finally:
+        server.may_answer.set()
+        listener.close()
