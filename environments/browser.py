@@ -108,6 +108,7 @@ class BrowserPool:
                 executable_path=executable,
                 args=self._flags,
                 chromium_sandbox=sandbox,
+                handle_sigint=False,  # at Ctrl-C it is we who close it; else the driver exits under our feet
             )
 
         if os.geteuid() == 0:  # Chromium's sandbox does not work for root

@@ -1,7 +1,7 @@
 """Make sure that a browser is there: `python -m environments.install_browser`.
 
-Playwright's own Chromium where it can be downloaded, else a Chromium or Chrome of the system, else the
-distribution's package through apt-get (as root or with sudo). Each is tried by launching it.
+Playwright's own Chromium where it is there or can be downloaded, else a Chromium or Chrome of the system, else
+the distribution's package through apt-get (as root or with sudo). What is found is tried by launching it.
 """
 
 import asyncio
@@ -9,14 +9,21 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from pathlib import Path
 
 from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import async_playwright
 
-from environments.browser import run_browsers
+from environments.browser import BROWSER_VARIABLE, run_browsers
 from interventions.errors import UserError
 
 DOWNLOAD_SECONDS = 600
+
+
+async def has_own() -> bool:
+    """Whether Playwright's own Chromium is there."""
+    async with async_playwright() as playwright:
+        return Path(playwright.chromium.executable_path).exists()
 
 
 async def working_browser() -> str | None:
@@ -69,21 +76,16 @@ def say(text: str) -> None:
 
 def main() -> int:
     """Find or install a browser. Exit status 1 when none can be had."""
-    if found := asyncio.run(working_browser()):
-        say(found)
-        return 0
-    attempts: list[tuple[Callable[[], bool], str]] = [
-        (download, "the download does not work here"),
-        (install_package, "it cannot be installed with apt-get"),
-    ]
-    for attempt, failure in attempts:
-        if not attempt():
-            say(failure)
-        elif found := asyncio.run(working_browser()):
-            say(found)
-            return 0
-    say("none found; install chromium or google-chrome, or set SOUK_BROWSER to one")
-    return 1
+    if BROWSER_VARIABLE not in os.environ and not asyncio.run(has_own()) and not download():
+        say("that download does not work here; looking for one of the system")
+    found = asyncio.run(working_browser())
+    if found is None and install_package():
+        found = asyncio.run(working_browser())
+    if found is None:
+        say(f"none found; install chromium or google-chrome, or set {BROWSER_VARIABLE} to one")
+        return 1
+    say(found)
+    return 0
 
 
 if __name__ == "__main__":

@@ -17,7 +17,18 @@ logger = logging.getLogger(__name__)
 
 SESSION = "souk_session"
 MAX_DOCUMENT_BYTES = 32 * 1024 * 1024
-"""Largest document that is held in memory and rewritten; a larger one is refused when edits are planned."""
+"""Largest document (decompressed) that is rewritten; a larger one is refused when edits are planned."""
+
+DOCUMENTS = frozenset({"document", "iframe", "frame", "embed", "object"})
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "0.0.0.0", "::1"})  # noqa: S104 - nothing is bound
+VALIDATORS = ("if-none-match", "if-modified-since")
+OUTDATED = (
+    *("content-encoding", "transfer-encoding", "etag", "last-modified"),
+    *("content-md5", "digest", "content-digest", "repr-digest"),
+)
+"""Headers that describe the body as it came."""
+ABORTS = ("Client disconnected", "stream reset by client (CANCEL)")
+"""How mitmproxy's messages begin when a client gives up a request over HTTP/1 and HTTP/2."""
 
 
 class Rewriter:
@@ -44,13 +55,18 @@ class Rewriter:
         if session.allow is not None and (request.host, request.port) not in session.allow:
             explanation = f"{request.host}:{request.port} is not on the allow list of this experiment."
             respond(flow, 403, "Host not allowed", explanation)
+        elif request.host in LOOPBACK and self.session_of(request.port) is not None:
+            respond(flow, 403, "Host not allowed", "This address is the proxy itself.")
         elif request.headers.get("service-worker") == "script":
             # A service worker could answer later requests itself, behind the proxy's back.
             respond(flow, 403, "Service workers are blocked", "They could serve pages past the proxy.")
-        elif is_document_request(request):
-            # Without validators the origin cannot answer 304 and revive a copy from before this episode.
-            request.headers.pop("if-none-match", None)
-            request.headers.pop("if-modified-since", None)
+        else:
+            # A 304 would revive a copy from before this episode, a 206 would complete one.
+            if request.headers.get("sec-fetch-dest", "empty") in DOCUMENTS | {"empty"}:
+                for name in VALIDATORS:
+                    request.headers.pop(name, None)
+            if is_document_request(request):
+                request.headers.pop("range", None)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Hold back only documents that the plan may touch; stream the rest."""
@@ -60,25 +76,24 @@ class Rewriter:
             return
         if response.status_code >= 500 and is_document_request(flow.request):
             session.broke(f"{flow.request.url}: HTTP {response.status_code}")
-        if not session.plan.treatments or not is_html(response) or not 200 <= response.status_code < 300:
+        if not is_treatable(response, session):
             response.stream = True
-        elif int_or_zero(response.headers.get("content-length")) > MAX_DOCUMENT_BYTES:
-            fail(flow, session, f"{flow.request.url}: the page is too large to be rewritten")
 
     def response(self, flow: http.HTTPFlow) -> None:
         """Rewrite a held document."""
         session: Session | None = flow.metadata.get(SESSION)
         response = flow.response
-        if session is None or response is None or response.stream or response.raw_content is None:
-            return
-        if not session.plan.treatments or not is_html(response) or not 200 <= response.status_code < 300:
+        if session is None or response is None or not is_treatable(response, session):
             return
         url = flow.request.url
         try:
             body = response.get_content(strict=True) or b""
+            if len(body) > MAX_DOCUMENT_BYTES:
+                fail(flow, session, f"{url}: the page is too large to be rewritten")
+                return
             result = rewrite(
                 body,
-                content_type=response.headers.get("content-type", ""),
+                content_type=content_type(response),
                 url=url,
                 plan=session.plan,
                 site=session.site,
@@ -94,17 +109,16 @@ class Rewriter:
             return
         session.received(result.receipts)
         headers = response.headers
-        for name in ("content-encoding", "etag", "last-modified", "content-md5", "digest"):
+        for name in OUTDATED:
             headers.pop(name, None)
         headers["cache-control"] = "no-store"
+        headers["content-length"] = str(len(result.body))
         response.raw_content = result.body
-        if "transfer-encoding" not in headers:
-            headers["content-length"] = str(len(result.body))
 
     def error(self, flow: http.HTTPFlow) -> None:
         """Note documents that the shop did not deliver; the client's own hanging up is no error."""
         session: Session | None = flow.metadata.get(SESSION)
-        if session is None or flow.error is None or flow.error.msg.startswith("Client disconnected"):
+        if session is None or flow.error is None or flow.error.msg.startswith(ABORTS):
             return
         if flow.client_conn.connected and is_document_request(flow.request):
             session.broke(f"{flow.request.url}: {flow.error.msg}")
@@ -126,16 +140,18 @@ def is_document_request(request: http.Request) -> bool:
     """Whether this is the navigation of a tab or a frame rather than a page's own request."""
     destination = request.headers.get("sec-fetch-dest")
     if destination is not None:
-        return destination in ("document", "iframe", "frame")
-    return "text/html" in request.headers.get("accept", "*/*") or request.headers.get("accept") == "*/*"
+        return destination in DOCUMENTS
+    # Browsers leave the header out on plain HTTP; then only navigations ask for HTML, and scripts for anything.
+    return "text/html" in request.headers.get("accept", "")
 
 
-def is_html(response: http.Response) -> bool:
-    """Whether the response says it is HTML (a missing type is sniffed as HTML by browsers)."""
-    kind = response.headers.get("content-type", "text/html").split(";")[0].strip().lower()
-    return kind in ("text/html", "application/xhtml+xml")
+def is_treatable(response: http.Response, session: Session) -> bool:
+    """Whether edits are planned and this is a page that may need one."""
+    kind = content_type(response).partition(";")[0].strip().lower()
+    is_html = kind in ("text/html", "application/xhtml+xml")
+    return bool(session.plan.treatments) and is_html and 200 <= response.status_code < 300
 
 
-def int_or_zero(text: str | None) -> int:
-    """A header's number; 0 when it is absent or no number."""
-    return int(text) if text and text.isascii() and text.isdigit() else 0
+def content_type(response: http.Response) -> str:
+    """The type that a browser goes by: the last one given, and HTML where there is none, as it would sniff."""
+    return response.headers.get("content-type", "").rpartition(",")[2].strip() or "text/html"

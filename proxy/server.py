@@ -4,6 +4,7 @@ import asyncio
 import base64
 import hashlib
 import logging
+import os
 import stat
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,6 +15,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from mitmproxy import options
 from mitmproxy.addons import core, dns_resolver, next_layer, proxyserver, tlsconfig, upstream_auth
+from mitmproxy.connection import ConnectionState
 from mitmproxy.master import Master
 from mitmproxy.proxy.mode_servers import ServerInstance
 
@@ -60,7 +62,7 @@ class Proxy:
             await listener.start()
         except OSError as error:
             raise UserError(
-                f"port {port}: cannot listen on it ({error.strerror}); "
+                f"port {port}: cannot listen on it ({os.strerror(error.errno or 0)}); "
                 "stop the program that uses it, or choose another with --port"
             ) from None
         self._listeners.append(listener)
@@ -86,11 +88,16 @@ class Proxy:
         return base64.b64encode(hashlib.sha256(key).digest()).decode()
 
     async def close(self) -> None:
-        """Stop listening and drop open connections."""
+        """Stop listening, drop open connections and wait until they have ended."""
         for listener in self._listeners:
             await listener.stop()
-        for connection in list(self._server.connections.values()):
-            connection.close_connection(connection.client)
+        while connections := list(self._server.connections.values()):
+            for connection in connections:
+                transport = connection.transports.get(connection.client)
+                # One that is just being accepted has no handler yet, one that is ending is left alone.
+                if transport and transport.handler and connection.client.state is not ConnectionState.CLOSED:
+                    connection.close_connection(connection.client)
+            await asyncio.sleep(0.01)
         await self._master.done()
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from interventions.engine import Receipt
+from interventions.errors import UserError
 from interventions.plan import Plan
 from interventions.sitemap import SiteMap
 
@@ -22,11 +23,17 @@ class AllowList:
 
     @classmethod
     def of(cls, *urls: str) -> "AllowList":
-        """The hosts of these URLs."""
+        """The hosts of these URLs. Raises UserError where one is no web address."""
         hosts = set()
         for url in urls:
-            parts = urlsplit(url)
-            hosts.add(((parts.hostname or "").lower(), parts.port or DEFAULT_PORTS.get(parts.scheme, 80)))
+            try:
+                parts = urlsplit(url)
+                host, port = parts.hostname, parts.port or DEFAULT_PORTS.get(parts.scheme)
+            except ValueError:
+                host = port = None
+            if not host or port is None or parts.scheme not in DEFAULT_PORTS:
+                raise UserError(f"{url}: not the address of a shop; write it like http://127.0.0.1:7770/")
+            hosts.add((host, port))
         return cls(frozenset(hosts))
 
     def __contains__(self, host_port: tuple[str, int]) -> bool:

@@ -6,11 +6,10 @@ browser operation by default. It reads the shop directly, without a proxy. Print
 """
 
 import asyncio
-import shutil
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import playwright.sync_api
@@ -20,7 +19,9 @@ from browsergym.core.env import BrowserEnv
 from browsergym.core.task import AbstractBrowserTask
 from browsergym.utils.obs import flatten_dom_to_str, prune_html
 
+from agents.base import Agent, Decision
 from agents.registry import make_agent
+from environments.browser import find_browser
 from environments.observation import Observation, Tab
 
 MAX_STEPS = 10
@@ -66,10 +67,16 @@ def observation(obs: dict[str, Any], step: int) -> Observation:
     )
 
 
+def decide(agent: Agent, observation: Observation) -> Decision:
+    """What the agent does; has to run in a thread that has no event loop, as Playwright's own has one."""
+    return asyncio.run(agent.act(observation))
+
+
 def main() -> None:
     """Run N episodes over pairs of the given URLs, in turn."""
     count, urls = int(sys.argv[1]), sys.argv[2:]
-    use_system_browser()
+    use_same_browser()
+    thread = ThreadPoolExecutor(max_workers=1)
     env = BrowserEnv(
         CompareTabs,
         task_kwargs={"urls": urls[:2]},
@@ -83,7 +90,7 @@ def main() -> None:
         agent = make_agent("simulated:balanced", seed=episode)
         done = False
         for step in range(MAX_STEPS):
-            decision = asyncio.run(agent.act(observation(obs, step)))
+            decision = thread.submit(decide, agent, observation(obs, step)).result()
             obs, _, done, _, _ = env.step(str(decision.action))
             if done:
                 break
@@ -92,18 +99,15 @@ def main() -> None:
     env.close()
 
 
-def use_system_browser() -> None:
-    """Where Playwright's own Chromium is missing: BrowserGym's chat window has no setting for another one."""
-    chromium = _get_global_playwright().chromium
-    if Path(chromium.executable_path).exists():
-        return
-    system = shutil.which("chromium") or shutil.which("google-chrome")
+def use_same_browser() -> None:
+    """Launch the browser that Souk would; BrowserGym has no setting for that of its chat window."""
+    program = find_browser(_get_global_playwright())
     launch = playwright.sync_api.BrowserType.launch
 
-    def launch_system(self: Any, **options: Any) -> Any:
-        return launch(self, **{"executable_path": system, **options})
+    def launch_program(self: Any, **options: Any) -> Any:
+        return launch(self, **{"executable_path": program, **options})
 
-    playwright.sync_api.BrowserType.launch = launch_system  # type: ignore[method-assign,assignment]
+    playwright.sync_api.BrowserType.launch = launch_program
 
 
 if __name__ == "__main__":

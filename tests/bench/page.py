@@ -5,9 +5,9 @@ import re
 from dataclasses import dataclass
 
 import httpx
-from environments.shop.server import shop
 
 from environments.shop.catalogue import generate
+from environments.shop.server import shop
 from interventions.edits.insert_text import InsertText
 from interventions.edits.set_price import SetPrice
 from interventions.edits.set_rating import SetRating

@@ -1,0 +1,46 @@
+"""`python -m tests.bench [rewriting|proxied|episodes ...]`: speed, as ratios measured in one run.
+
+Writes `docs/benchmarks.md` when all benchmarks have run.
+"""
+
+import argparse
+import asyncio
+import sys
+
+from playwright.sync_api import sync_playwright
+
+from environments.browser import find_browser
+from tests.bench import episodes, proxied, rewriting
+from tests.bench.result import DOCUMENT, show, write_document
+
+BENCHMARKS = {"rewriting": rewriting.run, "proxied": proxied.run, "episodes": episodes.run}
+
+
+def main() -> None:
+    """Run the chosen benchmarks."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Measure Souk's speed.")
+    parser.add_argument("names", nargs="*", metavar="|".join(BENCHMARKS), help="which (default: all)")
+    names = parser.parse_args().names or list(BENCHMARKS)
+    if unknown := [name for name in names if name not in BENCHMARKS]:
+        parser.error(f"no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
+    results = []
+    for name in names:
+        sys.stderr.write(f"measuring {name} ...\n")
+        results.append(asyncio.run(BENCHMARKS[name]()))
+    show(results)
+    if set(names) == set(BENCHMARKS):
+        write_document(results, browser_version())
+        sys.stdout.write(f"written to {DOCUMENT.relative_to(DOCUMENT.parents[1])}\n")
+
+
+def browser_version() -> str:
+    """Name and version of the browser that both sides use."""
+    with sync_playwright() as playwright:
+        program = find_browser(playwright)
+        browser = playwright.chromium.launch(executable_path=program)
+        name = program.name if program else "Playwright's Chromium"
+        return f"{name} {browser.version}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""Episodes per minute of an agent that needs no time, against BrowserGym."""
+
+import asyncio
+import itertools
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from environments.shop.server import shop
+from experiments.design import Design, Trial
+from experiments.experiment_run import shop_products
+from experiments.records import Records, TrialRecord
+from experiments.runner import Runner, default_slots, open_workplace
+from experiments.schema import experiment_source
+from tests.bench.result import Result
+
+AGENT = "simulated:balanced"
+EPISODES = 60
+PEER_EPISODES = 10
+GOAL_TIMES = 10
+GOAL_RATE = 60
+
+ROOT = Path(__file__).parents[2]
+
+
+async def run() -> Result:
+    """Half of Souk's episodes before BrowserGym's and half after, for the case that the machine's speed drifts."""
+    design = Design(experiment_source("nudges"), shop_products())
+    slots = default_slots([AGENT])
+    trials = list(itertools.islice(design.trials([AGENT]), slots + EPISODES))
+    warm_up, first = trials[:slots], trials[slots : slots + EPISODES // 2]
+    second = trials[slots + EPISODES // 2 :]
+    seconds = await souk(design, warm_up, first, slots)
+    async with shop() as base_url:
+        urls = [f"{base_url}{product.key}.html" for trial in first for product in trial.products]
+        alone = await browsergym(urls, processes=1)
+        two = await browsergym(urls, processes=2)
+    seconds += await souk(design, warm_up, second, slots)
+    rate = 60 * EPISODES / seconds
+    return Result(
+        what="episodes per minute of an agent that answers at once",
+        against="BrowserGym, same agent and pages, one process",
+        figure=f"{rate / alone:.1f} times as many, {rate:.0f} per minute",
+        goal=f"{GOAL_TIMES} times as many, at least {GOAL_RATE} per minute",
+        reached=rate >= GOAL_TIMES * alone and rate >= GOAL_RATE,
+        times=(
+            (f"Souk, {slots} slots", f"{rate:.1f} per minute ({EPISODES} episodes)"),
+            ("BrowserGym, one process", f"{alone:.1f} per minute ({PEER_EPISODES} episodes)"),
+            ("BrowserGym, two processes at once", f"{two:.1f} per minute ({PEER_EPISODES} episodes)"),
+            ("Souk against two processes of BrowserGym", f"{rate / two:.1f} times as many"),
+        ),
+        how=(
+            f"Each episode opens two product pages of the embedded shop in tabs; `{AGENT}` reads both and puts one "
+            "into the cart. Souk runs its `nudges` experiment as `souk run` does: the proxy rewrites the pages, the "
+            "receipts are checked, and the whole trace is stored in SQLite. BrowserGym runs the same agent on its own "
+            "environment with default settings and without a proxy, on the pruned HTML of what is visible, which it "
+            "makes from its own observation. The first episodes of each process (start of the browser) do not count. "
+            "Every counted episode ended with a product in the cart."
+        ),
+        notes=(
+            "Both use the same browser program.",
+            "BrowserGym's `slow_mo`, by default a second per browser operation, is off. Its wait of half a second "
+            "before each observation is on; that is its default, as are the screenshot and the accessibility tree in "
+            "each observation, and a new browser and a chat window for each episode. Souk takes no screenshot.",
+            "BrowserGym's pages are not rewritten and its episodes are not stored, which saves it time.",
+            "BrowserGym runs one episode at a time in a process; with two processes it uses both cores as Souk does.",
+        ),
+    )
+
+
+async def souk(design: Design, warm_up: list[Trial], trials: list[Trial], slots: int) -> float:
+    """Run the trials as `souk run` does; returns seconds."""
+    finished: list[TrialRecord] = []
+    with tempfile.TemporaryDirectory() as folder:
+        records = Records(f"sqlite:///{folder}/souk.db")
+        records.begin_run(design.run, design.experiment.name, {})
+        async with open_workplace(Path(folder)) as workplace:
+            await Runner(design, records, workplace).run(warm_up, slots, finished.append)
+            finished.clear()
+            began = time.perf_counter()
+            await Runner(design, records, workplace).run(trials, slots, finished.append)
+            seconds = time.perf_counter() - began
+    outcomes = [record.trial["outcome"] for record in finished]
+    assert outcomes == ["choice"] * len(trials), f"Souk: {outcomes}"
+    return seconds
+
+
+async def browsergym(urls: list[str], processes: int) -> float:
+    """Episodes per minute, all processes together; they share out the episodes."""
+    share = PEER_EPISODES // processes
+    started = [
+        await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "tests.bench.browsergym_episodes", str(share + 1), *urls),
+            stdout=asyncio.subprocess.PIPE,
+            cwd=ROOT,
+        )
+        for _ in range(processes)
+    ]
+    outputs = await asyncio.gather(*(process.communicate() for process in started))
+    rate = 0.0
+    for process, (output, _) in zip(started, outputs, strict=True):
+        # The first episode starts the browser for the first time.
+        episodes = [line.split(maxsplit=1) for line in output.decode().splitlines()[1:]]
+        assert process.returncode == 0, "BrowserGym failed; its own message is above"
+        assert [outcome for _, outcome in episodes] == ["choice"] * share, f"BrowserGym: {episodes}"
+        rate += 60 * share / sum(float(seconds) for seconds, _ in episodes)
+    return rate
