@@ -1,7 +1,7 @@
 """Make sure that a browser is there: `python -m environments.install_browser`.
 
-Playwright's own Chromium where it is there or can be downloaded, else a Chromium or Chrome of the system, else
-the distribution's package through apt-get (as root or with sudo). What is found is tried by launching it.
+Playwright's own Chromium where it is there or can be downloaded, else a Chromium or Chrome of the system,
+else the distribution's package through apt-get (as root or with sudo). It is tried by launching it.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from playwright.async_api import Error as PlaywrightError
-from playwright.async_api import async_playwright
+from playwright.sync_api import sync_playwright
 
 from environments.browser import BROWSER_VARIABLE, run_browsers
 from interventions.errors import UserError
@@ -20,9 +20,9 @@ from interventions.errors import UserError
 DOWNLOAD_SECONDS = 600
 
 
-async def has_own() -> bool:
+def has_own() -> bool:
     """Whether Playwright's own Chromium is there."""
-    async with async_playwright() as playwright:
+    with sync_playwright() as playwright:
         return Path(playwright.chromium.executable_path).exists()
 
 
@@ -76,7 +76,7 @@ def say(text: str) -> None:
 
 def main() -> int:
     """Find or install a browser. Exit status 1 when none can be had."""
-    if BROWSER_VARIABLE not in os.environ and not asyncio.run(has_own()) and not download():
+    if BROWSER_VARIABLE not in os.environ and not has_own() and not download():
         say("that download does not work here; looking for one of the system")
     found = asyncio.run(working_browser())
     if found is None and install_package():

@@ -90,6 +90,7 @@ def run(
     try:
         progress = asyncio.run(session.run(console, slots))
     except KeyboardInterrupt:
+        logging.getLogger("asyncio").disabled = True  # an interrupted Playwright leaves futures behind
         console.print("stopped; what was finished is stored. The same command goes on from here.")
         raise typer.Exit(130) from None
     status = 0

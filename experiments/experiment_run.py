@@ -72,8 +72,8 @@ class ExperimentRun:
         progress = RunProgress(console, self.total, self.done)
         if self.done == self.total:
             return progress
-        self.records.begin_run(self.design.run, self.design.experiment.name, self._facts())
         async with open_workplace(self.folder) as workplace:
+            self.records.begin_run(self.design.run, self.design.experiment.name, self._facts())
             runner = Runner(self.design, self.records, workplace)
             todo = (trial for trial in self._wanted() if trial.id not in self._done_ids)
             with progress:

@@ -67,7 +67,7 @@ def rewrite(body: bytes, *, content_type: str, url: str, plan: Plan, site: SiteM
     if not plan.treatments or not body or not _is_html(content_type):
         return Rewrite(body, "", None, ())
     task = _Rewriting(body, url, plan, site)
-    for marked in (_literals(plan.roles, site), ALL_TAGS):
+    for marked in (_literals(body, plan.roles, site), ALL_TAGS):
         try:
             return task.run(Page(body, content_type, marked))
         except Unmarked:
@@ -158,14 +158,25 @@ class _Rewriting:
                     yield treatment, edit
 
 
+def _literals(body: bytes, roles: frozenset[str], site: SiteMap) -> frozenset[bytes]:
+    """What tells the start tags that an edit of these roles can touch, on this page."""
+    # Where no card seems to be, there is no need to mark its parts.
+    cards = (card for card in site.cards if any(hint in body for hint in _card_literals(card, site)))
+    return _role_literals(roles, tuple(cards), site)
+
+
 @lru_cache(maxsize=256)
-def _literals(roles: frozenset[str], site: SiteMap) -> frozenset[bytes]:
-    """What tells the start tags that an edit of these roles can touch, on whatever page type."""
+def _card_literals(card: str, site: SiteMap) -> frozenset[bytes]:
+    return literals(place.css for place in site.role(card))
+
+
+@lru_cache(maxsize=256)
+def _role_literals(roles: frozenset[str], cards: tuple[str, ...], site: SiteMap) -> frozenset[bytes]:
     names = set(roles)
     for role in roles:
         group, _, part = role.partition(".")
         if group == "product":
-            names |= {f"{card}.{part}" for card in site.cards}
+            names |= {f"{card}.{part}" for card in cards}
     return literals(place.css for name in sorted(names) for place in site.role(name))
 
 

@@ -61,7 +61,7 @@ class Rewriter:
             # A service worker could answer later requests itself, behind the proxy's back.
             respond(flow, 403, "Service workers are blocked", "They could serve pages past the proxy.")
         else:
-            # A 304 would revive a copy from before this episode, a 206 would complete one.
+            # A 304 would revive a copy from before this episode, and part of a page cannot be rewritten.
             if request.headers.get("sec-fetch-dest", "empty") in DOCUMENTS | {"empty"}:
                 for name in VALIDATORS:
                     request.headers.pop(name, None)
@@ -141,7 +141,7 @@ def is_document_request(request: http.Request) -> bool:
     destination = request.headers.get("sec-fetch-dest")
     if destination is not None:
         return destination in DOCUMENTS
-    # Browsers leave the header out on plain HTTP; then only navigations ask for HTML, and scripts for anything.
+    # Browsers leave the header out on plain HTTP; then only navigations ask for HTML by name.
     return "text/html" in request.headers.get("accept", "")
 
 
@@ -153,5 +153,5 @@ def is_treatable(response: http.Response, session: Session) -> bool:
 
 
 def content_type(response: http.Response) -> str:
-    """The type that a browser goes by: the last one given, and HTML where there is none, as it would sniff."""
+    """The type that a browser goes by: the last one given; HTML, as it would sniff, where there is none."""
     return response.headers.get("content-type", "").rpartition(",")[2].strip() or "text/html"

@@ -124,9 +124,9 @@ async def run_proxy(ca_dir: Path) -> AsyncIterator[Proxy]:
     )
     master.options.update(body_size_limit=BODY_SIZE_LIMIT, connection_strategy="lazy", mode=[], server=False)
     logging.getLogger("mitmproxy").setLevel(logging.ERROR)
-    make_private(ca_dir)
     await master.running()
     try:
+        make_private(ca_dir)  # once more: the authority's files are there now
         yield proxy
     finally:
         await proxy.close()

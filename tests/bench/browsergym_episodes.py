@@ -1,8 +1,9 @@
 """The same simulated shopper in BrowserGym: `python -m tests.bench.browsergym_episodes N URL URL ...`.
 
 Each episode opens two product pages in tabs, as Souk's `compare-tabs` does, and ends when one is in the cart.
-BrowserGym runs with its own environment and default settings, but without the second that `slow_mo` adds to every
-browser operation by default. It reads the shop directly, without a proxy. Prints seconds per episode, one per line.
+BrowserGym runs with its own environment and default settings, but without the second that `slow_mo` adds to
+every browser operation by default. It reads the shop directly, without a proxy. Prints the seconds and the
+outcome of each episode, one per line.
 """
 
 import asyncio

@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 
 
 async def run() -> Result:
-    """Half of Souk's episodes before BrowserGym's and half after, for the case that the machine's speed drifts."""
+    """Half of Souk's episodes before BrowserGym's and half after, as a machine's speed may drift."""
     design = Design(experiment_source("nudges"), shop_products())
     slots = default_slots([AGENT])
     trials = list(itertools.islice(design.trials([AGENT]), slots + EPISODES))
@@ -51,20 +51,23 @@ async def run() -> Result:
             ("Souk against two processes of BrowserGym", f"{rate / two:.1f} times as many"),
         ),
         how=(
-            f"Each episode opens two product pages of the embedded shop in tabs; `{AGENT}` reads both and puts one "
-            "into the cart. Souk runs its `nudges` experiment as `souk run` does: the proxy rewrites the pages, the "
-            "receipts are checked, and the whole trace is stored in SQLite. BrowserGym runs the same agent on its own "
-            "environment with default settings and without a proxy, on the pruned HTML of what is visible, which it "
-            "makes from its own observation. The first episodes of each process (start of the browser) do not count. "
-            "Every counted episode ended with a product in the cart."
+            f"Each episode opens two product pages of the embedded shop in tabs; `{AGENT}` reads both and "
+            "puts one into the cart. Souk runs its `nudges` experiment as `souk run` does: the proxy "
+            "rewrites the pages, the receipts are checked, and the whole trace is stored in SQLite. "
+            "BrowserGym runs the same agent on its own environment with default settings and without a "
+            "proxy, on the pruned HTML of what is visible, which it makes from its own observation. The "
+            "first episodes of each process (start of the browser) do not count. Every counted episode "
+            "ended with a product in the cart."
         ),
         notes=(
             "Both use the same browser program.",
-            "BrowserGym's `slow_mo`, by default a second per browser operation, is off. Its wait of half a second "
-            "before each observation is on; that is its default, as are the screenshot and the accessibility tree in "
-            "each observation, and a new browser and a chat window for each episode. Souk takes no screenshot.",
+            "BrowserGym's `slow_mo`, by default a second per browser operation, is off. Its wait of half "
+            "a second before each observation is on; that is its default, as are the screenshot and the "
+            "accessibility tree in each observation, and a new browser and a chat window for each "
+            "episode. Souk takes no screenshot.",
             "BrowserGym's pages are not rewritten and its episodes are not stored, which saves it time.",
-            "BrowserGym runs one episode at a time in a process; with two processes it uses both cores as Souk does.",
+            "BrowserGym runs one episode at a time in a process; with two processes it uses both cores as"
+            " Souk does.",
         ),
     )
 

@@ -1,4 +1,4 @@
-"""The page that is rewritten and proxied: a product page of the embedded shop, made as large as real ones are."""
+"""The page that is rewritten and proxied: a product page of the embedded shop, as large as real ones are."""
 
 import itertools
 import re

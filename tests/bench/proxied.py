@@ -69,17 +69,18 @@ def compare(page: Page, url: str, ports: dict[str, int]) -> Result:
         reached=more <= GOAL_MS,
         times=tuple((f"{name}, p50", describe(values)) for name, values in seconds.items()),
         how=(
-            f"{how(page)} One server in a process of its own delivers it. mitmproxy (`DumpMaster`, its default "
-            "addons and options) and Souk's proxy run in processes of their own. One client keeps a connection "
-            f"to each and asks them in turn, {REPETITIONS} times after {WARM_UP} requests of warm-up; timed is one "
-            "request with its whole answer. The benchmark checks that mitmproxy delivers the page unchanged and "
-            "Souk with all four edits."
+            f"{how(page)} One server in a process of its own delivers it. mitmproxy (`DumpMaster`, its "
+            "default addons and options) and Souk's proxy run in processes of their own. One client keeps"
+            f" a connection to each and asks them in turn, {REPETITIONS} times after {WARM_UP} requests of"
+            " warm-up; timed is one request with its whole answer. The benchmark checks that mitmproxy "
+            "delivers the page unchanged and Souk with all four edits."
         ),
         notes=(
             "mitmproxy only passes the page on; Souk parses, edits, checks and hashes it as well.",
-            "mitmproxy runs without the addon that prints every request, and with all its other default addons. "
-            "Souk's proxy is mitmproxy with only those that carry traffic, which makes up for part of the "
-            "rewriting: without a plan, when it passes pages on as they arrive, it shows by how much.",
+            "mitmproxy runs without the addon that prints every request, and with all its other default "
+            "addons. Souk's proxy is mitmproxy with only those that carry traffic, which makes up for "
+            "part of the rewriting: without a plan, when it passes pages on as they arrive, it shows by "
+            "how much.",
         ),
     )
 
@@ -133,7 +134,7 @@ async def serve_mitmproxy(announce: Announce) -> None:
         running = asyncio.create_task(master.run())
         server = master.addons.get("proxyserver")
         assert isinstance(server, Proxyserver)
-        while not server.listen_addrs():
+        while not server.listen_addrs():  # noqa: ASYNC110 - it has no event to wait for
             await asyncio.sleep(0.01)
         announce(server.listen_addrs()[0][1])
         await running

@@ -49,8 +49,8 @@ def write_document(results: Iterable[Result], browser: str) -> None:
     lines = [
         "# Benchmarks",
         "",
-        "Written by `make bench`; do not edit. Both sides of each comparison are measured in the same run, on the",
-        "same machine and the same pages, in turns. What counts is the ratio or the difference, not the times.",
+        "Written by `make bench`; do not edit. Both sides of each comparison are measured in the same run,",
+        "on the same machine and the same pages. What counts is the ratio or the difference, not the times.",
         "",
         f"* Measured on {now:%Y-%m-%d}, {os.cpu_count()} cores, {machine()}.",
         f"* {platform.python_implementation()} {platform.python_version()}, {browser}, {packages}.",

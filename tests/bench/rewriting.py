@@ -55,11 +55,12 @@ async def run() -> Result:
             ("BeautifulSoup + lxml, all four passes", describe(theirs)),
         ),
         how=(
-            f"{how(page)} Timed is the processor's time. The edits are a line of text under the title, and another price, rating and number of "
-            "reviews, in all the places where the page shows them. Souk makes them in one go "
-            "(`interventions.engine.rewrite`, with receipts and checks); the peer parses, edits and serialises "
-            "once per edit, as rewriting by a chain of functions from page to page does. Before timing, the "
-            "benchmark checks that both pages show the same new values."
+            f"{how(page)} Timed is the processor's time. The edits are a line of text under the title, and"
+            " another price, rating and number of reviews, in all the places where the page shows them. "
+            "Souk makes them in one go (`interventions.engine.rewrite`, with receipts and checks); the "
+            "peer parses, edits and serialises once per edit, as rewriting by a chain of functions from "
+            "page to page does. Before timing, the benchmark checks that both pages show the same new "
+            "values."
         ),
         notes=(
             "BeautifulSoup gets the page as decoded text and finds its targets with `find`, its fastest way. "

@@ -1,4 +1,4 @@
-"""`souk` as its users meet it: a process of its own, with a folder, an environment and a terminal's signals."""
+"""`souk` as its users meet it: a process of its own, with its folder, environment and signals."""
 
 import os
 import selectors
@@ -68,7 +68,6 @@ def _main(arguments: tuple[str, ...], cwd: Path, env: dict[str, str]) -> None:
     os.environ.update(env)
     for name, number in (("out.txt", 1), ("err.txt", 2)):
         os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
-    sys.stdin = Path(os.devnull).open(encoding="utf-8")
     sys.argv = ["souk", *arguments]
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

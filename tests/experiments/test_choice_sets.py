@@ -1,7 +1,7 @@
 """Choice sets: comparable products of one category, no product twice, the same for the same seed."""
 
 import csv
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
@@ -73,7 +73,7 @@ def test_nothing_comparable_is_left_out_next_to_each_other(
             (p for p in products if p.category == category and p.price and p.rating),
             key=lambda p: (p.price or 0, p.key),
         )
-        for one, other in zip(ranked, ranked[1:], strict=False):
+        for one, other in pairwise(ranked):
             if not used & {one.key, other.key}:
                 with pytest.raises(AssertionError):
                     assert_valid([(one, other)], every)

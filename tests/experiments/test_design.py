@@ -82,9 +82,7 @@ print(digest(list(design().trials([AGENT]))))
     repeats=st.integers(1, 2),
     blocks=st.integers(1, 60),
 )
-def test_whole_blocks_are_balanced(
-    sets: int, nudges: int, set_size: int, repeats: int, blocks: int
-) -> None:
+def test_whole_blocks_are_balanced(sets: int, nudges: int, set_size: int, repeats: int, blocks: int) -> None:
     made = design(
         **options(sets=sets, set_size=set_size),
         factors={"nudge": {"interventions": "nudges", "only": list(NUDGES[:nudges])}, "order": "both"},

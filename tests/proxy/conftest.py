@@ -13,7 +13,7 @@ def ca_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("ca")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 async def proxy(ca_dir: Path) -> AsyncIterator[Proxy]:
     async with run_proxy(ca_dir) as proxy:
         yield proxy

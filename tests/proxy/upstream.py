@@ -71,7 +71,7 @@ class Upstream:
 async def upstream(
     answer: bytes | str, *, tls: ssl.SSLContext | None = None, waits: bool = False
 ) -> AsyncIterator[Upstream]:
-    """Answer every request with these bytes (text: as an HTML page); `waits`: not before `may_answer` is set."""
+    """Answer every request with these bytes, or this page; `waits`: not before `may_answer` is set."""
     server = Upstream(message(answer) if isinstance(answer, str) else answer)
     if not waits:
         server.may_answer.set()

@@ -1,0 +1,40 @@
+"""`souk doctor`: what is there, what is missing, and how to mend it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from agents.registry import KEYS
+from tests.experiments.command_line import Ended, forked_souk
+
+
+def by_name(ended: Ended) -> dict[str, dict[str, Any]]:
+    return {check["name"]: check for check in json.loads(ended.out)}
+
+
+def test_this_machine_is_fit(tmp_path: Path) -> None:
+    ended = forked_souk("doctor", "--json", cwd=tmp_path, env={name: None for name in KEYS.values()})
+    assert (ended.status, ended.err) == (0, "")
+    checks = by_name(ended)
+    for name in ("browser", "proxy", "ports", "folder"):
+        assert (checks[name]["ok"], checks[name]["fix"]) == (True, "")
+    assert checks["browser"]["found"].startswith("chromium ")
+    for provider, variable in KEYS.items():
+        key = checks[f"key {provider}"]
+        assert (key["ok"], key["found"]) == (None, f"{variable} is not set")
+        assert f"export {variable}=" in key["fix"]
+
+
+def test_a_key_that_is_set_is_not_shown(tmp_path: Path) -> None:
+    ended = forked_souk("doctor", "--json", cwd=tmp_path, env={"OPENAI_API_KEY": "sk-hidden"})
+    assert by_name(ended)["key openai"]["ok"] is True
+    assert "sk-hidden" not in ended.out + ended.err
+
+
+def test_a_browser_that_is_missing(tmp_path: Path) -> None:
+    ended = forked_souk("doctor", "--json", cwd=tmp_path, env={"SOUK_BROWSER": "/nonexistent"})
+    assert (ended.status, ended.err) == (1, "")
+    browser = by_name(ended)["browser"]
+    assert browser["ok"] is False
+    assert "/nonexistent" in browser["found"]
+    assert "Chromium" in browser["fix"]

@@ -1,0 +1,259 @@
+"""The proxy as a server: its ports, its certificate authority, HTTPS, and how it ends."""
+
+import asyncio
+import base64
+import hashlib
+import ipaddress
+import socket
+import ssl
+import stat
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import h2.config
+import h2.connection
+import h2.errors
+import h2.events
+import httpx
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from interventions.errors import UserError
+from proxy.server import Proxy, Slot, run_proxy
+from tests.proxy.upstream import NUDGE, OTHER, PAGE, message, session, upstream
+
+
+@pytest.fixture
+async def proxy(ca_dir: Path) -> AsyncIterator[Proxy]:
+    """One per test: some start their own, and there can be one at a time."""
+    async with run_proxy(ca_dir) as proxy:
+        yield proxy
+
+
+@pytest.fixture(scope="module")
+def shop_certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A self-signed certificate of 127.0.0.1 and its key in one file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(names, critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    path = tmp_path_factory.mktemp("shop") / "shop.pem"
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    path.write_bytes(certificate.public_bytes(pem) + private)
+    return path
+
+
+@pytest.fixture
+def shop_tls(shop_certificate: Path) -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(shop_certificate)
+    return context
+
+
+def browser_tls(proxy: Proxy) -> ssl.SSLContext:
+    """A client that trusts this run's authority and nobody else."""
+    return ssl.create_default_context(cafile=proxy.certificate)
+
+
+def trust_shop(proxy: Proxy, certificate: Path) -> None:
+    """As if a public authority had signed the local shop's certificate."""
+    proxy._master.options.update(ssl_verify_upstream_trusted_ca=str(certificate))
+
+
+# HTTPS
+
+
+async def test_https_pages_are_rewritten_under_the_runs_own_authority(
+    proxy: Proxy, slot: Slot, shop_tls: ssl.SSLContext, shop_certificate: Path
+) -> None:
+    trust_shop(proxy, shop_certificate)
+    async with (
+        upstream(PAGE, tls=shop_tls) as shop,
+        httpx.AsyncClient(proxy=slot.url, verify=browser_tls(proxy), trust_env=False) as client,
+    ):
+        slot.session = session(shop.url)
+        treated = await client.get(shop.url + "oats.html")
+    assert NUDGE in treated.text
+    assert len(slot.session.receipts) == 1
+
+
+async def test_a_client_without_the_authority_does_not_trust_the_proxy(
+    slot: Slot, client: httpx.AsyncClient, shop_tls: ssl.SSLContext
+) -> None:
+    async with upstream(PAGE, tls=shop_tls) as shop:
+        slot.session = session(shop.url)
+        with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+            await client.get(shop.url)
+    assert shop.requests == []
+
+
+async def test_a_shop_with_a_bad_certificate_is_an_upstream_error(
+    proxy: Proxy, slot: Slot, shop_tls: ssl.SSLContext
+) -> None:
+    async with (
+        upstream(PAGE, tls=shop_tls) as shop,
+        httpx.AsyncClient(proxy=slot.url, verify=browser_tls(proxy), trust_env=False) as client,
+    ):
+        slot.session = session(shop.url)
+        response = await client.get(shop.url + "oats.html", headers={"accept": "text/html"})
+    assert response.status_code == 502
+    assert shop.requests == []
+    assert len(slot.session.upstream_errors) == 1
+    assert "ertificate" in slot.session.upstream_errors[0]
+
+
+async def test_an_https_host_that_is_not_allowed_is_not_contacted(
+    proxy: Proxy, slot: Slot, shop_tls: ssl.SSLContext
+) -> None:
+    connections = 0
+
+    def count(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        writer.close()
+
+    async with (
+        await asyncio.start_server(count, "127.0.0.1", 0) as elsewhere,
+        upstream(PAGE, tls=shop_tls) as shop,
+        httpx.AsyncClient(proxy=slot.url, verify=browser_tls(proxy), trust_env=False) as client,
+    ):
+        slot.session = session(shop.url)
+        with pytest.raises(httpx.ProxyError, match="403"):
+            await client.get(f"https://127.0.0.1:{elsewhere.sockets[0].getsockname()[1]}/")
+    assert connections == 0
+
+
+async def test_a_request_given_up_over_http_2_is_no_error(
+    ca_dir: Path, shop_tls: ssl.SSLContext, shop_certificate: Path
+) -> None:
+    arrived, reset = asyncio.Event(), asyncio.Event()
+
+    async def shop(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False))
+        connection.initiate_connection()
+        while data := await reader.read(65536):
+            for event in connection.receive_data(data):
+                if isinstance(event, h2.events.RequestReceived):
+                    arrived.set()
+                if isinstance(event, h2.events.StreamReset):
+                    reset.set()
+            writer.write(connection.data_to_send())
+        writer.close()
+
+    shop_tls.set_alpn_protocols(["h2"])
+    async with (
+        await asyncio.start_server(shop, "127.0.0.1", 0, ssl=shop_tls) as server,
+        run_proxy(ca_dir) as proxy,
+    ):
+        trust_shop(proxy, shop_certificate)
+        tls = browser_tls(proxy)
+        tls.set_alpn_protocols(["h2"])
+        slot = await proxy.open_slot()
+        port = server.sockets[0].getsockname()[1]
+        slot.session = session(f"https://127.0.0.1:{port}/")
+        reader, writer = await asyncio.open_connection("127.0.0.1", slot.port)
+        writer.write(f"CONNECT 127.0.0.1:{port} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+        assert b" 200 " in await reader.readuntil(b"\r\n\r\n")
+        await writer.start_tls(tls, server_hostname="127.0.0.1")
+        browser = h2.connection.H2Connection()
+        browser.initiate_connection()
+        address = [(":authority", f"127.0.0.1:{port}"), (":scheme", "https"), (":path", "/oats.html")]
+        browser.send_headers(1, [(":method", "GET"), *address, ("accept", "text/html")], end_stream=True)
+        writer.write(browser.data_to_send())
+        await arrived.wait()
+        browser.reset_stream(1, h2.errors.ErrorCodes.CANCEL)
+        writer.write(browser.data_to_send())
+        await reset.wait()
+        writer.close()
+    assert slot.session.upstream_errors == slot.session.failures == []
+
+
+# The authority
+
+
+async def test_the_authority_is_private(tmp_path: Path) -> None:
+    folder = tmp_path / "runs" / "ca"
+    async with run_proxy(folder) as proxy:
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        files = list(folder.iterdir())
+        assert proxy.certificate in files
+        assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+
+
+async def test_each_folder_has_an_authority_of_its_own_that_stays(tmp_path: Path) -> None:
+    keys = []
+    for name in ("one", "two", "one"):
+        async with run_proxy(tmp_path / name) as proxy:
+            keys.append(proxy.spki)
+            certificate = x509.load_pem_x509_certificate(proxy.certificate.read_bytes())
+        subject = certificate.public_key().public_bytes(
+            serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+        assert base64.b64decode(keys[-1]) == hashlib.sha256(subject).digest()
+    assert keys[0] == keys[2] != keys[1]
+
+
+async def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match=r"file/ca: cannot be written \(.+\); choose another folder$"):
+        async with run_proxy(tmp_path / "file" / "ca"):
+            pass
+
+
+# Ports
+
+
+async def test_a_slot_listens_on_one_loopback_address_only(slot: Slot) -> None:
+    assert slot.url == f"http://127.0.0.1:{slot.port}"
+    # The port is still free on the next address, so no wildcard listener holds it.
+    with socket.socket() as other:
+        other.bind(("127.0.0.2", slot.port))
+    if socket.has_ipv6:
+        with socket.socket(socket.AF_INET6) as other:
+            other.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            other.bind(("::1", slot.port))
+
+
+async def test_a_busy_port_is_one_line(proxy: Proxy) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        port = busy.getsockname()[1]
+        with pytest.raises(UserError) as caught:
+            await proxy.open_slot(port)
+    assert str(caught.value) == (
+        f"port {port}: cannot listen on it (Address already in use); "
+        "stop the program that uses it, or choose another with --port"
+    )
+    assert (await proxy.open_slot(port)).port == port
+
+
+async def test_a_closed_proxy_leaves_nothing_behind(ca_dir: Path) -> None:
+    before = asyncio.all_tasks()
+    async with upstream(OTHER) as shop, upstream(message("never"), waits=True) as slow:
+        async with run_proxy(ca_dir) as proxy:
+            slot = await proxy.open_slot()
+            slot.session = session(slow.url)
+            idle = await asyncio.open_connection("127.0.0.1", slot.port)
+            busy = await asyncio.open_connection("127.0.0.1", slot.port)
+            busy[1].write(f"GET {slow.url} HTTP/1.1\r\nHost: slow\r\n\r\n".encode())
+            await slow.arrived.wait()
+        for reader, writer in (idle, busy):
+            assert await reader.read() == b""
+            writer.close()
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection("127.0.0.1", slot.port)
+    assert shop.requests == []
+    assert slot.session.upstream_errors == []
+    left = [task for task in asyncio.all_tasks() - before if "mitmproxy" in repr(task.get_coro())]
+    assert left == []
