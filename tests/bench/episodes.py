@@ -54,10 +54,10 @@ async def run() -> Result:
             f"Each episode opens two product pages of the embedded shop in tabs; `{AGENT}` reads both and "
             "puts one into the cart. Souk runs its `nudges` experiment as `souk run` does: the proxy "
             "rewrites the pages, the receipts are checked, and the whole trace is stored in SQLite. "
-            "BrowserGym runs the same agent on its own environment with default settings and without a "
-            "proxy, on the pruned HTML of what is visible, which it makes from its own observation. The "
-            "first episodes of each process (start of the browser) do not count. Every counted episode "
-            "ended with a product in the cart."
+            "BrowserGym runs the same agent on its own environment, with default settings but for `slow_mo` "
+            "and without a proxy, on the pruned HTML of what is visible, which it makes from its own "
+            "observation. The first episodes of each process (start of the browser) do not count. Every "
+            "counted episode ended with a product in the cart."
         ),
         notes=(
             "Both use the same browser program.",

@@ -32,13 +32,16 @@ class Result:
 
 
 def show(results: Iterable[Result]) -> None:
-    """A table for people."""
+    """For people: what was timed, and a table of what follows from it."""
+    console = Console()
     table = Table("what", "against", "figure", "goal", "reached", show_lines=True)
     for result in results:
-        details = "\n".join(f"{name}: {value}" for name, value in result.times)
+        console.print(f"{result.what}:")
+        for name, value in result.times:
+            console.print(f"  {name}: {value}", highlight=False, soft_wrap=True)
         reached = "yes" if result.reached else "no"
-        table.add_row(f"{result.what}\n{details}", result.against, result.figure, result.goal, reached)
-    Console().print(table)
+        table.add_row(result.what, result.against, result.figure, result.goal, reached)
+    console.print(table)
 
 
 def write_document(results: Iterable[Result], browser: str) -> None:
