@@ -96,8 +96,12 @@ class Design:
 
     @cached_property
     def run(self) -> str:
-        """The id of the run that this design belongs to: the same experiment resumes the same run."""
-        content = self.experiment.model_dump(mode="json", exclude={"agents"})
+        """The id of the run: the same experiment, with the same texts and site map, resumes the same run."""
+        content = [
+            self.experiment.model_dump(mode="json", exclude={"agents"}),
+            self.site.model_dump(mode="json"),
+            *([nudge.model_dump(mode="json"), nudge.tables] for nudge in self.nudges if nudge),
+        ]
         return f"{self.experiment.name}-{digest(content)[:8]}"
 
     @property
