@@ -6,25 +6,21 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import pandas as pd
 import typer
 from rich.console import Console
 from rich.markup import escape
 
-from analysis.choice import ChoiceAnalysis, analyze_choice
 from analysis.errors import AnalysisError
-from analysis.figures import effects_figure, save_figure
-from analysis.report import write_report
-from analysis.table import read_table
-from experiments import output
-from experiments.doctor import check_machine
-from experiments.experiment_run import ExperimentRun, shop_products
-from experiments.records import Records
-from experiments.tidy import receipts_table, tidy_table, write_table
 from interventions.errors import UserError
-from proxy.serve import serve as serve_proxy
+
+# Each command imports what it needs: --help, a typing error and a missing file are answered at once.
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from analysis.choice import ChoiceAnalysis
+    from experiments.records import Records
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -82,6 +78,8 @@ def run(
 
       souk run my-experiment.yaml --db sqlite:///study.db --dry-run
     """
+    from experiments.experiment_run import ExperimentRun
+
     console = Console(stderr=True)
     session = ExperimentRun(experiment, agents=agent, limit=limit, db=db, out=out)
     console.print(session.summary(), highlight=False, markup=False, soft_wrap=True)
@@ -124,11 +122,13 @@ def analyze_choice_command(
 
       souk analyze choice other-study.csv --out report/
     """
+    from analysis.choice import analyze_choice
+
     if files:
         analysis = analyze_choice(_read_all(files))
         _show(analysis, {"tables": ", ".join(map(str, files))}, out, as_json=as_json)
         return
-    records = Records(_existing(db))
+    records = _open(db)
     found = records.latest_run(run)
     _analyze_run(records, found["run"], out, as_json=as_json)
 
@@ -144,15 +144,19 @@ def report(
 
     Example: souk report --run nudges --out report/
     """
+    from analysis.choice import analyze_choice
+    from experiments.output import run_facts, run_folder
+    from experiments.tidy import receipts_table, tidy_table
+
     if files:
         analysis = analyze_choice(_read_all(files))
         path = _write(analysis, {"tables": ", ".join(map(str, files))}, out or Path("report"))
     else:
-        records = Records(_existing(db))
+        records = _open(db)
         found = records.latest_run(run)
         table = tidy_table(records, found["run"])
         analysis = analyze_choice(table, receipts_table(records, found["run"]))
-        path = _write(analysis, output.run_facts(found), out or output.run_folder(found["run"]))
+        path = _write(analysis, run_facts(found), out or run_folder(found["run"]))
     typer.echo(path)
 
 
@@ -166,7 +170,9 @@ def export(
 
     Example: souk export --db sqlite:///t.db --out t.parquet
     """
-    records = Records(_existing(db))
+    from experiments.tidy import tidy_table, write_table
+
+    records = _open(db)
     found = records.latest_run(run)
     table = tidy_table(records, found["run"])
     write_table(table, out)
@@ -176,6 +182,9 @@ def export(
 @app.command()
 def doctor(as_json: AsJson = False) -> None:
     """Check browser, proxy, ports, folder and keys; say how to mend what is missing."""
+    from experiments import output
+    from experiments.doctor import check_machine
+
     checks = asyncio.run(check_machine())
     if as_json:
         typer.echo(json.dumps([output.check_dict(check) for check in checks], indent=2))
@@ -211,10 +220,11 @@ def proxy_serve(
 
       curl -x http://127.0.0.1:8080 http://127.0.0.1:7770/
     """
+    from experiments.experiment_run import shop_products
+    from proxy.serve import serve
+
     try:
-        asyncio.run(
-            serve_proxy(interventions, only or (), site, port, allow, var or (), products=shop_products())
-        )
+        asyncio.run(serve(interventions, only or (), site, port, allow, var or (), products=shop_products()))
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
 
@@ -230,37 +240,49 @@ def env_up(
     """
     if name != "shop":
         raise UserError(f"unknown environment {name!r}; the environments are: shop")
-    raise typer.Exit(output.run_shop(port))
+    from experiments.output import run_shop
+
+    raise typer.Exit(run_shop(port))
 
 
-def _existing(db: str) -> str:
-    """The database URL, unless it names a SQLite file that is not there (reading must not create one)."""
+def _open(db: str) -> "Records":
+    """The database, unless it is a SQLite file that is not there: reading must not create one."""
+    from experiments.records import Records
+
     prefix = "sqlite:///"
     if db.startswith(prefix) and not Path(db.removeprefix(prefix)).exists():
         raise UserError(f"--db {db}: no such file; run an experiment first: souk run nudges --db {db}")
-    return db
+    return Records(db)
 
 
-def _analyze_run(records: Records, run: str, out: Path | None, *, as_json: bool) -> None:
+def _analyze_run(records: "Records", run: str, out: Path | None, *, as_json: bool) -> None:
+    from analysis.choice import analyze_choice
+    from experiments.output import run_facts, run_folder
+    from experiments.tidy import receipts_table, tidy_table
+
     found = records.latest_run(run)
-    table = tidy_table(records, run)
-    analysis = analyze_choice(table, receipts_table(records, run))
-    _show(analysis, output.run_facts(found), out or output.run_folder(run), as_json=as_json)
+    analysis = analyze_choice(tidy_table(records, run), receipts_table(records, run))
+    _show(analysis, run_facts(found), out or run_folder(run), as_json=as_json)
 
 
-def _show(analysis: ChoiceAnalysis, facts: dict[str, Any], out: Path | None, *, as_json: bool) -> None:
+def _show(analysis: "ChoiceAnalysis", facts: dict[str, Any], out: Path | None, *, as_json: bool) -> None:
+    from experiments.output import print_analysis, stdout_console
+
     path = _write(analysis, facts, out) if out else None
     if as_json:
         content = {**json.loads(analysis.to_json()), "facts": facts, "report": str(path) if path else None}
         typer.echo(json.dumps(content, indent=2))
         return
-    console = output.stdout_console()
-    output.print_analysis(console, analysis)
+    console = stdout_console()
+    print_analysis(console, analysis)
     if path:
         console.print(f"report: {escape(str(path))}", highlight=False, soft_wrap=True)
 
 
-def _write(analysis: ChoiceAnalysis, facts: dict[str, Any], folder: Path) -> Path:
+def _write(analysis: "ChoiceAnalysis", facts: dict[str, Any], folder: Path) -> Path:
+    from analysis.figures import effects_figure, save_figure
+    from analysis.report import write_report
+
     path = folder / "report.html"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -274,8 +296,12 @@ def _write(analysis: ChoiceAnalysis, facts: dict[str, Any], folder: Path) -> Pat
     return path
 
 
-def _read_all(files: list[Path]) -> pd.DataFrame:
+def _read_all(files: list[Path]) -> "pd.DataFrame":
     """All tables as one; the name of a single file is kept for messages."""
+    import pandas as pd
+
+    from analysis.table import read_table
+
     tables = [read_table(path) for path in files]
     return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
 

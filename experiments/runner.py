@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from environments.shop.server import shop
 from playwright.async_api import Error as PlaywrightError
 
 from agents.registry import close_agents, make_agent
 from environments.browser import BrowserPool, run_browsers
+from environments.shop.server import shop
 from experiments.design import Design, Trial
 from experiments.records import Records, TrialRecord
 from experiments.trial import Course, run_episode, to_record

@@ -99,7 +99,8 @@ def model(requests: list[dict[str, Any]]) -> Callable[[Request], Any]:
         message = {"role": "assistant", "content": text}
         return JSONResponse(
             {
-                "id": "chatcmpl-1", "object": "chat.completion", "created": 1_700_000_000, "model": body["model"],
+                "id": "chatcmpl-1", "object": "chat.completion", "created": 1_700_000_000,
+                "model": body["model"],
                 "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
                 "usage": {"prompt_tokens": 1000, "completion_tokens": 50, "total_tokens": 1050},
             }

@@ -17,8 +17,9 @@ def a_record(trial: str, outcome: str = "choice", page: str = "<h1>Oats</h1>") -
     name = artifact_hash(page)
     return TrialRecord(
         trial={
-            "run": "r-1", "trial": trial, "agent": "simulated:balanced", "set": "cookies-1", "condition": "control",
-            "nudge": "", "nudge_text": "", "family": "", "direction": None, "match": "none", "profile": "none",
+            "run": "r-1", "trial": trial, "agent": "simulated:balanced", "set": "cookies-1",
+            "condition": "control", "nudge": "", "nudge_text": "", "family": "", "direction": None,
+            "match": "none", "profile": "none",
             "ordering": "forward", "repeat": 0, "seed": 1, "outcome": outcome, "choice": "a", "reason": "",
             "attempts": 1, "started_at": "2026-01-01T00:00:00", "seconds": 1.0, "steps": 1, "tokens_in": 0,
             "tokens_out": 0, "cost": None,
