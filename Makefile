@@ -11,7 +11,7 @@ demo: setup  ## set everything up, run the nudge experiment with a simulated sho
 	$(BIN)/souk run nudges --agent simulated:balanced --limit 240
 
 test: setup lint  ## everything that must hold
-	$(BIN)/pytest -n 2 --dist loadgroup tests
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder tests
 
 lint: setup
 	$(BIN)/ruff check .

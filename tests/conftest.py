@@ -9,4 +9,4 @@ hypothesis.settings.load_profile("souk")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start the long run first, so that the other tests fill the time beside it."""
-    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
+    items.sort(key=lambda item: item.get_closest_marker("first") is None)

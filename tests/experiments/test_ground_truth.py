@@ -30,7 +30,7 @@ TRIALS = 600
 SLOTS = 8
 TERMS = ["viewed_first", "higher_rated", "cheaper", "nudged"]
 
-pytestmark = [pytest.mark.xdist_group("long run"), pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.first, pytest.mark.timeout(1200)]
 
 
 @dataclass
