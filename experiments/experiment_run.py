@@ -13,7 +13,7 @@ from experiments.design import Design, Trial
 from experiments.output import run_folder
 from experiments.progress import RunProgress
 from experiments.records import Records
-from experiments.runner import Runner, default_slots, open_workplace
+from experiments.runner import Runner, default_slots, open_stage
 from experiments.schema import experiment_source
 from interventions.plan import ProductFacts
 
@@ -72,9 +72,9 @@ class ExperimentRun:
         progress = RunProgress(console, self.total, self.done)
         if self.done == self.total:
             return progress
-        async with open_workplace(self.folder) as workplace:
+        async with open_stage(self.folder) as stage:
             self.records.begin_run(self.design.run, self.design.experiment.name, self._facts())
-            runner = Runner(self.design, self.records, workplace)
+            runner = Runner(self.design, self.records, stage)
             todo = (trial for trial in self._wanted() if trial.id not in self._done_ids)
             with progress:
                 await runner.run(todo, slots or default_slots(self.agents), progress.note)

@@ -29,7 +29,7 @@ MAX_ATTEMPTS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Workplace:
+class Stage:
     """What episodes need: a shop, a proxy in front of it, a browser."""
 
     base_url: str
@@ -38,24 +38,24 @@ class Workplace:
 
 
 @asynccontextmanager
-async def open_workplace(folder: Path) -> AsyncIterator[Workplace]:
+async def open_stage(folder: Path) -> AsyncIterator[Stage]:
     """Start the shop, the proxy (its certificate authority lives in `folder`) and the browser."""
     async with (
         shop() as base_url,
         run_proxy(folder / "ca") as proxy,
         run_browsers(proxy.spki) as browsers,
     ):
-        yield Workplace(base_url, proxy, browsers)
+        yield Stage(base_url, proxy, browsers)
 
 
 class Runner:
     """Takes trials from a queue into free slots until none is left. Finished trials are stored at once."""
 
-    def __init__(self, design: Design, records: Records, workplace: Workplace) -> None:
+    def __init__(self, design: Design, records: Records, stage: Stage) -> None:
         self.design = design
         self.records = records
-        self.workplace = workplace
-        self._allow = AllowList.of(workplace.base_url)
+        self.stage = stage
+        self._allow = AllowList.of(stage.base_url)
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="records")
 
     async def run(self, trials: Iterable[Trial], slots: int, finished: Callable[[TrialRecord], None]) -> None:
@@ -78,7 +78,7 @@ class Runner:
     ) -> None:
         async with asyncio.TaskGroup() as group:
             for _ in range(slots):
-                slot = await self.workplace.proxy.open_slot()
+                slot = await self.stage.proxy.open_slot()
                 group.create_task(self._work(slot, queue, finished))
 
     async def _work(
@@ -104,8 +104,8 @@ class Runner:
         slot.session = session
         agent = make_agent(trial.agent, seed=trial.seed)
         try:
-            async with self.workplace.browsers.context(slot.url) as context:
-                return await run_episode(trial, self.design, agent, context, session, self.workplace.base_url)
+            async with self.stage.browsers.context(slot.url) as context:
+                return await run_episode(trial, self.design, agent, context, session, self.stage.base_url)
         except PlaywrightError as error:
             course = Course()
             course.end("infra_error", f"browser: {str(error).splitlines()[0]}")

@@ -1,12 +1,13 @@
-"""The same simulated shopper in BrowserGym: `python -m tests.bench.browsergym_episodes N URL URL ...`.
+"""The same simulated shopper in BrowserGym.
 
-Each episode opens two product pages in tabs, as Souk's `compare-tabs` does, and ends when one is in the cart.
-BrowserGym runs with its own environment and default settings, but without the second that `slow_mo` adds to
-every browser operation by default. It reads the shop directly, without a proxy. Prints the seconds and the
-outcome of each episode, one per line.
+`python -m tests.bench.browsergym_episodes N SLOW_MO URL URL ...`: each episode opens two product pages in
+tabs, as Souk's `compare-tabs` does, and ends when one is in the cart. BrowserGym runs with its own
+environment and default settings; SLOW_MO is what it adds to each browser operation, in milliseconds.
+It reads the shop directly, without a proxy. Prints the seconds and the outcome of each episode, one per line.
 """
 
 import asyncio
+import logging
 import sys
 import time
 from collections.abc import Sequence
@@ -35,7 +36,6 @@ class CompareTabs(AbstractBrowserTask):
     def __init__(self, seed: int, urls: Sequence[str]) -> None:
         super().__init__(seed)
         self.urls = urls
-        self.slow_mo = 0
 
     def setup(self, page: playwright.sync_api.Page) -> tuple[str, dict[str, Any]]:
         page.goto(self.urls[0])
@@ -75,12 +75,14 @@ def decide(agent: Agent, observation: Observation) -> Decision:
 
 def main() -> None:
     """Run N episodes over pairs of the given URLs, in turn."""
-    count, urls = int(sys.argv[1]), sys.argv[2:]
+    logging.disable(logging.WARNING)  # it warns at each episode that slow_mo is given
+    count, slow_mo, urls = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
     use_same_browser()
     thread = ThreadPoolExecutor(max_workers=1)
     env = BrowserEnv(
         CompareTabs,
         task_kwargs={"urls": urls[:2]},
+        slow_mo=slow_mo,
         action_mapping=HighLevelActionSet(subsets=["bid", "nav", "tab"]).to_python_code,
     )
     for episode in range(count):

@@ -19,7 +19,7 @@ from experiments import records as tables
 from experiments.design import Design, Trial
 from experiments.experiment_run import shop_products
 from experiments.records import Records
-from experiments.runner import Runner, open_workplace
+from experiments.runner import Runner, open_stage
 from experiments.schema import experiment_source
 from experiments.tidy import tidy_table
 from experiments.trial import VISIBLE, squeeze
@@ -55,8 +55,8 @@ async def carry_out(folder: Path, source: Source, agent: str, count: int, slots:
     design = Design(source, shop_products())
     trials = {trial.id: trial for trial in islice(design.trials([agent]), count)}
     records = Records(f"sqlite:///{folder}/t.db")
-    async with open_workplace(folder) as workplace:
-        await Runner(design, records, workplace).run(trials.values(), slots, lambda _: None)
+    async with open_stage(folder) as stage:
+        await Runner(design, records, stage).run(trials.values(), slots, lambda _: None)
     return Done(records, design, trials, tidy_table(records, design.run))
 
 
