@@ -86,13 +86,13 @@ def run(
     if dry_run:
         return
     try:
-        progress = asyncio.run(session.run(console, slots))
+        asyncio.run(session.run(console, slots))
     except KeyboardInterrupt:
         logging.getLogger("asyncio").disabled = True  # an interrupted Playwright leaves futures behind
         console.print("stopped; what was finished is stored. The same command goes on from here.")
         raise typer.Exit(130) from None
     status = 0
-    for line in session.complaints(progress):
+    for line in session.complaints():
         console.print(line, style="red", highlight=False, markup=False, soft_wrap=True)
         status = 1
     try:

@@ -67,20 +67,19 @@ class ExperimentRun:
         lines.append(f"{self.total:,} trials: {self.done:,} done, {self.total - self.done:,} to run")
         return "\n".join(lines)
 
-    async def run(self, console: Console, slots: int | None) -> RunProgress:
+    async def run(self, console: Console, slots: int | None) -> None:
         """Run the trials that have not ended yet."""
         progress = RunProgress(console, self.total, self.done)
         if self.done == self.total:
-            return progress
+            return
         async with open_stage(self.folder) as stage:
             self.records.begin_run(self.design.run, self.design.experiment.name, self._facts())
             runner = Runner(self.design, self.records, stage)
             todo = (trial for trial in self._wanted() if trial.id not in self._done_ids)
             with progress:
                 await runner.run(todo, slots or default_slots(self.agents), progress.note)
-        return progress
 
-    def complaints(self, progress: RunProgress) -> Iterator[str]:
+    def complaints(self) -> Iterator[str]:
         """A line for each kind of failure among the wanted trials."""
         wanted = {trial.id for trial in self._wanted()}
         counts = self.records.outcomes(self.design.run, wanted)

@@ -1,7 +1,6 @@
 """Progress of a run: a bar with rate and time left on a terminal, a line now and then elsewhere."""
 
 import time
-from collections import Counter
 from types import TracebackType
 from typing import Final, Self
 
@@ -17,8 +16,8 @@ class RunProgress:
     """Counts finished trials and shows how it goes."""
 
     def __init__(self, console: Console, total: int, done: int = 0) -> None:
-        self.outcomes: Counter[str] = Counter()
-        self.first_reason: dict[str, str] = {}
+        self.finished = 0
+        """Trials finished by this command."""
         self._console = console
         self._total = total
         self._resumed = done
@@ -48,16 +47,9 @@ class RunProgress:
         if self._bar:
             self._bar.stop()
 
-    @property
-    def finished(self) -> int:
-        """Trials finished by this command."""
-        return sum(self.outcomes.values())
-
-    def note(self, record: TrialRecord) -> None:
+    def note(self, _: TrialRecord) -> None:
         """Count one finished trial."""
-        outcome = record.trial["outcome"]
-        self.outcomes[outcome] += 1
-        self.first_reason.setdefault(outcome, record.trial["reason"])
+        self.finished += 1
         now = time.monotonic()
         if self._bar and self._task is not None:
             self._bar.update(self._task, advance=1, pace=self.pace())
