@@ -1,0 +1,86 @@
+"""What several commands share: options, and how an analysis is shown and written."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from interventions.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from analysis.choice import ChoiceAnalysis
+    from experiments.records import Records
+
+DEFAULT_DB = "sqlite:///runs/souk.db"
+
+Db = Annotated[str, typer.Option("--db", metavar="URL", help="Database of runs, e.g. sqlite:///t.db.")]
+Run = Annotated[
+    str | None, typer.Option("--run", metavar="NAME", help="Run (id or name); the latest by default.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for reports and figures.")]
+
+
+def open_records(db: str) -> "Records":
+    """The database, unless it is a SQLite file that is not there: reading must not create one."""
+    from experiments.records import Records
+
+    prefix = "sqlite:///"
+    if db.startswith(prefix) and not Path(db.removeprefix(prefix)).exists():
+        raise UserError(f"--db {db}: no such file; run an experiment first: souk run nudges --db {db}")
+    return Records(db)
+
+
+def analyze_run(records: "Records", run: str, out: Path | None, *, as_json: bool) -> None:
+    from analysis.choice import analyze_choice
+    from experiments.output import run_facts, run_folder
+    from experiments.tidy import receipts_table, tidy_table
+
+    found = records.latest_run(run)
+    analysis = analyze_choice(tidy_table(records, run), receipts_table(records, run))
+    show(analysis, run_facts(found), out or run_folder(run), as_json=as_json)
+
+
+def show(analysis: "ChoiceAnalysis", facts: dict[str, Any], out: Path | None, *, as_json: bool) -> None:
+    from experiments.output import print_analysis, stdout_console
+
+    path = write(analysis, facts, out) if out else None
+    if as_json:
+        content = {**json.loads(analysis.to_json()), "facts": facts, "report": str(path) if path else None}
+        typer.echo(json.dumps(content, indent=2))
+        return
+    console = stdout_console()
+    print_analysis(console, analysis)
+    if path:
+        console.print(f"report: {escape(str(path))}", highlight=False, soft_wrap=True)
+
+
+def write(analysis: "ChoiceAnalysis", facts: dict[str, Any], folder: Path) -> Path:
+    from analysis.figures import effects_figure, save_figure
+    from analysis.report import write_report
+
+    path = folder / "report.html"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_report(path, f"What moved the choices: {facts.get('run', 'tables')}", facts, analysis)
+        for suffix in (".png", ".svg"):
+            save_figure(effects_figure(analysis.effects), folder / f"effects{suffix}")
+    except OSError as error:
+        raise UserError(
+            f"--out {folder}: cannot be written ({error.strerror}); choose another folder"
+        ) from None
+    return path
+
+
+def read_all(files: list[Path]) -> "pd.DataFrame":
+    """All tables as one; the name of a single file is kept for messages."""
+    import pandas as pd
+
+    from analysis.table import read_table
+
+    tables = [read_table(path) for path in files]
+    return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)

@@ -1,0 +1,64 @@
+"""souk run."""
+
+import asyncio
+import logging
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from analysis.errors import AnalysisError
+from experiments.commands.common import DEFAULT_DB, AsJson, Db, Out, analyze_run
+
+
+def run(
+    experiment: Annotated[str, typer.Argument(help="A shipped experiment (nudges) or a YAML file.")],
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--agent", "-a", metavar="NAME", help="simulated:balanced, openai:gpt-4.1-mini, ...; repeatable."
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Only the first N trials of each agent (balanced blocks).")
+    ] = None,
+    slots: Annotated[int | None, typer.Option(min=1, max=64, help="Episodes at the same time.")] = None,
+    db: Db = DEFAULT_DB,
+    out: Out = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would run, and stop.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run an experiment: expand its design, run the trials, print the effects, write the report.
+
+    The same command again resumes: trials that have ended are never repeated.
+
+    Examples:
+
+      souk run nudges --agent simulated:balanced --limit 600
+
+      souk run nudges --agent openai:gpt-4.1-mini --slots 8
+
+      souk run my-experiment.yaml --db sqlite:///study.db --dry-run
+    """
+    from experiments.experiment_run import ExperimentRun
+
+    console = Console(stderr=True)
+    session = ExperimentRun(experiment, agents=agent, limit=limit, db=db, out=out)
+    console.print(session.summary(), highlight=False, markup=False, soft_wrap=True)
+    if dry_run:
+        return
+    try:
+        asyncio.run(session.run(console, slots))
+    except KeyboardInterrupt:
+        logging.getLogger("asyncio").disabled = True  # an interrupted Playwright leaves futures behind
+        console.print("stopped; what was finished is stored. The same command goes on from here.")
+        raise typer.Exit(130) from None
+    status = 0
+    for line in session.complaints():
+        console.print(line, style="red", highlight=False, markup=False, soft_wrap=True)
+        status = 1
+    try:
+        analyze_run(session.records, session.design.run, session.folder, as_json=as_json)
+    except AnalysisError as error:
+        console.print(f"no effects: {error}", highlight=False, markup=False, soft_wrap=True)
+    raise typer.Exit(status)
