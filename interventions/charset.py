@@ -26,6 +26,7 @@ _ASCII_SUPERSETS = frozenset(
     + ["mac-roman", "mac-cyrillic", *(f"cp125{n}" for n in range(9))]
     + [f"iso8859-{n}" for n in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)]
 )
+_WIDE = frozenset(["gb18030", "big5hkscs", "cp932", "cp949", "euc_jp", "euc_kr"])
 _OTHERS = frozenset(["utf-16-le", "utf-16-be", "iso2022_jp"])
 
 
@@ -52,6 +53,20 @@ def detect(body: bytes, content_type: str) -> tuple[str, bool]:
 def is_ascii_superset(codec: str) -> bool:
     """Whether `<`, quotes and ASCII digits always stand for themselves at the start of a character."""
     return codec in _ASCII_SUPERSETS
+
+
+def is_boundary(source: bytes, start: int, position: int, codec: str) -> bool:
+    """Whether a character begins at `position`, where one begins at `start`.
+
+    In some encodings the second byte of a character may look like an ASCII letter.
+    """
+    if codec not in _WIDE:
+        return True
+    try:
+        source[start:position].decode(codec)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _codec(label: str) -> str | None:

@@ -1,16 +1,20 @@
 """Apply a plan to a page: which edits concern it, what they did, and a failure where one cannot be made."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
-from interventions.edits.base import Edit, Showing
+from interventions import charset
+from interventions.csp import Inline
+from interventions.data import Document
+from interventions.edits.base import Change, Edit, Showing
+from interventions.errors import CannotEdit
 from interventions.marking import ALL_TAGS, literals
-from interventions.page import CannotEdit, Page, Unmarked
+from interventions.page import Page, Unmarked
 from interventions.plan import Plan, Treatment
-from interventions.sitemap import SiteMap, product_key
+from interventions.sitemap import Data, SiteMap, product_key
 from interventions.splices import Owner
 
 _MAX_TEXT = 200
@@ -20,7 +24,7 @@ _MAX_TEXT = 200
 class Receipt:
     """Proof of one edit: how many places it changed, and the texts of the first (at most 200 characters).
 
-    `product` is the product's key, `role` the role as it is called there.
+    `product` is the product's key, `role` the role as it is called there; in data it is `data.PART`.
     The hashes (BLAKE2b, 128 bits) are of the body before and after all edits.
     """
 
@@ -42,12 +46,16 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Rewrite:
-    """`page_type` is empty when the page was not looked at; `product` is the key, on a product's own page."""
+    """`page_type` is empty when the page was not looked at, and `data` for an answer in JSON.
+
+    `product` is the key, on a product's own page; `inline` is what a content security policy may forbid.
+    """
 
     body: bytes
     page_type: str
     product: str | None
     receipts: tuple[Receipt, ...]
+    inline: Inline = field(default_factory=Inline)
 
 
 class EditFailed(Exception):
@@ -59,21 +67,27 @@ class EditFailed(Exception):
 
 
 def rewrite(body: bytes, *, content_type: str, url: str, plan: Plan, site: SiteMap) -> Rewrite:
-    """The page with the plan's edits, and a receipt of each.
+    """The page, or the answer in JSON, with the plan's edits, and a receipt of each.
 
-    On a product's own page all its treatments have to succeed; in cards and cart rows those of the products
-    that are there. A page that the plan does not concern is returned as the same object. Raises EditFailed.
+    On a product's own page all its treatments have to succeed; in cards, cart rows and data those of the
+    products that are there. What the plan does not concern is returned as the same object. Raises EditFailed.
     """
-    if not plan.treatments or not body or not _is_html(content_type):
-        return Rewrite(body, "", None, ())
+    untouched = Rewrite(body, "", None, ())
+    if not plan.treatments or not body:
+        return untouched
     task = _Rewriting(body, url, plan, site)
-    for marked in (_literals(body, plan.roles, site), ALL_TAGS):
-        try:
-            return task.run(Page(body, content_type, marked))
-        except Unmarked:
-            continue
-        except CannotEdit as error:
-            raise EditFailed(*(error.owner or task.current), url, str(error)) from None
+    try:
+        if _is_json(content_type):
+            return task.run_data(content_type) if plan.writes_values and site.loads(url) else untouched
+        if not _is_html(content_type):
+            return untouched
+        for marked in (_literals(body, plan, site), ALL_TAGS):
+            try:
+                return task.run(Page(body, content_type, marked, url))
+            except Unmarked:
+                continue
+    except CannotEdit as error:
+        raise EditFailed(*(error.owner or task.current), url, str(error)) from None
     raise EditFailed(*task.current, url, "the element cannot be found in the page's source")
 
 
@@ -83,32 +97,83 @@ class _Rewriting:
     def __init__(self, body: bytes, url: str, plan: Plan, site: SiteMap) -> None:
         self.body, self.url, self.plan, self.site = body, url, plan, site
         self.current: Owner = ("", "", "")
+        self.done: list[tuple[Owner, str, Change]] = []
 
     def run(self, page: Page) -> Rewrite:
         """Raises CannotEdit, Unmarked."""
-        self.page = page
+        self.page, self.done = page, []
         page_type = self.page_type()
         product = self.product() if page_type == "product" else None
         if product is None:
             self.check_address()
-        done = []
         for key, showing in self.showings(product):
             for treatment, edit in self.planned(key, showing, page_type):
                 role = edit.roles()[0]
-                self.current = (treatment.intervention, edit.kind(), showing.role(role) or role)
-                page.owner = self.current
-                done.append((self.current, key, edit.apply(showing)))
-        if not done:
+                page.owner = self.begin(treatment, edit, showing.role(role) or role)
+                if change := edit.apply(showing):
+                    self.done.append((page.owner, key, change))
+        if self.plan.writes_values:
+            self.write_embedded(page_type, product)
+        if not self.done:
             return Rewrite(self.body, page_type, product, ())
         body = page.finish()
+        return Rewrite(body, page_type, product, self.receipts(page_type, body), page.inline)
+
+    def run_data(self, content_type: str) -> Rewrite:
+        """Raises CannotEdit."""
+        codec, _ = charset.detect(self.body, content_type)
+        self.current = ("", "data", self.url)
+        try:
+            document = Document(self.body.decode(codec))
+        except UnicodeError:
+            raise CannotEdit(f"the data is not valid {codec}") from None
+        for data in self.site.data_at(self.url):
+            self.write_data(document, data, "data", None)
+        if not document.changed:
+            return Rewrite(self.body, "data", None, ())
+        body = document.text().encode(codec)
+        return Rewrite(body, "data", None, self.receipts("data", body))
+
+    def begin(self, treatment: Treatment, edit: Edit, role: str) -> Owner:
+        self.current = (treatment.intervention, edit.kind(), role)
+        return self.current
+
+    def receipts(self, page_type: str, body: bytes) -> tuple[Receipt, ...]:
         before, after = _hash(self.body), _hash(body)
-        receipts = (
+        return tuple(
             Receipt(
                 *owner, page_type, key, change.matches, _cut(change.before), _cut(change.after), before, after
             )
-            for owner, key, change in done
+            for owner, key, change in self.done
         )
-        return Rewrite(body, page_type, product, tuple(receipts))
+
+    def write_embedded(self, page_type: str, product: str | None) -> None:
+        """Keep the data that the page embeds in step. What is no JSON shows nothing."""
+        for data in self.site.data:
+            for node in self.page.find(data.css) if data.css else ():
+                try:
+                    document = Document(self.page.raw(node, data.attribute))
+                except CannotEdit:
+                    continue
+                self.write_data(document, data, page_type, product)
+                if document.changed and data.attribute:
+                    self.page.set_attribute(node, data.attribute, document.text())
+                elif document.changed:
+                    self.page.set_data(node, document.text())
+
+    def write_data(self, document: Document, data: Data, page_type: str, product: str | None) -> None:
+        entries = [(entry.key(self.url), entry) for entry in document.entries(data)]
+        nameless = sum(not key for key, _ in entries)
+        for key, entry in entries:
+            # Of several that do not say what they show, none is surely the page's own product.
+            own = product if nameless == 1 else None
+            for treatment, edit in self.concerning(key or own or "", page_type):
+                for part, value in edit.values().items():
+                    if not entry.has(part):
+                        continue
+                    self.begin(treatment, edit, f"data.{part}")
+                    texts = entry.write(part, value)
+                    self.done.append((self.current, key or own or "", Change(len(texts), *texts[0])))
 
     def page_type(self) -> str:
         for name, test in self.site.pages.items():
@@ -137,7 +202,7 @@ class _Rewriting:
         return product_key(showing.value(link), self.url) if link else ""
 
     def showings(self, product: str | None) -> Iterator[tuple[str, Showing]]:
-        """Where which product shows: on its own page, and in each card or row."""
+        """Where which product shows: on its own page, in each card or row; at last the page itself."""
         if product:
             yield product, Showing(self.page, self.site, "product")
         for group in self.site.cards:
@@ -145,24 +210,34 @@ class _Rewriting:
                 for card in self.page.find(place.css):
                     showing = Showing(self.page, self.site, group, card)
                     yield self.key(showing), showing
+        yield product or "", Showing(self.page, self.site, "page")
+
+    def concerning(self, key: str, page_type: str) -> Iterator[tuple[Treatment, Edit]]:
+        """The edits of a product that show on this type of page."""
+        for treatment in (*self.plan.by_product.get(key, ()), *self.plan.everywhere):
+            if not treatment.pages or page_type in treatment.pages:
+                yield from ((treatment, edit) for edit in treatment.edits)
 
     def planned(self, key: str, showing: Showing, page_type: str) -> Iterator[tuple[Treatment, Edit]]:
-        for treatment in (*self.plan.by_product.get(key, ()), *self.plan.everywhere):
-            if treatment.pages and page_type not in treatment.pages:
-                continue
-            for edit in treatment.edits:
-                role = edit.roles()[0]
-                own_page = showing.group == "product" and role.partition(".")[0] not in self.site.cards
-                # An edit for all products concerns those that have what it edits.
-                if (own_page or showing.role(role)) and (treatment.product is not None or showing.has(role)):
+        """The edits to be made where a product shows."""
+        for treatment, edit in self.concerning(key, page_type):
+            role = edit.roles()[0]
+            group = role.partition(".")[0]
+            if group == "page" or showing.group == "page":
+                if group == showing.group:
                     yield treatment, edit
+                continue
+            own_page = showing.group == "product" and group not in self.site.cards
+            # An edit for all products concerns those that have what it edits.
+            if (own_page or showing.role(role)) and (treatment.product is not None or showing.has(role)):
+                yield treatment, edit
 
 
-def _literals(body: bytes, roles: frozenset[str], site: SiteMap) -> frozenset[bytes]:
-    """What tells the start tags that an edit of these roles can touch, on this page."""
+def _literals(body: bytes, plan: Plan, site: SiteMap) -> frozenset[bytes]:
+    """What tells the start tags that an edit of the plan can touch, on this page."""
     # Where no card seems to be, there is no need to mark its parts.
     cards = (card for card in site.cards if any(hint in body for hint in _card_literals(card, site)))
-    return _role_literals(roles, tuple(cards), site)
+    return _role_literals(plan.roles, tuple(cards), site, plan.writes_values)
 
 
 @lru_cache(maxsize=256)
@@ -171,18 +246,26 @@ def _card_literals(card: str, site: SiteMap) -> frozenset[bytes]:
 
 
 @lru_cache(maxsize=256)
-def _role_literals(roles: frozenset[str], cards: tuple[str, ...], site: SiteMap) -> frozenset[bytes]:
+def _role_literals(
+    roles: frozenset[str], cards: tuple[str, ...], site: SiteMap, embedded: bool
+) -> frozenset[bytes]:
     names = set(roles)
     for role in roles:
         group, _, part = role.partition(".")
         if group == "product":
             names |= {f"{card}.{part}" for card in cards}
-    return literals(place.css for name in sorted(names) for place in site.role(name))
+    selectors = [place.css for name in sorted(names) for place in site.role(name)]
+    return literals(selectors + [data.css for data in site.data if data.css and embedded])
 
 
 def _is_html(content_type: str) -> bool:
     kind = content_type.partition(";")[0].strip().lower()
     return kind in ("", "text/html", "application/xhtml+xml")
+
+
+def _is_json(content_type: str) -> bool:
+    kind = content_type.partition(";")[0].strip().lower()
+    return kind in ("application/json", "text/json") or kind.endswith("+json")
 
 
 def _hash(body: bytes) -> str:

@@ -1,4 +1,4 @@
-"""The one exception for a user's mistake."""
+"""The exceptions: a user's mistake, and an edit that cannot be made."""
 
 
 class UserError(Exception):
@@ -7,3 +7,14 @@ class UserError(Exception):
     The message is one line: where (file:line: key), what is wrong, what to do.
     The command line prints it after `error: ` and exits with status 2, without a traceback.
     """
+
+
+class CannotEdit(Exception):
+    """The edit has no target, or one that cannot be edited safely; the message is the reason.
+
+    `owner` (intervention, edit, role) names the edit where it is not the latest one.
+    """
+
+    def __init__(self, reason: str, owner: tuple[str, str, str] | None = None) -> None:
+        super().__init__(reason)
+        self.owner = owner

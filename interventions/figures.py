@@ -10,11 +10,17 @@ _TEXT_FIGURE = re.compile(r"[0-9](?:[0-9.,]*[0-9])?")
 
 def read_figure(text: str) -> Decimal:
     """The first figure in `text`: `$1,234.00` is 1234, `1.234,50 €` is 1234.5. Raises ValueError."""
-    found = _TEXT_FIGURE.search(text)
+    found = find_figure(text)
     if not found:
         raise ValueError(f'no figure in "{text}"')
-    whole, fraction, _ = _split(found[0])
+    whole, fraction, _ = _split(found)
     return Decimal(f"{whole}.{fraction or 0}")
+
+
+def find_figure(text: str) -> str:
+    """The first figure in `text` as it is written; empty when there is none."""
+    found = _TEXT_FIGURE.search(text)
+    return found[0] if found else ""
 
 
 def write_like(old: str, value: Decimal, *, machine: bool = False) -> str:
@@ -31,6 +37,11 @@ def write_like(old: str, value: Decimal, *, machine: bool = False) -> str:
     if not re.search(r"[.,]\d{3}(?!\d)", old) and re.search(r"\d{4}", old):
         text = text.replace(",", "")
     return text if point == "." else text.translate(str.maketrans(",.", ".,"))
+
+
+def on_scale(percent: Decimal, scale: int | None) -> Decimal:
+    """A percentage as a figure out of `scale`, such as 4.1 of 5, with two decimals; None: as it is."""
+    return percent if scale is None else round(percent * scale / 100, 2)
 
 
 def _split(figure: str) -> tuple[str, str, str]:

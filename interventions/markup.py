@@ -1,6 +1,7 @@
 """HTML as bytes: tags, attributes and tokens by the HTML standard's tokeniser, without building a tree."""
 
 import html
+import html.entities
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -94,6 +95,31 @@ def tokens(source: bytes, offset: int, inside: str = "") -> Iterator[Token]:
         else:
             yield Token("text", offset, offset + 1)
             offset += 1
+
+
+def spelling(text: str, codec: str) -> re.Pattern[bytes]:
+    """Matches `text` in the source of an element, also where its characters are written as references.
+
+    A space stands for any white space.
+    """
+    parts = []
+    for char in " ".join(text.split()):
+        if char == " ":
+            parts.append(rb"(?:[\t\n\f\r ]|&#32;)+")
+            continue
+        spellings = [b"&#0*%d;" % ord(char), b"&#[xX]0*(?i:%x);" % ord(char)]
+        spellings += (re.escape(f"&{name}".encode()) for name in _NAMES.get(char, ()))
+        if char not in "<&":
+            encoded = char.encode(codec, "ignore")
+            spellings += [re.escape(encoded)] if encoded else []
+        parts.append(b"(?:%b)" % b"|".join(spellings))
+    return re.compile(b"".join(parts))
+
+
+_NAMES: dict[str, list[str]] = {}
+for _name, _char in html.entities.html5.items():
+    if _name.endswith(";"):
+        _NAMES.setdefault(_char, []).append(_name)
 
 
 def escape(text: str, codec: str) -> bytes:

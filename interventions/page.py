@@ -3,9 +3,10 @@
 The tree is only looked at and never written back: whatever no edit touches stays as it was, byte for byte.
 """
 
+import html
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from functools import partial
 from typing import Literal
@@ -13,28 +14,19 @@ from typing import Literal
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from interventions import charset
+from interventions.csp import Inline, allow
+from interventions.errors import CannotEdit
 from interventions.figures import FIGURE, read_figure, write_like
 from interventions.marking import MARK, mark, unmark
-from interventions.markup import RAW, VOID, Tag, attributes, escape, tag_at, tokens
+from interventions.markup import RAW, VOID, Tag, attributes, escape, spelling, tag_at, tokens
 from interventions.placement import STRUCTURAL, element_end, is_settled, lineage
-from interventions.splices import Conflict, Owner, Splice, apply, ordered
+from interventions.splices import Arrangement, Conflict, Owner, Splice, apply, arranged, ordered
 
 Where = Literal["before", "after", "prepend", "append"]
 
 _SCOPE = re.compile(r"([a-z]+(?:[.#][\w-]+)+) (?=[\w.#\[])", re.A)
 # Here parsers drop or move what they do not expect, and differ in how.
 _FORBIDDEN = frozenset(["select", "svg", "math", "frameset"])
-
-
-class CannotEdit(Exception):
-    """The edit has no target, or one that cannot be edited safely; the message is the reason.
-
-    `owner` names the edit where it is not the latest one.
-    """
-
-    def __init__(self, reason: str, owner: Owner | None = None) -> None:
-        super().__init__(reason)
-        self.owner = owner
 
 
 class Unmarked(Exception):
@@ -47,7 +39,8 @@ class Page:
     Raises CannotEdit when it is not valid in an encoding that has to be decoded (UTF-16, ISO-2022-JP).
     """
 
-    def __init__(self, body: bytes, content_type: str, literals: frozenset[bytes]) -> None:
+    def __init__(self, body: bytes, content_type: str, literals: frozenset[bytes], url: str = "") -> None:
+        self.url = url
         self.codec, declared = charset.detect(body, content_type)
         # Markup has to be ASCII for offsets to be found in it.
         self.decoded = not charset.is_ascii_superset(self.codec)
@@ -74,6 +67,14 @@ class Page:
         self._values: dict[tuple[int, str | None], str] = {}
         self._shifts: dict[int, tuple[LexborNode, Decimal]] = {}
         self._removed: set[int] = set()
+        self._orders: dict[tuple[int, ...], list[LexborNode]] = {}
+        self._order_owners: dict[tuple[int, ...], Owner] = {}
+        self.styles: set[str] = set()
+        """Style attributes that edits have put into the page."""
+        self.scripts: set[str] = set()
+        """Inline scripts that edits have put into the page."""
+        self.images: set[str] = set()
+        """Addresses of pictures that edits show."""
 
     # Looking
 
@@ -102,6 +103,10 @@ class Page:
             return changed
         text = node.text() if attribute is None else node.attributes.get(attribute) or ""
         return " ".join(text.split())
+
+    def raw(self, node: LexborNode, attribute: str | None) -> str:
+        """The text of an element, or an attribute, just as the page has it."""
+        return node.text() if attribute is None else node.attributes.get(attribute) or ""
 
     # Editing
 
@@ -151,7 +156,7 @@ class Page:
     def set_text(self, node: LexborNode, text: str) -> tuple[str, str]:
         """Replace the whole content of an element by text; returns the text before and after."""
         tag = self._locate(node)
-        if tag.name in VOID | RAW | STRUCTURAL:
+        if tag.name in (VOID | RAW | STRUCTURAL) - {"title"}:
             raise CannotEdit(f"the text of <{tag.name}> cannot be set")
         self._check_surroundings(node)
         end = element_end(self.source, node, tag)
@@ -165,6 +170,73 @@ class Page:
         self._splice(tag.end, end.inner, data, data, None if sure else in_tree)
         self._values[node.mem_id, None] = text
         return before, text
+
+    def set_data(self, node: LexborNode, text: str) -> None:
+        """Replace the text of a script that holds data, not code; nothing in `text` may end the script."""
+        tag = self._locate(node)
+        if tag.name != "script":
+            raise CannotEdit(f"the data in <{tag.name}> cannot be set")
+        token = next(tokens(self.source, tag.end, tag.name), None)
+        if token is None or token.kind != "raw":
+            raise CannotEdit("the script is empty")
+        self._splice(token.start, token.end, text.encode(self._codec, "replace"))
+
+    def set_attribute(self, node: LexborNode, name: str, value: str) -> tuple[str, str]:
+        """Give an element an attribute, or another value to the one it has; returns the values."""
+        tag = self._locate(node)
+        before = self.value(node, name)
+        data = html.escape(value).encode(self.output, "xmlcharrefreplace")
+        span = attributes(self.source, tag).get(name)
+        if span is None:
+            start = end = tag.start + 1 + len(tag.name.encode("latin-1"))
+            data = b' %b="%b"' % (name.encode("ascii"), data)
+        else:
+            start, end = span
+            if self.source[start - 1 : start] not in (b'"', b"'"):
+                data = b'"%b"' % data
+                if start == end and not self.source[:start].rstrip(b" \t\n\f\r").endswith(b"="):
+                    data = b"=" + data
+        self._splice(start, end, data)
+        self._values[node.mem_id, name] = " ".join(value.split())
+        return before, value
+
+    def replace_text(self, node: LexborNode, old: str, new: str) -> tuple[str, str] | None:
+        """Replace every `old` in an element's texts; returns its whole text before and after.
+
+        None when no text of the element (between two tags) holds it.
+        """
+        tag = self._locate(node)
+        before, pattern = self.value(node, None), spelling(old, self._codec)
+        places = [
+            match.span()
+            for start, end in self._texts(node, tag)
+            for match in pattern.finditer(self.source, start, end)
+            if charset.is_boundary(self.source, start, match.start(), self._codec)
+        ]
+        if not places:
+            return None
+        if (node.mem_id, None) in self._values:
+            raise CannotEdit(f'an earlier edit has made the text "{before}"')
+        for start, end in places:
+            self._splice(start, end, escape(new, self.output))
+        after = before.replace(" ".join(old.split()), " ".join(new.split()))
+        self._values[node.mem_id, None] = after
+        return before, after
+
+    def order(self, nodes: Sequence[LexborNode]) -> list[LexborNode]:
+        """The order in which elements (given in document order) show, as earlier edits leave it."""
+        return list(self._orders.get(tuple(node.mem_id for node in nodes), nodes))
+
+    def arrange(self, nodes: Sequence[LexborNode], order: Sequence[LexborNode]) -> None:
+        """Show siblings of one kind, given in document order, in another order."""
+        self._check_surroundings(nodes[0].parent)
+        for node in nodes:
+            tag = self._locate(node)
+            # Well nested pieces with the same surroundings mean the same wherever they stand.
+            if node.parent != nodes[0].parent or not element_end(self.source, node, tag).regular:
+                raise CannotEdit("the elements are too irregular to be put in another order")
+        key = tuple(node.mem_id for node in nodes)
+        self._orders[key], self._order_owners[key] = list(order), self.owner
 
     def replace(
         self,
@@ -208,14 +280,39 @@ class Page:
         """The edited page."""
         for node, delta in self._shifts.values():
             self.replace(node, None, partial(_add, delta))
+        self._adapt_policy()
         try:
             splices = ordered(self.splices)
+            moved = arranged(self.source, splices, [self._arrangement(key) for key in self._orders])
         except Conflict as error:
             raise CannotEdit(str(error), error.owner) from None
         self._verify([splice for splice in splices if splice.in_tree])
-        return self._restore(apply(self.source, splices))
+        return self._restore(apply(self.source, moved))
+
+    @property
+    def inline(self) -> Inline:
+        """What edits have put into the page that a content security policy may forbid."""
+        return Inline(frozenset(self.styles), frozenset(self.scripts), frozenset(self.images))
 
     # The inside
+
+    def _arrangement(self, key: tuple[int, ...]) -> Arrangement:
+        spans: dict[int, tuple[int, int]] = {}
+        for node in self._orders[key]:
+            tag = self._locate(node)
+            spans[node.mem_id] = tag.start, element_end(self.source, node, tag).outer
+        places = tuple(spans[mem_id] for mem_id in key)
+        order = tuple(spans[node.mem_id] for node in self._orders[key])
+        return Arrangement(places, order, self._order_owners[key])
+
+    def _adapt_policy(self) -> None:
+        """The policy that the page itself states allows what edits have put in."""
+        if not self.inline:
+            return
+        for node in self.find('meta[http-equiv="Content-Security-Policy" i]'):
+            policy = node.attributes.get("content") or ""
+            if (allowed := allow(policy, self.inline)) != policy:
+                self.set_attribute(node, "content", allowed)
 
     def _search(self, css: str, root: LexborNode | None) -> list[LexborNode]:
         # `div.main span.price` is looked for in the one `div.main`: every search walks over all elements.
@@ -291,6 +388,11 @@ class Page:
             raise CannotEdit(
                 "the markup around the target is too irregular for a safe edit", doubtful[0].owner
             )
+
+    @property
+    def _codec(self) -> str:
+        """The encoding of `source`."""
+        return "utf-8" if self.decoded else self.codec
 
     def _parse(self, source: bytes) -> LexborHTMLParser:
         utf8 = self.decoded or self.codec == "utf-8"

@@ -80,6 +80,11 @@ class Plan:
         return frozenset(role for t in self.treatments for edit in t.edits for role in edit.roles())
 
     @cached_property
+    def writes_values(self) -> bool:
+        """Whether an edit changes what data may hold too, such as a price."""
+        return any(type(edit).values is not Edit.values for t in self.treatments for edit in t.edits)
+
+    @cached_property
     def digest(self) -> str:
         """The same for equal plans, on every machine (BLAKE2b, 128 bits, hexadecimal)."""
         text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
@@ -105,6 +110,9 @@ def compile_treatment(
     """
     edits = []
     for index, edit in enumerate(intervention.edits):
+        if product is None and edit.one_product:
+            message = "this cannot be done to every product at once; plan it for one product"
+            raise intervention.error(("edits", index, edit.kind()), message)
         data = edit_to_dict(edit)
         filled = _fill(data, ("edits", index), intervention, product, values)
         try:

@@ -1,6 +1,6 @@
 """Replacements in a source text, and their application in one go."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 Owner = tuple[str, str, str]
@@ -31,6 +31,15 @@ class Splice:
     in_tree: Callable[[str], object] | None = None
 
 
+@dataclass(frozen=True)
+class Arrangement:
+    """Where the first of `places` (start, end) stood shows what stands at the first of `order`, and so on."""
+
+    places: tuple[tuple[int, int], ...]
+    order: tuple[tuple[int, int], ...]
+    owner: Owner
+
+
 def ordered(splices: Iterable[Splice]) -> list[Splice]:
     """In source order; at one place insertions keep theirs and precede a replacement. Raises Conflict."""
     result: list[Splice] = []
@@ -43,6 +52,29 @@ def ordered(splices: Iterable[Splice]) -> list[Splice]:
                 raise Conflict(splice, last)
         result.append(splice)
     return result
+
+
+def arranged(source: bytes, splices: list[Splice], arrangements: Sequence[Arrangement]) -> list[Splice]:
+    """The splices that also arrange what the ordered `splices` make of the pieces. Raises Conflict."""
+    # What lies in a piece is arranged before the piece itself.
+    for arrangement in sorted(arrangements, key=lambda a: a.places[-1][1] - a.places[0][0]):
+        pieces: dict[tuple[int, int], bytes] = {}
+        rest = splices
+        for start, end in arrangement.places:
+            # What is put at the edge of a piece stands beside it and stays.
+            within = [
+                s for s in rest if start <= s.start and s.end <= end and (start < s.end and s.start < end)
+            ]
+            rest = [s for s in rest if s not in within]
+            shifted = [Splice(s.start - start, s.end - start, s.data, s.owner) for s in within]
+            pieces[start, end] = apply(source[start:end], shifted)
+        moved = [
+            Splice(*place, pieces[shown], arrangement.owner)
+            for place, shown in zip(arrangement.places, arrangement.order, strict=True)
+            if place != shown or pieces[shown] != source[slice(*shown)]
+        ]
+        splices = ordered([*rest, *moved])
+    return splices
 
 
 def apply(source: bytes, splices: Iterable[Splice]) -> bytes:

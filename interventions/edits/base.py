@@ -1,20 +1,23 @@
 """What every edit has in common, and where on a page it works."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from functools import partial
-from typing import Annotated, Any, Protocol
+from functools import lru_cache, partial
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, ValidationInfo, WithJsonSchema
 from selectolax.lexbor import LexborNode
 
-from interventions.page import CannotEdit, Page
-from interventions.sitemap import SiteMap, check_css
+from interventions.errors import CannotEdit
+from interventions.figures import FIGURE, on_scale, write_like
+from interventions.page import Page, Where
+from interventions.sitemap import Place, SiteMap, check_css
 from interventions.yaml_source import did_you_mean
 
 VARIABLE = re.compile(r"\$\{\s*([^{}]*?)\s*\}")
+_PLAIN = re.compile(r"[0-9.]+")
 _WHITE = re.compile(r"[ \t\n\f\r]+")
 
 
@@ -29,15 +32,23 @@ class Change:
 
 @dataclass(frozen=True)
 class Target:
-    """An element, and the attribute that holds the value (None: its text)."""
+    """An element at a place of a role."""
 
     node: LexborNode
-    attribute: str | None
+    place: Place
+
+    @property
+    def attribute(self) -> str | None:
+        """The attribute that holds the value (None: the element's text)."""
+        return self.place.attribute
 
 
 @dataclass(frozen=True)
 class Showing:
-    """Where a product shows: on its own page (`group` product), in a card (item) or a cart row (row)."""
+    """Where a product shows: on its own page (`group` product), in a card (item) or a cart row (row).
+
+    The group `page` is the page as a whole.
+    """
 
     page: Page
     site: SiteMap
@@ -46,9 +57,9 @@ class Showing:
 
     def role(self, name: str) -> str:
         """The role here: `product.title` is `item.title` in a card. Empty when there is none here."""
-        group, _, part = name.partition(".")
         if name.startswith("css:"):
             return name if self.group == "product" else ""
+        group, _, part = name.partition(".")
         if group == "product":
             name = f"{self.group}.{part}"
         elif group != self.group:
@@ -59,7 +70,7 @@ class Showing:
         """Every place of a role, the first place's elements first."""
         for place in self.site.role(self.role(role)):
             for node in self.page.find(place.css, self.root):
-                yield Target(node, place.attribute)
+                yield Target(node, place)
 
     def main(self, role: str) -> list[Target]:
         """The elements of a role's first place. Raises CannotEdit when there are none."""
@@ -69,7 +80,7 @@ class Showing:
         found = self.page.find(places[0].css, self.root)
         if not found:
             raise CannotEdit(f'nothing on the page matches "{places[0].css}"')
-        return [Target(node, places[0].attribute) for node in found]
+        return [Target(node, places[0]) for node in found]
 
     def has(self, role: str) -> bool:
         """Whether the page shows the role here."""
@@ -80,26 +91,52 @@ class Showing:
         """The text or attribute, as earlier edits leave it."""
         return self.page.value(target.node, target.attribute)
 
-    def replace(self, role: str, change: "Write") -> Change:
+    def write(self, role: str, value: Decimal) -> Change:
         """Write another figure into every place of a role; the first place has to hold one."""
         self.main(role)
         done = []
         for target in self.all(role):
-            machine = (
-                target.attribute is not None and re.fullmatch(r"[0-9.]+", self.value(target)) is not None
-            )
-            texts = self.page.replace(target.node, target.attribute, partial(change, machine=machine))
+            # A figure that is the whole of an attribute is for programs.
+            machine = target.attribute is not None and _PLAIN.fullmatch(self.value(target)) is not None
+            change = partial(write_like, value=on_scale(value, target.place.scale), machine=machine)
+            pattern = _compiled(target.place.pattern) if target.place.pattern else FIGURE
+            texts = self.page.replace(target.node, target.attribute, change, pattern)
             if texts:
                 done.append(texts)
             elif not done:
                 raise CannotEdit(f'no figure in "{self.value(target)}"')
         return Change(len(done), *done[0])
 
+    def write_text(self, role: str, text: str) -> Change:
+        """Write a text into the first place of a role, and into the others where they hold the old one."""
+        first, *others = self.main(role)
+        before, after = self._write_text(first, text)
+        matches = 1
+        for target in (*others, *(t for t in self.all(role) if t.place != first.place)):
+            value = self.value(target)
+            if before and before in value:
+                self._write_text(target, value.replace(before, after))
+                matches += 1
+        return Change(matches, before, after)
 
-class Write(Protocol):
-    """Writes another figure than `old`; `machine`: it is the whole of an attribute, which programs read."""
+    def _write_text(self, target: Target, text: str) -> tuple[str, str]:
+        if target.attribute:
+            return self.page.set_attribute(target.node, target.attribute, text)
+        return self.page.set_text(target.node, text)
 
-    def __call__(self, old: str, *, machine: bool) -> str: ...
+    def insert(
+        self, node: LexborNode, where: Where, markup: str, *, style: str = "", script: str = ""
+    ) -> None:
+        """Put an element beside or into a node; `style` and `script` are what it holds inline."""
+        self.page.styles |= {style} - {""}
+        self.page.scripts |= {script} - {""}
+        self.page.insert(node, where, markup.encode(self.page.output, "xmlcharrefreplace"))
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> re.Pattern[bytes]:
+    named = re.sub(r"(?<!\\)\((?!\?)", "(?P<figure>", pattern, count=1)
+    return re.compile(named.encode("ascii", "xmlcharrefreplace"))
 
 
 class Edit:
@@ -107,6 +144,9 @@ class Edit:
 
     An edit with one argument is a `pydantic.RootModel`, so that YAML has it bare: `set_price: 19.99`.
     """
+
+    one_product: ClassVar[bool] = False
+    """Whether it makes no sense for every product at once."""
 
     @classmethod
     def kind(cls) -> str:
@@ -117,9 +157,13 @@ class Edit:
         """The roles that it changes, named as on a product's own page; first the one that it is about."""
         raise NotImplementedError
 
-    def apply(self, showing: Showing) -> Change:
-        """Make the change where the product shows. Raises CannotEdit."""
+    def apply(self, showing: Showing) -> Change | None:
+        """Make the change where the product shows; None: nothing is to be done here. Raises CannotEdit."""
         raise NotImplementedError
+
+    def values(self) -> Mapping[str, Decimal | str]:
+        """Part of a product (`price`) -> what it makes of it; data about the product are kept in step."""
+        return {}
 
 
 def _check_role(role: str, info: ValidationInfo) -> str:

@@ -6,7 +6,6 @@ from typing import Literal, Self
 from pydantic import BaseModel, model_validator
 
 from interventions.edits.base import Change, Edit, RoleName, Showing, Text
-from interventions.markup import escape
 from interventions.page import Where
 
 _STYLES = {
@@ -72,7 +71,8 @@ class InsertText(Edit, BaseModel, frozen=True, extra="forbid"):
             # By the title of a product's page the line is a heading, where a heading can stand.
             heading = showing.group == "product" and part == "title" and parent and parent.tag in _FLOW
             tag = "h2" if heading else "span"
-            start = f'<{tag} class="product-{html.escape(part)}-details" style="{_STYLES[self.style]}">'
-            markup = start.encode() + escape(self.text, showing.page.output) + f"</{tag}>".encode()
-            showing.page.insert(target.node, where, markup)
+            style = _STYLES[self.style]
+            text = html.escape(self.text, quote=False)
+            markup = f'<{tag} class="product-{html.escape(part)}-details" style="{style}">{text}</{tag}>'
+            showing.insert(target.node, where, markup, style=style)
         return Change(len(targets), "", self.text)

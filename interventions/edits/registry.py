@@ -67,7 +67,7 @@ _adapter: TypeAdapter[Any] = TypeAdapter(EditItem)
 def edit_to_dict(edit: Edit) -> dict[str, Any]:
     """`{kind: arguments}`, as in YAML."""
     assert isinstance(edit, BaseModel)  # noqa: S101 - every edit is, see _below
-    return {edit.kind(): edit.model_dump(mode="json", exclude_defaults=True)}
+    return {edit.kind(): edit.model_dump(mode="json", by_alias=True, exclude_defaults=True)}
 
 
 def edit_from_dict(data: dict[str, Any]) -> Edit:

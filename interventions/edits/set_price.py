@@ -1,13 +1,13 @@
 """set_price: another price, wherever the product shows."""
 
+from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
-from functools import partial
 from typing import Annotated
 
 from pydantic import PlainValidator, RootModel
 
 from interventions.edits.base import FIGURE_SCHEMA, Change, Edit, Showing, figure, filled
-from interventions.figures import read_figure, write_like
+from interventions.figures import read_figure
 
 Price = Annotated[
     Decimal | str,
@@ -30,14 +30,17 @@ class SetPrice(Edit, RootModel[Price], frozen=True):
     def roles(self) -> tuple[str, ...]:
         return ("product.price", "product.subtotal", "cart.total")
 
+    def values(self) -> Mapping[str, Decimal | str]:
+        return {"price": filled(self.root)}
+
     def apply(self, showing: Showing) -> Change:
         price = filled(self.root)
-        change = showing.replace("product.price", partial(write_like, value=price))
+        change = showing.write("product.price", price)
         if showing.has("product.subtotal"):
             quantity = showing.main("product.quantity")[0]
             subtotal = price * read_figure(showing.value(quantity))
             old = read_figure(showing.value(showing.main("product.subtotal")[0]))
-            showing.replace("product.subtotal", partial(write_like, value=subtotal))
+            showing.write("product.subtotal", subtotal)
             for place in showing.site.role("cart.total"):
                 for node in showing.page.find(place.css):
                     showing.page.shift(node, subtotal - old)

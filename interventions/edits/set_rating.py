@@ -1,13 +1,12 @@
 """set_rating: another rating, wherever the product shows one."""
 
+from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
-from functools import partial
 from typing import Annotated
 
 from pydantic import PlainValidator, RootModel
 
 from interventions.edits.base import FIGURE_SCHEMA, Change, Edit, Showing, figure, filled
-from interventions.figures import write_like
 
 Rating = Annotated[
     Decimal | str,
@@ -23,11 +22,13 @@ Rating = Annotated[
 
 
 class SetRating(Edit, RootModel[Rating], frozen=True):
-    """Shows a rating in percent: in words, in the stars' title and in their width."""
+    """Shows a rating, given in percent: in words, in the stars' title and in their width."""
 
     def roles(self) -> tuple[str, ...]:
         return ("product.rating",)
 
+    def values(self) -> Mapping[str, Decimal | str]:
+        return {"rating": filled(self.root)}
+
     def apply(self, showing: Showing) -> Change:
-        rating = filled(self.root)
-        return showing.replace("product.rating", partial(write_like, value=rating))
+        return showing.write("product.rating", filled(self.root))

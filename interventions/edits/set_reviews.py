@@ -1,6 +1,7 @@
 """set_reviews: another number of reviews, wherever the product shows one."""
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 from functools import partial
 from typing import Annotated
@@ -8,7 +9,6 @@ from typing import Annotated
 from pydantic import PlainValidator, RootModel
 
 from interventions.edits.base import FIGURE_SCHEMA, Change, Edit, Showing, figure, filled
-from interventions.figures import write_like
 
 Count = Annotated[
     Decimal | str,
@@ -30,9 +30,12 @@ class SetReviews(Edit, RootModel[Count], frozen=True):
     def roles(self) -> tuple[str, ...]:
         return ("product.reviews",)
 
+    def values(self) -> Mapping[str, Decimal | str]:
+        return {"reviews": filled(self.root)}
+
     def apply(self, showing: Showing) -> Change:
         count = filled(self.root)
-        change = showing.replace("product.reviews", partial(write_like, value=count))
+        change = showing.write("product.reviews", count)
         for target in showing.all("product.reviews"):
             showing.page.replace(target.node, target.attribute, partial(_inflect, count=count), _WORD)
         return Change(change.matches, change.before, showing.value(showing.main("product.reviews")[0]))

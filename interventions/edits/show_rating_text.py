@@ -1,9 +1,12 @@
 """show_rating_text: the rating in words beside the stars, for readers of text."""
 
+import html
+
 from pydantic import BaseModel
 
 from interventions.edits.base import Change, Edit, Showing
-from interventions.markup import escape
+
+_STYLE = "margin:0 8px"
 
 
 class ShowRatingText(Edit, BaseModel, frozen=True, extra="forbid"):
@@ -14,9 +17,10 @@ class ShowRatingText(Edit, BaseModel, frozen=True, extra="forbid"):
 
     def apply(self, showing: Showing) -> Change:
         text = f"Rating: {showing.value(showing.main('product.rating')[0])}"
-        start = b'<span class="product-rating-details" style="margin:0 8px">'
-        markup = start + escape(text, showing.page.output) + b"</span>"
+        markup = (
+            f'<span class="product-rating-details" style="{_STYLE}">{html.escape(text, quote=False)}</span>'
+        )
         targets = showing.main("product.stars")
         for target in targets:
-            showing.page.insert(target.node, "after", markup)
+            showing.insert(target.node, "after", markup, style=_STYLE)
         return Change(len(targets), "", text)

@@ -12,7 +12,8 @@ from playwright.sync_api import sync_playwright
 
 from interventions.marking import ALL_TAGS, literals
 from interventions.markup import escape
-from interventions.page import CannotEdit, Page, Unmarked
+from interventions.errors import CannotEdit
+from interventions.page import Page, Unmarked
 from tests.interventions.corpus import PAGES
 
 TEXT = "Best “seller” — 1 < 2 & more"

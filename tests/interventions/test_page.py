@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from interventions.marking import ALL_TAGS
-from interventions.page import CannotEdit, Page, Unmarked
+from interventions.errors import CannotEdit
+from interventions.page import Page, Unmarked
 
 MARKUP = b'<span class="new">new &amp; text</span>'
 PLACES = ("before", "after", "prepend", "append")

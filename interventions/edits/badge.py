@@ -1,0 +1,40 @@
+"""badge: a small coloured label on a product, such as "Best seller"."""
+
+import html
+from typing import Literal
+
+from pydantic import BaseModel
+
+from interventions.edits.base import Change, Edit, RoleName, Showing, Text
+
+_COLOURS = {
+    "blue": "#174ea6",
+    "green": "#0d652d",
+    "orange": "#b3470c",
+    "red": "#b3261e",
+    "black": "#202124",
+}
+_STYLE = (
+    "display:inline-block;margin:2px 6px 2px 0;padding:2px 8px;border-radius:4px;color:#fff;"
+    "font-size:12px;font-weight:700;line-height:1.5;vertical-align:middle;background:"
+)
+
+
+class Badge(Edit, BaseModel, frozen=True, extra="forbid"):
+    """Puts a coloured label before a role's element: the product's title, unless another is named."""
+
+    text: Text
+    before: RoleName = "product.title"
+    colour: Literal["blue", "green", "orange", "red", "black"] = "orange"
+
+    def roles(self) -> tuple[str, ...]:
+        return (self.before,)
+
+    def apply(self, showing: Showing) -> Change:
+        style = _STYLE + _COLOURS[self.colour]
+        text = html.escape(self.text, quote=False)
+        markup = f'<span class="product-badge-details" style="{style}">{text}</span>'
+        targets = showing.main(self.before)
+        for target in targets:
+            showing.insert(target.node, "before", markup, style=style)
+        return Change(len(targets), "", self.text)

@@ -1,0 +1,32 @@
+"""banner: a line across a page, such as "Free returns until Sunday"."""
+
+import html
+from typing import Literal
+
+from pydantic import BaseModel
+
+from interventions.edits.base import Change, Edit, Showing, Text
+
+_STYLES = {
+    "info": "background:#e8f0fe;color:#174ea6",
+    "offer": "background:#fde7d9;color:#8a3507",
+    "warning": "background:#fce8e6;color:#a50e0e",
+}
+_STYLE = "display:block;padding:10px 16px;text-align:center;font-size:15px;font-weight:600;line-height:1.4;"
+
+
+class Banner(Edit, BaseModel, frozen=True, extra="forbid"):
+    """Puts a line across the top of every page; planned for one product: of this product's own page."""
+
+    text: Text
+    style: Literal["info", "offer", "warning"] = "info"
+
+    def roles(self) -> tuple[str, ...]:
+        return ("page.body",)
+
+    def apply(self, showing: Showing) -> Change:
+        style = _STYLE + _STYLES[self.style]
+        text = html.escape(self.text, quote=False)
+        markup = f'<div class="page-banner-details" role="status" style="{style}">{text}</div>'
+        showing.insert(showing.main("page.body")[0].node, "prepend", markup, style=style)
+        return Change(1, "", self.text)

@@ -1,0 +1,44 @@
+"""countdown: the time that an offer still lasts, running down."""
+
+import html
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, Field, field_validator
+
+from interventions.edits.base import Change, Edit, RoleName, Showing, Text
+
+_STYLE = "display:block;margin:4px 0 8px;color:#b3261e;font-size:14px;font-weight:600;line-height:1.4"
+_SCRIPT = (Path(__file__).parent / "countdown.js").read_text(encoding="utf-8").strip()
+
+
+class Countdown(Edit, BaseModel, frozen=True, extra="forbid"):
+    """Adds a text after a role's element, in which `{time}` counts down from `minutes` at load."""
+
+    after: RoleName = "product.title"
+    text: Text = "Offer ends in {time}"
+    minutes: Annotated[int, Field(ge=1, le=24 * 60)] = 15
+
+    @field_validator("text")
+    @classmethod
+    def _has_time(cls, text: str) -> str:
+        if text.count("{time}") != 1:
+            raise ValueError('the text must hold "{time}" once; write it like "Offer ends in {time}"')
+        return text
+
+    def roles(self) -> tuple[str, ...]:
+        return (self.after,)
+
+    def apply(self, showing: Showing) -> Change:
+        start = (
+            f"{self.minutes}:00" if self.minutes < 60 else f"{self.minutes // 60}:{self.minutes % 60:02}:00"
+        )
+        before, after = (html.escape(part, quote=False) for part in self.text.split("{time}"))
+        markup = (
+            f'<span class="product-countdown-details" style="{_STYLE}">{before}'
+            f'<span data-seconds="{self.minutes * 60}">{start}</span>{after}<script>{_SCRIPT}</script></span>'
+        )
+        targets = showing.main(self.after)
+        for target in targets:
+            showing.insert(target.node, "after", markup, style=_STYLE, script=_SCRIPT)
+        return Change(len(targets), "", self.text.replace("{time}", start))

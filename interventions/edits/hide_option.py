@@ -1,0 +1,23 @@
+"""hide_option: one value less to choose from, such as a colour."""
+
+from pydantic import RootModel
+
+from interventions.edits.base import Change, Edit, Showing, Text
+from interventions.errors import CannotEdit
+
+
+class HideOption(Edit, RootModel[Text], frozen=True):
+    """Takes away the value with this label from a product's options."""
+
+    def roles(self) -> tuple[str, ...]:
+        return ("product.option",)
+
+    def apply(self, showing: Showing) -> Change:
+        options = showing.main("product.option")
+        found = [target for target in options if showing.value(target).casefold() == self.root.casefold()]
+        if not found:
+            labels = ", ".join(showing.value(target) for target in options)
+            raise CannotEdit(f'no option "{self.root}"; there are: {labels}')
+        for target in found:
+            showing.page.remove(target.node)
+        return Change(len(found), self.root, "")

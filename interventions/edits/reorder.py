@@ -1,0 +1,79 @@
+"""reorder: another order of the products on a listing."""
+
+from decimal import Decimal
+from random import Random
+from typing import Annotated, Self
+
+from pydantic import BaseModel, PlainValidator, model_validator
+from selectolax.lexbor import LexborNode
+
+from interventions.edits.base import FIGURE_SCHEMA, Change, Edit, Showing, figure, filled
+from interventions.errors import CannotEdit
+
+Rank = Annotated[
+    Decimal | str,
+    PlainValidator(
+        figure(
+            "a rank",
+            "a whole number from 1",
+            lambda n: n if n.is_finite() and n == n.to_integral() and 1 <= n < 10**6 else None,
+        )
+    ),
+    FIGURE_SCHEMA,
+]
+
+
+class Reorder(Edit, BaseModel, frozen=True, extra="forbid"):
+    """Moves a product to a rank in the list that shows it (1: first), or shuffles the lists of a page.
+
+    With the same `shuffle` seed the same products stand in the same order.
+    """
+
+    rank: Rank | None = None
+    shuffle: int | str | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if (self.rank is None) == (self.shuffle is None):
+            raise ValueError("write rank with a position, or shuffle with a seed, one of the two")
+        return self
+
+    @property
+    def one_product(self) -> bool:  # type: ignore[override]
+        return self.rank is not None
+
+    def roles(self) -> tuple[str, ...]:
+        return ("item",)
+
+    def apply(self, showing: Showing) -> Change | None:
+        card = showing.root
+        if card is None:
+            raise CannotEdit("a product's own page is no list")
+        cards = siblings(showing, card)
+        order = showing.page.order(cards)
+        before = order.index(card) + 1
+        if self.rank is not None:
+            order.remove(card)
+            order.insert(int(filled(self.rank)) - 1, card)
+        elif card != cards[0]:
+            return None  # its list is shuffled already
+        else:
+            keys = {each.mem_id: key(showing, each) for each in cards}
+            order.sort(key=lambda each: keys[each.mem_id])
+            Random(f"{self.shuffle}").shuffle(order)  # noqa: S311 - an experiment is to be repeatable
+        showing.page.arrange(cards, order)
+        return Change(
+            len(cards), f"rank {before} of {len(cards)}", f"rank {order.index(card) + 1} of {len(cards)}"
+        )
+
+
+def siblings(showing: Showing, card: LexborNode) -> list[LexborNode]:
+    """The cards of the list that holds `card`."""
+    found = (node for place in showing.site.role("item") for node in showing.page.find(place.css))
+    return [node for node in found if node.parent == card.parent]
+
+
+def key(showing: Showing, card: LexborNode) -> str:
+    """The address that a card links to."""
+    other = Showing(showing.page, showing.site, showing.group, card)
+    return next((showing.value(target) for target in other.all("item.link")), "")

@@ -1,0 +1,35 @@
+"""set_attribute: another value of an element's attribute."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel
+
+from interventions.edits.base import Change, Edit, RoleName, Showing
+
+
+def _check_name(name: str) -> str:
+    name = name.lower()
+    if not re.fullmatch(r"[a-z_:][-a-z0-9_:.]*", name):
+        raise ValueError(f'"{name}" is no name for an attribute; write it like title or data-price')
+    if name.startswith("on") or name in ("srcdoc", "style", "href", "src", "action", "formaction"):
+        raise ValueError(f'"{name}" can run code or lead away; use another edit, such as set_image')
+    return name
+
+
+class SetAttribute(Edit, BaseModel, frozen=True, extra="forbid"):
+    """Sets an attribute of a role's element, such as `title` or `alt`; adds it where there is none."""
+
+    role: RoleName
+    name: Annotated[str, AfterValidator(_check_name)]
+    value: str
+
+    def roles(self) -> tuple[str, ...]:
+        return (self.role,)
+
+    def apply(self, showing: Showing) -> Change:
+        done = [
+            showing.page.set_attribute(target.node, self.name, self.value)
+            for target in showing.main(self.role)
+        ]
+        return Change(len(done), *done[0])

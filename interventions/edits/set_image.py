@@ -1,0 +1,50 @@
+"""set_image: another picture of a product."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Annotated
+from urllib.parse import urljoin, urlsplit
+
+from pydantic import AfterValidator, RootModel
+
+from interventions.edits.base import VARIABLE, Change, Edit, Showing
+
+_OTHERS = ("srcset", "data-src", "data-srcset")
+"""Where pages write the picture's address as well, for other screens or to load it later."""
+
+
+def _check_address(address: str) -> str:
+    try:
+        scheme = urlsplit(address).scheme
+    except ValueError:
+        scheme = "?"
+    if any(char.isspace() for char in address) or not (
+        scheme in ("http", "https", "") or VARIABLE.search(address)
+    ):
+        raise ValueError(f'"{address}" is no address of a picture; write https://host/path or /path')
+    return address
+
+
+class SetImage(Edit, RootModel[Annotated[str, AfterValidator(_check_address)]], frozen=True):
+    """Shows another picture; its address is absolute, or a path of the shop."""
+
+    def roles(self) -> tuple[str, ...]:
+        return ("product.image",)
+
+    def values(self) -> Mapping[str, Decimal | str]:
+        return {"image": self.root}
+
+    def apply(self, showing: Showing) -> Change:
+        page, done = showing.page, []
+        showing.main("product.image")
+        for target in showing.all("product.image"):
+            done.append(page.set_attribute(target.node, target.attribute or "src", self.root))
+            for name in _OTHERS:
+                if name in target.node.attributes:
+                    page.set_attribute(target.node, name, self.root)
+            around = target.node.parent
+            if around is not None and around.tag == "picture":
+                for source in page.find("source[srcset]", around):
+                    page.set_attribute(source, "srcset", self.root)
+        page.images.add(urljoin(page.url, self.root))
+        return Change(len(done), *done[0])

@@ -1,0 +1,34 @@
+"""swap: two products change places on a listing."""
+
+from typing import ClassVar
+
+from pydantic import RootModel
+
+from interventions.edits.base import Change, Edit, Showing, Text
+from interventions.edits.reorder import key, siblings
+from interventions.errors import CannotEdit
+from interventions.sitemap import product_key
+
+
+class Swap(Edit, RootModel[Text], frozen=True):
+    """Changes places with the product of this key, in lists that show both."""
+
+    one_product: ClassVar[bool] = True
+
+    def roles(self) -> tuple[str, ...]:
+        return ("item",)
+
+    def apply(self, showing: Showing) -> Change | None:
+        card = showing.root
+        if card is None:
+            raise CannotEdit("a product's own page is no list")
+        cards = siblings(showing, card)
+        wanted = product_key(self.root)
+        others = [node for node in cards if product_key(key(showing, node), showing.page.url) == wanted]
+        if not others:
+            return None
+        order = showing.page.order(cards)
+        here, there = order.index(card), order.index(others[0])
+        order[here], order[there] = order[there], order[here]
+        showing.page.arrange(cards, order)
+        return Change(2, f"rank {here + 1} of {len(cards)}", f"rank {there + 1} of {len(cards)}")
