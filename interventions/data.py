@@ -17,6 +17,7 @@ from interventions.figures import on_scale, read_figure, write_like
 from interventions.sitemap import Data, json_path, product_key
 
 _FIGURE = re.compile(r"<[^>]*>|&#?\w+;?|(?P<figure>[0-9](?:[0-9.,]*[0-9])?)")
+_MARKUP = re.compile(r"<[^>]*>")
 _START = re.compile(r"[{\[]")
 
 
@@ -33,10 +34,14 @@ class Document:
         self.changed = False
         self._around = text[:start], text[end:]
 
-    def entries(self, data: Data) -> list["Entry"]:
-        """The objects that show a product each."""
+    def entries(self, data: Data, url: str, own: str | None = None) -> list[tuple[str, "Entry"]]:
+        """The objects that show a product each, with its key; `own` is the product whose page embeds them."""
         found = json_path(data.items).finditer(self.root)
-        return [Entry(self, data, match.obj) for match in found if isinstance(match.obj, dict)]
+        entries = [Entry(self, data, match.obj) for match in found if isinstance(match.obj, dict)]
+        keys = [entry.key(url) for entry in entries]
+        # Of several that do not say what they show, none is surely the page's own product.
+        default = own if own and keys.count("") == 1 else ""
+        return [(key or default, entry) for key, entry in zip(keys, entries, strict=True)]
 
     def shift(self, data: Data, delta: Decimal) -> None:
         """Add `delta` to the totals."""
@@ -86,6 +91,10 @@ class Entry:
         """The part's first value; empty when there is none."""
         value = next(self._values(part), None)
         return "" if value is None else _text(value[0].obj)
+
+    def texts(self, part: str) -> list[tuple[str, int | None]]:
+        """The part's values without markup, each with its scale."""
+        return [(_MARKUP.sub(" ", _text(match.obj)), scale) for match, scale in self._values(part)]
 
     def write(self, part: str, value: Decimal | str) -> list[tuple[str, str]]:
         """Write a figure or a text into every place of a part; returns the texts before and after."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
-from hashlib import blake2b
+from hashlib import sha256
 from typing import Any
 
 from interventions import charset
@@ -11,13 +11,17 @@ from interventions.csp import Inline
 from interventions.data import Document
 from interventions.edits.base import Change, Edit, Showing
 from interventions.errors import CannotEdit
-from interventions.marking import ALL_TAGS, literals
+from interventions.marking import ALL_TAGS, Marks, hints, marks_for
+from interventions.media import is_html, is_json
 from interventions.page import Page, Unmarked
 from interventions.plan import Plan, Treatment
 from interventions.sitemap import Data, SiteMap, product_key
 from interventions.splices import Owner
+from interventions.view import View
 
 _MAX_TEXT = 200
+_FEW = 20
+"""How often a literal is marked on a page without cards: its reviews may repeat what stands above them."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,7 @@ class Receipt:
     """Proof of one edit: how many places it changed, and the texts of the first (at most 200 characters).
 
     `product` is the product's key, `role` the role as it is called there; in data it is `data.PART`.
-    The hashes (BLAKE2b, 128 bits) are of the body before and after all edits.
+    The hashes (SHA-256, its first 128 bits) are of the body before and after all edits.
     """
 
     intervention: str
@@ -77,13 +81,13 @@ def rewrite(body: bytes, *, content_type: str, url: str, plan: Plan, site: SiteM
         return untouched
     task = _Rewriting(body, url, plan, site)
     try:
-        if _is_json(content_type):
+        if is_json(content_type):
             return task.run_data(content_type) if plan.writes_values and site.loads(url) else untouched
-        if not _is_html(content_type):
+        if not is_html(content_type):
             return untouched
-        for marked in (_literals(body, plan, site), ALL_TAGS):
+        for marks in (_marks(body, plan, site), ALL_TAGS):
             try:
-                return task.run(Page(body, content_type, marked, url))
+                return task.run(Page(body, content_type, marks, url))
             except Unmarked:
                 continue
     except CannotEdit as error:
@@ -102,18 +106,18 @@ class _Rewriting:
     def run(self, page: Page) -> Rewrite:
         """Raises CannotEdit, Unmarked."""
         self.page, self.done = page, []
-        page_type = self.page_type()
-        product = self.product() if page_type == "product" else None
+        view = View(page, self.site, self.plan.by_product)
+        page_type, product = view.page_type, view.product
         if product is None:
             self.check_address()
-        for key, showing in self.showings(product):
+        for key, showing in view.showings():
             for treatment, edit in self.planned(key, showing, page_type):
                 role = edit.roles()[0]
                 page.owner = self.begin(treatment, edit, showing.role(role) or role)
                 if change := edit.apply(showing):
                     self.done.append((page.owner, key, change))
         if self.plan.writes_values:
-            self.write_embedded(page_type, product)
+            self.write_embedded(view)
         if not self.done:
             return Rewrite(self.body, page_type, product, ())
         body = page.finish()
@@ -147,70 +151,37 @@ class _Rewriting:
             for owner, key, change in self.done
         )
 
-    def write_embedded(self, page_type: str, product: str | None) -> None:
-        """Keep the data that the page embeds in step. What is no JSON shows nothing."""
-        for data in self.site.data:
-            for node in self.page.find(data.css) if data.css else ():
-                try:
-                    document = Document(self.page.raw(node, data.attribute))
-                except CannotEdit:
-                    continue
-                self.write_data(document, data, page_type, product)
-                if document.changed and data.attribute:
-                    self.page.set_attribute(node, data.attribute, document.text())
-                elif document.changed:
-                    self.page.set_data(node, document.text())
+    def write_embedded(self, view: View) -> None:
+        """Keep the data that the page embeds in step."""
+        for node, attribute, document, rules in view.documents():
+            for data in rules:
+                self.write_data(document, data, view.page_type, view.product)
+            if document.changed and attribute:
+                view.page.set_attribute(node, attribute, document.text())
+            elif document.changed:
+                view.page.set_data(node, document.text())
 
     def write_data(self, document: Document, data: Data, page_type: str, product: str | None) -> None:
-        entries = [(entry.key(self.url), entry) for entry in document.entries(data)]
-        nameless = sum(not key for key, _ in entries)
-        for key, entry in entries:
-            # Of several that do not say what they show, none is surely the page's own product.
-            own = product if nameless == 1 else None
-            for treatment, edit in self.concerning(key or own or "", page_type):
+        """Write the edits' values into the objects of planned products."""
+        for key, entry in document.entries(data, self.url, product):
+            for treatment, edit in self.concerning(key, page_type):
                 for part, value in edit.values().items():
-                    if not entry.has(part):
-                        continue
-                    self.begin(treatment, edit, f"data.{part}")
-                    texts = entry.write(part, value)
-                    self.done.append((self.current, key or own or "", Change(len(texts), *texts[0])))
-
-    def page_type(self) -> str:
-        for name, test in self.site.pages.items():
-            if test.css and self.page.has(test.css):
-                return name
-            if test.title and self.page.title() == test.title:
-                return name
-        return "other"
-
-    def product(self) -> str:
-        """The product whose own page it is: the one that the page names, else that of the address."""
-        named, address = self.key(Showing(self.page, self.site, "product")), product_key(self.url)
-        return named if named in self.plan.by_product or address not in self.plan.by_product else address
+                    if entry.has(part):
+                        self.begin(treatment, edit, f"data.{part}")
+                        texts = entry.write(part, value)
+                        self.done.append((self.current, key, Change(len(texts), *texts[0])))
 
     def check_address(self) -> None:
         """Raises CannotEdit when a planned product's address shows something else than a product's page."""
         for treatment in self.plan.by_product.get(product_key(self.url), ()):
-            if not treatment.pages or "product" in treatment.pages:
-                edit = treatment.edits[0]
-                self.current = (treatment.intervention, edit.kind(), edit.roles()[0])
-                raise CannotEdit(f"not a product's page as the site map {self.site.name} knows it")
+            for edit in treatment.edits:
+                if self.is_for_own_page(edit) and (not treatment.pages or "product" in treatment.pages):
+                    self.begin(treatment, edit, edit.roles()[0])
+                    raise CannotEdit(f"not a product's page as the site map {self.site.name} knows it")
 
-    def key(self, showing: Showing) -> str:
-        """The product that its link leads to; empty without a link."""
-        link = next(showing.all(f"{showing.group}.link"), None)
-        return product_key(showing.value(link), self.url) if link else ""
-
-    def showings(self, product: str | None) -> Iterator[tuple[str, Showing]]:
-        """Where which product shows: on its own page, in each card or row; at last the page itself."""
-        if product:
-            yield product, Showing(self.page, self.site, "product")
-        for group in self.site.cards:
-            for place in self.site.role(group):
-                for card in self.page.find(place.css):
-                    showing = Showing(self.page, self.site, group, card)
-                    yield self.key(showing), showing
-        yield product or "", Showing(self.page, self.site, "page")
+    def is_for_own_page(self, edit: Edit) -> bool:
+        """Whether a planned product's own page has to show the edit."""
+        return edit.roles()[0].partition(".")[0] not in (*self.site.cards, "page")
 
     def concerning(self, key: str, page_type: str) -> Iterator[tuple[Treatment, Edit]]:
         """The edits of a product that show on this type of page."""
@@ -227,49 +198,38 @@ class _Rewriting:
                 if group == showing.group:
                     yield treatment, edit
                 continue
-            own_page = showing.group == "product" and group not in self.site.cards
+            own_page = showing.group == "product" and self.is_for_own_page(edit)
             # An edit for all products concerns those that have what it edits.
             if (own_page or showing.role(role)) and (treatment.product is not None or showing.has(role)):
                 yield treatment, edit
 
 
-def _literals(body: bytes, plan: Plan, site: SiteMap) -> frozenset[bytes]:
+def _marks(body: bytes, plan: Plan, site: SiteMap) -> Marks:
     """What tells the start tags that an edit of the plan can touch, on this page."""
-    # Where no card seems to be, there is no need to mark its parts.
-    cards = (card for card in site.cards if any(hint in body for hint in _card_literals(card, site)))
-    return _role_literals(plan.roles, tuple(cards), site, plan.writes_values)
+    # Where no card seems to be, there is no need to mark its parts, and what is edited stands near the start.
+    cards = tuple(card for card in site.cards if any(hint in body for hint in _card_hints(card, site)))
+    return _role_marks(plan.roles, cards, site, plan.writes_values)
 
 
 @lru_cache(maxsize=256)
-def _card_literals(card: str, site: SiteMap) -> frozenset[bytes]:
-    return literals(place.css for place in site.role(card))
+def _card_hints(card: str, site: SiteMap) -> frozenset[bytes]:
+    return hints(place.css for place in site.role(card))
 
 
 @lru_cache(maxsize=256)
-def _role_literals(
-    roles: frozenset[str], cards: tuple[str, ...], site: SiteMap, embedded: bool
-) -> frozenset[bytes]:
+def _role_marks(roles: frozenset[str], cards: tuple[str, ...], site: SiteMap, embedded: bool) -> Marks:
     names = set(roles)
     for role in roles:
         group, _, part = role.partition(".")
         if group == "product":
             names |= {f"{card}.{part}" for card in cards}
     selectors = [place.css for name in sorted(names) for place in site.role(name)]
-    return literals(selectors + [data.css for data in site.data if data.css and embedded])
-
-
-def _is_html(content_type: str) -> bool:
-    kind = content_type.partition(";")[0].strip().lower()
-    return kind in ("", "text/html", "application/xhtml+xml")
-
-
-def _is_json(content_type: str) -> bool:
-    kind = content_type.partition(";")[0].strip().lower()
-    return kind in ("application/json", "text/json") or kind.endswith("+json")
+    selectors += [data.css for data in site.data if data.css and embedded]
+    return marks_for(selectors, limit=None if cards else _FEW)
 
 
 def _hash(body: bytes) -> str:
-    return blake2b(body, digest_size=16).hexdigest()
+    return sha256(body).hexdigest()[:32]
 
 
 def _cut(text: str) -> str:

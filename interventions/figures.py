@@ -17,6 +17,14 @@ def read_figure(text: str) -> Decimal:
     return Decimal(f"{whole}.{fraction or 0}")
 
 
+def figures(text: str, pattern: str | None = None) -> list[str]:
+    """All figures in `text` as they are written; `pattern`: what its one group matches first."""
+    if pattern is None:
+        return _TEXT_FIGURE.findall(text)
+    found = re.search(pattern, text)
+    return [found[1]] if found else []
+
+
 def find_figure(text: str) -> str:
     """The first figure in `text` as it is written; empty when there is none."""
     found = _TEXT_FIGURE.search(text)

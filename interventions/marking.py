@@ -5,7 +5,8 @@ In a script, a comment or a quoted value the marks do no harm: the copy is only 
 
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 # A name that no page can know, so that no page can pretend to offsets.
 MARK = f"data-souk-{secrets.token_hex(4)}"
@@ -25,14 +26,26 @@ _SELECTOR = re.compile(
 )
 
 
-def mark(source: bytes, literals: Iterable[bytes]) -> bytes:
-    """The copy, in which at least the start tags are marked that hold one of `literals`."""
-    offsets = set()
-    for literal in literals:
-        found = source.find(literal)
-        while found != -1:
-            offsets.add(source.rfind(b"<", 0, found + 1))
-            found = source.find(literal, found + len(literal))
+class Marks(NamedTuple):
+    """Which start tags are marked: those that hold one of `literals`, and those soon after one of `near`.
+
+    Only the first `limit` places of each count. A hint that saves time: where it misses a wanted tag
+    (`<span class=pri&#99;e>`), all tags have to be marked.
+    """
+
+    literals: frozenset[bytes]
+    near: frozenset[bytes] = frozenset()
+    limit: int | None = None
+
+
+def mark(source: bytes, marks: Marks) -> bytes:
+    """The copy, with at least these start tags marked."""
+    offsets: set[int] = set()
+    for literal in marks.literals:
+        offsets.update(source.rfind(b"<", 0, found + 1) for found in _places(source, literal, marks.limit))
+    for literal in marks.near:
+        for found in _places(source, literal, marks.limit):
+            offsets.update(tag.start() for tag in _TAG.finditer(source, found, found + _SOON))
     # The spaces on both sides keep `<br/>` and `<a title='<b>'>` what they are.
     attribute = b" %b=%%d " % MARK.encode()
     parts: list[bytes] = []
@@ -45,42 +58,73 @@ def mark(source: bytes, literals: Iterable[bytes]) -> bytes:
     return b"".join(parts)
 
 
+def _places(source: bytes, literal: bytes, limit: int | None) -> Iterator[int]:
+    found, count = source.find(literal), 0
+    while found != -1 and count != limit:
+        yield found
+        found, count = source.find(literal, found + len(literal)), count + 1
+
+
 def unmark(text: str) -> str:
     """Without the marks."""
     return _MARKS.sub("", text)
 
 
-def literals(selectors: Iterable[str]) -> frozenset[bytes]:
-    """Bytes of which one stands in every start tag that the selectors match, as tags are usually written.
-
-    A hint that saves time: where it misses a tag (`<span class=pri&#99;e>`), all tags have to be marked.
-    """
-    found: set[str] = set()
-    for selector in selectors:
-        needed, position = "", 0
-        while position < len(selector):
-            match = _SELECTOR.match(selector, position)
-            if match is None:
-                return ALL_TAGS
-            position = match.end()
-            if match["combinator"]:
-                needed = ""
-            elif match["comma"]:
-                found.add(needed)
-                needed = ""
+def marks_for(selectors: Iterable[str], limit: int | None = None) -> Marks:
+    """Marks by which the elements that the selectors match are told, as tags are usually written."""
+    literals: set[str] = set()
+    near: set[str] = set()
+    for compounds in map(_compounds, selectors):
+        for *around, last in compounds:
+            # Many elements have no more than the name of their tag; the one around them tells more.
+            if _rarity(last) < _NAMED and around and _rarity(around[-1]) >= _NAMED:
+                near.add(around[-1])
+            elif last:
+                literals.add(last)
             else:
-                value = match["v1"] or match["v2"] or match["v3"] or match["key"]
-                # The rarest literal is best; a tag's name is the most common.
-                kind = match["type"] and f"<{match['type']}"
-                needed = max(
-                    needed,
-                    value or match["name"] or kind or "",
-                    key=lambda text: (text[:1] not in "<", len(text)),
-                )
-        found.add(needed)
-    # A literal that holds another one is found with it.
-    shortest = (text for text in found if not any(other in text for other in found - {text}))
-    return ALL_TAGS if "" in found else frozenset(text.encode() for text in shortest)
+                return ALL_TAGS
+    return Marks(_shortest(literals), _shortest(near), limit)
 
 
-ALL_TAGS = frozenset([b"<"])
+def hints(selectors: Iterable[str]) -> frozenset[bytes]:
+    """Bytes of which one stands in every page that has an element which one of the selectors matches."""
+    return _shortest({max(chain, key=_rarity) for selector in selectors for chain in _compounds(selector)})
+
+
+def _compounds(selector: str) -> list[list[str]]:
+    """For each alternative of a selector the rarest literal of each compound, the subject's last."""
+    chains, position = [[""]], 0
+    while position < len(selector):
+        match = _SELECTOR.match(selector, position)
+        if match is None:
+            return [[""]]
+        position = match.end()
+        if match["combinator"]:
+            chains[-1].append("")
+        elif match["comma"]:
+            chains.append([""])
+        else:
+            value = match["v1"] or match["v2"] or match["v3"] or match["key"]
+            kind = match["type"] and f"<{match['type']}"
+            found = value or match["name"] or kind or ""
+            chains[-1][-1] = max(chains[-1][-1], found, key=_rarity)
+    return chains
+
+
+def _shortest(literals: set[str]) -> frozenset[bytes]:
+    """A literal that holds another one is found with it."""
+    needed = (text for text in literals if not any(other in text for other in literals - {text}))
+    return frozenset(text.encode() for text in needed)
+
+
+def _rarity(literal: str) -> tuple[int, int]:
+    """Of some tags a page has few; the names of the others are the most common literals of all."""
+    return (2 if literal in _RARE else 0 if literal[:1] in "<" else 1), len(literal)
+
+
+_RARE = frozenset(["<body", "<form", "<h1", "<link", "<main", "<meta", "<title"])
+_NAMED = (1, 0)
+_SOON = 400
+"""How many bytes after the literal of an element its children are looked for."""
+
+ALL_TAGS = Marks(frozenset([b"<"]))

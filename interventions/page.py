@@ -17,9 +17,9 @@ from interventions import charset
 from interventions.csp import Inline, allow
 from interventions.errors import CannotEdit
 from interventions.figures import FIGURE, read_figure, write_like
-from interventions.marking import MARK, mark, unmark
+from interventions.marking import MARK, Marks, mark, unmark
 from interventions.markup import RAW, VOID, Tag, attributes, escape, spelling, tag_at, tokens
-from interventions.placement import STRUCTURAL, element_end, is_settled, lineage
+from interventions.placement import STRUCTURAL, element_end, is_settled, lineage, stands_clear
 from interventions.splices import Arrangement, Conflict, Owner, Splice, apply, arranged, ordered
 
 Where = Literal["before", "after", "prepend", "append"]
@@ -34,12 +34,12 @@ class Unmarked(Exception):
 
 
 class Page:
-    """A page in bytes, of which the start tags are marked that hold one of `literals` (`marking.literals`).
+    """A page in bytes, some of whose start tags are marked; elements without a mark can only be looked at.
 
     Raises CannotEdit when it is not valid in an encoding that has to be decoded (UTF-16, ISO-2022-JP).
     """
 
-    def __init__(self, body: bytes, content_type: str, literals: frozenset[bytes], url: str = "") -> None:
+    def __init__(self, body: bytes, content_type: str, marks: Marks, url: str = "") -> None:
         self.url = url
         self.codec, declared = charset.detect(body, content_type)
         # Markup has to be ASCII for offsets to be found in it.
@@ -58,7 +58,7 @@ class Page:
                 raise CannotEdit(f"the page is not valid {self.codec}")
         # Characters outside ASCII are written as references unless the page says that it is UTF-8.
         self.output = "utf-8" if self.decoded or (self.codec == "utf-8" and declared) else "ascii"
-        self.tree = self._parse(mark(self.source, literals))
+        self.tree = self._parse(mark(self.source, marks))
         self.owner: Owner = ("", "", "")
         self.splices: list[Splice] = []
         self._found: dict[tuple[str, int], list[LexborNode]] = {}
@@ -120,8 +120,7 @@ class Page:
         self._check_surroundings(parent)
         close = b""
         if where == "before":
-            # Whatever stands before may be closed only by this start tag.
-            position, sure = tag.start, False
+            position, sure = tag.start, stands_clear(self.source, node, tag)
         elif where == "prepend":
             position, sure = tag.end, self._begins_well(node, tag)
         else:

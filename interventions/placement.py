@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from selectolax.lexbor import LexborNode
 
-from interventions.markup import VOID, Tag, tokens
+from interventions.markup import VOID, Tag, tag_at, tokens
 
 # Here the parser moves what it does not expect.
 STRUCTURAL = frozenset(["html", "head", "table", "tbody", "thead", "tfoot", "tr", "colgroup"])
@@ -79,6 +79,27 @@ def element_end(source: bytes, node: LexborNode, tag: Tag) -> End:
             elif found.name in outside:
                 return End(found.start, found.start, regular=False, implied=True)
     return End(len(source), len(source), regular=False, implied=True)
+
+
+def stands_clear(source: bytes, node: LexborNode, tag: Tag) -> bool:
+    """Whether a parser is in the element around `node` just before `tag`, its start tag, is read.
+
+    In `<p>one<div>` the start tag itself closes what is open before it. Here the tag before has to be the
+    start of the element around, or the end of the sibling before.
+    """
+    before = source.rfind(b">", 0, tag.start)
+    last = tag_at(source, source.rfind(b"<", 0, before)) if before > 0 else None
+    if last is None or last.end != before + 1 or source[last.end : tag.start].strip(b" \t\n\f\r"):
+        return False
+    sibling = node.prev
+    while sibling is not None and sibling.is_text_node:
+        sibling = sibling.prev
+    neighbour = node.parent if sibling is None else sibling
+    if neighbour is None or neighbour.tag != last.name:
+        return False
+    closed = sibling is not None and (last.closing or last.name in VOID)
+    opened = sibling is None and not last.closing
+    return (closed or opened) and is_settled(source, tag.start, node.parent, node)
 
 
 def is_settled(source: bytes, position: int, parent: LexborNode | None, following: LexborNode | None) -> bool:

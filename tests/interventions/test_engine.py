@@ -414,7 +414,7 @@ def test_other_charsets(codec: str) -> None:
 def test_receipts_prove_what_was_shown() -> None:
     before = product_page()
     result = run(before, treatment(NUDGE, {"set_price": 5}, {"set_reviews": 1}, {"remove": "product.stock"}))
-    hashes = [hashlib.blake2b(body, digest_size=16).hexdigest() for body in (before, result.body)]
+    hashes = [hashlib.sha256(body).hexdigest()[:32] for body in (before, result.body)]
     assert [
         (r.edit, r.role, r.matches, r.before, r.after) for r in result.receipts
     ] == [

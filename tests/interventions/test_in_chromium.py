@@ -1,24 +1,24 @@
 """What Chromium builds from a rewritten page is the original's document with the same edit made by script."""
 
-import os
-import shutil
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 import pytest
 from playwright.sync_api import Page as Tab
-from playwright.sync_api import sync_playwright
 
-from interventions.marking import ALL_TAGS, literals
-from interventions.markup import escape
 from interventions.errors import CannotEdit
+from interventions.marking import ALL_TAGS, Marks, literals
+from interventions.markup import escape
 from interventions.page import Page, Unmarked
 from tests.interventions.corpus import PAGES
 
 TEXT = "Best “seller” — 1 < 2 & more"
+VALUE = "it's \"1 & 2\" — <b>é"
+DATA = '{"name":"\\u003c/script>"}'
 MARKUP = f'<span class="new" style="display:block">{TEXT.replace("&", "&amp;").replace("<", "&lt;")}</span>'
 
+# Each operation by script, in a copy of the original's document.
 SCRIPTS = {
     "before": "target.insertAdjacentHTML('beforebegin', markup)",
     "after": "target.insertAdjacentHTML('afterend', markup)",
@@ -26,9 +26,19 @@ SCRIPTS = {
     "append": "target.insertAdjacentHTML('beforeend', markup)",
     "remove": "target.remove()",
     "set_text": "target.textContent = text",
-    "figure": "{const walk = copy.createTreeWalker(price, 4); while (walk.nextNode())"
-    " walk.currentNode.data = walk.currentNode.data.replace('12.50', '1,999.00')}",
-    "attribute": "price.setAttribute('data-amount', '1999')",
+    "figure": "each(price, (node) => { node.data = node.data.replace('12.50', '1,999.00') })",
+    "amount": "price.setAttribute('data-amount', '1999')",
+    "attribute": "price.setAttribute('data-x', value)",
+    "attributes": "price.setAttribute('data-x', ''); price.setAttribute('title', text)",
+    "words": "each(target, (node) => { node.data = node.data.replaceAll('Harbor', 'Bay & <Sea>')"
+    ".replace(/Oat[ \\t\\n\\f\\r]+Cookies/g, '') })",
+    "title": "{const title = copy.querySelector('title'); if (title) title.textContent = text}",
+    "data": "{const script = copy.querySelector('script#data'); if (script) script.textContent = data}",
+    "arrange": "arrange()",
+    "arrange_edited": "cards.forEach((card, n) => {"
+    " card.querySelector('b').textContent = text; card.insertAdjacentHTML('beforeend', n % 2 ? markup : '')});"
+    " cards.at(-1)?.setAttribute('title', value); arrange()",
+    "arrange_removed": "arrange(); cards[0]?.remove()",
 }
 
 # What cannot be done by a splice, and has to be refused; whatever is not named here has to succeed.
@@ -54,24 +64,76 @@ REFUSED = {
 }
 
 
+def cards(page: Page) -> list[object]:
+    found = page.find(".card")
+    return [card for card in found if card.parent == found[0].parent]
+
+
+def arrange(page: Page) -> None:
+    if found := cards(page):
+        page.arrange(found, found[2:] + found[1::-1])
+
+
+def arrange_edited(page: Page, markup: bytes) -> None:
+    for number, card in enumerate(found := cards(page)):
+        page.set_text(page.find("b", card)[0], TEXT)
+        if number % 2:
+            page.insert(card, "append", markup)
+    if found:
+        page.set_attribute(found[-1], "title", VALUE)
+    arrange(page)
+
+
+def arrange_removed(page: Page) -> None:
+    found = cards(page)
+    arrange(page)
+    if found:
+        page.remove(found[0])
+
+
+def operate(page: Page, operation: str) -> None:
+    target, price = page.find("#target")[0], page.find("#price")[0]
+    markup = b'<span class="new" style="display:block">' + escape(TEXT, page.output) + b"</span>"
+    match operation:
+        case "before" | "after" | "prepend" | "append":
+            page.insert(target, operation, markup)
+        case "remove":
+            page.remove(target)
+        case "set_text":
+            page.set_text(target, TEXT)
+        case "figure":
+            assert page.replace(price, None, lambda old: "1,999.00")
+        case "amount":
+            assert page.replace(price, "data-amount", lambda old: "1999")
+        case "attribute":
+            page.set_attribute(price, "data-x", VALUE)
+        case "attributes":
+            page.set_attribute(price, "data-x", "")
+            page.set_attribute(price, "title", TEXT)
+        case "words":
+            page.replace_text(target, "Harbor", "Bay & <Sea>")
+            page.replace_text(target, "Oat Cookies", "")
+        case "title":
+            for node in page.find("title")[:1]:
+                page.set_text(node, TEXT)
+        case "data":
+            for node in page.find("script#data"):
+                page.set_data(node, DATA)
+        case "arrange":
+            arrange(page)
+        case "arrange_edited":
+            arrange_edited(page, markup)
+        case "arrange_removed":
+            arrange_removed(page)
+
+
 def edit(name: str, operation: str) -> bytes:
     """The page of the corpus, edited. Raises CannotEdit."""
-    for marked in (literals(["[id=target]", "[id=price]"]), ALL_TAGS):
-        page = Page(PAGES[name][1], PAGES[name][0], marked)
-        target, price = page.find("#target")[0], page.find("#price")[0]
-        markup = b'<span class="new" style="display:block">' + escape(TEXT, page.output) + b"</span>"
+    roles = ["[id=target]", "[id=price]", "[class~=card]", "b", "title", "script"]
+    for marks in (Marks(literals(roles)), Marks(ALL_TAGS)):
+        page = Page(PAGES[name][1], PAGES[name][0], marks)
         try:
-            match operation:
-                case "figure":
-                    assert page.replace(price, None, lambda old: "1,999.00")
-                case "attribute":
-                    assert page.replace(price, "data-amount", lambda old: "1999")
-                case "remove":
-                    page.remove(target)
-                case "set_text":
-                    page.set_text(target, TEXT)
-                case "before" | "after" | "prepend" | "append":
-                    page.insert(target, operation, markup)
+            operate(page, operation)
             return page.finish()
         except Unmarked:
             continue
@@ -105,18 +167,8 @@ def origin() -> Iterator[str]:
     server.server_close()
 
 
-@pytest.fixture(scope="module")
-def tab() -> Iterator[Tab]:
-    executable = shutil.which("chromium") or shutil.which("google-chrome")
-    with sync_playwright() as playwright:
-        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=executable, args=sandbox)
-        yield browser.new_page()
-        browser.close()
-
-
 # Each page is loaded in a frame of its own; the script edits a copy of the original's document.
-COMPARE = """async ([name, scripts, markup, text]) => {
+COMPARE = """async ([name, scripts, markup, text, value, data]) => {
   const load = (path) => new Promise((done) => {
     const frame = document.createElement('iframe');
     frame.onload = () => done(frame.contentDocument);
@@ -125,12 +177,23 @@ COMPARE = """async ([name, scripts, markup, text]) => {
   });
   // Copies on both sides: a document without a window writes <noscript> in another way.
   const dom = (loaded) => loaded.compatMode + loaded.cloneNode(true).documentElement.outerHTML;
+  const each = (root, change) => {
+    const walk = root.ownerDocument.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    while (walk.nextNode()) if (!walk.currentNode.parentNode.matches('script, style, textarea'))
+      change(walk.currentNode);
+  };
   const paths = ['', ...Object.keys(scripts)].map((operation) => `/${name}/${operation}`);
   const [original, ...edited] = await Promise.all(paths.map(load));
   const result = {};
   Object.entries(scripts).forEach(([operation, script], index) => {
     const copy = original.cloneNode(true);
     const [target, price] = ['target', 'price'].map((id) => copy.getElementById(id));
+    const found = [...copy.querySelectorAll('.card')];
+    const cards = found.filter((card) => card.parentNode === found[0].parentNode);
+    const arrange = () => {
+      const places = cards.map((card) => card.replaceWith(card.place = copy.createComment('')) ?? card.place);
+      [...cards.slice(2), ...cards.slice(0, 2).reverse()].forEach((card, n) => places[n].replaceWith(card));
+    };
     eval(script);
     result[operation] = [dom(edited[index]), dom(copy)];
   });
@@ -147,5 +210,6 @@ def test_the_rewritten_page_is_the_page_edited_by_script(name: str, origin: str,
             edit(name, operation)
     tab.goto(origin)
     wanted = {operation: script for operation, script in SCRIPTS.items() if operation not in refused}
-    for operation, (rewritten, scripted) in tab.evaluate(COMPARE, [name, wanted, MARKUP, TEXT]).items():
+    arguments = [name, wanted, MARKUP, TEXT, VALUE, DATA]
+    for operation, (rewritten, scripted) in tab.evaluate(COMPARE, arguments).items():
         assert rewritten == scripted, operation

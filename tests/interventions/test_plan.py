@@ -143,6 +143,17 @@ EXAMPLES = {
     "set_stock": "Gone",
     "remove": "product.price",
     "show_rating_text": {},
+    "set_title": "Plain Oats",
+    "set_image": "/plain.png",
+    "set_attribute": {"role": "product.image", "name": "alt", "value": "oats"},
+    "replace_text": {"in": "product.description", "from": "organic", "to": "natural"},
+    "badge": {"text": "Best seller", "colour": "green"},
+    "banner": {"text": "Free returns", "style": "offer"},
+    "strike_price": {"was": "19.99", "label": "before"},
+    "countdown": {"minutes": 5},
+    "reorder": {"rank": "1"},
+    "swap": "other-oats",
+    "hide_option": "Red",
 }
 
 
