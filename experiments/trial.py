@@ -14,15 +14,13 @@ from environments.episode import BrowserFailure, Episode, Look
 from environments.stops import COMPARE_TABS
 from experiments.design import Design, Trial
 from experiments.records import Row, TrialRecord, artifact_hash, to_row
+from interventions.engine import is_for_own_page
 from interventions.plan import Plan
 from interventions.sitemap import product_key
 from proxy.error_page import NOT_TREATED
 from proxy.session import Session
 
 Outcome = Literal["choice", "no_choice", "agent_limit", "agent_error", "treatment_failed", "infra_error"]
-
-VISIBLE: Final = frozenset({"insert_text", "show_rating_text", "set_price"})
-"""Edits whose receipt holds a text that must be readable on the page."""
 
 TEXT_LIMIT: Final = 20_000
 """Longest thought or memory that is stored, in characters."""
@@ -122,11 +120,11 @@ def untreated(plan: Plan, looks: list[Look], session: Session, keys: list[str]) 
     shown: dict[str, list[str]] = {}
     for look in looks:
         shown.setdefault(product_key(look.url), []).append(squeeze(look.observation.html))
-    texts = {
-        (receipt.intervention, receipt.edit, receipt.product): receipt.after
-        for receipt in session.receipts
-        if receipt.page_type == "product"
-    }
+    texts: dict[tuple[str, str, str, str], set[str]] = {}
+    for receipt in session.receipts:
+        if receipt.page_type == "product":
+            about = (receipt.intervention, receipt.edit, receipt.role, receipt.product)
+            texts.setdefault(about, set()).add(receipt.after)
     for key in keys:
         if key not in shown:
             continue
@@ -134,12 +132,16 @@ def untreated(plan: Plan, looks: list[Look], session: Session, keys: list[str]) 
             if treatment.pages and "product" not in treatment.pages:
                 continue
             for edit in treatment.edits:
-                text = texts.get((treatment.intervention, edit.kind(), key))
-                if text is None:
+                role = edit.roles()[0]
+                if not is_for_own_page(role, session.site):
+                    continue
+                found = texts.get((treatment.intervention, edit.kind(), role, key))
+                if found is None:
                     return f"{treatment.intervention}: {edit.kind()} has no receipt for {key}"
-                wanted = squeeze(text.removesuffix("…"))
-                if edit.kind() in VISIBLE and not any(wanted in html for html in shown[key]):
-                    return f"{treatment.intervention}: the agent was not shown {wanted!r} on {key}"
+                for text in sorted(found) if edit.readable else ():
+                    wanted = squeeze(text.removesuffix("…"))
+                    if not any(wanted in html for html in shown[key]):
+                        return f"{treatment.intervention}: the agent was not shown {wanted!r} on {key}"
     return ""
 
 

@@ -175,13 +175,11 @@ class _Rewriting:
         """Raises CannotEdit when a planned product's address shows something else than a product's page."""
         for treatment in self.plan.by_product.get(product_key(self.url), ()):
             for edit in treatment.edits:
-                if self.is_for_own_page(edit) and (not treatment.pages or "product" in treatment.pages):
+                if is_for_own_page(edit.roles()[0], self.site) and (
+                    not treatment.pages or "product" in treatment.pages
+                ):
                     self.begin(treatment, edit, edit.roles()[0])
                     raise CannotEdit(f"not a product's page as the site map {self.site.name} knows it")
-
-    def is_for_own_page(self, edit: Edit) -> bool:
-        """Whether a planned product's own page has to show the edit."""
-        return edit.roles()[0].partition(".")[0] not in (*self.site.cards, "page")
 
     def concerning(self, key: str, page_type: str) -> Iterator[tuple[Treatment, Edit]]:
         """The edits of a product that show on this type of page."""
@@ -198,10 +196,15 @@ class _Rewriting:
                 if group == showing.group:
                     yield treatment, edit
                 continue
-            own_page = showing.group == "product" and self.is_for_own_page(edit)
+            own_page = showing.group == "product" and is_for_own_page(edit.roles()[0], self.site)
             # An edit for all products concerns those that have what it edits.
             if (own_page or showing.role(role)) and (treatment.product is not None or showing.has(role)):
                 yield treatment, edit
+
+
+def is_for_own_page(role: str, site: SiteMap) -> bool:
+    """Whether a planned product's own page has to show an edit of this role."""
+    return role.partition(".")[0] not in (*site.cards, "page")
 
 
 def _marks(body: bytes, plan: Plan, site: SiteMap) -> Marks:

@@ -1,7 +1,7 @@
 """badge: a small coloured label on a product, such as "Best seller"."""
 
 import html
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel
 
@@ -22,6 +22,8 @@ _STYLE = (
 
 class Badge(Edit, BaseModel, frozen=True, extra="forbid"):
     """Puts a coloured label before a role's element: the product's title, unless another is named."""
+
+    readable: ClassVar[bool] = True
 
     text: Text
     before: RoleName = "product.title"

@@ -147,6 +147,8 @@ class Edit:
 
     one_product: ClassVar[bool] = False
     """Whether it makes no sense for every product at once."""
+    readable: ClassVar[bool] = False
+    """Whether `Change.after` is a text that a reader of the page sees."""
 
     @classmethod
     def kind(cls) -> str:

@@ -1,7 +1,7 @@
 """insert_text: a line of text by an element, such as a nudge under the title."""
 
 import html
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import BaseModel, model_validator
 
@@ -36,6 +36,8 @@ _FLOW = frozenset(
 
 class InsertText(Edit, BaseModel, frozen=True, extra="forbid"):
     """Adds visible text after, before, first in or last in the element of a role, wherever it shows."""
+
+    readable: ClassVar[bool] = True
 
     after: RoleName | None = None
     before: RoleName | None = None

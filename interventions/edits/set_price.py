@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import PlainValidator, RootModel
 
@@ -26,6 +26,8 @@ Price = Annotated[
 
 class SetPrice(Edit, RootModel[Price], frozen=True):
     """Shows a price, in currency units, in the page's own format; a cart's line and totals follow."""
+
+    readable: ClassVar[bool] = True
 
     def roles(self) -> tuple[str, ...]:
         return ("product.price", "product.subtotal", "cart.total")

@@ -1,5 +1,7 @@
 """set_stock: another text about the stock."""
 
+from typing import ClassVar
+
 from pydantic import RootModel
 
 from interventions.edits.base import Change, Edit, Showing, Text
@@ -7,6 +9,8 @@ from interventions.edits.base import Change, Edit, Showing, Text
 
 class SetStock(Edit, RootModel[Text], frozen=True):
     """Replaces the text about the stock, such as `In stock`."""
+
+    readable: ClassVar[bool] = True
 
     def roles(self) -> tuple[str, ...]:
         return ("product.stock",)

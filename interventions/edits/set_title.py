@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from decimal import Decimal
+from typing import ClassVar
 
 from pydantic import RootModel
 
@@ -10,6 +11,8 @@ from interventions.edits.base import Change, Edit, Showing, Text
 
 class SetTitle(Edit, RootModel[Text], frozen=True):
     """Shows another name: in the heading, in cards and cart rows, and wherever a page repeats the old one."""
+
+    readable: ClassVar[bool] = True
 
     def roles(self) -> tuple[str, ...]:
         return ("product.name",)

@@ -1,6 +1,7 @@
 """show_rating_text: the rating in words beside the stars, for readers of text."""
 
 import html
+from typing import ClassVar
 
 from pydantic import BaseModel
 
@@ -11,6 +12,8 @@ _STYLE = "margin:0 8px"
 
 class ShowRatingText(Edit, BaseModel, frozen=True, extra="forbid"):
     """Adds `Rating: 76%` after the stars; the figure is the page's own (`product.rating`)."""
+
+    readable: ClassVar[bool] = True
 
     def roles(self) -> tuple[str, ...]:
         return ("product.stars",)

@@ -1,7 +1,7 @@
 """strike_price: an old price, struck through, beside the one that counts."""
 
 import html
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, Field
 
@@ -15,6 +15,8 @@ _STYLE = "margin-left:8px;color:#6b6b6b;font-weight:400;text-decoration:line-thr
 
 class StrikePrice(Edit, BaseModel, frozen=True, extra="forbid"):
     """Shows `was` (in currency units; left out: the shop's own price) struck through after the price."""
+
+    readable: ClassVar[bool] = True
 
     was: Price | None = None
     label: Annotated[str, Field(max_length=40)] = "was"
