@@ -121,6 +121,31 @@ class Data(BaseModel, frozen=True, extra="forbid"):
         return self
 
 
+def _check_regex(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f'"{pattern}" is no regular expression ({error}); check its brackets') from None
+    return pattern
+
+
+Regex = Annotated[str, AfterValidator(_check_regex)]
+
+
+class AddToCart(BaseModel, frozen=True, extra="forbid"):
+    """The request that puts a product into the cart, and how the shop says no."""
+
+    path: Regex
+    """The address's path; its first group, if it has one, is the product's id."""
+    method: Literal["POST", "PUT", "GET"] = "POST"
+    field: str | None = None
+    """The field of the form, of the query or of the JSON that holds the product's id."""
+    refused_to: Regex | None = None
+    """The shop says no where it redirects to such an address ..."""
+    refused_by: Regex | None = None
+    """... or answers with such a text."""
+
+
 class PageTest(BaseModel, frozen=True, extra="forbid"):
     """What tells a page type: an element that exists, or the exact text of `<title>`."""
 
@@ -147,6 +172,7 @@ class SiteMap(BaseModel, frozen=True, extra="forbid"):
     pages: dict[PageType, Annotated[PageTest, BeforeValidator(_expanded)]] = {}
     roles: dict[str, Role] = {}
     data: tuple[Data, ...] = ()
+    add_to_cart: AddToCart | None = None
 
     @field_validator("roles")
     @classmethod
@@ -204,7 +230,13 @@ def _load(name_or_path: str | Path, users: tuple[Path, ...]) -> SiteMap:
     beside = path.parent / own.extends
     base = _load(beside if beside.is_file() else own.extends, (*users, path))
     rest = {kind: test for kind, test in base.pages.items() if kind not in own.pages}
-    merged = {"pages": own.pages | rest, "roles": base.roles | own.roles, "data": own.data + base.data}
+    merged: dict[str, object] = {
+        "pages": own.pages | rest,
+        "roles": base.roles | own.roles,
+        "data": own.data + base.data,
+    }
+    if own.add_to_cart is None:
+        merged["add_to_cart"] = base.add_to_cart
     return own.model_copy(update=merged)
 
 

@@ -44,7 +44,7 @@ class View:
         if self.page_type != "product":
             return None
         named, address = self.key(Showing(self.page, self.site, "product")), product_key(self.page.url)
-        return named if named in self.planned or address not in self.planned else address
+        return named if named and (named in self.planned or address not in self.planned) else address
 
     def key(self, showing: Showing) -> str:
         """The product that its link leads to; empty without a link."""
