@@ -7,8 +7,9 @@ import sys
 import typer
 
 from analysis.errors import AnalysisError
-from experiments.commands import analyze, doctor, env, proxy, run
+from experiments.commands import analyze, doctor, env, interventions, proxy, run
 from interventions.errors import UserError
+from interventions.yaml_source import YamlError
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -24,19 +25,21 @@ app.command()(analyze.report)
 app.command()(analyze.export)
 app.command()(doctor.doctor)
 app.add_typer(analyze.app, name="analyze")
+app.add_typer(interventions.app, name="interventions")
 app.add_typer(proxy.app, name="proxy")
 app.add_typer(env.app, name="env")
 
 
 def main() -> None:
-    """Entry point of `souk`: a user's mistake is one line and status 2, never a traceback."""
+    """Entry point of `souk`: a line for each mistake of the user, and status 2; never a traceback."""
     logging.basicConfig(
         level=os.environ.get("SOUK_LOG", "ERROR"), format="%(levelname)s %(name)s: %(message)s"
     )
     try:
         app()
     except (UserError, AnalysisError) as error:
-        sys.stderr.write(f"error: {error}\n")
+        for problem in error.problems if isinstance(error, YamlError) else [error]:
+            sys.stderr.write(f"error: {problem}\n")
         sys.exit(2)
     except BrokenPipeError:  # the reader of our output has gone, e.g. `souk ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

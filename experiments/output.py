@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
-from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -17,9 +16,9 @@ from rich.table import Table
 from analysis.choice import ChoiceAnalysis
 from analysis.figures import LABELS
 from experiments.doctor import Check
+from experiments.terminal import new_table
 
 RUNS: Final = Path("runs")
-PIPE_WIDTH: Final = 120
 COUNTS: Final = ("trials", "receipts", "matches")
 
 
@@ -42,12 +41,6 @@ def run_facts(found: dict[str, Any]) -> dict[str, Any]:
         "goal": experiment["goal"],
         "versions": ", ".join(f"{name} {number}" for name, number in facts["versions"].items()),
     }
-
-
-def stdout_console() -> Console:
-    """A console for tables: as wide as the terminal, wide enough for whole rows where there is none."""
-    console = Console()
-    return console if console.is_terminal else Console(width=PIPE_WIDTH)
 
 
 def print_analysis(console: Console, analysis: ChoiceAnalysis) -> None:
@@ -107,14 +100,6 @@ def treatment_table(treatment: pd.DataFrame) -> Table:
     for row in treatment.to_dict("records"):
         names = (row["intervention"], row["edit"], row["role"], row["page_type"])
         table.add_row(*(escape(str(name)) for name in names), *(f"{row[n]:,.0f}" for n in COUNTS))
-    return table
-
-
-def new_table(title: str, *columns: str) -> Table:
-    """An empty table in the house style."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in columns:
-        table.add_column(name, overflow="fold")
     return table
 
 

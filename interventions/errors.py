@@ -4,7 +4,7 @@
 class UserError(Exception):
     """Something that the user can mend: a wrong key in a YAML file, a busy port, a missing API key.
 
-    The message is one line: where (file:line: key), what is wrong, what to do.
+    The message is one line: where (file:line:column: key), what is wrong, what to do.
     The command line prints it after `error: ` and exits with status 2, without a traceback.
     """
 

@@ -2,35 +2,51 @@
 
 import re
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, Field, PrivateAttr, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr
 
 from interventions.edits.insert_text import InsertText
 from interventions.edits.registry import EditItem
 from interventions.errors import UserError
 from interventions.sitemap import PageType, SiteMap, load_site_map
-from interventions.yaml_source import KeyPath, Source, did_you_mean, load_yaml, problem_at, validate
+from interventions.yaml_source import (
+    KeyPath,
+    Problem,
+    Source,
+    YamlError,
+    did_you_mean,
+    in_order,
+    load_yaml,
+    validate,
+)
 
 LIBRARY = Path(__file__).parent / "library"
+DEFAULT_SITE = "onestopmarket"
 
 Kind = Literal[
     "nudge", "price", "rating", "reviews", "stock", "title", "order", "remove", "card", "placebo", "display"
 ]
 Table = dict[str, str]
 
+_ID = r"[a-z0-9]+(-[a-z0-9]+)*"
+
 
 def _check_id(text: str) -> str:
-    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", text):
+    if not re.fullmatch(_ID, text):
         raise ValueError(f'"{text}" is no id; use lower-case letters, digits and dashes, such as best-seller')
     return text
 
 
-class Intervention(BaseModel, extra="forbid"):
+class Intervention(BaseModel):
     """A named change to what is shown of a product."""
 
-    id: Annotated[str, AfterValidator(_check_id)]
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    id: Annotated[str, AfterValidator(_check_id), Field(json_schema_extra={"pattern": f"^{_ID}$"})]
+    """Its name in experiments and reports: lower-case words joined by dashes, such as `best-seller`."""
     kind: Kind
+    """What it is for; a nudge is analysed with its family."""
     family: str = ""
     """The group that it is analysed with, such as `authority`."""
     direction: Literal[1, -1] = 1
@@ -40,6 +56,7 @@ class Intervention(BaseModel, extra="forbid"):
     variables: dict[str, str] = {}
     """Names for texts; these may hold `${product.category}`, `${product.price}` ... and names of tables."""
     edits: Annotated[tuple[EditItem, ...], Field(min_length=1)]
+    """What is changed, one edit after the other."""
 
     _tables: dict[str, Table] = PrivateAttr(default_factory=dict)
     _source: Source = PrivateAttr(default_factory=lambda: Source("intervention", {}, {(): (1, 1)}))
@@ -55,26 +72,24 @@ class Intervention(BaseModel, extra="forbid"):
         """The tables of its file: name -> product category -> text."""
         return self._tables
 
-    def error(self, path: KeyPath, message: str) -> UserError:
+    def written_in(self, source: Source, index: int, tables: dict[str, Table]) -> None:
+        """Note that it is number `index` of a file, for tables and for the places of mistakes."""
+        self._source, self._path, self._tables = source, ("interventions", index), tables
+
+    def error(self, path: KeyPath, message: str) -> YamlError:
         """The error for a mistake at `path` below this intervention, with its file and line."""
         return self._source.error((*self._path, *path), message)
 
 
-class InterventionFile(BaseModel, frozen=True, extra="forbid"):
-    """`interventions`, and `tables` from which their variables are looked up by the product's category."""
+class InterventionFile(BaseModel):
+    """Changes to what a shop's pages show of a product, by the names of things (roles), not by selectors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     interventions: Annotated[tuple[Intervention, ...], Field(min_length=1)]
+    """The interventions; each has an id of its own."""
     tables: dict[str, Table] = {}
-
-    @model_validator(mode="after")
-    def _unique(self) -> Self:
-        seen: set[str] = set()
-        for index, intervention in enumerate(self.interventions):
-            if intervention.id in seen:
-                message = f'the id "{intervention.id}" is taken; give each intervention its own'
-                raise problem_at("interventions", index, "id", message=message)
-            seen.add(intervention.id)
-        return self
+    """Texts by the product's category: `${name}` stands for the entry of table `name`."""
 
     def __getitem__(self, id: str) -> Intervention:
         """The intervention with this id. Raises UserError."""
@@ -93,15 +108,40 @@ def library_path(name: str) -> Path:
     return shipped[name]
 
 
+def interventions_source(name_or_path: str | Path) -> Source:
+    """The YAML of a shipped file by name, or of any. Raises UserError."""
+    path = Path(name_or_path)
+    return load_yaml(path if path.suffix or path.is_file() else library_path(str(name_or_path)))
+
+
 def load_interventions(name_or_path: str | Path, site: SiteMap | None = None) -> InterventionFile:
     """A shipped file by name, or any; roles are those of `site` (None: onestopmarket). Raises UserError."""
-    path = Path(name_or_path)
-    if not path.suffix and not path.is_file():
-        path = library_path(str(name_or_path))
-    source = load_yaml(path)
-    roles = (site or load_site_map("onestopmarket")).roles
-    file = validate(source, InterventionFile, context={"roles": roles})
+    return make_interventions(interventions_source(name_or_path), site or load_site_map(DEFAULT_SITE))
+
+
+def make_interventions(source: Source, site: SiteMap) -> InterventionFile:
+    """The interventions that are written in `source`. Raises YamlError with every mistake."""
+    problems = _repeated_ids(source)
+    try:
+        file = validate(source, InterventionFile, context={"roles": site.roles})
+    except YamlError as error:
+        problems += error.problems
+    if problems:
+        raise YamlError(in_order(problems))
     for index, intervention in enumerate(file.interventions):
-        intervention._tables = file.tables
-        intervention._source, intervention._path = source, ("interventions", index)
+        intervention.written_in(source, index, file.tables)
     return file
+
+
+def _repeated_ids(source: Source) -> list[Problem]:
+    """Not a validator of the model: those run only when nothing else is wrong in the file."""
+    items: Any = source.data.get("interventions")
+    items = items if isinstance(items, list) else []
+    ids = [item.get("id") if isinstance(item, dict) else None for item in items]
+    return [
+        source.problem(
+            ("interventions", index, "id"), f'the id "{id}" is taken; give each intervention its own'
+        )
+        for index, id in enumerate(ids)
+        if isinstance(id, str) and id in ids[:index]
+    ]

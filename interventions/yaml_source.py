@@ -1,7 +1,9 @@
-"""YAML that remembers where every value was written: each mistake is one line, `file:line: key: cause; fix`.
+"""YAML that remembers where every value was written: each mistake is one `file:line:column: key: cause; fix`.
 
 Scalars follow the YAML 1.2 core schema (`on`, `no` and `2025-01-01` are text; keys are always text).
 Tags, anchors and aliases are refused: no file of ours needs them, and they are how YAML becomes unsafe.
+
+Reading goes on after a mistake, so that `validate` can name all of them at once.
 """
 
 import difflib
@@ -16,6 +18,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from interventions.errors import UserError
+from interventions.explanations import did_you_mean as did_you_mean  # noqa: PLC0414 - callers explain too
+from interventions.explanations import explain, unknown_key
 
 KeyPath = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
@@ -30,12 +34,33 @@ _PLAIN: tuple[tuple[str, Callable[[str], object]], ...] = (
 )
 
 
-class YamlError(UserError):
-    """A mistake in a YAML file; `problems` holds a line for every mistake found, the message is the first."""
+@dataclass(frozen=True)
+class Problem:
+    """One mistake in a file: its place (from 1; None: the file as a whole), its key, and `cause; fix`."""
 
-    def __init__(self, problems: Iterable[str]) -> None:
+    file: str
+    line: int | None
+    column: int | None
+    key: str
+    message: str
+
+    def __str__(self) -> str:
+        place = [self.file, self.line, self.column] if self.line else [self.file]
+        return ": ".join([":".join(map(str, place)), *([self.key] if self.key else []), self.message])
+
+    def to_dict(self) -> dict[str, str | int | None]:
+        """Plain JSON data, with `message` and `fix` apart."""
+        cause, _, fix = self.message.rpartition("; ")
+        place = {"file": self.file, "line": self.line, "column": self.column, "key": self.key}
+        return {**place, "message": cause, "fix": fix}
+
+
+class YamlError(UserError):
+    """Mistakes in a YAML file: all that were found are in `problems`, the message is the first."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
-        super().__init__(self.problems[0])
+        super().__init__(str(self.problems[0]))
 
 
 @dataclass(frozen=True)
@@ -45,39 +70,38 @@ class Source:
     name: str
     data: dict[str, Any]
     marks: Mapping[KeyPath, tuple[int, int]]
+    problems: tuple[Problem, ...] = ()
+    """The mistakes after which reading went on; `validate` raises them with its own."""
+    doubtful: frozenset[KeyPath] = frozenset()
+    """Where the value is not the one that was meant."""
 
-    def line(self, path: KeyPath) -> int:
-        """The line of the key or item at `path`, or of the nearest one around it."""
+    def place(self, path: KeyPath) -> tuple[int, int]:
+        """Line and column of the key or item at `path`, or of the nearest one around it."""
         while path not in self.marks:
             path = path[:-1]
-        return self.marks[path][0]
+        return self.marks[path]
 
-    def problem(self, path: KeyPath, message: str) -> str:
-        """`file:line: dotted.key: message`."""
-        key = dotted(path)
-        return (
-            f"{self.name}:{self.line(path)}: {key}: {message}"
-            if key
-            else f"{self.name}:{self.line(path)}: {message}"
-        )
+    def problem(self, path: KeyPath, message: str) -> Problem:
+        """The mistake at `path`; `message` is `cause; fix`."""
+        return Problem(self.name, *self.place(path), dotted(path), message)
 
     def error(self, path: KeyPath, message: str) -> YamlError:
         """The error to raise for a mistake at `path`."""
         return YamlError([self.problem(path, message)])
 
+    def is_consequence(self, path: KeyPath) -> bool:
+        """Whether a mistake at `path` may only come from another one that has been found in reading."""
+        written = path in self.marks
+        return (
+            path in self.doubtful
+            or (not written and path[:-1] in self.doubtful)
+            or any(other[:-1] == path for other in self.doubtful if other)
+        )
+
 
 def dotted(path: KeyPath) -> str:
     """`("edits", 0, "after")` as `edits[0].after`."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
-
-
-def did_you_mean(word: str, known: Iterable[str], *, noun: str = "known") -> str:
-    """`did you mean "price"?`, or all the known words when none is close."""
-    names = sorted(known)
-    close = difflib.get_close_matches(word, names, n=1)
-    if close:
-        return f'did you mean "{close[0]}"?'
-    return f"{noun}: {', '.join(names)}" if names else "remove it"
 
 
 def problem_at(*path: str | int, message: str) -> PydanticCustomError:
@@ -86,59 +110,51 @@ def problem_at(*path: str | int, message: str) -> PydanticCustomError:
 
 
 def load_yaml(path: str | Path) -> Source:
-    """Read a YAML file whose root is a mapping. Raises YamlError."""
+    """Read a YAML file whose root is a mapping. Raises YamlError when nothing can be read."""
+    name = str(path)
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        raise YamlError([f"{path}: no such file; check the path"]) from None
+        raise _unreadable(name, "no such file; check the path") from None
     except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise YamlError([f"{path}:{line}: the text is not UTF-8; save the file as UTF-8"]) from None
+        before = error.object[: error.start].decode("utf-8-sig")
+        place = before.count("\n") + 1, len(before) - before.rfind("\n")
+        raise _unreadable(name, "the text is not UTF-8; save the file as UTF-8", *place) from None
     except OSError as error:
-        raise YamlError([f"{path}: {(error.strerror or 'cannot be read').lower()}; check the path"]) from None
-    return parse_yaml(text, str(path))
+        cause = (error.strerror or "cannot be read").lower()
+        raise _unreadable(name, f"{cause}; check the path") from None
+    return parse_yaml(text, name)
 
 
 def parse_yaml(text: str, name: str) -> Source:
     """Like `load_yaml`, from a string; `name` stands for the file in messages."""
-    try:
-        return _Builder(text, name).build()
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        cause = " ".join(filter(None, (error.context, error.problem)))
-        line = mark.line + 1 if mark else 1
-        raise YamlError(
-            [f"{name}:{line}: invalid YAML: {cause}; check quotes, colons and indentation"]
-        ) from None
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise YamlError(
-            [f"{name}:{line}: invalid YAML: a control character is not allowed; remove it"]
-        ) from None
+    return _Builder(text, name).build()
 
 
 def load_model(path: str | Path, model: type[Model]) -> Model:
-    """Read a YAML file into a pydantic model. Raises YamlError: its message is the first mistake."""
+    """Read a YAML file into a pydantic model. Raises YamlError with every mistake."""
     return validate(load_yaml(path), model)
 
 
 def validate(source: Source, model: type[Model], context: object = None) -> Model:
     """The model made from `source`; `context` is handed to its validators. Raises YamlError."""
+    problems = list(source.problems)
     try:
-        return model.model_validate(source.data, context=context)
+        result = model.model_validate(source.data, context=context)
     except ValidationError as failure:
-        errors = [(_locate(error, source), error) for error in failure.errors(include_url=False)]
-        found = []
-        for path, error in errors:
-            # What is wrong inside a value tells more than what it makes of the whole.
-            if any(other[: len(path)] == path and len(other) > len(path) for other, _ in errors):
-                continue
-            unknown = error["type"] == "extra_forbidden"
-            message = _unknown_key(error["loc"], model) if unknown else _explain(error)
-            # A misspelt key is reported as unknown and often as missing too: the former tells more.
-            found.append((not unknown, source.line(path), source.problem(path, message)))
-        in_order = sorted(found, key=lambda item: item[:2])
-        raise YamlError(dict.fromkeys(text for *_, text in in_order)) from None
+        problems += _problems(failure.errors(include_url=False), source, model)
+    if problems:
+        raise YamlError(in_order(problems))
+    return result
+
+
+def in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """Each problem once, in the order of the file."""
+    return sorted(dict.fromkeys(problems), key=lambda problem: (problem.line or 0, problem.column or 0))
+
+
+def _unreadable(name: str, message: str, line: int | None = None, column: int | None = None) -> YamlError:
+    return YamlError([Problem(name, line, column, "", message)])
 
 
 class _Builder:
@@ -148,51 +164,98 @@ class _Builder:
     """
 
     def __init__(self, text: str, name: str) -> None:
-        self.events = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        self.name = name
+        self.text, self.name = text, name
+        self.events = self.parse()
         self.marks: dict[KeyPath, tuple[int, int]] = {}
+        self.problems: list[Problem] = []
+        self.doubtful: set[KeyPath] = set()
+        self.too_deep = False
 
     def build(self) -> Source:
         next(self.events)  # the stream starts
         first = next(self.events)  # a document starts, or the stream ends
-        root = next(self.events, None)
-        if root is None or (isinstance(root, yaml.ScalarEvent) and not root.value):
-            raise self.refuse(first, (), "the file is empty; write at least one key")
+        root = next(self.events)
         if not isinstance(root, yaml.MappingStartEvent):
-            kind = "a list" if isinstance(root, yaml.SequenceStartEvent) else "a single value"
-            raise self.refuse(root, (), f'the file holds {kind}; start it with "key:" lines')
+            if not self.problems:
+                self.note(*self.not_a_mapping(first, root))
+            raise YamlError(self.problems)
         data = self.value(root, (), root)
         next(self.events)  # the document ends
         if not isinstance(following := next(self.events), yaml.StreamEndEvent):
-            raise self.refuse(following, (), 'a second document starts here; remove "---" and what follows')
-        return Source(self.name, data, self.marks)
+            self.note(following, (), 'a second document starts here; remove "---" and what follows')
+        return Source(self.name, data, self.marks, tuple(self.problems), frozenset(self.doubtful))
+
+    def not_a_mapping(self, first: yaml.Event, root: yaml.Event) -> tuple[yaml.Event, KeyPath, str]:
+        if isinstance(root, yaml.StreamEndEvent) or (isinstance(root, yaml.ScalarEvent) and not root.value):
+            return first, (), "the file is empty; write at least one key"
+        kind = "a list" if isinstance(root, yaml.SequenceStartEvent) else "a single value"
+        return root, (), f'the file holds {kind}; start it with "key:" lines'
+
+    def parse(self) -> Iterator[yaml.Event]:
+        """The parser's events, and after the last one, or a mistake that ends the reading, ends for ever."""
+        try:
+            for event in yaml.parse(self.text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+                if self.too_deep:
+                    break
+                yield event
+        except yaml.MarkedYAMLError as error:
+            self.note_syntax(error)
+        except yaml.reader.ReaderError:
+            found = yaml.reader.Reader.NON_PRINTABLE.search(self.text)
+            before = self.text[: found.start() if found else 0]
+            place = before.count("\n") + 1, len(before) - before.rfind("\n")
+            message = "invalid YAML: a control character is not allowed; remove it"
+            self.problems.append(Problem(self.name, *place, "", message))
+        while True:
+            yield yaml.StreamEndEvent()
 
     def value(self, event: yaml.Event, path: KeyPath, place: yaml.Event) -> Any:
         """The value that `event` starts; `place` is its key where it has one."""
         self.marks[path] = _place(place)
         if isinstance(event, yaml.AliasEvent):
-            raise self.refuse(event, path, "aliases (*name) are not supported; write the value out")
+            self.doubtful.add(path)
+            self.note(event, path, "aliases (*name) are not supported; write the value out")
+            return None
         if getattr(event, "tag", None):
-            raise self.refuse(event, path, "tags (!name) are not supported; remove the tag")
-        if len(path) > _MAX_DEPTH:
-            raise self.refuse(event, (), f"nested more than {_MAX_DEPTH} levels deep; make it flatter")
+            self.note(event, path, "tags (!name) are not supported; remove the tag")
+        if len(path) > _MAX_DEPTH and not self.too_deep:
+            self.too_deep = True
+            self.note(event, (), f"nested more than {_MAX_DEPTH} levels deep; make it flatter")
         if isinstance(event, yaml.ScalarEvent):
             return self.scalar(event, path)
         if isinstance(event, yaml.SequenceStartEvent):
             items: list[Any] = []
-            while not isinstance(item := next(self.events), yaml.SequenceEndEvent):
+            for item in self.until(yaml.SequenceEndEvent, path):
                 items.append(self.value(item, (*path, len(items)), item))
             return items
         mapping: dict[str, Any] = {}
-        while not isinstance(key := next(self.events), yaml.MappingEndEvent):
+        for key in self.until(yaml.MappingEndEvent, path):
             if not isinstance(key, yaml.ScalarEvent):
-                raise self.refuse(key, path, "a key must be plain text; put the key in quotes")
+                self.note(key, path, "a key must be plain text; put the key in quotes")
+                self.value(key, (*path, ""), key)
+                self.value(next(self.events), (*path, ""), key)
+                continue
             inner = (*path, key.value)
             if key.value in mapping:
                 first = self.marks[inner][0]
-                raise self.refuse(key, inner, f"duplicate key (first on line {first}); remove one of the two")
-            mapping[key.value] = self.value(next(self.events), inner, key)
+                self.note(key, inner, f"duplicate key (first on line {first}); remove one of the two")
+            value = next(self.events)
+            if isinstance(value, yaml.StreamEndEvent):  # a mistake in the value has ended the reading
+                self.marks[inner], mapping[key.value] = _place(key), None
+                self.doubtful.add(path)
+                break
+            mapping[key.value] = self.value(value, inner, key)
+        if path in self.doubtful and mapping and mapping[last := next(reversed(mapping))] is None:
+            self.doubtful.add((*path, last))
         return mapping
+
+    def until(self, end: type[yaml.Event], path: KeyPath) -> Iterator[yaml.Event]:
+        """The events that start the parts of a list or mapping."""
+        while not isinstance(event := next(self.events), end):
+            if isinstance(event, yaml.StreamEndEvent):
+                self.doubtful.add(path)
+                return
+            yield event
 
     def scalar(self, event: yaml.ScalarEvent, path: KeyPath) -> object:
         if event.implicit[0]:  # written without quotes
@@ -201,12 +264,27 @@ class _Builder:
                     try:
                         return convert(event.value)
                     except ValueError:  # Python limits the digits of an integer
-                        raise self.refuse(event, path, "the number is too long; put it in quotes") from None
+                        self.doubtful.add(path)
+                        self.note(event, path, "the number is too long; put it in quotes")
         return event.value
 
-    def refuse(self, event: yaml.Event, path: KeyPath, message: str) -> YamlError:
-        where = f"{dotted(path)}: " if path else ""
-        return YamlError([f"{self.name}:{_place(event)[0]}: {where}{message}"])
+    def note(self, event: yaml.Event, path: KeyPath, message: str) -> None:
+        self.problems.append(Problem(self.name, *_place(event), dotted(path), message))
+
+    def note_syntax(self, error: yaml.MarkedYAMLError) -> None:
+        lines = self.text.rstrip().split("\n")
+        mark = error.problem_mark or error.context_mark
+        assert mark is not None  # noqa: S101 - the parser's own errors have a place
+        if error.context_mark and mark.line >= len(lines):  # what is never closed is mended where it starts
+            mark = error.context_mark
+        cause = " ".join(filter(None, (error.context, error.problem)))
+        written = lines[mark.line] if mark.line < len(lines) else ""
+        message = f"invalid YAML: {cause}; check quotes, colons and indentation"
+        if "${" in written:
+            message = f"invalid YAML: {cause}; put texts that hold ${{variables}} in quotes"
+        elif written[mark.column : mark.column + 1] == "\t":
+            message = "invalid YAML: a tab character stands in the indentation; indent with spaces"
+        self.problems.append(Problem(self.name, mark.line + 1, mark.column + 1, "", message))
 
 
 def _place(event: yaml.Event) -> tuple[int, int]:
@@ -223,74 +301,22 @@ def _locate(error: ErrorDetails, source: Source) -> KeyPath:
     return (*path, error["loc"][-1]) if error["type"] == "missing" else path
 
 
-_EXPECTED = {
-    "string": ("text", 'put it in quotes: "..."'),
-    "int": ("a whole number", "write it without quotes or other signs"),
-    "float": ("a number", "write it without quotes or other signs"),
-    "bool": ("true or false", "write one of the two"),
-    "list": ("a list", 'write "[a, b]" or lines that start with "- "'),
-    "tuple": ("a list", 'write "[a, b]" or lines that start with "- "'),
-    "dict": ("keys with values", 'write "key: value" lines'),
-    "model": ("keys with values", 'write "key: value" lines'),
-}
-
-
-def _explain(error: ErrorDetails) -> str:
-    """`cause; fix` of a pydantic error."""
-    kind, value = error["type"], error["input"]
-    base = kind.split("_")[0]
-    if kind == "missing":
-        return "missing; add this key"
-    if kind in ("souk", "value_error", "assertion_error"):
-        return " ".join(error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ").split())
-    if kind in ("literal_error", "enum"):
-        known = [word.strip("'") for word in re.split(r", | or ", error["ctx"]["expected"])]
-        return f"unknown value {_show(value)}; {did_you_mean(str(value), known, noun='use one of')}"
-    if kind == "too_short" and not value:
-        return "the list is empty; write at least one item"
-    if base in _EXPECTED and kind.endswith(("_type", "_parsing", "_from_float", "_attributes_type")):
-        expected, fix = _EXPECTED[base]
-        if base == "string" and isinstance(value, dict | list):
-            fix = "write one text"
-        if value is None:
-            return f"the value is empty; write {expected} after the colon, or remove the key"
-        return f"expected {expected}, found {_show(value)}; {fix}"
-    return f"{error['msg'].replace('Input should', 'must')}, found {_show(value)}; change it"
-
-
-def _show(value: object) -> str:
-    if isinstance(value, dict):
-        return "keys with values"
-    if isinstance(value, list):
-        return "a list"
-    if value is None or isinstance(value, bool):
-        return {None: "nothing", True: "true", False: "false"}[value]
-    text = " ".join(str(value).split())
-    text = text if len(text) <= 60 else text[:59] + "…"
-    return f'"{text}"' if isinstance(value, str) else text
-
-
-def _unknown_key(location: KeyPath, model: type[BaseModel]) -> str:
-    """The known keys come from the JSON Schema, which is the same for every way to write a model down."""
-    schema = model.model_json_schema()
-
-    def flatten(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        if "$ref" in node:
-            yield from flatten(schema["$defs"][node["$ref"].rsplit("/", 1)[1]])
-        for part in ("anyOf", "oneOf", "allOf"):
-            for member in node.get(part, ()):
-                yield from flatten(member)
-        yield node
-
-    nodes = list(flatten(schema))
-    for part in location[:-1]:
-        below: list[dict[str, Any]] = []
-        for node in nodes:
-            inner = node.get("items") if isinstance(part, int) else node.get("properties", {}).get(part)
-            if inner is None and isinstance(part, str):
-                inner = node.get("additionalProperties")
-            if isinstance(inner, dict):
-                below += flatten(inner)
-        nodes = below or nodes
-    known = {name for node in nodes for name in node.get("properties", {})}
-    return f"unknown key; {did_you_mean(str(location[-1]), known, noun='known keys')}"
+def _problems(errors: list[ErrorDetails], source: Source, model: type[BaseModel]) -> Iterator[Problem]:
+    located = [(_locate(error, source), error) for error in errors]
+    missing: dict[KeyPath, set[str]] = {}
+    for path, error in located:
+        if error["type"] == "missing":
+            missing.setdefault(path[:-1], set()).add(str(path[-1]))
+    misspelt = set()
+    for path, error in located:
+        if error["type"] == "extra_forbidden":
+            close = difflib.get_close_matches(str(path[-1]), missing.get(path[:-1], ()), n=1)
+            misspelt |= {(*path[:-1], name) for name in close}
+    for path, error in located:
+        # What is wrong inside a value tells more than what it makes of the whole,
+        # and a key that is unknown because it is misspelt more than its absence.
+        inside = any(other[: len(path)] == path and len(other) > len(path) for other, _ in located)
+        if inside or path in misspelt or source.is_consequence(path):
+            continue
+        unknown = error["type"] == "extra_forbidden"
+        yield source.problem(path, unknown_key(error["loc"], model) if unknown else explain(error))

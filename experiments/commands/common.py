@@ -46,7 +46,8 @@ def analyze_run(records: "Records", run: str, out: Path | None, *, as_json: bool
 
 
 def show(analysis: "ChoiceAnalysis", facts: dict[str, Any], out: Path | None, *, as_json: bool) -> None:
-    from experiments.output import print_analysis, stdout_console
+    from experiments.output import print_analysis
+    from experiments.terminal import stdout_console
 
     path = write(analysis, facts, out) if out else None
     if as_json:

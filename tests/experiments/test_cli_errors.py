@@ -62,14 +62,14 @@ def test_the_files_themselves_are_right(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("product.title", "product.titel", r'mine-nudges.yaml:7: interventions\[0\].edits\[0\].insert_text.after: unknown role "product.titel"; did you mean "product.title"\?'),  # noqa: E501
-        ("family:", "familly:", r'mine-nudges.yaml:4: interventions\[0\].familly: unknown key; did you mean "family"\?'),  # noqa: E501
-        ("+1", "up", r"mine-nudges.yaml:5: interventions\[0\].direction: .*; .+"),
-        ("family: authority", "family: [authority]", r"mine-nudges.yaml:4: interventions\[0\].family: expected text, found a list; .+"),  # noqa: E501
-        ("Our choice", "Our ${adjective} choice", r"mine-nudges.yaml:7: .*\$\{adjective\}.*; .+"),
-        (NUDGES, NUDGES + SECOND, r"mine-nudges.yaml:8: interventions\[1\].id: .*badge.*; .+"),
-        (NUDGES, "", r"mine-nudges.yaml:1: the file is empty; .+"),
-        ('"Our choice"}', '"Our choice"', r"mine-nudges.yaml:\d+: invalid YAML: .*; check quotes, colons and indentation"),  # noqa: E501
+        ("product.title", "product.titel", r'mine-nudges.yaml:7:\d+: interventions\[0\].edits\[0\].insert_text.after: unknown role "product.titel"; did you mean "product.title"\?'),  # noqa: E501
+        ("family:", "familly:", r'mine-nudges.yaml:4:\d+: interventions\[0\].familly: unknown key; did you mean "family"\?'),  # noqa: E501
+        ("+1", "up", r"mine-nudges.yaml:5:\d+: interventions\[0\].direction: .*; .+"),
+        ("family: authority", "family: [authority]", r"mine-nudges.yaml:4:\d+: interventions\[0\].family: expected text, found a list; .+"),  # noqa: E501
+        ("Our choice", "Our ${adjective} choice", r"mine-nudges.yaml:7:\d+: .*\$\{adjective\}.*; .+"),
+        (NUDGES, NUDGES + SECOND, r"mine-nudges.yaml:8:\d+: interventions\[1\].id: .*badge.*; .+"),
+        (NUDGES, "", r"mine-nudges.yaml:1:\d+: the file is empty; .+"),
+        ('"Our choice"}', '"Our choice"', r"mine-nudges.yaml:\d+:\d+: invalid YAML: .*; check quotes, colons and indentation"),  # noqa: E501
     ],
     ids=["role", "key", "type", "list", "variable", "duplicate", "empty", "yaml"],
 )  # fmt: skip
@@ -81,14 +81,14 @@ def test_a_mistake_in_the_interventions(folder: Path, old: str, new: str, expect
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("goal:", "gaol:", r'mine.yaml:2: gaol: unknown key; did you mean "goal"\?'),
-        ("sets: 2", "sets: two", r'mine.yaml:3: options.sets: expected a whole number, found "two"; .+'),
-        ("sets: 2", "set: 2", r'mine.yaml:3: options.set: unknown key; did you mean "sets"\?'),
-        ("sets: 2", "set_size: 8, max_price_gap: 0, max_rating_gap: 0", r"mine.yaml:3: options: no 8 products .*; raise max_price_gap or max_rating_gap"),  # noqa: E501
+        ("goal:", "gaol:", r'mine.yaml:2:\d+: gaol: unknown key; did you mean "goal"\?'),
+        ("sets: 2", "sets: two", r'mine.yaml:3:\d+: options.sets: expected a whole number, found "two"; .+'),
+        ("sets: 2", "set: 2", r'mine.yaml:3:\d+: options.set: unknown key; did you mean "sets"\?'),
+        ("sets: 2", "set_size: 8, max_price_gap: 0, max_rating_gap: 0", r"mine.yaml:3:\d+: options: no 8 products .*; raise max_price_gap or max_rating_gap"),  # noqa: E501
         ("mine-nudges.yaml", "other.yaml", r"other.yaml: no such file; check the path"),
-        ("mine-nudges.yaml}", "mine-nudges.yaml, only: [bagde]}", r"mine.yaml:5: factors.nudge.only\[0\]: .*'bagde'; it has badge"),  # noqa: E501
-        (EXPERIMENT, "", r"mine.yaml:1: the file is empty; .+"),
-        (EXPERIMENT, "name: [x\n", r"mine.yaml:\d+: invalid YAML: .+; .+"),
+        ("mine-nudges.yaml}", "mine-nudges.yaml, only: [bagde]}", r"mine.yaml:5:\d+: factors.nudge.only\[0\]: .*'bagde'; it has badge"),  # noqa: E501
+        (EXPERIMENT, "", r"mine.yaml:1:\d+: the file is empty; .+"),
+        (EXPERIMENT, "name: [x\n", r"mine.yaml:\d+:\d+: invalid YAML: .+; .+"),
     ],
     ids=["key", "type", "inner key", "no pair", "file", "id", "empty", "yaml"],
 )  # fmt: skip

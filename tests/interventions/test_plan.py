@@ -89,8 +89,12 @@ def test_a_missing_variable(
 ) -> None:
     with pytest.raises(UserError) as error:
         compiled(tmp_path, text, product)
-    key = "edits[0].insert_text.text" if line == 7 else "variables.loop"
-    assert str(error.value) == f"{tmp_path}/mine.yaml:{line}: interventions[0].{key}: {message}"
+    place = (
+        "7:45: interventions[0].edits[0].insert_text.text"
+        if line == 7
+        else "5:67: interventions[0].variables.loop"
+    )
+    assert str(error.value) == f"{tmp_path}/mine.yaml:{place}: {message}"
 
 
 @pytest.mark.parametrize(
@@ -104,7 +108,7 @@ def test_a_price_given_by_the_design(value: object, price: str) -> None:
 
 def test_a_value_that_does_not_fit_is_the_users_mistake() -> None:
     with pytest.raises(
-        UserError, match=r'matching.yaml:6: .*set_price: "cheap" is not a price; write an amount'
+        UserError, match=r'matching.yaml:6:9: .*set_price: "cheap" is not a price; write an amount'
     ):
         compile_treatment(load_interventions("matching")["match-price"], OATS, value="cheap")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from interventions.edits.registry import EDITS
 from interventions.errors import UserError
 from interventions.schema import LIBRARY, InterventionFile, library_path, load_interventions
 from interventions.sitemap import SiteMap
@@ -86,69 +87,69 @@ def mistake(tmp_path: Path, edits: str, head: str = "id: a\n    kind: nudge") ->
     [
         (
             "      - insert_text: {after: product.titel, text: x}",
-            '5: interventions[0].edits[0].insert_text.after: unknown role "product.titel"; did you mean "product.title"?',
+            '5:23: interventions[0].edits[0].insert_text.after: unknown role "product.titel"; did you mean "product.title"?',
         ),
         (
             "      - insert_text:\n          aftr: product.title\n          text: x",
-            '6: interventions[0].edits[0].insert_text.aftr: unknown key; did you mean "after"?',
+            '6:11: interventions[0].edits[0].insert_text.aftr: unknown key; did you mean "after"?',
         ),
         (
             "      - insert_txt: {after: product.title, text: x}",
-            '5: interventions[0].edits[0].insert_txt: unknown key; did you mean "insert_text"?',
+            '5:9: interventions[0].edits[0].insert_txt: unknown key; did you mean "insert_text"?',
         ),
         (
             "      - insert_text: {text: x}",
-            "5: interventions[0].edits[0].insert_text: name exactly one place; write after, before, prepend or append with a role",
+            "5:9: interventions[0].edits[0].insert_text: name exactly one place; write after, before, prepend or append with a role",
         ),
         (
             "      - insert_text: {after: product.title, before: product.title, text: x}",
-            "5: interventions[0].edits[0].insert_text: name exactly one place; write after, before, prepend or append with a role",
+            "5:9: interventions[0].edits[0].insert_text: name exactly one place; write after, before, prepend or append with a role",
         ),
         (
             "      - insert_text: {after: product.title}",
-            "5: interventions[0].edits[0].insert_text.text: missing; add this key",
+            "5:9: interventions[0].edits[0].insert_text.text: missing; add this key",
         ),
         (
             '      - insert_text: {after: product.title, text: "  "}',
-            "5: interventions[0].edits[0].insert_text.text: the text is empty; write what to show",
+            "5:45: interventions[0].edits[0].insert_text.text: the text is empty; write what to show",
         ),
         (
             "      - insert_text: {after: product.title, text: x, style: bagde}",
-            '5: interventions[0].edits[0].insert_text.style: unknown value "bagde"; did you mean "badge"?',
+            '5:54: interventions[0].edits[0].insert_text.style: unknown value "bagde"; did you mean "badge"?',
         ),
         (
             '      - insert_text: {after: "css:h1[", text: x}',
-            '5: interventions[0].edits[0].insert_text.after: "h1[" is not a CSS selector; check brackets and quotes',
+            '5:23: interventions[0].edits[0].insert_text.after: "h1[" is not a CSS selector; check brackets and quotes',
         ),
         (
             "      - set_price: cheap",
-            '5: interventions[0].edits[0].set_price: "cheap" is not a price; write an amount such as 19.99',
+            '5:9: interventions[0].edits[0].set_price: "cheap" is not a price; write an amount such as 19.99',
         ),
         (
             "      - set_price: -1",
-            '5: interventions[0].edits[0].set_price: "-1" is not a price; write an amount such as 19.99',
+            '5:9: interventions[0].edits[0].set_price: "-1" is not a price; write an amount such as 19.99',
         ),
         (
             "      - set_rating: 101",
-            '5: interventions[0].edits[0].set_rating: "101" is not a rating; write a whole percentage from 0 to 100',
+            '5:9: interventions[0].edits[0].set_rating: "101" is not a rating; write a whole percentage from 0 to 100',
         ),
         (
             "      - set_reviews: 2.5",
-            '5: interventions[0].edits[0].set_reviews: "2.5" is not a number of reviews; write a whole number from 1',
+            '5:9: interventions[0].edits[0].set_reviews: "2.5" is not a number of reviews; write a whole number from 1',
         ),
         (
             "      - remove: product.pricee",
-            '5: interventions[0].edits[0].remove: unknown role "product.pricee"; did you mean "product.price"?',
+            '5:9: interventions[0].edits[0].remove: unknown role "product.pricee"; did you mean "product.price"?',
         ),
         (
             "      - set_price: 1\n        set_rating: 2",
-            "5: interventions[0].edits[0]: an item of the list is one edit; start each edit with its own dash",
+            "5:9: interventions[0].edits[0]: an item of the list is one edit; start each edit with its own dash",
         ),
         (
             "      - insert_text",
-            '5: interventions[0].edits[0]: expected keys with values, found "insert_text"; write "key: value" lines',
+            '5:9: interventions[0].edits[0]: expected keys with values, found "insert_text"; write "key: value" lines',
         ),
-        ("      []", "4: interventions[0].edits: the list is empty; write at least one item"),
+        ("      []", "4:5: interventions[0].edits: the list is empty; write at least one item"),
     ],
 )
 def test_mistakes_in_edits(tmp_path: Path, edits: str, message: str) -> None:
@@ -158,27 +159,30 @@ def test_mistakes_in_edits(tmp_path: Path, edits: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("head", "message"),
     [
-        ("id: a\n    kind: nugde", '3: interventions[0].kind: unknown value "nugde"; did you mean "nudge"?'),
-        ("id: a", "2: interventions[0].kind: missing; add this key"),
+        (
+            "id: a\n    kind: nugde",
+            '3:5: interventions[0].kind: unknown value "nugde"; did you mean "nudge"?',
+        ),
+        ("id: a", "2:5: interventions[0].kind: missing; add this key"),
         (
             "id: a\n    kind: nudge\n    direction: 2",
-            "4: interventions[0].direction: unknown value 2; use one of: -1, 1",
+            "4:5: interventions[0].direction: unknown value 2; use one of: -1, 1",
         ),
         (
             "id: a\n    kind: nudge\n    famly: x",
-            '4: interventions[0].famly: unknown key; did you mean "family"?',
+            '4:5: interventions[0].famly: unknown key; did you mean "family"?',
         ),
         (
             "id: a\n    kind: nudge\n    pages: [produkt]",
-            '4: interventions[0].pages[0]: unknown value "produkt"; did you mean "product"?',
+            '4:13: interventions[0].pages[0]: unknown value "produkt"; did you mean "product"?',
         ),
         (
             "id: a\n    kind: nudge\n    pages: product",
-            '4: interventions[0].pages: expected a list, found "product"; write "[a, b]" or lines that start with "- "',
+            '4:5: interventions[0].pages: expected a list, found "product"; write "[a, b]" or lines that start with "- "',
         ),
         (
             "id: A b\n    kind: nudge",
-            '2: interventions[0].id: "A b" is no id; use lower-case letters, digits and dashes, such as best-seller',
+            '2:5: interventions[0].id: "A b" is no id; use lower-case letters, digits and dashes, such as best-seller',
         ),
     ],
 )
@@ -190,7 +194,7 @@ def test_two_interventions_cannot_have_one_id(tmp_path: Path) -> None:
     edits = "      - set_price: 1\n  - kind: price\n    id: a\n    edits: [{set_price: 2}]"
     assert (
         mistake(tmp_path, edits)
-        == '7: interventions[1].id: the id "a" is taken; give each intervention its own'
+        == '7:5: interventions[1].id: the id "a" is taken; give each intervention its own'
     )
 
 
@@ -217,9 +221,7 @@ def test_an_unknown_id() -> None:
 def test_the_json_schema_knows_every_edit() -> None:
     schema = InterventionFile.model_json_schema()
     edits = schema["$defs"]["Edit"]["properties"]
-    assert set(edits) == {
-        "insert_text", "remove", "set_price", "set_rating", "set_reviews", "set_stock", "show_rating_text",
-    }  # fmt: skip
+    assert set(edits) == set(EDITS)
     assert all("description" in edit or "$ref" in edit for edit in edits.values())
     assert json.loads(json.dumps(schema)) == schema
 

@@ -3,6 +3,7 @@
 # ruff: noqa: E501 - markup and messages stand as they are compared
 
 import math
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -12,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, model_validator
 
-from interventions.errors import UserError
 from interventions.yaml_source import (
     YamlError,
     did_you_mean,
@@ -45,6 +45,20 @@ class Model(BaseModel, extra="forbid"):
             if edit.after == "ghost":
                 raise problem_at("edits", index, "after", message="no ghosts; name the living")
         return self
+
+
+class Anything(BaseModel, extra="allow"):
+    pass
+
+
+def problems_of(text: str, model: type[BaseModel] = Anything, name: str = "f") -> list[str]:
+    """What is said of a text; nothing where it is right."""
+    try:
+        validate(parse_yaml(text, name), model)
+    except YamlError as error:
+        assert str(error) == str(error.problems[0])
+        return [str(problem) for problem in error.problems]
+    return []
 
 
 def test_scalars_follow_the_core_schema_of_yaml_1_2() -> None:
@@ -83,100 +97,171 @@ def test_lines_and_columns_are_remembered() -> None:
     source = parse_yaml("a:\n  b: [1,\n    {c: 2}]\n# note\nd: 3\n", "f")
     assert source.marks[("a", "b")] == (2, 3)
     assert source.marks[("a", "b", 1)] == (3, 5)
-    assert source.line(("a", "b", 1, "c")) == 3
-    assert source.line(("d", "not", "there")) == 5
-    assert str(source.error(("a", "b", 1), "wrong; mend it")) == "f:3: a.b[1]: wrong; mend it"
+    assert source.place(("a", "b", 1, "c")) == (3, 6)
+    assert source.place(("d", "not", "there")) == (5, 1)
+    assert str(source.error(("a", "b", 1), "wrong; mend it")) == "f:3:5: a.b[1]: wrong; mend it"
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "f.yaml:1: the file is empty; write at least one key"),
-        ("# only a note\n", "f.yaml:2: the file is empty; write at least one key"),
-        ("- a", 'f.yaml:1: the file holds a list; start it with "key:" lines'),
-        ("just text", 'f.yaml:1: the file holds a single value; start it with "key:" lines'),
-        ("name: x\nname: y", "f.yaml:2: name: duplicate key (first on line 1); remove one of the two"),
-        ("a:\n- {b: 1, b: 2}", "f.yaml:2: a[0].b: duplicate key (first on line 2); remove one of the two"),
-        ("a: &x 1\nb: *x", "f.yaml:2: b: aliases (*name) are not supported; write the value out"),
-        ("a: &x [*x]", "f.yaml:1: a[0]: aliases (*name) are not supported; write the value out"),
-        ("a: !!python/object:os.system x", "f.yaml:1: a: tags (!name) are not supported; remove the tag"),
-        ("[a]: 1", "f.yaml:1: a key must be plain text; put the key in quotes"),
-        ("a: 1\n--- \nb: 2", 'f.yaml:2: a second document starts here; remove "---" and what follows'),
-        ("name: \x01", "f.yaml:1: invalid YAML: a control character is not allowed; remove it"),
-        ("n: " + "9" * 5000, "f.yaml:1: n: the number is too long; put it in quotes"),
-        ("{a: " * 3000, "f.yaml:1: nested more than 50 levels deep; make it flatter"),
+        ("", "f.yaml:1:1: the file is empty; write at least one key"),
+        ("# only a note\n", "f.yaml:2:1: the file is empty; write at least one key"),
+        ("- a", 'f.yaml:1:1: the file holds a list; start it with "key:" lines'),
+        ("just text", 'f.yaml:1:1: the file holds a single value; start it with "key:" lines'),
+        ("name: x\nname: y", "f.yaml:2:1: name: duplicate key (first on line 1); remove one of the two"),
+        ("a:\n- {b: 1, b: 2}", "f.yaml:2:10: a[0].b: duplicate key (first on line 2); remove one of the two"),
+        ("a: &x 1\nb: *x", "f.yaml:2:4: b: aliases (*name) are not supported; write the value out"),
+        ("a: &x [*x]", "f.yaml:1:8: a[0]: aliases (*name) are not supported; write the value out"),
+        ("a: !!python/object:os.system x", "f.yaml:1:4: a: tags (!name) are not supported; remove the tag"),
+        ("[a]: 1", "f.yaml:1:1: a key must be plain text; put the key in quotes"),
+        ("a: 1\n--- \nb: 2", 'f.yaml:2:1: a second document starts here; remove "---" and what follows'),
+        ("name: \x01", "f.yaml:1:7: invalid YAML: a control character is not allowed; remove it"),
+        ("n: " + "9" * 5000, "f.yaml:1:4: n: the number is too long; put it in quotes"),
+        ("{a: " * 3000, "f.yaml:1:205: nested more than 50 levels deep; make it flatter"),
     ],
 )
 def test_a_file_that_cannot_be_read(text: str, message: str) -> None:
-    with pytest.raises(YamlError) as error:
-        parse_yaml(text, "f.yaml")
-    assert str(error.value) == message
+    assert problems_of(text, name="f.yaml") == [message]
 
 
-@pytest.mark.parametrize("text", ["a: [", "a:\n\tb: 1", "a: b: c", "a: 'x", "a: 1\n%x"])
-def test_invalid_yaml_names_the_line(text: str) -> None:
-    with pytest.raises(YamlError, match=r"^f:\d: invalid YAML: .*; check quotes, colons and indentation$"):
-        parse_yaml(text, "f")
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("a: [", "2:1"),
+        ("a: b: c", "1:5"),
+        ("b: 1\na: 'x\nc: 1\n", "2:4"),
+        ("a: 1\n%x", "2:3"),
+        ("{a: 1", "1:1"),
+    ],
+)
+def test_invalid_yaml_names_the_place(text: str, place: str) -> None:
+    (problem,) = problems_of(text)
+    assert re.fullmatch(rf"f:{place}: invalid YAML: .*; check quotes, colons and indentation", problem)
+
+
+def test_a_variable_without_quotes_is_told_so() -> None:
+    (problem,) = problems_of("a: {text: Buy ${name} now}")
+    assert problem.startswith("f:1:16: invalid YAML: ")
+    assert problem.endswith("; put texts that hold ${variables} in quotes")
+
+
+@pytest.mark.parametrize(("text", "place"), [("a:\n\tb: 1", "2:1"), ("a:\n  b: 1\n\tc: 2", "3:1")])
+def test_a_tab_is_called_by_its_name(text: str, place: str) -> None:
+    assert problems_of(text) == [
+        f"f:{place}: invalid YAML: a tab character stands in the indentation; indent with spaces"
+    ]
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nam: x", 'f:1: nam: unknown key; did you mean "name"?'),
-        ("name: x\nzzz: 1", "f:2: zzz: unknown key; known keys: edits, either, flag, name, share, table"),
-        ("edits: []", "f:1: name: missing; add this key"),
-        ("name: x\nedits:\n- style: badge", "f:3: edits[0].after: missing; add this key"),
+        ("nam: x", 'f:1:1: nam: unknown key; did you mean "name"?'),
+        ("name: x\nzzz: 1", "f:2:1: zzz: unknown key; known keys: edits, either, flag, name, share, table"),
+        ("edits: []", "f:1:1: name: missing; add this key"),
+        ("name: x\nedits:\n- style: badge", "f:3:3: edits[0].after: missing; add this key"),
         (
             "name: x\nedits:\n- after: a\n  styl: badge",
-            'f:4: edits[0].styl: unknown key; did you mean "style"?',
+            'f:4:3: edits[0].styl: unknown key; did you mean "style"?',
         ),
         (
             "name: x\nedits: [{after: a, style: bagde}]",
-            'f:2: edits[0].style: unknown value "bagde"; did you mean "badge"?',
+            'f:2:20: edits[0].style: unknown value "bagde"; did you mean "badge"?',
         ),
         (
             "name: x\nedits: [{after: a, style: q}]",
-            'f:2: edits[0].style: unknown value "q"; use one of: badge, plain',
+            'f:2:20: edits[0].style: unknown value "q"; use one of: badge, plain',
         ),
         (
             "name: x\ntable:\n  k: {after: a,\n    sytle: b}",
-            'f:4: table.k.sytle: unknown key; did you mean "style"?',
+            'f:4:5: table.k.sytle: unknown key; did you mean "style"?',
         ),
-        ("name: x\neither: {after: a,\n  stile: b}", 'f:3: either.stile: unknown key; did you mean "style"?'),
-        ("name: 1", 'f:1: name: expected text, found 1; put it in quotes: "..."'),
-        ("name: [a]", "f:1: name: expected text, found a list; write one text"),
-        ("name:", "f:1: name: the value is empty; write text after the colon, or remove the key"),
+        (
+            "name: x\neither: {after: a,\n  stile: b}",
+            'f:3:3: either.stile: unknown key; did you mean "style"?',
+        ),
+        ("name: 1", 'f:1:1: name: expected text, found 1; put it in quotes: "..."'),
+        ("name: [a]", "f:1:1: name: expected text, found a list; write one text"),
+        ("name:", "f:1:1: name: the value is empty; write text after the colon, or remove the key"),
         (
             "name: x\nedits: 3",
-            'f:2: edits: expected a list, found 3; write "[a, b]" or lines that start with "- "',
+            'f:2:1: edits: expected a list, found 3; write "[a, b]" or lines that start with "- "',
         ),
         (
             "name: x\nedits: [a]",
-            'f:2: edits[0]: expected keys with values, found "a"; write "key: value" lines',
+            'f:2:9: edits[0]: expected keys with values, found "a"; write "key: value" lines',
         ),
         (
             "name: x\nshare: much",
-            'f:2: share: expected a number, found "much"; write it without quotes or other signs',
+            'f:2:1: share: expected a number, found "much"; write it without quotes or other signs',
         ),
-        ("name: x\nflag: maybe", 'f:2: flag: expected true or false, found "maybe"; write one of the two'),
+        ("name: x\nflag: maybe", 'f:2:1: flag: expected true or false, found "maybe"; write one of the two'),
         (
             "name: x\nedits:\n- {after: a}\n- {after: ghost}",
-            "f:4: edits[1].after: no ghosts; name the living",
+            "f:4:4: edits[1].after: no ghosts; name the living",
         ),
     ],
 )
 def test_a_mistake_is_one_line_with_its_place_and_a_way_out(text: str, message: str) -> None:
-    with pytest.raises(UserError) as error:
-        validate(parse_yaml(text, "f"), Model)
-    assert str(error.value) == message
+    assert problems_of(text, Model) == [message]
 
 
-def test_all_mistakes_are_listed_unknown_keys_first() -> None:
+def test_all_mistakes_are_listed_in_the_order_of_the_file() -> None:
+    text = """\
+nam: x
+edits:
+- {after: !!str b, style: bagde}
+- after: *alias
+  n: many
+- after: ghost
+edits: [{after: 1, n: x}, {n: 2, after: a, n: 3}]
+shar: 1
+either:
+\t- 1
+"""
+    assert problems_of(text, Model) == [
+        'f:1:1: nam: unknown key; did you mean "name"?',
+        "f:3:11: edits[0].after: tags (!name) are not supported; remove the tag",
+        "f:4:10: edits[1].after: aliases (*name) are not supported; write the value out",
+        "f:7:1: edits: duplicate key (first on line 2); remove one of the two",
+        'f:7:10: edits[0].after: expected text, found 1; put it in quotes: "..."',
+        'f:7:20: edits[0].n: expected a whole number, found "x"; write it without quotes or other signs',
+        "f:7:44: edits[1].n: duplicate key (first on line 7); remove one of the two",
+        'f:8:1: shar: unknown key; did you mean "share"?',
+        "f:10:1: invalid YAML: a tab character stands in the indentation; indent with spaces",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "edits: [{",
+        "edits:\n- style: badge\n  after: [",
+        "either: {\n after",
+        "table: {x: *y}",
+        "name: *x",
+        "edits: [*x]",
+    ],
+)
+def test_what_only_follows_from_another_mistake_is_not_listed(text: str) -> None:
+    found = problems_of(text if text.startswith("name") else f"name: x\n{text}", Model)
+    assert len(found) == 1
+    assert "YAML" in found[0] or "alias" in found[0]
+
+
+def test_a_problem_is_plain_data() -> None:
     with pytest.raises(YamlError) as error:
-        validate(parse_yaml("edits: [{after: 1, n: x}]\nshar: 1", "f"), Model)
-    assert [line.split(":")[2].strip() for line in error.value.problems] == [
-        "shar", "name", "edits[0].after", "edits[0].n",
-    ]  # fmt: skip
+        validate(parse_yaml("name: x\nedits: [{after: a, style: q}]", "f"), Model)
+    assert [problem.to_dict() for problem in error.value.problems] == [
+        {
+            "file": "f",
+            "line": 2,
+            "column": 20,
+            "key": "edits[0].style",
+            "message": 'unknown value "q"',
+            "fix": "use one of: badge, plain",
+        }
+    ]
 
 
 def test_files(tmp_path: Path) -> None:
@@ -189,7 +274,7 @@ def test_files(tmp_path: Path) -> None:
         load_yaml(tmp_path)
     bad = tmp_path / "bad.yaml"
     bad.write_bytes(b"name: x\nother: \xff\n")
-    with pytest.raises(YamlError, match=r"bad\.yaml:2: the text is not UTF-8; save the file as UTF-8$"):
+    with pytest.raises(YamlError, match=r"bad\.yaml:2:8: the text is not UTF-8; save the file as UTF-8$"):
         load_yaml(bad)
 
 
@@ -223,7 +308,8 @@ def test_what_is_dumped_is_read_again(data: dict[str, object], flow: bool) -> No
 @given(st.text(alphabet="ab:-[]{}'\"#&*!|>%\n\t ,?1", max_size=40))
 def test_no_text_raises_anything_but_a_one_line_error(text: str) -> None:
     try:
-        parse_yaml(text, "f")
+        validate(parse_yaml(text, "f"), Anything)
     except YamlError as error:
-        assert str(error).startswith("f:")
-        assert "\n" not in str(error)
+        for problem in error.problems:
+            assert re.match(r"f:\d+:\d+: ", str(problem))
+            assert "\n" not in str(problem)

@@ -1,0 +1,49 @@
+"""What a page says of the products that it shows, read through a site map."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from interventions.consistency import Sighting, sightings
+from interventions.edits.base import Showing
+from interventions.marking import Marks
+from interventions.page import Page
+from interventions.plan import ProductFacts
+from interventions.sitemap import SiteMap
+from interventions.view import View
+
+
+@dataclass(frozen=True)
+class PageFacts:
+    """A page's type, and by their keys its products: its own one, else those in its cards and rows."""
+
+    page_type: str
+    products: dict[str, ProductFacts]
+
+
+def page_facts(body: bytes, *, content_type: str, url: str, site: SiteMap) -> PageFacts:
+    """Read a page; categories are known where the site map has a role for them. Raises CannotEdit."""
+    view = View(Page(body, content_type, Marks(frozenset()), url), site)
+    seen = sightings(body, content_type=content_type, url=url, site=site)
+    products: dict[str, ProductFacts] = {}
+    for key, showing in view.showings():
+        if key and showing.group != "page" and key == (view.product or key):
+            products.setdefault(key, _facts(key, showing, [s for s in seen if s.product == key]))
+    return PageFacts(view.page_type, products)
+
+
+def _facts(key: str, showing: Showing, seen: Iterable[Sighting]) -> ProductFacts:
+    def text(part: str) -> str:
+        return next((showing.value(target) for target in showing.all(f"product.{part}")), "")
+
+    def value(part: str) -> float | None:
+        return next((float(sighting.value) for sighting in seen if sighting.part == part), None)
+
+    rating, reviews = value("rating"), value("reviews")
+    return ProductFacts(
+        key=key,
+        category=text("category"),
+        name=text("name"),
+        price=value("price"),
+        rating=None if rating is None else round(rating),
+        reviews=None if reviews is None else round(reviews),
+    )
