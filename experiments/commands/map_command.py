@@ -28,24 +28,30 @@ def map_(
 
       souk interventions map https://shop.example/products/desk-lamp --listing https://shop.example/lamps
 
-      souk interventions preview nudges wirecutter https://shop.example/products/desk-lamp --site shop-example.yaml
+      souk interventions map https://shop.example/products/desk-lamp --name example --render
     """
     import asyncio
 
     from rich.markup import escape
 
-    from experiments.mapped_picture import write_picture
-    from experiments.site_mapping import default_name, map_site
+    from experiments.mapped_picture import picture
+    from experiments.site_mapping import default_name, map_site, save
     from experiments.terminal import new_table, stdout_console
     from interventions.errors import UserError
 
     name = name or default_name(url)
     file = out or Path(f"{name}.yaml")
-    picture = png or file.with_suffix(".png")
-    if picture.exists():
-        raise UserError(f"{picture}: exists and is not overwritten; choose another with --png")
-    mapped = asyncio.run(map_site(url, listing, name=name, file=file, render=render, follow=follow))
-    faults = mapped.faults + asyncio.run(write_picture(mapped, picture))
+    png = png or file.with_suffix(".png")
+    for path, option in ((file, "--out"), (png, "--png")):
+        if path.exists():
+            raise UserError(f"{path}: exists and is not overwritten; choose another with {option}")
+    mapped = asyncio.run(map_site(url, listing, name=name, render=render, follow=follow))
+    site, faults = save(mapped, file)
+    image, undone = asyncio.run(picture(mapped, site))
+    try:
+        png.write_bytes(image)
+    except OSError as error:
+        raise UserError(f"--png {png}: cannot be written ({error.strerror}); choose another file") from None
 
     console = stdout_console()
     table = new_table(f"Site map {name}", "role", "first place", "found there", "confidence")
@@ -68,8 +74,10 @@ def map_(
             "The proxy edits what the shop sends, before scripts run: roles marked so cannot be edited.",
             style="yellow",
         )
-    for fault in faults:
+    for fault in (*faults, *undone):
         console.print(f"does not work yet: {escape(fault)}", style="yellow", highlight=False, soft_wrap=True)
-    if not faults:
-        console.print("set_price and insert_text work on these pages, also after their scripts ran.", style="green")
-    console.print(f"{escape(str(file))}\n{escape(str(picture))}", highlight=False, soft_wrap=True)
+    if not faults and not undone:
+        console.print(
+            "set_price and insert_text work on these pages, also after their scripts ran.", style="green"
+        )
+    console.print(f"{escape(str(file))}\n{escape(str(png))}", highlight=False, soft_wrap=True)

@@ -1,0 +1,254 @@
+"""Cards: repeated siblings that each lead to another page of the shop and hold a price."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from selectolax.lexbor import LexborNode
+
+from interventions.proposal.phrases import REVIEWS, STOCK, is_cart_button
+from interventions.proposal.ratings import shown_ratings
+from interventions.proposal.roles import Found, box_of, value_of, with_places
+from interventions.proposal.scan import PRICE, Scan, called, is_former_price, number, text, words
+from interventions.proposal.selectors import common_selector, unique_selector
+from interventions.sitemap import Place, product_key
+
+
+@dataclass(frozen=True)
+class Cards:
+    """The cards of a page, and the address that each leads to."""
+
+    nodes: list[LexborNode]
+    links: list[str]
+
+
+def find_cards(scan: Scan) -> Cards | None:
+    """The largest group of siblings that look like cards of products; None where there are no two."""
+    best, best_score = None, 0.0
+    groups: dict[tuple[int, str, str], list[LexborNode]] = defaultdict(list)
+    for node in scan.visible:
+        if node.parent is not None and node.tag not in ("a", "span", "td", "option"):
+            groups[node.parent.mem_id, node.tag or "", " ".join(_shared(node))].append(node)
+    for group in groups.values():
+        if len(group) < 2:
+            continue
+        cards = [(node, _leads_to(scan, node)) for node in group]
+        cards = [(node, link) for node, link in cards if link and _price(node) is not None]
+        links = {product_key(link, scan.url) for _, link in cards}
+        if len(links) < 2 or len(cards) * 2 < len(group) or len(links) < len(cards) * 0.8:
+            continue
+        score = len(links) - (0.5 if any(called(node, "cart|basket|mini", 4) for node, _ in cards) else 0)
+        if score > best_score:
+            best, best_score = Cards([n for n, _ in cards], [link for _, link in cards]), score
+    return best
+
+
+def card_roles(scan: Scan, cards: Cards) -> Iterator[Found]:
+    """The roles `item` and `item.*`."""
+    root = scan.tree.root
+    assert root is not None  # noqa: S101 - there are cards
+    css, nodes = _container(scan, cards)
+    if css is None:
+        return
+    yield Found(
+        "item", (Place(css=css),), f"{len(nodes)} cards", "high", "repeat, each with a link and a price"
+    )
+    parts: dict[str, list[tuple[LexborNode, LexborNode | None]]] = {
+        part: [(card, find(scan, card)) for card in nodes] for part, find in _PARTS.items()
+    }
+    for part, found in parts.items():
+        selector = unique_selector(found) or _loosely(found)
+        first = next((node for _, node in found if node is not None), None)
+        if selector is None or first is None:
+            continue
+        missing = sum(node is None for _, node in found)
+        place = Place(css=selector, attribute="href" if part == "link" else None)
+        if part == "rating":
+            place = next(shape for _, shape in shown_ratings([first]))
+            place = place.model_copy(update={"css": selector})
+        reason = _REASONS[part] + (f"; in {len(found) - missing} of {len(found)} cards" if missing else "")
+        role = Found(
+            f"item.{part}", (place,), value_of(first, place), "medium" if missing else "high", reason
+        )
+        more = (
+            _attributes(found, part)
+            if part in _REPEATED
+            else _more_ratings(found)
+            if part == "rating"
+            else ()
+        )
+        yield with_places(role, more)
+
+
+def _container(scan: Scan, cards: Cards) -> tuple[str | None, list[LexborNode]]:
+    """A selector of the cards, of all on the page that are made alike; else of the one element in each."""
+    root = scan.tree.root
+    assert root is not None  # noqa: S101
+    nodes = cards.nodes
+    while True:
+        alike = [n for n in scan.visible if n.tag == nodes[0].tag and _shared(n) == _shared(nodes[0])]
+        alike = [n for n in alike if _leads_to(scan, n) and _price(n) is not None]
+        for wanted in (alike, nodes):
+            if wanted and (css := common_selector(root, wanted, scan.key)):
+                return css, wanted
+        inner = [[c for c in node.iter() if _leads_to(scan, c) and _price(c) is not None] for node in nodes]
+        if any(len(found) != 1 for found in inner):
+            return None, []
+        nodes = [found[0] for found in inner]
+
+
+def _shared(node: LexborNode) -> list[str]:
+    """The classes that cards of one kind have in common; first, last and odd ones are not of a kind."""
+    drop = re.compile(r"(?:^|[-_])(?:first|last|odd|even|active)(?:$|[-_])|\d")
+    return sorted(name for name in (node.attributes.get("class") or "").split() if not drop.search(name))
+
+
+def _leads_to(scan: Scan, card: LexborNode) -> str:
+    """The address of most of a card's links that are pages of the shop."""
+    node = _link(scan, card)
+    return (node.attributes.get("href") or "") if node is not None else ""
+
+
+def _link(scan: Scan, card: LexborNode) -> LexborNode | None:
+    links = [a for a in card.css("a[href]") if scan.is_product_link(a.attributes.get("href") or "")]
+    by_key: dict[str, list[LexborNode]] = defaultdict(list)
+    for link in links:
+        key = product_key(link.attributes.get("href") or "", scan.url)
+        if key and key != scan.key and not is_cart_button(link):
+            by_key[key].append(link)
+    if not by_key:
+        return None
+    most = max(by_key.values(), key=len)
+    return next((link for link in most if text(link)), most[0])
+
+
+def _price(card: LexborNode) -> LexborNode | None:
+    found = [node for node in _innermost(card, _is_price) if not is_former_price(node)]
+    return next(iter([node for node in found if called(node, "price|amount", 1)] or found), None)
+
+
+def _is_price(value: str) -> bool:
+    return len(value) <= 40 and number(value) is not None and PRICE.search(value) is not None
+
+
+def _name(scan: Scan, card: LexborNode) -> LexborNode | None:
+    headings = [n for n in card.css("h1, h2, h3, h4, h5, h6, [itemprop=name]") if text(n)]
+    link = _link(scan, card)
+    node = next(iter(headings), None) or (link if link is not None and text(link) else None)
+    if node is None or PRICE.search(text(node)):
+        named = [
+            n
+            for n in _innermost(card, bool)
+            if re.search(r"name|title", words(n)) and not PRICE.search(text(n))
+        ]
+        node = next(iter(named), None)
+    while node is not None and len(inner := [c for c in node.iter() if text(c) == text(node)]) == 1:
+        node = inner[0]
+    return node
+
+
+def _title(scan: Scan, card: LexborNode) -> LexborNode | None:
+    node = _name(scan, card)
+    while node is not None and node.parent is not None and node.parent.mem_id != card.mem_id:
+        if text(node.parent) != text(node):
+            break
+        node = node.parent
+    return node
+
+
+def _rating(scan: Scan, card: LexborNode) -> LexborNode | None:
+    return next((node for node, _ in shown_ratings(card.css("*"))), None)
+
+
+def _reviews(scan: Scan, card: LexborNode) -> LexborNode | None:
+    return next(
+        _innermost(
+            card, lambda value: len(value) <= 60 and number(value) is not None and REVIEWS.search(value)
+        ),
+        None,
+    )
+
+
+def _stock(scan: Scan, card: LexborNode) -> LexborNode | None:
+    return next((n for n in _innermost(card, STOCK.search) if called(n, "stock|availab|inventory", 1)), None)
+
+
+def _button(scan: Scan, card: LexborNode) -> LexborNode | None:
+    return next((n for n in card.css("button, input, a") if is_cart_button(n)), None)
+
+
+def _attributes(found: Sequence[tuple[LexborNode, LexborNode | None]], part: str) -> Iterator[Place]:
+    """Attributes in the cards that hold the price, or the name, too."""
+    seen: dict[str, list[tuple[LexborNode, LexborNode | None]]] = {}
+    for card, shown in found:
+        value = text(shown) if shown is not None else ""
+        for node in card.css("*"):
+            for name, attribute in node.attributes.items():
+                if value and attribute and _REPEATED[part](node, name) and _same(part, attribute, value):
+                    seen.setdefault(f"{node.tag} {name}", []).append((card, node))
+    for key, places in seen.items():
+        if len({card.mem_id for card, _ in places}) == len(places) and (css := unique_selector(places)):
+            yield Place(css=css, attribute=key.partition(" ")[2])
+
+
+def _more_ratings(found: Sequence[tuple[LexborNode, LexborNode | None]]) -> Iterator[Place]:
+    """The other elements and attributes that show a card's rating."""
+    seen: dict[tuple[str | None, str | None], list[tuple[LexborNode, LexborNode | None, Place]]] = {}
+    for card, first in found:
+        for node, place in shown_ratings(card.css("*")) if first is not None else ():
+            if node.mem_id != (first.mem_id if first is not None else 0):
+                seen.setdefault((node.tag, place.attribute), []).append((card, node, place))
+    for places in seen.values():
+        if css := unique_selector([(card, node) for card, node, _ in places]):
+            yield places[0][2].model_copy(update={"css": css})
+
+
+def _same(part: str, attribute: str, value: str) -> bool:
+    if part == "price":
+        return number(attribute) is not None and number(attribute) == number(value)
+    return attribute == value or attribute.startswith(value.rstrip(".… ") + " ")
+
+
+def _loosely(found: Sequence[tuple[LexborNode, LexborNode | None]]) -> str | None:
+    """A selector that holds in the cards that have the part."""
+    return unique_selector([(card, node) for card, node in found if node is not None])
+
+
+def _innermost(card: LexborNode, shows: Callable[[str], object]) -> Iterator[LexborNode]:
+    for node in card.css("*"):
+        silent = node.tag in ("script", "style", "option")
+        if not silent and shows(text(node)) and not any(shows(text(child)) for child in node.iter()):
+            yield node
+
+
+_PARTS = {
+    "link": _link,
+    "title": _title,
+    "name": _name,
+    "price": lambda _, card: _price(card),
+    "price_box": lambda _, card: box_of(_price(card), "price"),
+    "rating": _rating,
+    "stars": lambda scan, card: box_of(_rating(scan, card), r"rating|\bstars?\b"),
+    "reviews": _reviews,
+    "stock": _stock,
+    "add_to_cart": _button,
+}
+_REPEATED: dict[str, Callable[[LexborNode, str], object]] = {
+    "price": lambda node, name: (
+        re.search("price|amount", name) or (name == "content" and called(node, "price", 0))
+    ),
+    "name": lambda _, name: name in ("title", "data-name", "data-product-name"),
+}
+_REASONS = {
+    "link": "leads to another page",
+    "title": "holds the name",
+    "name": "the card's heading",
+    "price": "a figure with a currency",
+    "price_box": "holds the price",
+    "rating": "is called a rating",
+    "stars": "holds the rating",
+    "reviews": "a number of reviews",
+    "stock": "says whether it is in stock",
+    "add_to_cart": "a button that says so",
+}

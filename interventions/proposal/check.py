@@ -1,0 +1,61 @@
+"""Does a proposed site map do? Edits are tried on the very pages that it was made from."""
+
+from collections.abc import Sequence
+
+from interventions.authoring.page_facts import page_facts
+from interventions.edits.registry import edit_from_dict
+from interventions.engine import EditFailed, rewrite
+from interventions.errors import CannotEdit
+from interventions.plan import Plan, Treatment
+from interventions.proposal.scan import Capture
+from interventions.sitemap import SiteMap, product_key
+
+HTML = "text/html; charset=utf-8"
+TEXT, PRICE = "Souk was here", "1.23"
+EDITS = ({"set_price": PRICE}, {"insert_text": {"after": "product.title", "text": TEXT}})
+
+
+def faults(site: SiteMap, product: Capture, listing: Capture | None) -> list[str]:
+    """A line for each edit that cannot be made: a price and a text, on the product's page and on a card."""
+    found = [*_tried(site, product, product_key(product.url), "product")]
+    if listing is not None:
+        if key := _first_card(site, listing):
+            found += _tried(site, listing, key, "listing")
+        else:
+            found.append(f"{listing.url}: no card with a link, by the role item and item.link")
+    return found
+
+
+def treated(site: SiteMap, product: Capture) -> str | None:
+    """The product's page with the price `PRICE` and the text `TEXT`; None where they cannot be written."""
+    edits = tuple(edit_from_dict(edit) for edit in EDITS)
+    plan = Plan((Treatment("check", product_key(product.url), edits),))
+    try:
+        done = rewrite(product.html.encode(), content_type=HTML, url=product.url, plan=plan, site=site)
+    except EditFailed:
+        return None
+    return done.body.decode()
+
+
+def _tried(site: SiteMap, capture: Capture, key: str, page_type: str) -> Sequence[str]:
+    lines = []
+    for edit in EDITS:
+        plan = Plan((Treatment("check", key, (edit_from_dict(edit),)),))
+        try:
+            done = rewrite(capture.html.encode(), content_type=HTML, url=capture.url, plan=plan, site=site)
+        except EditFailed as failure:
+            lines.append(str(failure).replace(" check:", "", 1))
+            continue
+        if not done.receipts:
+            lines.append(f"{capture.url}: {next(iter(edit))} changes nothing for {key}")
+        elif done.page_type != page_type:
+            lines.append(f"{capture.url}: taken for a page of the type {done.page_type}, not {page_type}")
+    return lines
+
+
+def _first_card(site: SiteMap, capture: Capture) -> str:
+    try:
+        facts = page_facts(capture.html.encode(), content_type=HTML, url=capture.url, site=site)
+    except CannotEdit:
+        return ""
+    return next(iter(facts.products), "")

@@ -1,0 +1,145 @@
+"""Products in JSON that a page embeds, found by the name and the price that it shows."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from selectolax.lexbor import LexborNode
+
+from interventions.data import Document
+from interventions.errors import CannotEdit
+from interventions.proposal.facts import JSON_LD, is_product
+from interventions.proposal.scan import Scan, number
+from interventions.proposal.selectors import unique_selector
+from interventions.sitemap import Data, product_key
+
+_KEY = re.compile(r"[A-Za-z_]\w*")
+_PRICE_KEY = re.compile("price|amount|value|text|cost", re.I)
+_START = re.compile(
+    r"\s*(?:(?:var|let|const)\s+|window\.)?(?P<name>[A-Za-z_$][\w$.]*)\s*=\s*(?=[{\[])|\s*[{\[]"
+)
+
+
+@dataclass(frozen=True)
+class FoundData:
+    """A rule for a site map's `data`, with what it finds and why."""
+
+    rule: Data
+    text: str
+    reason: str
+
+
+def embedded_data(scan: Scan, shown: dict[str, tuple[str, Decimal]]) -> Iterator[FoundData]:
+    """Rules for the JSON of a page. `shown`: product key -> the name and the price that the page shows."""
+    if any(is_product(found) for root in _roots(scan, JSON_LD) for found in _objects(root)):
+        yield FoundData(_JSON_LD_RULE, "Product", "JSON-LD of the type Product")
+    for node in scan.tree.css("script"):
+        kind = (node.attributes.get("type") or "").lower()
+        if kind == "application/ld+json" or node.attributes.get("src"):
+            continue
+        if (css := _script_selector(scan, node)) and (document := _document(node)) is not None:
+            yield from _rules(scan, css, document.root, shown)
+
+
+def _rules(scan: Scan, css: str, root: Any, shown: dict[str, tuple[str, Decimal]]) -> Iterator[FoundData]:
+    """One rule for each shape of object that holds a shown product's name and price."""
+    seen: set[str] = set()
+    for found in _objects(root):
+        for name, price in shown.values():
+            names = [key for key, value in found.items() if value == name and _KEY.fullmatch(key)]
+            prices = [path for path, value in _figures(found) if value == price]
+            if not names or not prices:
+                continue
+            holder = prices[0].split(".")[1].partition("[")[0]
+            items = f"$..[?@.{names[0]} && @.{holder}]"
+            if items not in seen:
+                seen.add(items)
+                link = next((f"$.{k}" for k, v in found.items() if _is_link(scan, k, v, shown)), None)
+                roles = {"name": f"$.{names[0]}", "price": prices}
+                rule = Data.model_validate({"css": css, "items": items, "link": link or (), "roles": roles})
+                yield FoundData(rule, name, "holds the name and the price that the page shows")
+
+
+def _figures(root: dict[str, Any]) -> Iterator[tuple[str, Decimal]]:
+    """Paths of prices below an object, as JSONPath, at most three levels down."""
+    waiting: list[tuple[str, Any]] = [("$", root)]
+    while waiting:
+        path, value = waiting.pop(0)
+        if isinstance(value, dict) and path.count(".") < 4:
+            waiting += [(f"{path}.{k}", v) for k, v in value.items() if _KEY.fullmatch(k)]
+            continue
+        figure = (
+            number(str(value)) if isinstance(value, str | int | float) and len(str(value)) <= 40 else None
+        )
+        if figure is not None and _PRICE_KEY.search(path):
+            yield path, figure
+
+
+def _is_link(scan: Scan, key: str, value: Any, shown: dict[str, tuple[str, Decimal]]) -> bool:
+    return (
+        isinstance(value, str)
+        and bool(_KEY.fullmatch(key))
+        and "/" in value
+        and product_key(value, scan.url) in shown
+    )
+
+
+def _script_selector(scan: Scan, node: LexborNode) -> str | None:
+    """By its id or type; a script that sets a variable, by the variable's name."""
+    root = scan.tree.root
+    source = node.text()
+    found = _START.match(source)
+    if root is None or found is None:
+        return None
+    if (css := unique_selector([(root, node)])) is not None:
+        return css
+    kind = node.attributes.get("type")
+    setting = found[0].strip()
+    css = (
+        f'script[type="{kind}"]'
+        if kind
+        else f'script:lexbor-contains("{setting}")'
+        if found["name"]
+        else None
+    )
+    return css if css and len(root.css(css)) == 1 else None
+
+
+def _document(node: LexborNode) -> Document | None:
+    try:
+        return Document(node.text())
+    except CannotEdit:
+        return None
+
+
+def _roots(scan: Scan, css: str) -> Iterator[Any]:
+    for node in scan.tree.css(css):
+        if (document := _document(node)) is not None:
+            yield document.root
+
+
+def _objects(root: Any) -> Iterator[dict[str, Any]]:
+    waiting = [root]
+    while waiting:
+        value = waiting.pop(0)
+        if isinstance(value, dict):
+            yield value
+        if isinstance(value, dict | list):
+            waiting += value.values() if isinstance(value, dict) else value
+
+
+_JSON_LD_RULE = Data.model_validate(
+    {
+        "css": JSON_LD,
+        "items": '$..[?@["@type"] == "Product"]',
+        "link": ["$.url", "$.offers.url", '$["@id"]'],
+        "roles": {
+            "name": "$.name",
+            "price": ["$.offers.price", "$.offers[*].price", "$.offers.priceSpecification.price"],
+            "rating": {"path": "$.aggregateRating.ratingValue", "scale": 5},
+            "reviews": ["$.aggregateRating.reviewCount", "$.aggregateRating.ratingCount"],
+        },
+    }
+)

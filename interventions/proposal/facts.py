@@ -1,0 +1,128 @@
+"""What a page states of its product for machines: JSON-LD, microdata and RDFa in the terms of schema.org."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from interventions.data import Document
+from interventions.errors import CannotEdit
+from interventions.proposal.scan import Scan, ancestors, number, text
+
+JSON_LD = 'script[type="application/ld+json"]'
+_META = {
+    "name": ("og:title",),
+    "price": ("product:price:amount", "og:price:amount", "product:sale_price:amount"),
+    "stock": ("product:availability", "og:availability"),
+}
+_MICRODATA = {
+    "name": "name",
+    "price": "price",
+    "rating": "ratingValue",
+    "best": "bestRating",
+    "reviews": "reviewCount",
+    "ratings": "ratingCount",
+    "stock": "availability",
+}
+
+
+@dataclass
+class Facts:
+    """Part of the product (`name`, `price`, `rating`, `best`, `reviews`, `stock`) -> its value as stated.
+
+    `sources`: part -> where it was stated.
+    """
+
+    values: dict[str, str] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
+
+    def add(self, part: str, value: object, source: str) -> None:
+        """Note a value; the first one stated counts."""
+        if isinstance(value, str | int | float) and not isinstance(value, bool) and str(value).strip():
+            self.values.setdefault(part, " ".join(str(value).split()))
+            self.sources.setdefault(part, source)
+
+    def states(self, part: str, value: str) -> bool:
+        """Whether a text shows the stated value: the same text, or the same single figure."""
+        stated = self.values.get(part)
+        if stated is None:
+            return False
+        figure = number(stated)
+        return value == stated or (figure is not None and number(value) == figure)
+
+
+def stated_facts(scan: Scan) -> Facts:
+    """What the page states of the product whose own page it is; listings may state several: the first."""
+    facts = Facts()
+    for product in products_in_json_ld(scan):
+        _from_json_ld(facts, product)
+        break
+    for part, name in _MICRODATA.items():
+        for node in scan.tree.css(f'[itemprop~="{name}"], [property="{name}"], [property$=":{name}"]'):
+            if part != "name" or _of_product(node):
+                source = f"microdata (itemprop={name})" if "itemprop" in node.attributes else f"RDFa ({name})"
+                facts.add(part, node.attributes.get("content") or text(node), source)
+                break
+    for part, properties in _META.items():
+        for name in properties:
+            for node in scan.tree.css(f'meta[property="{name}"], meta[name="{name}"]'):
+                facts.add(part, node.attributes.get("content"), f"meta {name}")
+    if "ratings" in facts.values:
+        facts.add("reviews", facts.values["ratings"], facts.sources["ratings"])
+    return facts
+
+
+def products_in_json_ld(scan: Scan) -> Iterator[dict[str, Any]]:
+    """The Product objects in a page's JSON-LD."""
+    for node in scan.tree.css(JSON_LD):
+        try:
+            root = Document(node.text()).root
+        except CannotEdit:
+            continue
+        yield from (found for found in _objects(root) if is_product(found))
+
+
+def is_product(found: dict[str, Any]) -> bool:
+    """Whether an object of JSON-LD is of the type Product (or a list of types with it)."""
+    kinds = found.get("@type")
+    return any(
+        kind in ("Product", "ProductGroup") for kind in (kinds if isinstance(kinds, list) else [kinds])
+    )
+
+
+def _from_json_ld(facts: Facts, product: dict[str, Any]) -> None:
+    source = "JSON-LD"
+    facts.add("name", product.get("name"), source)
+    offers = product.get("offers")
+    for offer in offers if isinstance(offers, list) else [offers]:
+        if isinstance(offer, dict):
+            specification = offer.get("priceSpecification")
+            first = specification[0] if isinstance(specification, list) and specification else specification
+            inner = first.get("price") if isinstance(first, dict) else None
+            facts.add("price", offer.get("price") or offer.get("lowPrice") or inner, source)
+            facts.add("stock", offer.get("availability"), source)
+    rating = product.get("aggregateRating")
+    if isinstance(rating, dict):
+        facts.add("rating", rating.get("ratingValue"), source)
+        facts.add("best", rating.get("bestRating"), source)
+        facts.add("reviews", rating.get("reviewCount") or rating.get("ratingCount"), source)
+
+
+def _of_product(node: Any) -> bool:
+    """A name may be that of a brand, a review's author or a bread crumb."""
+    scope = next((a for a in ancestors(node) if {"itemscope", "typeof"} & a.attributes.keys()), None)
+    kind = (
+        (scope.attributes.get("itemtype") or scope.attributes.get("typeof") or "")
+        if scope is not None
+        else ""
+    )
+    return scope is None or kind.rstrip("/").endswith("Product")
+
+
+def _objects(root: Any) -> Iterator[dict[str, Any]]:
+    waiting = [root]
+    while waiting:
+        value = waiting.pop(0)
+        if isinstance(value, dict):
+            yield value
+        if isinstance(value, dict | list):
+            waiting += value.values() if isinstance(value, dict) else value

@@ -1,0 +1,68 @@
+"""Ratings: `4.5 out of 5`, `76%`, stars whose width is the rating, with the scale that belongs to each."""
+
+import re
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+
+from selectolax.lexbor import LexborNode
+
+from interventions.figures import figures
+from interventions.proposal.phrases import REVIEWS
+from interventions.proposal.scan import called, number, text
+from interventions.sitemap import Place
+
+ANY = "*"
+_ABOUT = r"rating|\bstars?\b|score"
+_OUT_OF = re.compile(
+    r"(?P<figure>[\d.,]*\d)\s*(?P<words>out of|/|von|sur|de|van|su)\s*(?P<best>5|10|100)\b", re.I
+)
+_ATTRIBUTES = ("title", "aria-label", "data-rating", "data-score", "style")
+
+
+def shown_ratings(nodes: Iterable[LexborNode], best: int | None = None) -> Iterator[tuple[LexborNode, Place]]:
+    """Elements that may show a rating, texts before attributes; the place's selector is still `*`.
+
+    `best`: the highest possible rating as the page states it, for figures that do not say.
+    """
+    elements = list(nodes)
+    for node in elements:
+        value = text(node)
+        innermost = 0 < len(value) <= 80 and not any(figures(text(child)) for child in node.iter())
+        if innermost and (place := _place(node, None, value, best)):
+            yield node, place
+    for node in elements:
+        for name in _ATTRIBUTES:
+            value = " ".join((node.attributes.get(name) or "").split())
+            if value and (place := _place(node, name, value, best)):
+                yield node, place
+
+
+def rating_text(value: str) -> str:
+    """The figure of a text that shows a rating."""
+    out = _OUT_OF.search(value)
+    return out["figure"] if out else next(iter(figures(value)), "")
+
+
+def rating_percent(value: str, scale: int | None) -> Decimal | None:
+    """The rating that a text shows, in percent."""
+    figure = number(rating_text(value))
+    return None if figure is None else figure * 100 / (scale or 100)
+
+
+def _place(node: LexborNode, attribute: str | None, value: str, best: int | None) -> Place | None:
+    if attribute == "style":
+        is_width = re.fullmatch(r"width:\s*[\d.]+%;?", value) and called(node, _ABOUT, 2)
+        return Place(css=ANY, attribute=attribute) if is_width else None
+    if out := _OUT_OF.search(value):
+        pattern = rf"([\d.,]*\d)\s*{out['words']}" if len(figures(value)) > 1 else None
+        scale = int(out["best"])
+        return Place(css=ANY, attribute=attribute, pattern=pattern, scale=None if scale == 100 else scale)
+    if not called(node, _ABOUT, 2) or number(value) is None or REVIEWS.search(value):
+        return None
+    figure = number(value)
+    if "%" in value or best == 100:
+        return Place(css=ANY, attribute=attribute)
+    scale = best or 5
+    return (
+        Place(css=ANY, attribute=attribute, scale=scale) if figure is not None and figure <= scale else None
+    )

@@ -1,0 +1,347 @@
+"""The roles of a product's own page, by what the page states and by how shops name and write things."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Literal
+
+from selectolax.lexbor import LexborNode
+
+from interventions.proposal.facts import Facts
+from interventions.proposal.phrases import ADD_TO_CART, REVIEWS, STOCK, is_cart_button
+from interventions.proposal.ratings import ANY, rating_percent, rating_text, shown_ratings
+from interventions.proposal.scan import (
+    PRICE,
+    Scan,
+    ancestors,
+    called,
+    is_aside,
+    is_former_price,
+    label,
+    number,
+    text,
+    words,
+)
+from interventions.proposal.selectors import unique_selector
+from interventions.sitemap import Place, product_key
+
+Confidence = Literal["high", "medium", "low"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A role, where it stands, the text there, and how sure that is, with the reason.
+
+    `scripted`: it is there only after the page's scripts ran, where the proxy cannot edit it.
+    """
+
+    role: str
+    places: tuple[Place, ...]
+    text: str
+    confidence: Confidence
+    reason: str
+    scripted: bool = False
+
+
+def product_roles(
+    scan: Scan, facts: Facts, cards: frozenset[int], listing: Scan | None = None
+) -> Iterator[Found]:
+    """The roles `product.*`; `cards`: elements (`mem_id`) that show other products."""
+    search = _Search(scan, facts, cards, listing)
+    yield from filter(
+        None, (search.link(), search.title(), search.name(), search.price(), search.price_box())
+    )
+    yield from filter(None, (search.rating(), search.stars(), search.reviews(), search.stock()))
+    yield from filter(None, (search.image(), search.description(), search.add_to_cart()))
+
+
+def value_of(node: LexborNode, place: Place) -> str:
+    """What stands at a place."""
+    return (
+        text(node)
+        if place.attribute is None
+        else " ".join((node.attributes.get(place.attribute) or "").split())
+    )
+
+
+class _Search:
+    def __init__(self, scan: Scan, facts: Facts, cards: frozenset[int], listing: Scan | None) -> None:
+        self.scan, self.facts, self.cards = scan, facts, cards
+        self.elsewhere = listing.tree.root if listing is not None else None
+        self.heading = self._heading()
+        self.price_node: LexborNode | None = None
+        self.rating_node: LexborNode | None = None
+
+    def selector(self, node: LexborNode) -> str | None:
+        root = self.scan.tree.root
+        if root is None:
+            return None
+        return unique_selector(
+            [(root, node)], self.scan.key, None if node.tag in ("title", "meta") else self.elsewhere
+        )
+
+    def in_main(self, node: LexborNode) -> bool:
+        return not is_aside(node) and not any(a.mem_id in self.cards for a in (node, *ancestors(node)))
+
+    def _heading(self) -> LexborNode | None:
+        headings = [n for n in self.scan.visible if n.tag == "h1" and text(n)]
+        stated = [n for n in headings if self.facts.states("name", text(n))]
+        return next(iter(stated or headings), None)
+
+    def found(
+        self,
+        role: str,
+        node: LexborNode | None,
+        confidence: Confidence,
+        reason: str,
+        shape: Place | None = None,
+    ) -> Found | None:
+        """The role at an element; `shape`: attribute, pattern and scale of the place."""
+        selector = self.selector(node) if node is not None else None
+        if node is None or selector is None:
+            return None
+        place = (shape or Place(css=selector)).model_copy(update={"css": selector})
+        return Found(role, (place,), value_of(node, place), confidence, reason)
+
+    def link(self) -> Found | None:
+        for css, attribute in (("link[rel=canonical]", "href"), ('meta[property="og:url"]', "content")):
+            node = self.scan.tree.css_first(css)
+            value = (node.attributes.get(attribute) or "") if node is not None else ""
+            if value and product_key(value, self.scan.url) == self.scan.key:
+                place = Place(css=css, attribute=attribute)
+                return Found("product.link", (place,), value, "high", "names this page's address")
+        return None
+
+    def title(self) -> Found | None:
+        return self.found("product.title", self.heading, "high", "the page's main heading")
+
+    def name(self) -> Found | None:
+        node = self.heading
+        if node is None:
+            return None
+        while (inner := [c for c in node.iter() if text(c) == text(node)]) and len(inner) == 1:
+            node = inner[0]
+        name, stated = text(node), self.facts.states("name", text(node))
+        reason = f"as stated in {self.facts.sources['name']}" if stated else "the main heading's text"
+        found = self.found("product.name", node, "high" if stated else "medium", reason)
+        return found and with_places(found, self._repeated(name))
+
+    def _repeated(self, name: str) -> Iterator[Place]:
+        """Where the page says the name once more."""
+        for css, attribute in (
+            ("title", None), ('meta[property="og:title"]', "content"), ("meta[name=title]", "content"),
+            ('meta[name="twitter:title"]', "content"),
+        ):  # fmt: skip
+            node = self.scan.tree.css_first(css)
+            place = Place(css=css, attribute=attribute)
+            if node is not None and name in value_of(node, place):
+                yield place
+        for node, _ in self.scan.innermost(lambda text: text == name):
+            if called(node, "breadcrumb", 6) and (crumb := self.selector(node)):
+                yield Place(css=crumb)
+
+    def price(self) -> Found | None:
+        scored = sorted(self._price_candidates(), key=lambda item: -item[0])
+        for score, node, reasons in scored:
+            if score <= 0:
+                break
+            sure: Confidence = "high" if "stated" in reasons[0] else "medium" if score >= 4 else "low"
+            value = number(text(node))
+            if found := self.found("product.price", node, sure, "; ".join(reasons)):
+                self.price_node = node
+                return with_places(found, self._same_figures(node, value))
+        return None
+
+    def _price_candidates(self) -> Iterator[tuple[float, LexborNode, list[str]]]:
+        for node, value in self.scan.innermost(lambda text: number(text) is not None and len(text) <= 40):
+            names = (
+                node.attributes.get("itemprop"),
+                (node.attributes.get("property") or "").rpartition(":")[2],
+            )
+            itemprop = "price" in names
+            if not (PRICE.search(value) or itemprop):
+                continue
+            score, reasons = 0.0, []
+            if self.facts.states("price", value):
+                score += 6
+                reasons.append(f"the price stated in {self.facts.sources['price']}")
+            if itemprop:
+                score += 4
+                reasons.append("is marked as the price")
+            if called(node, "price|amount", 1):
+                score += 3
+                reasons.append("is called a price")
+            if self.heading is not None:
+                distance = self.scan.between(self.heading, node)
+                score += 2 - min(abs(distance), 300) / 60 if distance > 0 else -1
+                reasons.append("stands after the heading" if distance > 0 else "stands before the heading")
+            if is_former_price(node):
+                score -= 6
+            if not self.in_main(node):
+                score -= 6
+            if called(node, r"\btax\b|total|shipping|delivery|unit-price|per-unit", 1):
+                score -= 4
+            yield score, node, reasons
+
+    def _same_figures(self, first: LexborNode, value: object) -> Iterator[Place]:
+        """Every other place that shows the price: texts, and attributes whose names say that it is one."""
+        for node in self.scan.nodes:
+            if node.tag == "meta":
+                name = (
+                    node.attributes.get("property")
+                    or node.attributes.get("itemprop")
+                    or node.attributes.get("name")
+                    or ""
+                )
+                if (
+                    "price" in name
+                    and number(node.attributes.get("content") or "") == value
+                    and (css := self.selector(node))
+                ):
+                    yield Place(css=css, attribute="content")
+                continue
+            for name, attribute in node.attributes.items():
+                about_price = re.search("price|amount", name) or (
+                    name in ("content", "value") and called(node, "price", 0)
+                )
+                if (
+                    about_price
+                    and number(attribute or "") == value
+                    and self.in_main(node)
+                    and (css := self.selector(node))
+                ):
+                    yield Place(css=css, attribute=name)
+        for node, _ in self.scan.innermost(lambda text: number(text) == value and PRICE.search(text)):
+            apart = first.mem_id not in _lineage(node) and node.mem_id not in _lineage(first)
+            other = apart and self.in_main(node) and not is_former_price(node)
+            if other and (css := self.selector(node)):
+                yield Place(css=css)
+
+    def rating(self) -> Found | None:
+        stated, best = (self.facts.values.get(part) for part in ("rating", "best"))
+        limit = int(highest) if best and (highest := number(best)) else None
+        found: Found | None = None
+        for node, shape in shown_ratings(self.scan.visible, limit):
+            value = value_of(node, shape)
+            known = stated is not None and number(rating_text(value)) == number(stated)
+            if not self.in_main(node) or (stated is not None and not known and shape.scale is not None):
+                continue
+            if found is None:
+                self.rating_node = node
+                reason = f"as stated in {self.facts.sources['rating']}" if known else "a rating"
+                found = self.found("product.rating", node, "high" if known else "medium", reason, shape)
+            elif node.attributes and (css := self.selector(node)):
+                place = shape.model_copy(update={"css": css})
+                if rating_percent(value, shape.scale) == rating_percent(found.text, found.places[0].scale):
+                    found = with_places(found, [place])
+        return found
+
+    def reviews(self) -> Found | None:
+        def shows(value: str) -> object:
+            return number(value) is not None and (
+                self.facts.states("reviews", value) or REVIEWS.search(value)
+            )
+
+        for node, value in self.scan.innermost(shows):
+            stated = self.facts.states("reviews", value)
+            if not self.in_main(node) or not (
+                REVIEWS.search(value) or called(node, r"review|rating|count", 2)
+            ):
+                continue
+            reason = f"as stated in {self.facts.sources['reviews']}" if stated else "a number of reviews"
+            if found := self.found("product.reviews", node, "high" if stated else "medium", reason):
+                return with_places(found, self._other_counters(node))
+        return None
+
+    def stars(self) -> Found | None:
+        box = box_of(self.rating_node, r"rating|\bstars?\b")
+        return self.found("product.stars", box, "medium", "is called a rating")
+
+    def price_box(self) -> Found | None:
+        return self.found("product.price_box", box_of(self.price_node, "price"), "medium", "holds the price")
+
+    def image(self) -> Found | None:
+        stated = self.scan.tree.css_first('meta[property="og:image"]')
+        url = (stated.attributes.get("content") or "") if stated is not None else ""
+        images = [
+            n for n in self.scan.visible if n.tag == "img" and n.attributes.get("src") and self.in_main(n)
+        ]
+        for node in images:
+            same = bool(url) and product_key(node.attributes.get("src") or "", self.scan.url) == product_key(
+                url
+            )
+            marked = node.attributes.get("itemprop") == "image"
+            if same or marked or called(node, "gallery|product-(?:image|media|photo)|main-image", 4):
+                reason = "the picture of the page's og:image" if same else "is called the product's picture"
+                sure: Confidence = "high" if same or marked else "medium"
+                found = self.found("product.image", node, sure, reason, Place(css=ANY, attribute="src"))
+                more = [Place(css='meta[property="og:image"]', attribute="content")] if same else []
+                return found and with_places(found, more)
+        return None
+
+    def _other_counters(self, first: LexborNode) -> Iterator[Place]:
+        """Bare figures that are called reviews, or stand beside that word in a table."""
+        value = number(text(first))
+        for node, _ in self.scan.innermost(
+            lambda text: number(text) == value and re.fullmatch(r"\(?[\d.,]+\)?", text)
+        ):
+            about = called(node, "review", 1) or re.search("review", label(node), re.I)
+            if about and self.in_main(node) and (css := self.selector(node)):
+                yield Place(css=css)
+
+    def stock(self) -> Found | None:
+        for node, _ in self.scan.innermost(STOCK.search):
+            named = called(node, r"stock|availab|inventory", 1)
+            if self.in_main(node) and node.tag not in ("button", "a"):
+                sure: Confidence = "high" if named else "low"
+                if found := self.found("product.stock", node, sure, "says whether it is in stock"):
+                    return found
+        return None
+
+    def description(self) -> Found | None:
+        for css in (
+            "[itemprop=description]",
+            "#description",
+            ".product-description",
+            ".product__description",
+        ):
+            for node in self.scan.tree.css(css):
+                if node.tag != "meta" and self.in_main(node):
+                    return self.found("product.description", node, "medium", f"matches {css}")
+        return None
+
+    def add_to_cart(self) -> Found | None:
+        for node in self.scan.visible:
+            if is_cart_button(node) and self.in_main(node):
+                return self.found("product.add_to_cart", node, "high", "a button that says so")
+        for node in self.scan.visible:
+            form = next((a for a in ancestors(node) if a.tag == "form"), None)
+            action = (form.attributes.get("action") or "") if form is not None else ""
+            submits = (
+                node.tag in ("button", "input") and (node.attributes.get("type") or "submit") == "submit"
+            )
+            if submits and re.search("cart|basket", f"{action} {words(node)}") and self.in_main(node):
+                return self.found("product.add_to_cart", node, "medium", "sends a form to the cart")
+        return None
+
+
+def with_places(found: Found, more: Iterable[Place]) -> Found:
+    """The role with further places, each once."""
+    return replace(found, places=tuple(dict.fromkeys((*found.places, *more))))
+
+
+def box_of(node: LexborNode | None, pattern: str, most: int = 60) -> LexborNode | None:
+    """The outermost element around a value that is called like it and holds little else."""
+    box = node
+    for outer in islice(ancestors(node), 4) if node is not None else ():
+        held = text(outer)
+        if len(held) > most or any(other.search(held) for other in (REVIEWS, STOCK, ADD_TO_CART)):
+            break
+        if re.search(pattern, words(outer)):
+            box = outer
+    return box
+
+
+def _lineage(node: LexborNode) -> set[int]:
+    return {node.mem_id, *(around.mem_id for around in ancestors(node))}

@@ -1,0 +1,131 @@
+"""A page as the proposal reads it: elements in document order, what stands in them, what they are called."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from interventions.figures import figures, read_figure
+from interventions.sitemap import product_key
+
+_SILENT = frozenset(["script", "style", "template", "noscript", "svg", "head", "title", "option"])
+_ASIDE_TAGS = frozenset(["header", "footer", "nav"])
+_ASIDE = re.compile(
+    r"related|upsell|up-sell|cross-?sell|recommend|recently|similar|minicart|mini-?cart|mini-?basket|side-?cart"
+    r"|cart-drawer|breadcrumb|footer|shipping|instal?lment|voucher|newsletter"
+)
+_FORMER = re.compile(
+    r"\b(?:old|was|former|compare|strike|msrp|rrp|list-price|before|crossed|saving|discount)"
+)
+_CURRENCY = (
+    r"(?:[$€£¥₹₽₩₪₫₴₺₱฿₦₡₲₵₸₭₮]|\b(?:US|CA|AU|NZ|HK|MX|R|S|C|A)\$|\b(?:kr|zł|Kč|Ft|lei|лв|Rs|Rp|RM|руб|Fr)\b\.?"
+    r"|\b(?:USD|EUR|GBP|JPY|CNY|INR|CHF|SEK|NOK|DKK|PLN|CZK|HUF|RON|BGN|TRY|BRL|CAD|AUD|NZD|MXN|KRW|ZAR|SGD|HKD"
+    r"|ILS|THB|IDR|MYR|PHP|VND|UAH|AED|SAR|EGP|NGN|KES|CLP|COP|ARS|PEN)\b)"
+)
+_AMOUNT = r"\d(?:[\d.,]*\d)?(?:,[-–—])?"
+PRICE = re.compile(rf"{_CURRENCY}\s*{_AMOUNT}|{_AMOUNT}\s*{_CURRENCY}", re.I)
+
+
+@dataclass(frozen=True)
+class Capture:
+    """A page's address and HTML, as the shop sends it or as it stands after its scripts ran."""
+
+    url: str
+    html: str
+
+
+class Scan:
+    """A parsed page. Elements are told apart by `mem_id`."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.url, self.key = capture.url, product_key(capture.url)
+        self.tree = LexborHTMLParser(capture.html, scripting=True)
+        self.order: dict[int, int] = {}
+        self.nodes: list[LexborNode] = []
+        for index, node in enumerate(self.tree.root.traverse() if self.tree.root else ()):
+            self.order[node.mem_id] = index
+            self.nodes.append(node)
+
+    @cached_property
+    def visible(self) -> list[LexborNode]:
+        """The elements of the body that can show text."""
+        return [n for n in self.nodes if not any(a.tag in _SILENT for a in (n, *ancestors(n)))]
+
+    def innermost(self, shows: Callable[[str], object]) -> Iterator[tuple[LexborNode, str]]:
+        """Elements with a text of at most 80 characters that shows what no child of theirs shows."""
+        for node in self.visible:
+            value = text(node)
+            if (
+                0 < len(value) <= 80
+                and shows(value)
+                and not any(shows(text(child)) for child in children(node))
+            ):
+                yield node, value
+
+    def between(self, first: LexborNode, second: LexborNode) -> int:
+        """How many elements `second` stands behind `first`; negative: before it."""
+        return self.order[second.mem_id] - self.order[first.mem_id]
+
+    def is_product_link(self, href: str) -> bool:
+        """Whether an address is another page of the shop."""
+        return bool(href) and not href.startswith(("#", "javascript:", "mailto:", "tel:"))
+
+
+def ancestors(node: LexborNode) -> Iterator[LexborNode]:
+    """The elements around an element, nearest first, without `<body>` and `<html>`."""
+    around = node.parent
+    while around is not None and around.tag not in ("body", "html", "-undef"):
+        yield around
+        around = around.parent
+
+
+def children(node: LexborNode) -> Iterator[LexborNode]:
+    """The child elements."""
+    return node.iter()
+
+
+def text(node: LexborNode) -> str:
+    """The text with single spaces."""
+    return " ".join(node.text().split())
+
+
+def label(node: LexborNode) -> str:
+    """The text of the element before it, such as the heading of a table's row."""
+    before = node.prev
+    while before is not None and not before.is_element_node:
+        before = before.prev
+    return text(before) if before is not None else ""
+
+
+def words(node: LexborNode) -> str:
+    """What an element is called: its classes, id and test id, in lower case."""
+    names = (
+        node.attributes.get(name) or ""
+        for name in ("class", "id", "data-testid", "data-test", "data-slot", "itemprop", "property")
+    )
+    return " ".join(" ".join(names).lower().replace("_", "-").split())
+
+
+def called(node: LexborNode, pattern: str, levels: int = 2) -> bool:
+    """Whether the element, or one up to `levels` around it, is called so."""
+    around = [node, *ancestors(node)][: levels + 1]
+    return any(re.search(pattern, words(one)) for one in around)
+
+
+def is_aside(node: LexborNode) -> bool:
+    """Whether it stands beside what the page is about: in the header, the footer, among other products."""
+    return any(a.tag in _ASIDE_TAGS or _ASIDE.search(words(a)) for a in (node, *ancestors(node)))
+
+
+def is_former_price(node: LexborNode) -> bool:
+    """Whether it is a price that no longer holds, or a saving."""
+    around = [node, *ancestors(node)][:3]
+    return any(a.tag in ("del", "s", "strike") or _FORMER.search(words(a)) for a in around)
+
+
+def number(value: str) -> Decimal | None:
+    """The one figure of a text; None when there is none or more."""
+    return read_figure(value) if len(figures(value)) == 1 else None

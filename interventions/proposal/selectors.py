@@ -1,0 +1,176 @@
+"""Short and stable CSS selectors: by id, itemprop, data attributes and telling class names."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations, islice, product
+
+from selectolax.lexbor import LexborNode
+
+from interventions.proposal.scan import ancestors, label
+
+_MOST_PARTS = 2
+_NAMING = (
+    "itemprop",
+    "itemtype",
+    "typeof",
+    "data-testid",
+    "data-test",
+    "data-qa",
+    "data-role",
+    "data-price-type",
+    "data-hook",
+    "data-slot",
+    "rel",
+    "property",
+    "aria-current",
+)
+_UTILITY = re.compile(
+    r"(?:-?[mp][trblxyse]?|w|h|min|max|gap|z|top|left|right|bottom|inset|col|order|offset|space|basis|size|aspect)(?:-|\d|$)"
+    r"|(?:flex|grid|items|justify|self|content|text|font|bg|border|rounded|shadow|leading|tracking|align|float|overflow"
+    r"|opacity|transition|duration|ease|transform|translate|scale|rotate|cursor|ring|divide|line|whitespace|break|object"
+    r"|list|img|fas?|fa|d|bi|btn|mx|my|px|py|mt|mb|ml|mr|pt|pb|pl|pr)(?:-|$)"
+    r"|(?:row|block|inline|hidden|visible|invisible|relative|absolute|fixed|sticky|static|container|clearfix|group|peer"
+    r"|inline-(?:flex|block|grid)|in-?stock|out-?of-?stock|(?:un)?available|sold-?out|on-?sale|sale|new|featured|empty"
+    r"|capitalize|uppercase|lowercase|truncate|underline|italic|button|active|selected|current|open|closed|first|last|odd"
+    r"|even|no-js|js|sr-only|clear|left|right|center|small|large|full|wide)$"
+)
+_BY_SCRIPTS = re.compile(r"(?:is|has|js|css|sc|jsx|svelte|astro|ng|v)-")
+_GENERIC = re.compile(
+    "product|item|name|title|action|primary|secondary|view|link|price|info|details|content|wrapper|inner|main"
+    "|body|box|block|label|value|text|base|page|section|wrap|holder|card|tile"
+)
+_STRUCTURE = frozenset(["h1", "h2", "h3", "main", "article", "title", "form"])
+
+
+def unique_selector(
+    roots: Sequence[tuple[LexborNode, LexborNode | None]], slug: str = "", elsewhere: LexborNode | None = None
+) -> str | None:
+    """The shortest stable selector that finds in each root just its element, and nothing where that is None.
+
+    `slug`: the product's key; names that hold it or a number belong to one product and are not used.
+    `elsewhere`: another page; a selector that finds nothing there is better.
+    """
+    parts: list[str] = []
+    left = [(root, node) for root, node in roots if node is not None]
+    while left and len(parts) < _MOST_PARTS:
+        part = _right_everywhere(*left[0], roots, slug, elsewhere)
+        if part is None:
+            return None
+        parts.append(part)
+        left = [(root, node) for root, node in left if not root.css(part)]
+    return ", ".join(parts) if parts and not left else None
+
+
+def _right_everywhere(
+    root: LexborNode,
+    node: LexborNode,
+    roots: Sequence[tuple[LexborNode, LexborNode | None]],
+    slug: str,
+    elsewhere: LexborNode | None,
+) -> str | None:
+    """A selector that finds this element, and in no root a wrong one; best one that finds all."""
+    second_best = None
+    for selector in _candidates(node, root, slug):
+        found = [([n.mem_id for n in root.css(selector)], wanted) for root, wanted in roots]
+        if any(ids and (wanted is None or ids != [wanted.mem_id]) for ids, wanted in found):
+            continue
+        complete = all(ids or wanted is None for ids, wanted in found)
+        if complete and (elsewhere is None or not elsewhere.css(selector)):
+            return selector
+        if second_best is None and root.css(selector):
+            second_best = selector
+    return second_best
+
+
+def common_selector(root: LexborNode, nodes: Sequence[LexborNode], slug: str = "") -> str | None:
+    """The shortest stable selector for all of these elements and no others below `root`."""
+    wanted = {node.mem_id for node in nodes}
+    for selector in _candidates(nodes[0], root, slug):
+        if {node.mem_id for node in root.css(selector)} == wanted:
+            return selector
+    return None
+
+
+def names(node: LexborNode, slug: str = "") -> Iterator[str]:
+    """Selectors of an element by its own names, the most telling first."""
+    tag = node.tag or "*"
+    attributes = node.attributes
+    if (own := attributes.get("id")) and is_stable(own, slug):
+        yield f"{tag}#{own}"
+    for name in _NAMING:
+        if (value := attributes.get(name)) and value.isprintable() and len(value) <= 60:
+            yield f"{tag}[{name}={_quoted(value)}]"
+    classes = [name for name in (attributes.get("class") or "").split() if is_stable(name, slug)]
+    classes.sort(
+        key=lambda name: (_GENERIC.fullmatch(name.lower()) is not None, -min(len(re.split("[-_]+", name)), 3))
+    )
+    for name in classes:
+        yield f"{tag}.{name}"
+    for pair in combinations(classes, 2):
+        yield f"{tag}.{'.'.join(pair)}"
+    if tag == "input" and (value := attributes.get("name")):
+        yield f"input[name={_quoted(value)}]"
+    if (value := attributes.get("type")) and tag in ("button", "input"):
+        yield f"{tag}[type={_quoted(value)}]"
+
+
+def is_stable(name: str, slug: str = "") -> bool:
+    """Whether a class name or id tells what a thing is; not how it looks, nor which one it is."""
+    lowered = name.lower()
+    if not re.fullmatch(r"[a-zA-Z_][\w-]*", name) or _UTILITY.match(lowered) or _BY_SCRIPTS.match(lowered):
+        return False
+    if slug and slug.rpartition("/")[2] in lowered:
+        return False
+    return not any(_is_arbitrary(part) for part in re.split(r"[-_]+", name))
+
+
+def _is_arbitrary(part: str) -> bool:
+    """A number, or a hash such as 1x4Zq or bdVaJa."""
+    if part.isdigit():
+        return True
+    changes = len(re.findall(r"[a-z][A-Z]|[A-Za-z]\d|\d[A-Za-z]", part))
+    vowels = re.search(r"[aeiouy]", part, re.I)
+    return len(part) >= 5 and (
+        changes * 3 > len(part) or (changes >= 1 and bool(re.search(r"\d[A-Za-z]", part))) or not vowels
+    )
+
+
+def _candidates(node: LexborNode, root: LexborNode, slug: str) -> Iterator[str]:
+    own = list(islice(names(node, slug), 8))
+    tag = node.tag or "*"
+    yield from own
+    if tag in _STRUCTURE:
+        yield tag
+    around = [a for a in ancestors(node) if a.mem_id != root.mem_id][:10]
+    if node.parent is not None and node.parent.tag == "body":
+        around = []
+    for index, outer in enumerate(around):
+        link = " > " if index == 0 else " "
+        for name in [*islice(names(outer, slug), 5), *([outer.tag or ""] if outer.tag in _STRUCTURE else [])]:
+            for inner in (*own, tag):
+                yield f"{name}{link if inner == tag else ' '}{inner}"
+    if tag == "td" and re.fullmatch(r"[^\"\\]{2,40}", heading := label(node)):
+        yield f'tr:has(> th:lexbor-contains("{heading}")) > td'
+    for (index, outer), middle in product(enumerate(around[1:7], 1), around[:5]):
+        if around.index(middle) < index:
+            for name in islice(names(outer, slug), 2):
+                for between in [
+                    *islice(names(middle, slug), 2),
+                    *([middle.tag or ""] if middle.tag == "ins" else []),
+                ]:
+                    for inner in (*own[:3], tag):
+                        if index == 1:
+                            yield f"{name} > {between} > {inner}"
+                        yield f"{name} {between} {inner}"
+    # Between a name further out and a nameless element: its parent's tag.
+    for outer in around[1:5]:
+        for name in islice(names(outer, slug), 3):
+            yield f"{name} {around[0].tag} > {tag}"
+
+
+def _quoted(value: str) -> str:
+    return (
+        value
+        if re.fullmatch(r"[a-zA-Z_][\w-]*", value)
+        else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    )

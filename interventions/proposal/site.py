@@ -1,0 +1,249 @@
+"""The proposal as a whole, and its YAML."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from interventions.proposal.cards import card_roles, find_cards
+from interventions.proposal.embedded import FoundData, embedded_data
+from interventions.proposal.facts import stated_facts
+from interventions.proposal.roles import Found, product_roles
+from interventions.proposal.scan import Capture, Scan, number
+from interventions.proposal.selectors import names
+from interventions.sitemap import Place, Value, product_key
+
+WANTED = ("product.title", "product.name", "product.price", "product.add_to_cart")
+WANTED_IN_CARDS = ("item", "item.link", "item.title", "item.name", "item.price")
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A site map as far as the pages tell, with the reasons.
+
+    `pages`: page type -> selector; `missing`: roles that were looked for in vain.
+    """
+
+    name: str
+    product_url: str
+    listing_url: str | None
+    pages: dict[str, str]
+    roles: tuple[Found, ...]
+    data: tuple[FoundData, ...]
+
+    @property
+    def missing(self) -> list[str]:
+        """What a site map should have and this one has not."""
+        found = {role.role for role in self.roles}
+        pages = [f"pages.{kind}" for kind in ("product", "listing") if kind not in self.pages]
+        return [*pages, *(role for role in (*WANTED, *WANTED_IN_CARDS) if role not in found)]
+
+    def to_yaml(self) -> str:
+        """The file, with the reason beside each role."""
+        return "\n".join(_lines(self)) + "\n"
+
+
+def propose(name: str, product: Capture, listing: Capture | None, *, raw: Sequence[Capture] = ()) -> Proposal:
+    """A site map for the shop of these pages.
+
+    `raw`: the same pages as the shop sends them, where `product` and `listing` are from a browser in which
+    scripts ran; roles that are not in them are marked.
+    """
+    page = Scan(product)
+    other = Scan(listing) if listing is not None else None
+    own_cards = find_cards(page)
+    facts = stated_facts(page)
+    found = list(
+        product_roles(
+            page, facts, frozenset(n.mem_id for n in own_cards.nodes) if own_cards else frozenset(), other
+        )
+    )
+    cards = find_cards(other) if other is not None else None
+    if other is not None and cards is not None:
+        found += card_roles(other, cards)
+    elif own_cards is not None:
+        found += card_roles(page, own_cards)
+    sources = {product_key(capture.url): LexborHTMLParser(capture.html) for capture in raw}
+    roles = tuple(_marked(role, list(sources.values())) if raw else role for role in found)
+    data = tuple(_data(page, other, roles))
+    return Proposal(
+        name, product.url, listing.url if listing else None, _page_types(page, other, roles), roles, data
+    )
+
+
+def cards_on(capture: Capture) -> set[str]:
+    """The keys of the products that a page shows as cards: what tells a listing."""
+    scan = Scan(capture)
+    cards = find_cards(scan)
+    return {product_key(link, capture.url) for link in cards.links} if cards else set()
+
+
+def _marked(role: Found, trees: Sequence[LexborHTMLParser]) -> Found:
+    css = role.places[0].css
+    return replace(role, scripted=not any(tree.css_first(css) is not None for tree in trees))
+
+
+def _data(page: Scan, other: Scan | None, roles: Sequence[Found]) -> Iterator[FoundData]:
+    """Without doubles: product pages and listings often embed the same kind of object."""
+    kinds: dict[tuple[str | None, str], FoundData] = {}
+    by_role = {role.role: role for role in roles}
+    for scan in filter(None, (page, other)):
+        for found in embedded_data(scan, _shown(scan, page, by_role)):
+            known = kinds.setdefault((found.rule.css, found.rule.items), found)
+            if found.rule.link and not known.rule.link:
+                # On its own page an object often leaves out which product it shows.
+                rule = known.rule.model_copy(update={"link": found.rule.link})
+                kinds[found.rule.css, found.rule.items] = replace(known, rule=rule)
+    yield from kinds.values()
+
+
+def _shown(scan: Scan, page: Scan, roles: dict[str, Found]) -> dict[str, tuple[str, Decimal]]:
+    """The products that a page shows, with name and price."""
+    shown: dict[str, tuple[str, Decimal]] = {}
+    name, price = roles.get("product.name"), roles.get("product.price")
+    if scan is page and name and price and (value := number(price.text)) is not None:
+        shown[page.key] = (name.text, value)
+    item = [roles.get(f"item{part}") for part in ("", ".link", ".name", ".price")]
+    card, link, name, price = item
+    if scan is not page and card and link and name and price:
+        for node in scan.tree.css(card.places[0].css):
+            found = [node.css_first(role.places[0].css) for role in (link, name, price)]
+            if all(found):
+                a, title, cost = (n for n in found if n is not None)
+                value = number(" ".join(cost.text().split()))
+                if value is not None:
+                    shown[product_key(a.attributes.get("href") or "", scan.url)] = (
+                        " ".join(title.text().split()),
+                        value,
+                    )
+    return shown
+
+
+def _page_types(page: Scan, other: Scan | None, roles: Sequence[Found]) -> dict[str, str]:
+    """Tests that hold on one of the pages and not on the other."""
+    pages: dict[str, str] = {}
+    heading = next((page.tree.css_first(r.places[0].css) for r in roles if r.role == "product.title"), None)
+    standard = (
+        'meta[property="og:type"][content="product"]',
+        'meta[property="og:type"][content="og:product"]',
+    )
+    candidates = [*standard, *_body(page), *_around(heading, page)]
+    pages.update(_first("product", candidates, page, other))
+    if other is not None:
+        card = next((other.tree.css_first(r.places[0].css) for r in roles if r.role == "item"), None)
+        pages.update(_first("listing", [*_body(other), *_around(card, other)], other, page))
+        if "listing" not in pages and card is not None:
+            # Product pages are told first, so a test that holds on both will do.
+            pages["listing"] = next(r.places[0].css for r in roles if r.role == "item")
+    return pages
+
+
+def _first(kind: str, candidates: Sequence[str], here: Scan, there: Scan | None) -> dict[str, str]:
+    for css in candidates:
+        if here.tree.css_first(css) is not None and (there is None or there.tree.css_first(css) is None):
+            return {kind: css}
+    return {}
+
+
+def _body(scan: Scan) -> list[str]:
+    return list(names(scan.tree.body, scan.key)) if scan.tree.body is not None else []
+
+
+def _around(node: LexborNode | None, scan: Scan) -> Iterator[str]:
+    while node is not None and node.tag not in ("body", "html"):
+        yield from list(names(node, scan.key))[:3]
+        node = node.parent
+
+
+def _lines(proposal: Proposal) -> Iterator[str]:
+    yield f"# Site map of {proposal.product_url}"
+    if proposal.listing_url:
+        yield f"# and {proposal.listing_url}"
+    yield "# Proposed by souk interventions map: check each role. Its first place must be on the page."
+    yield f"name: {_scalar(proposal.name)}"
+    yield ""
+    yield "pages:" if proposal.pages else "# pages:"
+    for kind, css in proposal.pages.items():
+        yield f"  {kind}: {_scalar(css)}"
+    yield "  # cart: a selector that is only on the cart's page"
+    yield ""
+    yield "roles:"
+    yield "  page.body: body"
+    yield ""
+    yield "  # A product's own page"
+    for role in proposal.roles:
+        if role.role == "item":
+            yield ""
+            yield "  # A card on listings"
+        yield from _role_lines(role)
+    yield ""
+    yield "  # The lines of the cart's page, by hand: row, row.link, row.title, row.name, row.price,"
+    yield "  # row.quantity, row.subtotal; and cart.total"
+    for missing in proposal.missing:
+        yield f"  # not found: {missing}"
+    if proposal.data:
+        yield ""
+        yield "data:"
+        for found in proposal.data:
+            yield from _data_lines(found)
+
+
+def _role_lines(role: Found) -> Iterator[str]:
+    note = f"{role.confidence}: {role.reason}" + ("; only after scripts ran" if role.scripted else "")
+    yield f"  # {note} ({_cut(role.text)})"
+    places = [_place(place) for place in role.places]
+    if len(places) == 1:
+        yield f"  {role.role}: {places[0]}"
+        return
+    yield f"  {role.role}:"
+    for place in places:
+        yield f"    - {place}"
+
+
+def _place(place: Place) -> str:
+    parts = place.model_dump(exclude_none=True)
+    if list(parts) == ["css"]:
+        return _scalar(place.css)
+    return "{" + ", ".join(f"{key}: {_scalar(value, inside=True)}" for key, value in parts.items()) + "}"
+
+
+def _data_lines(found: FoundData) -> Iterator[str]:
+    rule = found.rule
+    yield f"  # {found.reason}"
+    yield f"  - css: {_scalar(rule.css or '')}"
+    yield f"    items: {_scalar(rule.items)}"
+    if rule.link:
+        yield f"    link: {_several([_scalar(path, inside=True) for path in rule.link])}"
+    yield "    roles:"
+    for part, values in rule.roles.items():
+        yield f"      {part}: {_several([_value(value) for value in values])}"
+
+
+def _value(value: Value) -> str:
+    path = _scalar(value.path, inside=True)
+    return path if value.scale is None else f"{{path: {path}, scale: {value.scale}}}"
+
+
+def _several(items: Sequence[str]) -> str:
+    return items[0] if len(items) == 1 else f"[{', '.join(items)}]"
+
+
+def _scalar(value: object, *, inside: bool = False) -> str:
+    """Plain where YAML allows it, else in single quotes; `inside`: in a list or mapping on one line."""
+    text = str(value)
+    if isinstance(value, int):
+        return text
+    special = r"[,\[\]{}]" if inside else r"^[\[\]{},]"
+    plain = re.fullmatch(r"[A-Za-z.$][^\n]*", text) and not re.search(rf": |:$| #|{special}", text)
+    return (
+        text
+        if plain and text.lower() not in ("true", "false", "null", "yes", "no")
+        else "'" + text.replace("'", "''") + "'"
+    )
+
+
+def _cut(value: str) -> str:
+    value = "".join(char if char.isprintable() else "?" for char in value)
+    return value if len(value) <= 60 else value[:59] + "…"

@@ -1,0 +1,99 @@
+"""Install the shops, not written for Souk, that it is tested on: `python -m tests.storefronts.install NAME`.
+
+They go to the folder that `SOUK_STOREFRONTS` names, else to `~/.cache/souk/storefronts`; each has an
+environment of its own there. One that is already there in this version is left alone.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+import venv
+from collections.abc import Callable
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+class CannotInstall(Exception):
+    """The storefront cannot be installed here; the message says why."""
+
+
+def folder(name: str) -> Path:
+    """Where a storefront is installed."""
+    cache = os.environ.get("SOUK_STOREFRONTS") or Path.home() / ".cache" / "souk" / "storefronts"
+    return Path(cache) / name
+
+
+def python(name: str) -> Path:
+    """The interpreter of a storefront's environment."""
+    return folder(name) / "venv" / "bin" / "python"
+
+
+def is_installed(name: str) -> bool:
+    """Whether it is there, as the files beside this one ask for."""
+    mark = folder(name) / ".ready"
+    return mark.is_file() and mark.read_text() == _version(name)
+
+
+def install(name: str) -> None:
+    """Install a storefront unless it is there. Raises CannotInstall."""
+    if is_installed(name):
+        return
+    shutil.rmtree(folder(name), ignore_errors=True)
+    folder(name).mkdir(parents=True)
+    venv.create(folder(name) / "venv", with_pip=True)
+    _run(name, python(name), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
+         "-r", HERE / name / "requirements.txt")  # fmt: skip
+    STOREFRONTS[name]()
+    (folder(name) / ".ready").write_text(_version(name))
+
+
+def _evershop() -> None:
+    for program in ("node", "npm"):
+        if shutil.which(program) is None:
+            raise CannotInstall(f"{program} is not installed; EverShop needs Node.js 20 or later")
+    shutil.copy(HERE / "evershop" / "package.json", folder("evershop"))
+    # Folders that the shop looks into and does not make.
+    for name in ("config", "public", "media", "themes", "extensions"):
+        (folder("evershop") / name).mkdir(exist_ok=True)
+    _run("evershop", "npm", "install", "--no-audit", "--no-fund", "--loglevel=error")
+    _run("evershop", python("evershop"), HERE / "evershop" / "serve.py", "--build")
+
+
+STOREFRONTS: dict[str, Callable[[], None]] = {"oscar": lambda: None, "evershop": _evershop}
+
+
+def _run(name: str, *command: str | Path) -> None:
+    done = subprocess.run(
+        command, cwd=folder(name), check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    if done.returncode:
+        last = (done.stdout.strip().splitlines() or ["no message"])[-1]
+        raise CannotInstall(f"{name}: {Path(command[0]).name} failed with status {done.returncode}: {last}")
+
+
+def _version(name: str) -> str:
+    files = (HERE / name / file for file in ("requirements.txt", "package.json"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files if file.is_file())).hexdigest()
+
+
+def main() -> None:
+    for name in sys.argv[1:] or STOREFRONTS:
+        if name not in STOREFRONTS:
+            raise SystemExit(f"error: no storefront {name!r}; there are: {', '.join(STOREFRONTS)}")
+        start = time.monotonic()
+        there = is_installed(name)
+        try:
+            install(name)
+        except CannotInstall as error:
+            raise SystemExit(f"error: {error}") from None
+        print(
+            f"{name}: {'is' if there else f'installed in {time.monotonic() - start:.0f} s'} in {folder(name)}"
+        )
+
+
+if __name__ == "__main__":
+    main()

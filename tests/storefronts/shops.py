@@ -1,0 +1,31 @@
+"""Run an installed storefront in a process of its own, for the time of a `with` block."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from tests.storefronts.install import folder, python
+
+HERE = Path(__file__).parent
+_READY = "shop ready "
+
+
+@asynccontextmanager
+async def storefront(name: str) -> AsyncIterator[str]:
+    """Start it on 127.0.0.1 with the catalogue of `catalogue.json`; yields its base URL, with a slash."""
+    with (folder(name) / "log.txt").open("wb") as log:
+        process = await asyncio.create_subprocess_exec(
+            python(name), HERE / name / "serve.py", cwd=folder(name), stderr=log,
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            line = (await process.stdout.readline()).decode().strip()
+            if not line.startswith(_READY):
+                raise RuntimeError(f"{name} did not start; its messages are in {log.name}")
+            yield line.removeprefix(_READY)
+        finally:
+            process.stdin.close()
+            await process.wait()
