@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ROOMS := interventions proxy environments agents experiments analysis
 
-.PHONY: demo test lint bench setup lock clean
+.PHONY: demo test lint bench storefronts setup lock clean
 
 demo: setup  ## set everything up, run the nudge experiment with a simulated shopper, print the effects
 	$(BIN)/souk run nudges --agent simulated:balanced --limit 240
@@ -21,6 +21,10 @@ lint: setup
 
 bench: setup  ## speed, as ratios measured in one run; writes docs/benchmarks.md
 	$(BIN)/python -m tests.bench
+
+storefronts: setup  ## foreign shops, the slow one (EverShop, npm) included
+	$(BIN)/python -m tests.storefronts.install
+	$(BIN)/pytest tests/storefronts
 
 setup: $(VENV)/.ready
 

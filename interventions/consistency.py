@@ -72,7 +72,11 @@ def _on_page(page: Page, site: SiteMap) -> Iterator[Sighting]:
             role = f"{showing.group}.{part}"
             for target in showing.all(f"product.{part}"):
                 text, place = showing.value(target), target.place
-                yield from _read(key, part, text, place.pattern, place.scale, role, page.url)
+                pattern, scale = place.pattern, place.scale
+                if place.words:
+                    shown = [str(n) for n, word in enumerate(place.words, 1) if word in text.split()]
+                    text, scale = " ".join(shown), len(place.words)
+                yield from _read(key, part, text, pattern, scale, role, page.url)
     for embedded in view.documents():
         for data in embedded.rules:
             yield from _in_data(embedded.document, data, page.url, view.product)

@@ -47,16 +47,16 @@ def _allow(policy: str, inline: Inline) -> str:
     added = []
     for name, fallbacks, wanted in _wanted(inline):
         # The first directive that there is governs; without any, everything is allowed.
-        index = next((directives[n] for n in (name, *fallbacks) if n in directives), None)
-        if index is None or not wanted:
+        governing = next((directives[n] for n in (name, *fallbacks) if n in directives), None)
+        if governing is None or not wanted:
             continue
-        sources = parts[index].split()[1:]
+        sources = parts[governing].split()[1:]
         missing = _missing(name, sources, wanted)
         if not missing:
             continue
         directive = " ".join([name, *(s for s in sources if s.lower() != "'none'"), *missing])
         if name in directives:
-            parts[index] = f" {directive}" if parts[index][:1].isspace() else directive
+            parts[governing] = f" {directive}" if parts[governing][:1].isspace() else directive
         else:
             added.append(f" {directive}")
     if added and not parts[-1].strip():

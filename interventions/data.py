@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from jsonpath import JSONPathMatch
@@ -18,6 +19,7 @@ from interventions.sitemap import Data, json_path, product_key
 
 _FIGURE = re.compile(r"<[^>]*>|&#?\w+;?|(?P<figure>[0-9](?:[0-9.,]*[0-9])?)")
 _MARKUP = re.compile(r"<[^>]*>")
+_NAME = re.compile(r"""\.([A-Za-z_]\w*)|\[(?:"([^"\\]+)"|'([^'\\]+)')\]""", re.A)
 _START = re.compile(r"[{\[]")
 
 
@@ -32,11 +34,16 @@ class Document:
         except (ValueError, RecursionError):
             raise CannotEdit("the data is not valid JSON") from None
         self.changed = False
+        self._text = text.replace("\\/", "/")
         self._around = text[:start], text[end:]
 
     def entries(self, data: Data, url: str, own: str | None = None) -> list[tuple[str, "Entry"]]:
         """The objects that show a product each, with its key; `own` is the product whose page embeds them."""
-        found = json_path(data.items).finditer(self.root)
+        if not all(name in self._text for name in _needed(data.items)):
+            return []  # a search for `$..price` would walk through everything
+        # To a filter among descendants the document itself is no child of anything.
+        root = [self.root] if data.items.startswith("$..[?") else self.root
+        found = json_path(data.items).finditer(root)
         entries = [Entry(self, data, match.obj) for match in found if isinstance(match.obj, dict)]
         keys = [entry.key(url) for entry in entries]
         # Of several that do not say what they show, none is surely the page's own product.
@@ -123,6 +130,13 @@ class Entry:
             for match in _matches(value.path, self.object):
                 if isinstance(match.obj, str | int | float) and not isinstance(match.obj, bool):
                     yield match, value.scale
+
+
+@lru_cache(maxsize=256)
+def _needed(path: str) -> list[str]:
+    """Names that stand in all data in which a path leads anywhere."""
+    plain = path.partition("[?")[0]
+    return [name for names in _NAME.findall(plain) for name in names if name and name.isascii()]
 
 
 def _matches(path: str, root: Any) -> Iterator[JSONPathMatch]:

@@ -105,9 +105,13 @@ def spelling(text: str, codec: str) -> re.Pattern[bytes]:
     parts = []
     for char in " ".join(text.split()):
         if char == " ":
-            parts.append(rb"(?:[\t\n\f\r ]|&#32;)+")
+            parts.append(rb"(?:[\t\n\f\r ]|&#(?:32|[xX]20);)+")
             continue
-        spellings = [b"&#0*%d;" % ord(char), b"&#[xX]0*(?i:%x);" % ord(char)]
+        # A numeric reference may lack its semicolon.
+        spellings = [
+            b"&#0*%d(?:;|(?![0-9]))" % ord(char),
+            b"&#[xX]0*(?i:%x)(?:;|(?![0-9a-fA-F]))" % ord(char),
+        ]
         spellings += (re.escape(f"&{name}".encode()) for name in _NAMES.get(char, ()))
         if char not in "<&":
             encoded = char.encode(codec, "ignore")

@@ -6,9 +6,10 @@ The tree is only looked at and never written back: whatever no edit touches stay
 import html
 import re
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import partial
+from itertools import takewhile
 from typing import Literal
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -19,7 +20,15 @@ from interventions.errors import CannotEdit
 from interventions.figures import FIGURE, read_figure, write_like
 from interventions.marking import MARK, Marks, mark, unmark
 from interventions.markup import RAW, VOID, Tag, attributes, escape, spelling, tag_at, tokens
-from interventions.placement import STRUCTURAL, element_end, is_settled, lineage, stands_clear
+from interventions.placement import (
+    STRUCTURAL,
+    End,
+    element_end,
+    is_settled,
+    lineage,
+    stands_clear,
+    starts_body,
+)
 from interventions.splices import Arrangement, Conflict, Owner, Splice, apply, arranged, ordered
 
 Where = Literal["before", "after", "prepend", "append"]
@@ -27,6 +36,12 @@ Where = Literal["before", "after", "prepend", "append"]
 _SCOPE = re.compile(r"([a-z]+(?:[.#][\w-]+)+) (?=[\w.#\[])", re.A)
 # Here parsers drop or move what they do not expect, and differ in how.
 _FORBIDDEN = frozenset(["select", "svg", "math", "frameset"])
+# What is in it is no part of the page.
+_HIDDEN = frozenset(["template"])
+# Chromium moves elements that are nested deeper than 512 levels.
+_DEEPEST = 500
+# White space, and what parsers drop or replace.
+_NO_INK = re.compile(r"[\s\0\ufffd]+")
 
 
 class Unmarked(Exception):
@@ -64,9 +79,11 @@ class Page:
         self._found: dict[tuple[str, int], list[LexborNode]] = {}
         self._tags: dict[int, Tag] = {}
         self._starts: dict[int, int] = {}
+        self._ends: dict[int, End] = {}
         self._values: dict[tuple[int, str | None], str] = {}
-        self._shifts: dict[int, tuple[LexborNode, Decimal]] = {}
+        self._shifts: dict[int, tuple[LexborNode, Decimal, re.Pattern[bytes]]] = {}
         self._removed: set[int] = set()
+        self._insertions: dict[tuple[int, Where], Callable[[str], None]] = {}
         self._orders: dict[tuple[int, ...], list[LexborNode]] = {}
         self._order_owners: dict[tuple[int, ...], Owner] = {}
         self.styles: set[str] = set()
@@ -114,7 +131,7 @@ class Page:
         """Put `markup` (one complete element) before, after, first in or last in an element."""
         tag = self._locate(node)
         inside = where in ("prepend", "append")
-        if inside and tag.name in VOID | RAW:
+        if inside and tag.name in VOID | RAW | _HIDDEN:
             raise CannotEdit(f"<{tag.name}> cannot hold other elements")
         parent = node if inside else node.parent
         self._check_surroundings(parent)
@@ -124,7 +141,7 @@ class Page:
         elif where == "prepend":
             position, sure = tag.end, self._begins_well(node, tag)
         else:
-            end = element_end(self.source, node, tag)
+            end = self._end(node, tag)
             position, following = (end.inner, None) if inside else (end.outer, node.next)
             sure = end.regular and (
                 self._begins_well(node, tag) or is_settled(self.source, position, parent, following)
@@ -143,22 +160,33 @@ class Page:
             else:
                 node.insert_child(marker)
 
-        self._splice(position, position, close + markup, markup, None if sure else in_tree)
+        same = self._insertions.setdefault((node.mem_id, where), in_tree)
+        self._splice(position, position, close + markup, markup, None if sure else same)
 
     def remove(self, node: LexborNode) -> None:
         """Take an element out."""
         tag = self._locate(node)
         self._check_surroundings(node.parent)
-        self._splice(tag.start, element_end(self.source, node, tag).outer, b"", b"", node.replace_with)
+        start, end = tag.start, self._end(node, tag)
+        parent = node.parent
+        sure = (
+            end.regular
+            and parent is not None
+            and parent.tag not in ("body", "pre", "listing")  # white space at their start may be dropped
+            and self.source[start - 1 : start] != b"\r"  # `\r` and `\n` would become one line break
+            and stands_clear(self.source, node, tag)
+            and is_settled(self.source, end.outer, parent, node.next)
+        )
+        self._splice(start, end.outer, b"", b"", None if sure else node.replace_with)
         self._removed.add(node.mem_id)
 
     def set_text(self, node: LexborNode, text: str) -> tuple[str, str]:
         """Replace the whole content of an element by text; returns the text before and after."""
         tag = self._locate(node)
-        if tag.name in (VOID | RAW | STRUCTURAL) - {"title"}:
+        if tag.name in (VOID | RAW | STRUCTURAL | _HIDDEN) - {"title"}:
             raise CannotEdit(f"the text of <{tag.name}> cannot be set")
         self._check_surroundings(node)
-        end = element_end(self.source, node, tag)
+        end = self._end(node, tag)
         before = self.value(node, None)
         sure = end.regular and self._begins_well(node, tag)
 
@@ -214,12 +242,9 @@ class Page:
         ]
         if not places:
             return None
-        if (node.mem_id, None) in self._values:
-            raise CannotEdit(f'an earlier edit has made the text "{before}"')
         for start, end in places:
             self._splice(start, end, escape(new, self.output))
-        after = before.replace(" ".join(old.split()), " ".join(new.split()))
-        self._values[node.mem_id, None] = after
+        after = self._values[node.mem_id, None] = self._edited_text(node, tag)
         return before, after
 
     def order(self, nodes: Sequence[LexborNode]) -> list[LexborNode]:
@@ -232,7 +257,7 @@ class Page:
         for node in nodes:
             tag = self._locate(node)
             # Well nested pieces with the same surroundings mean the same wherever they stand.
-            if node.parent != nodes[0].parent or not element_end(self.source, node, tag).regular:
+            if node.parent != nodes[0].parent or not self._end(node, tag).regular:
                 raise CannotEdit("the elements are too irregular to be put in another order")
         key = tuple(node.mem_id for node in nodes)
         self._orders[key], self._order_owners[key] = list(order), self.owner
@@ -252,7 +277,7 @@ class Page:
         tag = self._locate(node)
         spans = [span] if attribute and (span := attributes(self.source, tag).get(attribute)) else []
         if attribute is None:
-            spans = list(self._texts(node, tag))
+            spans = self._texts(node, tag)
         found = [m for span in spans for m in pattern.finditer(self.source, *span) if m.lastgroup]
         if not found:
             return None
@@ -270,15 +295,15 @@ class Page:
         self._values[node.mem_id, attribute] = after
         return current, after
 
-    def shift(self, node: LexborNode, delta: Decimal) -> None:
+    def shift(self, node: LexborNode, delta: Decimal, pattern: re.Pattern[bytes] = FIGURE) -> None:
         """Add `delta` to the figure in an element's text; several shifts of one element add up."""
-        _, so_far = self._shifts.get(node.mem_id, (node, Decimal(0)))
-        self._shifts[node.mem_id] = (node, so_far + delta)
+        _, so_far, _ = self._shifts.get(node.mem_id, (node, Decimal(0), pattern))
+        self._shifts[node.mem_id] = (node, so_far + delta, pattern)
 
     def finish(self) -> bytes:
         """The edited page."""
-        for node, delta in self._shifts.values():
-            self.replace(node, None, partial(_add, delta))
+        for node, delta, pattern in self._shifts.values():
+            self.replace(node, None, partial(_add, delta), pattern)
         self._adapt_policy()
         try:
             splices = ordered(self.splices)
@@ -299,7 +324,7 @@ class Page:
         spans: dict[int, tuple[int, int]] = {}
         for node in self._orders[key]:
             tag = self._locate(node)
-            spans[node.mem_id] = tag.start, element_end(self.source, node, tag).outer
+            spans[node.mem_id] = tag.start, self._end(node, tag).outer
         places = tuple(spans[mem_id] for mem_id in key)
         order = tuple(spans[node.mem_id] for node in self._orders[key])
         return Arrangement(places, order, self._order_owners[key])
@@ -323,13 +348,18 @@ class Page:
 
     def _begins_well(self, node: LexborNode, tag: Tag) -> bool:
         """Whether a formatting element is surely not left open at the start of the content."""
+        first = node.first_child
+        if tag.name == "body" and not starts_body(self.source, tag):
+            return False
         # A line break at the start of `<pre>` is dropped.
-        return tag.name not in ("pre", "listing") and is_settled(self.source, tag.end, node, node.first_child)
+        return tag.name not in ("pre", "listing") and is_settled(self.source, tag.end, node, first)
 
     def _locate(self, node: LexborNode) -> Tag:
         """The start tag of `node` in the source, which has to agree with the tree."""
         if known := self._tags.get(node.mem_id):
             return known
+        if sum(1 for _ in lineage(node)) > _DEEPEST:
+            raise CannotEdit("the element is nested too deeply")
         marked = node.attributes
         offset = marked.pop(MARK, None)
         if not offset or not offset.isdigit():
@@ -344,19 +374,40 @@ class Page:
         self._tags[node.mem_id] = tag
         return tag
 
+    def _end(self, node: LexborNode, tag: Tag) -> End:
+        """Where the element ends in the source."""
+        if node.mem_id not in self._ends:
+            self._ends[node.mem_id] = element_end(self.source, node, tag)
+        return self._ends[node.mem_id]
+
     @staticmethod
     def _check_surroundings(node: LexborNode | None) -> None:
         for around in lineage(node):
             if around.tag in _FORBIDDEN:
                 raise CannotEdit(f"the target is inside <{around.tag}>")
 
-    def _texts(self, node: LexborNode, tag: Tag) -> Iterator[tuple[int, int]]:
+    def _texts(self, node: LexborNode, tag: Tag) -> list[tuple[int, int]]:
+        """Where the texts of an element stand, which have to be those that it shows."""
         end = element_end(self.source, node, tag).inner
-        for token in tokens(self.source, tag.end, tag.name):
-            if token.start >= end:
-                return
-            if token.kind == "text":
-                yield token.start, token.end
+        inside = takewhile(lambda token: token.start < end, tokens(self.source, tag.end, tag.name))
+        texts = [token for token in inside if token.kind in ("text", "raw")]
+        written = b"".join(self.source[token.start : token.end] for token in texts).decode(
+            self._codec, "replace"
+        )
+        if _NO_INK.sub("", html.unescape(written)) != _NO_INK.sub("", node.text()):
+            raise CannotEdit("the text is written in another place than it shows")
+        return [(token.start, token.end) for token in texts if token.kind == "text"]
+
+    def _edited_text(self, node: LexborNode, tag: Tag) -> str:
+        """The text of an element, read from the source as the splices so far make it."""
+        end = self._end(node, tag).inner
+        inside = (splice for splice in self.splices if tag.end <= splice.start and splice.end <= end)
+        try:
+            edited = apply(self.source[:end], ordered(inside))[tag.end :]
+        except Conflict as error:
+            raise CannotEdit(str(error), error.owner) from None
+        body = self._parse(edited).body
+        return " ".join(body.text().split()) if body else ""
 
     def _splice(
         self,
@@ -373,12 +424,12 @@ class Page:
         if not doubtful:
             return
         shown: dict[str, bytes] = {}
-        marker, last = "", None
+        marker: str = ""
+        last: Callable[[str], object] | None = None
         for splice in doubtful:
-            if (splice.start, splice.end) != last:
-                marker, last = f"souk{secrets.token_hex(8)}", (splice.start, splice.end)
-                if splice.in_tree:
-                    splice.in_tree(marker)
+            if splice.in_tree and splice.in_tree is not last:
+                marker, last = f"souk{secrets.token_hex(8)}", splice.in_tree
+                splice.in_tree(marker)
             shown[marker] = shown.get(marker, b"") + splice.shown
         expected = unmark(self.tree.html or "")
         for marker, markup in shown.items():

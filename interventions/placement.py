@@ -1,5 +1,6 @@
 """Where an element ends in the source, and whether what is put at a place stays there when it is parsed."""
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -20,6 +21,8 @@ _BLOCKS = frozenset([
 # fmt: on
 # ... and those that it does.
 _PHRASING = frozenset(["button", "img", "input", "label", "span"])
+
+_IN_HEAD = frozenset(["html", "head", "base", "link", "meta", "title", "noscript", "style", "script"])
 
 
 class End(NamedTuple):
@@ -100,6 +103,18 @@ def stands_clear(source: bytes, node: LexborNode, tag: Tag) -> bool:
     closed = sibling is not None and (last.closing or last.name in VOID)
     opened = sibling is None and not last.closing
     return (closed or opened) and is_settled(source, tag.start, node.parent, node)
+
+
+def starts_body(source: bytes, tag: Tag) -> bool:
+    """Whether `<body>` comes first: after anything that belongs into a body the parser is in one already."""
+    for token in tokens(source, 3 if source.startswith(BOM_UTF8) else 0):
+        if token.start >= tag.start:
+            return True
+        if token.kind == "text" and source[token.start : token.end].strip(b" \t\n\f\r"):
+            return False
+        if token.tag and token.tag.name not in _IN_HEAD:
+            return False
+    return False
 
 
 def is_settled(source: bytes, position: int, parent: LexborNode | None, following: LexborNode | None) -> bool:

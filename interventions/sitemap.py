@@ -86,6 +86,8 @@ class Place(BaseModel, frozen=True, extra="forbid"):
     """A regular expression whose one group is the figure, for texts that hold several."""
     scale: Annotated[int, Field(gt=0)] | None = None
     """The highest rating that can stand here, such as 5; ratings are percentages where nothing is said."""
+    words: tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")], ...] = ()
+    """Words for 1, 2, 3 ..., where a rating is written so, such as `[One, Two, Three, Four, Five]`."""
 
 
 class Value(BaseModel, frozen=True, extra="forbid"):

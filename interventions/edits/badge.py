@@ -16,7 +16,9 @@ _COLOURS = {
 }
 _STYLE = (
     "display:inline-block;margin:2px 6px 2px 0;padding:2px 8px;border-radius:4px;color:#fff;"
-    "font-size:12px;font-weight:700;line-height:1.5;vertical-align:middle;background:"
+    "font-size:12px;font-weight:700;line-height:1.5;vertical-align:middle;"
+    # Where the card is a flex or grid box.
+    "align-self:flex-start;justify-self:start;background:"
 )
 
 

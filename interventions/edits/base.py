@@ -98,9 +98,12 @@ class Showing:
         for target in self.all(role):
             # A figure that is the whole of an attribute is for programs.
             machine = target.attribute is not None and _PLAIN.fullmatch(self.value(target)) is not None
-            change = partial(write_like, value=on_scale(value, target.place.scale), machine=machine)
-            pattern = _compiled(target.place.pattern) if target.place.pattern else FIGURE
-            texts = self.page.replace(target.node, target.attribute, change, pattern)
+            change: Callable[[str], str] = partial(
+                _write, value=value, scale=target.place.scale, machine=machine
+            )
+            if words := target.place.words:
+                change = partial(_word, words=words, percent=value)
+            texts = self.page.replace(target.node, target.attribute, change, pattern_of(target.place))
             if texts:
                 done.append(texts)
             elif not done:
@@ -131,6 +134,28 @@ class Showing:
         self.page.styles |= {style} - {""}
         self.page.scripts |= {script} - {""}
         self.page.insert(node, where, markup.encode(self.page.output, "xmlcharrefreplace"))
+
+
+def _write(old: str, value: Decimal, scale: int | None, machine: bool) -> str:
+    """The figure in the format of `old`; a rating such as 4 of 5 becomes 4.6, where a price becomes 4.60."""
+    machine = machine or (scale is not None and old.isdigit())
+    return write_like(old, on_scale(value, scale), machine=machine)
+
+
+def pattern_of(place: Place) -> re.Pattern[bytes]:
+    """What finds the figure, or the word for it, in the source of a place."""
+    if place.words:
+        return _any_of(place.words)
+    return _compiled(place.pattern) if place.pattern else FIGURE
+
+
+@lru_cache(maxsize=256)
+def _any_of(words: tuple[str, ...]) -> re.Pattern[bytes]:
+    return re.compile(rb"\b(?P<figure>%b)\b" % "|".join(map(re.escape, words)).encode())
+
+
+def _word(old: str, *, words: tuple[str, ...], percent: Decimal) -> str:
+    return words[max(1, round(percent * len(words) / 100)) - 1]
 
 
 @lru_cache(maxsize=256)

@@ -1,15 +1,28 @@
 """countdown: the time that an offer still lasts, running down."""
 
 import html
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, PlainValidator, field_validator
 
-from interventions.edits.base import Change, Edit, RoleName, Showing, Text
+from interventions.edits.base import FIGURE_SCHEMA, Change, Edit, RoleName, Showing, Text, figure, filled
 
 _STYLE = "display:block;margin:4px 0 8px;color:#b3261e;font-size:14px;font-weight:600;line-height:1.4"
 _SCRIPT = (Path(__file__).parent / "countdown.js").read_text(encoding="utf-8").strip()
+
+Minutes = Annotated[
+    Decimal | str,
+    PlainValidator(
+        figure(
+            "a number of minutes",
+            "a whole number from 1 to 1440",
+            lambda n: n if n.is_finite() and n == n.to_integral() and 1 <= n <= 24 * 60 else None,
+        )
+    ),
+    FIGURE_SCHEMA,
+]
 
 
 class Countdown(Edit, BaseModel, frozen=True, extra="forbid"):
@@ -17,7 +30,7 @@ class Countdown(Edit, BaseModel, frozen=True, extra="forbid"):
 
     after: RoleName = "product.title"
     text: Text = "Offer ends in {time}"
-    minutes: Annotated[int, Field(ge=1, le=24 * 60)] = 15
+    minutes: Minutes = Decimal(15)
 
     @field_validator("text")
     @classmethod
@@ -30,13 +43,12 @@ class Countdown(Edit, BaseModel, frozen=True, extra="forbid"):
         return (self.after,)
 
     def apply(self, showing: Showing) -> Change:
-        start = (
-            f"{self.minutes}:00" if self.minutes < 60 else f"{self.minutes // 60}:{self.minutes % 60:02}:00"
-        )
+        minutes = int(filled(self.minutes))
+        start = f"{minutes}:00" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02}:00"
         before, after = (html.escape(part, quote=False) for part in self.text.split("{time}"))
         markup = (
             f'<span class="product-countdown-details" style="{_STYLE}">{before}'
-            f'<span data-seconds="{self.minutes * 60}">{start}</span>{after}<script>{_SCRIPT}</script></span>'
+            f'<span data-seconds="{minutes * 60}">{start}</span>{after}<script>{_SCRIPT}</script></span>'
         )
         targets = showing.main(self.after)
         for target in targets:

@@ -11,7 +11,7 @@ from interventions.page import Where
 _STYLES = {
     "plain": "display:block;margin:4px 0",
     "note": "display:block;margin:4px 0 8px;font-size:14px;font-weight:400;line-height:1.4",
-    "badge": "display:table;margin:4px 0 8px;padding:2px 12px;border-radius:12px;"
+    "badge": "display:block;width:fit-content;margin:4px 0 8px;padding:2px 12px;border-radius:12px;"
     "background:#e8f0fe;color:#174ea6;font-size:14px;font-weight:600;line-height:1.5",
 }
 # Elements in which a heading may stand.

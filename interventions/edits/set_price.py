@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import PlainValidator, RootModel
 
-from interventions.edits.base import FIGURE_SCHEMA, Change, Edit, Showing, figure, filled
+from interventions.edits.base import FIGURE_SCHEMA, Change, Edit, Showing, figure, filled, pattern_of
 from interventions.figures import read_figure
 
 Price = Annotated[
@@ -30,7 +30,7 @@ class SetPrice(Edit, RootModel[Price], frozen=True):
     readable: ClassVar[bool] = True
 
     def roles(self) -> tuple[str, ...]:
-        return ("product.price", "product.subtotal", "cart.total")
+        return ("product.price", "product.subtotal", "product.total", "cart.total")
 
     def values(self) -> Mapping[str, Decimal | str]:
         return {"price": filled(self.root)}
@@ -38,12 +38,15 @@ class SetPrice(Edit, RootModel[Price], frozen=True):
     def apply(self, showing: Showing) -> Change:
         price = filled(self.root)
         change = showing.write("product.price", price)
-        if showing.has("product.subtotal"):
-            quantity = showing.main("product.quantity")[0]
-            subtotal = price * read_figure(showing.value(quantity))
-            old = read_figure(showing.value(showing.main("product.subtotal")[0]))
-            showing.write("product.subtotal", subtotal)
-            for place in showing.site.role("cart.total"):
-                for node in showing.page.find(place.css):
-                    showing.page.shift(node, subtotal - old)
+        if showing.has("product.quantity"):
+            quantity = read_figure(showing.value(showing.main("product.quantity")[0]))
+            delta = (price - read_figure(change.before)) * quantity
+            if showing.has("product.subtotal"):
+                subtotal = price * quantity
+                delta = subtotal - read_figure(showing.value(showing.main("product.subtotal")[0]))
+                showing.write("product.subtotal", subtotal)
+            for role in ("cart.total", f"{showing.group}.total"):
+                for place in showing.site.role(role):
+                    for node in showing.page.find(place.css):
+                        showing.page.shift(node, delta, pattern_of(place))
         return change

@@ -21,7 +21,8 @@ Count = Annotated[
     ),
     FIGURE_SCHEMA,
 ]
-_WORD = re.compile(rb"\b(?P<word>[Rr]eviews?)\b")
+# "Rating" alone may be the name of the stars.
+_WORD = re.compile(rb"(?i)\b(?P<review>reviews?)\b|(?<=[0-9][ ])(?P<rating>ratings?)\b")
 
 
 class SetReviews(Edit, RootModel[Count], frozen=True):
@@ -42,4 +43,5 @@ class SetReviews(Edit, RootModel[Count], frozen=True):
 
 
 def _inflect(word: str, count: Decimal) -> str:
-    return word.rstrip("s") + ("" if count == 1 else "s")
+    plural = "S" if word.isupper() else "s"
+    return word.removesuffix(plural) + ("" if count == 1 else plural)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from interventions.edits.base import Change, Edit, Showing, filled
 from interventions.edits.set_price import Price
 from interventions.errors import CannotEdit
-from interventions.figures import find_figure, write_like
+from interventions.figures import figures, write_like
 
 _STYLE = "margin-left:8px;color:#6b6b6b;font-weight:400;text-decoration:line-through"
 
@@ -30,14 +30,21 @@ class StrikePrice(Edit, BaseModel, frozen=True, extra="forbid"):
         texts = []
         for target in targets:
             shown = " ".join(showing.page.raw(target.node, target.attribute).split())
-            figure = find_figure(shown)
-            if not figure:
-                raise CannotEdit(f'no figure in "{shown}"')
-            old = figure if self.was is None else write_like(figure, filled(self.was))
-            text = f"{self.label} {shown.replace(figure, old, 1)}".strip()
+            text = f"{self.label} {self._old(shown, showing.value(target))}".strip()
             markup = (
                 f'<del class="product-was-details" style="{_STYLE}">{html.escape(text, quote=False)}</del>'
             )
             showing.insert(target.node, "after", markup, style=_STYLE)
             texts.append(text)
         return Change(len(texts), "", texts[0])
+
+    def _old(self, shown: str, current: str) -> str:
+        """The price that counts no more, in the format of the one that the shop shows."""
+        if self.was is None:
+            if shown == current:
+                raise CannotEdit("the price is the shop's own; write was, or set_price before this edit")
+            return shown
+        found = figures(shown)
+        if len(found) != 1:
+            raise CannotEdit(f'the text "{shown}" does not hold exactly one figure')
+        return shown.replace(found[0], write_like(found[0], filled(self.was)))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from environments.shop.server import shop
 from experiments.design import Design, Trial
-from experiments.experiment_run import shop_products
+from experiments.products import shop_products
 from experiments.records import Records, TrialRecord
 from experiments.runner import Runner, default_slots, open_stage
 from experiments.schema import experiment_source

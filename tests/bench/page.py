@@ -9,6 +9,7 @@ import httpx
 from environments.shop.catalogue import generate
 from environments.shop.server import shop
 from interventions.edits.insert_text import InsertText
+from interventions.edits.registry import edit_from_dict
 from interventions.edits.set_price import SetPrice
 from interventions.edits.set_rating import SetRating
 from interventions.edits.set_reviews import SetReviews
@@ -19,6 +20,7 @@ PRICE = "1234.50"
 RATING = "41"
 REVIEWS = "7"
 
+_WORD = re.compile(r"<li>(\w+)")
 _ITEM = '<li class="item review-item"'
 _CONTAINER = re.compile(r'id="product-review-container"[^>]* data-url="([^"]+)">')
 
@@ -46,6 +48,26 @@ class Page:
             SetReviews(REVIEWS),
         )
         return Plan((Treatment("bench", self.key, edits),))
+
+    @property
+    def plan_of_all(self) -> Plan:
+        """The same four, and every other edit that a product's page without options can carry."""
+        word = _WORD.findall(self.html.partition('id="description"')[2])[0]
+        others: tuple[dict[str, object], ...] = (
+            {"set_title": "Plain Oat Cookies"},
+            {"set_stock": "Only 2 left in stock"},
+            {"set_image": "/media/plain.svg"},
+            {"set_attribute": {"role": "product.image", "name": "alt", "value": "Oat cookies"}},
+            {"replace_text": {"in": "product.description", "from": word, "to": "Plain"}},
+            {"strike_price": {}},
+            {"badge": {"text": "Best seller"}},
+            {"countdown": {"after": "product.price_box"}},
+            {"show_rating_text": {}},
+            {"remove": "product.sku"},
+        )
+        more = Treatment("more", self.key, tuple(edit_from_dict(edit) for edit in others))
+        banner = Treatment("banner", None, (edit_from_dict({"banner": {"text": "Free returns"}}),))
+        return Plan((*self.plan.treatments, more, banner))
 
 
 async def product_page(size: int) -> Page:

@@ -9,6 +9,7 @@ from bs4 import BeautifulSoup
 from selectolax.lexbor import LexborHTMLParser
 
 from interventions.engine import rewrite
+from interventions.plan import Plan
 from interventions.sitemap import load_site_map
 from tests.bench.page import PRICE, RATING, REVIEWS, TEXT, Page, product_page
 from tests.bench.result import Result
@@ -24,9 +25,10 @@ SHOWN = (TEXT, SHOWN_PRICE, f"{RATING}%", REVIEWS)
 async def run() -> Result:
     """Both in turns."""
     page = await product_page(SIZE)
-    body, site, plan = page.body, load_site_map("onestopmarket"), page.plan
+    body, site, plan_of_all = page.body, load_site_map("onestopmarket"), page.plan_of_all
+    number = sum(len(treatment.edits) for treatment in plan_of_all.treatments)
 
-    def souk() -> bytes:
+    def souk(plan: Plan = page.plan) -> bytes:
         return rewrite(body, content_type="text/html; charset=utf-8", url=page.url, plan=plan, site=site).body
 
     def peer() -> bytes:
@@ -37,23 +39,29 @@ async def run() -> Result:
             html = str(soup)
         return html.encode()
 
-    for name, side in ("Souk", souk), ("BeautifulSoup", peer):
+    def souk_with_all() -> bytes:
+        return souk(plan_of_all)
+
+    for name, side in ("Souk", souk), ("Souk, all edits", souk_with_all), ("BeautifulSoup", peer):
         assert facts(side()) == SHOWN, f"{name}: an edit is missing"
-    ours, theirs = [], []
+    ours, ours_with_all, theirs = [], [], []
     gc.freeze()
     for _ in range(REPETITIONS):
         theirs.append(timed(peer))
         ours.append(timed(souk))
+        ours_with_all.append(timed(souk_with_all))
     gc.unfreeze()
     ratio = statistics.median(theirs) / statistics.median(ours)
+    ratio_of_all = statistics.median(theirs) / statistics.median(ours_with_all)
     return Result(
         what="rewriting a page of 150 KB with four edits",
         against="four BeautifulSoup + lxml passes, one per edit",
-        figure=f"{ratio:.0f} times faster",
+        figure=f"{ratio:.0f} times faster; with all {number} edits still {ratio_of_all:.0f} times",
         goal=f"{GOAL} times faster",
-        reached=ratio >= GOAL,
+        reached=min(ratio, ratio_of_all) >= GOAL,
         times=(
             ("Souk, all four edits", describe(ours)),
+            (f"Souk, all {number} edits that such a page can carry", describe(ours_with_all)),
             ("BeautifulSoup + lxml, all four passes", describe(theirs)),
         ),
         how=(

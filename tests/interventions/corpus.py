@@ -1,4 +1,7 @@
-"""Awkward pages: each holds an element `#target` and a price `#price`, among what trips rewriters up."""
+"""Awkward pages: each holds an element `#target` and a price `#price`, among what trips rewriters up.
+
+Some hold siblings `.card` as well, or an attribute `data-x` of the price in one of its forms.
+"""
 
 # ruff: noqa: E501 - markup and messages stand as they are compared
 
@@ -11,6 +14,13 @@ def page(body: str, head: str = "", charset: str = '<meta charset="utf-8">') -> 
     return f"<!doctype html><html lang=en><head>{charset}{head}<title>Oats</title></head>\n<body>{body}</body></html>\n"
 
 
+def cards(wrapped: str = "{}", around: str = "<ul>{}</ul>", count: int = 4) -> str:
+    """Siblings with the target and the price after them; `wrapped`: how one is written."""
+    inner = (f"<a href=/{n}><b>Card {n}</b></a> <i>${n}.50</i>" for n in range(count))
+    return around.format("\n ".join(wrapped.format(each) for each in inner)) + BOTH
+
+
+LI = "<li class=card>{}</li>"
 UTF8 = "text/html; charset=utf-8"
 HTML = "text/html"
 
@@ -91,6 +101,94 @@ PAGES: dict[str, tuple[str, bytes]] = {
         "end-of-file": page(BOTH).partition("</body>")[0] + "<p title='never closed> <div id=target>",
         "nul": page(f"a\0b{BOTH}"),
         "carriage-returns": page(f"a\r\nb\r{BOTH}\r\n"),
+        "base": page(f'{BOTH}<img src="x.gif">', '<base href="/elsewhere/">'),
+        "late-charset": page(f"<p>é €</p>{BOTH}", f"<!--{' ' * 1100}--><meta charset=utf-8>", charset=""),
+        "markup-in-script": page(
+            f"<script>var card = '<li class=card><b>Card</b></li>', end = '</li></ul>';</script>{cards(LI)}"
+            "<script>if (1 < 2) { window.end = '</li>' }</script>"
+        ),
+        "json-ld": page(
+            BOTH,
+            '<script type="application/ld+json" id=data>\n{"@type": "Product", "name": "<b>\\u003c"}\n</script>',
+        ),
+        "large": page(f"{('<div><p>' + 'one <b>two</b> ' + 'three ' * 90 + '</p></div>') * 950}{cards(LI)}"),
+        "deep": page(f"{'<div>' * 600}{BOTH}{'</div>' * 600}after"),
+        "deep-inside": page(f"<div id=target>{'<x-y>' * 600}Harbor{'</x-y>' * 600}</div>after{PRICE}"),
+        "title-references": page(BOTH, "<title>a &amp; b &lt;i></title>"),
+        "title-in-body": page(f"<title>late</title>{BOTH}"),
+        # Lists
+        "cards": page(cards(LI)),
+        "cards-minified": page(cards(LI).replace("\n ", "")),
+        "cards-and-comments": page(cards(f"<!-- one -->{LI}<!-- </li> -->")),
+        "cards-with-scripts": page(
+            cards("<li class=card>{}<script>'</li>'</script><style>a{{}}</style></li>")
+        ),
+        "cards-nested": page(cards("<li class=card>{}<ul><li class=card><b>inner</b><li>x</ul></li>")),
+        "cards-unclosed": page(cards("<li class=card>{}")),
+        "cards-some-unclosed": page(cards(LI).replace("</li>", "", 1)),
+        "cards-misnested": page(cards("<li class=card><b><i>x</b></i>{}</li>")),
+        "cards-open-formatting": page(cards("<li class=card><em>x{}</li>")),
+        "cards-stray-end": page(cards("<li class=card>x</p>{}</li>")),
+        "cards-in-open-formatting": page(cards("<b>{}</b><div class=card>{{}}</div>".format("x"), "<em>{}")),
+        "cards-in-divs": page(cards("<div class='card x'>{}</div>", "<div>\ntext{}text</div>")),
+        "cards-among-others": page(cards("<li class=card>{}</li><li>advertisement</li>text")),
+        "cards-in-spans": page(cards("<span class=card>{}</span>", "<p>{}</p>")),
+        "cards-in-anchors": page(
+            cards("<a class=card>{}</a>", "<div>{}</div>").replace("<a href", "<u href")
+        ),
+        "cards-in-custom-elements": page(
+            cards(
+                "<shop-card class=card><template><li></template>{}</shop-card>", "<shop-list>{}</shop-list>"
+            )
+        ),
+        "cards-in-rows": page(
+            cards("<tr class=card><td>{}</td></tr>", "<table><tbody>{}</tbody></table>", count=3)
+        ),
+        "cards-in-rows-without-tbody": page(cards("<tr class=card><td>{}</td></tr>", "<table>{}</table>")),
+        "cards-in-bodies": page(cards("<tbody class=card><tr><td>{}</tbody>", "<table>{}</table>")),
+        "cards-in-cells": page(cards("<td class=card>{}</td>", "<table><tr>{}</tr></table>")),
+        "cards-in-unclosed-cells": page(cards("<td class=card>{}", "<table><tr>{}</table>")),
+        "cards-in-paragraphs": page(cards("<p class=card>{}<div>x</div></p>", "<div>{}</div>")),
+        "cards-in-definitions": page(cards("<dd class=card>{}</dd>", "<dl><dt>x{}</dl>")),
+        "cards-end-page": page("<ul>" + LI.format("<b>one</b>") + "<li class=card><b>two</b>" + BOTH),
+        # Attributes
+        **{
+            f"attribute-{name}": page(BOTH.replace(" title=", f" {text} title="))
+            for name, text in {
+                "double-quoted": 'data-x="a"',
+                "single-quoted": "data-x='a\"'",
+                "unquoted": "data-x=a/",
+                "valueless": "data-x",
+                "empty": 'data-x=""',
+                "cut-off": "data-x=",
+                "spaced": 'data-x = \n "a"',
+                "duplicate": "data-x=a DATA-X='b'",
+                "upper-case": "DATA-X=a",
+                "reference": "data-x=&quot;a&quot;",
+                "with-bracket": "data-x='>' data-y",
+                "after-slash": "/data-x=a",
+            }.items()
+        },
+        "attribute-last": page(
+            BOTH.replace("title=", "data-x title=").replace('title="was 12.50"', "data-y=")
+        ),
+        "attribute-last-valueless": page(BOTH.replace(' title="was 12.50"', " data-x")),
+        "attribute-last-empty": page(BOTH.replace(' title="was 12.50"', " data-x=")),
+        "attribute-last-unquoted": page(BOTH.replace(' title="was 12.50"', " data-x=a")),
+        "attribute-before-slash": page('<p><img id="price" data-x/><i id="target">x</i><input data-x=a/>'),
+        "attribute-empty-before-slash": page('<p><img id="price" data-x= /><i id="target">x</i>'),
+        # Words
+        **{
+            f"words-{name}": page(f'<div id="target">{text}</div>{PRICE}')
+            for name, text in {
+                "references": "Harb&#111;r Oat &#x43;ookies &amp; more, &hearts;",
+                "spaces": "Oat \n\t Cookies, Oat&nbsp;Cookies, Oat&#32;Cookies Harbor",
+                "parted": "Oat <b>Cookies</b> Oat<!-- --> Cookies, Har<wbr>bor",
+                "many": "Harbor Harbor<i>Harbor</i>harbor HarborHarbor <b title=Harbor>Oat Cookies</b>",
+                "in-script": "Harbor <script>'Harbor'</script><style>Harbor{}</style><textarea>Harbor</textarea>",
+                "half-reference": "&Harbor; &#72arbor Har&ampbor Oat Cookies&amp",
+            }.items()
+        },
     }.items()
 } | {
     "gbk": (HTML, page(f"<p>燕麦饼干 價格</p>{BOTH}<p>末尾", charset="<meta charset=gbk>").encode("gbk")),
@@ -112,6 +210,13 @@ PAGES: dict[str, tuple[str, bytes]] = {
     "iso-2022-jp": (
         "text/html; charset=iso-2022-jp",
         page(f"<p>表示</p>{BOTH}", charset="").encode("iso2022_jp"),
+    ),
+    "gbk-words": (
+        "text/html; charset=gbk",
+        # The second byte of a character may be an ASCII letter.
+        page(f'<div id="target">丄Harbor 丠arbor 侶HHarbor Oat Cookies</div>{PRICE}', charset="").encode(
+            "gbk"
+        ),
     ),
     "header-against-meta": (
         "text/html; charset=windows-1251",

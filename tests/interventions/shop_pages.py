@@ -68,6 +68,8 @@ def product_page(
     {summary}
     {price_box(price, amount, 7, metas)}
   </div></div>
+  <div class="product media"><img class="gallery-placeholder__image" alt="main product photo" src="{HOST}media/{KEY}.jpg"
+    srcset="{HOST}media/{KEY}-2x.jpg 2x"></div>
   <button id="product-addtocart-button" class="action primary tocart"><span>Add to Cart</span></button>
   <div class="data item title" id="tab-label-reviews">
     <a class="data switch" id="tab-label-reviews-title" href="#reviews">Reviews{counter}</a></div>
@@ -75,6 +77,7 @@ def product_page(
 </div></div>""",
         f"""<title>Quiet Harbor Oat Cookies</title>
 <meta property="og:type" content="product" /><meta property="og:url" content="{HOST}{KEY}.html" />
+<meta property="og:title" content="Quiet Harbor Oat Cookies" /><meta property="og:image" content="{HOST}media/{KEY}.jpg" />
 <meta property="product:price:amount" content="{amount}"/>""",
     )
 
@@ -86,7 +89,7 @@ def card(key: str, id: int, price: str = "$19.99", amount: str = "19.99", rating
           <div class="reviews-actions">
             <a class="action view" href="{HOST}{key}.html#reviews">12 &nbsp;<span>Reviews</span></a></div></div>"""
     return f"""<li class="item product product-item"><div class="product-item-info" id="product-item-info_{id}">
-      <a href="{HOST}{key}.html" class="product photo product-item-photo"><img class="product-image-photo" alt="Image"></a>
+      <a href="{HOST}{key}.html" class="product photo product-item-photo"><img class="product-image-photo" src="{HOST}media/{key}.jpg" alt="Image"></a>
       <div class="product details product-item-details">
         <strong class="product name product-item-name"><a class="product-item-link" href="{HOST}{key}.html">
             {key.replace("-", " ").title()} </a></strong>
@@ -95,6 +98,19 @@ def card(key: str, id: int, price: str = "$19.99", amount: str = "19.99", rating
         <div class="product-item-inner"><form action="{HOST}checkout/cart/add/product/{id}/" method="post">
           <button type="submit" title="Add to Cart" class="action tocart primary"><span>Add to Cart</span></button>
         </form></div></div></div></li>"""
+
+
+OPTIONS = """<div class="product-options-wrapper" id="product-options-wrapper"><div class="fieldset"><div class="field required">
+  <label class="label"><span>Color</span></label><div class="control"><div class="options-list nested">
+    <div class="field choice"><input type="radio" id="o_2" value="1"><label class="label" for="o_2"><span>Navy Blue</span></label></div>
+    <div class="field choice"><input type="radio" id="o_3" value="2"><label class="label" for="o_3"><span>Red</span></label></div>
+  </div></div></div></div></div>"""
+
+
+def related(*cards: str) -> str:
+    """The block of related products on a product's page."""
+    return f"""<div class="block related"><div class="block-title"><strong>Related Products</strong></div>
+<ol class="products list items product-items">{"".join(cards)}</ol></div>"""
 
 
 def category_page(*cards: str) -> bytes:
@@ -115,7 +131,8 @@ def home_page(*cards: str) -> bytes:
 def cart_page(*rows: tuple[str, str, int, str], total: str = "$0.00") -> bytes:
     lines = "".join(
         f"""<tbody class="cart item"><tr class="item-info">
-        <td class="col item" data-th="Item"><div class="product-item-details"><strong class="product-item-name">
+        <td class="col item" data-th="Item"><a class="product-item-photo" href="{HOST}{key}.html" title="{key}"
+          ><img class="product-image-photo" src="{HOST}media/{key}.jpg"></a><div class="product-item-details"><strong class="product-item-name">
           <a href="{HOST}{key}.html">{key}</a></strong></div></td>
         <td class="col price" data-th="Price"><span class="price-excluding-tax"><span class="cart-price">
           <span class="price">{price}</span></span></span></td>

@@ -85,3 +85,13 @@ def test_ratings_on_a_scale_agree_up_to_rounding(
     found = seen(body.encode(), site=load_site_map(tmp_path / "stars.yaml"))
     assert [s.value for s in found] == [Decimal(text) * 20, Decimal(str(data)) * 20]
     assert (disagreements(found) == []) is agrees
+
+
+def test_ratings_in_words_agree_with_figures(tmp_path: Path) -> None:
+    words = STARS.replace(
+        "{css: .stars, pattern: '([0-9.]+) out of', scale: 5}",
+        "{css: .s, attribute: class, words: [One, Two]}",
+    )
+    (tmp_path / "words.yaml").write_text(words)
+    site = load_site_map(tmp_path / "words.yaml")
+    assert [s.value for s in seen(b'<h1>x</h1><p class="s Two">', site=site)] == [100]

@@ -8,13 +8,13 @@ import pytest
 from playwright.sync_api import Page as Tab
 
 from interventions.errors import CannotEdit
-from interventions.marking import ALL_TAGS, Marks, literals
+from interventions.marking import ALL_TAGS, marks_for
 from interventions.markup import escape
 from interventions.page import Page, Unmarked
 from tests.interventions.corpus import PAGES
 
 TEXT = "Best “seller” — 1 < 2 & more"
-VALUE = "it's \"1 & 2\" — <b>é"
+VALUE = 'it\'s "1 & 2" — <b>é'
 DATA = '{"name":"\\u003c/script>"}'
 MARKUP = f'<span class="new" style="display:block">{TEXT.replace("&", "&amp;").replace("<", "&lt;")}</span>'
 
@@ -36,9 +36,19 @@ SCRIPTS = {
     "data": "{const script = copy.querySelector('script#data'); if (script) script.textContent = data}",
     "arrange": "arrange()",
     "arrange_edited": "cards.forEach((card, n) => {"
-    " card.querySelector('b').textContent = text; card.insertAdjacentHTML('beforeend', n % 2 ? markup : '')});"
+    " card.querySelector('b').textContent = text; if (n % 2) card.insertAdjacentHTML('beforeend', markup)});"
     " cards.at(-1)?.setAttribute('title', value); arrange()",
     "arrange_removed": "arrange(); cards[0]?.remove()",
+}
+
+# What is tried, several operations at a time; other operations on the pages that were made for them.
+TRIED = "before+attribute+title after+figure+data prepend+words append+amount remove set_text"
+TRIED_ON = {
+    "cards": "before+arrange after+arrange_edited arrange_removed+remove set_text",
+    "attribute": "attribute attributes",
+    "words": "words",
+    "title": "title after",
+    "large": "after+arrange_edited",
 }
 
 # What cannot be done by a splice, and has to be refused; whatever is not named here has to succeed.
@@ -59,8 +69,27 @@ REFUSED = {
     "open-formatting": "before after prepend append set_text",
     "leaking-formatting": "after append remove set_text",
     "broken-anchor": "before prepend remove set_text",
+    # Too deep for Chromium to show it there:
+    "deep": "before after prepend append remove set_text figure amount attribute words",
     "in-svg": "before after prepend append remove set_text",
     "void-target": "prepend append set_text",
+    # The cards are not pieces of source that mean the same wherever they stand:
+    "cards-nested": "arrange arrange_edited arrange_removed",
+    "cards-unclosed": "arrange arrange_edited arrange_removed",
+    "cards-some-unclosed": "arrange arrange_edited arrange_removed",
+    "cards-misnested": "arrange arrange_edited arrange_removed",
+    "cards-open-formatting": "before after set_text arrange arrange_edited arrange_removed",
+    "cards-stray-end": "arrange arrange_edited arrange_removed",
+    "cards-in-anchors": "before after set_text arrange arrange_edited arrange_removed",
+    "cards-in-custom-elements": "arrange arrange_edited arrange_removed",
+    "cards-in-bodies": "arrange arrange_edited arrange_removed",
+    "cards-in-unclosed-cells": "arrange arrange_edited arrange_removed",
+    "cards-in-paragraphs": "arrange arrange_edited arrange_removed",
+    "cards-end-page": "arrange arrange_edited arrange_removed",
+    # White space goes elsewhere when the first one is gone, and nothing but cells can stand in a row:
+    "cards-in-rows": "arrange_edited",
+    "cards-in-rows-without-tbody": "arrange_edited arrange_removed",
+    "cards-in-definitions": "arrange_removed",
 }
 
 
@@ -127,13 +156,14 @@ def operate(page: Page, operation: str) -> None:
             arrange_removed(page)
 
 
-def edit(name: str, operation: str) -> bytes:
-    """The page of the corpus, edited. Raises CannotEdit."""
+def edit(name: str, operations: str) -> bytes:
+    """The page of the corpus after operations that are joined by `+`. Raises CannotEdit."""
     roles = ["[id=target]", "[id=price]", "[class~=card]", "b", "title", "script"]
-    for marks in (Marks(literals(roles)), Marks(ALL_TAGS)):
+    for marks in (marks_for(roles), ALL_TAGS):
         page = Page(PAGES[name][1], PAGES[name][0], marks)
         try:
-            operate(page, operation)
+            for operation in operations.split("+"):
+                operate(page, operation)
             return page.finish()
         except Unmarked:
             continue
@@ -141,13 +171,13 @@ def edit(name: str, operation: str) -> bytes:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """`/NAME/` is a page of the corpus, `/NAME/OPERATION` the edited page."""
+    """`/NAME/` is a page of the corpus, `/NAME/OPERATIONS` the edited page."""
 
     def do_GET(self) -> None:
-        name, _, operation = self.path[1:].partition("/")
+        name, _, operations = self.path[1:].partition("/")
         content_type, body = PAGES.get(name, ("text/plain", b""))
-        if operation:
-            body = edit(name, operation)
+        if operations:
+            body = edit(name, operations)
         self.send_response(200)
         self.send_header("content-type", content_type)
         self.send_header("content-length", str(len(body)))
@@ -158,11 +188,12 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.fixture(scope="module")
-def origin() -> Iterator[str]:
+@pytest.fixture(scope="module", autouse=True)
+def origin(tab: Tab) -> Iterator[None]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
+    tab.goto(f"http://127.0.0.1:{server.server_port}")
+    yield
     server.shutdown()
     server.server_close()
 
@@ -176,7 +207,16 @@ COMPARE = """async ([name, scripts, markup, text, value, data]) => {
     document.body.append(frame);
   });
   // Copies on both sides: a document without a window writes <noscript> in another way.
-  const dom = (loaded) => loaded.compatMode + loaded.cloneNode(true).documentElement.outerHTML;
+  const dom = (loaded) => {
+    const root = loaded.cloneNode(true).documentElement;
+    // The order of attributes means nothing.
+    for (const name of ['title', 'data-x']) for (const element of root.querySelectorAll(`[${name}]`)) {
+      const value = element.getAttribute(name);
+      element.removeAttribute(name);
+      element.setAttribute(name, value);
+    }
+    return loaded.compatMode + root.outerHTML;
+  };
   const each = (root, change) => {
     const walk = root.ownerDocument.createTreeWalker(root, NodeFilter.SHOW_TEXT);
     while (walk.nextNode()) if (!walk.currentNode.parentNode.matches('script, style, textarea'))
@@ -195,21 +235,29 @@ COMPARE = """async ([name, scripts, markup, text, value, data]) => {
       [...cards.slice(2), ...cards.slice(0, 2).reverse()].forEach((card, n) => places[n].replaceWith(card));
     };
     eval(script);
-    result[operation] = [dom(edited[index]), dom(copy)];
+    const [rewritten, scripted] = [dom(edited[index]), dom(copy)];
+    if (rewritten === scripted) return;
+    const start = [...scripted].findIndex((char, at) => char !== rewritten[at]);
+    result[operation] = [rewritten, scripted].map((text) => text.slice(Math.max(0, start - 50), start + 200));
   });
   document.body.replaceChildren();
   return result;
 }"""
 
 
+def tried(name: str) -> list[str]:
+    return TRIED_ON.get(name.partition("-")[0], TRIED).split()
+
+
 @pytest.mark.parametrize("name", PAGES)
-def test_the_rewritten_page_is_the_page_edited_by_script(name: str, origin: str, tab: Tab) -> None:
+def test_the_rewritten_page_is_the_page_edited_by_script(name: str, tab: Tab) -> None:
     refused = REFUSED.get(name, "").split()
     for operation in refused:
         with pytest.raises(CannotEdit):
             edit(name, operation)
-    tab.goto(origin)
-    wanted = {operation: script for operation, script in SCRIPTS.items() if operation not in refused}
-    arguments = [name, wanted, MARKUP, TEXT, VALUE, DATA]
-    for operation, (rewritten, scripted) in tab.evaluate(COMPARE, arguments).items():
-        assert rewritten == scripted, operation
+    scripts = {}
+    for combination in tried(name):
+        operations = [each for each in combination.split("+") if each not in refused]
+        if operations:
+            scripts["+".join(operations)] = ";".join(SCRIPTS[operation] for operation in operations)
+    assert tab.evaluate(COMPARE, [name, scripts, MARKUP, TEXT, VALUE, DATA]) == {}

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from interventions.marking import ALL_TAGS
 from interventions.errors import CannotEdit
+from interventions.marking import ALL_TAGS
 from interventions.page import Page, Unmarked
 
 MARKUP = b'<span class="new">new &amp; text</span>'

@@ -154,7 +154,7 @@ EXAMPLES = {
     "badge": {"text": "Best seller", "colour": "green"},
     "banner": {"text": "Free returns", "style": "offer"},
     "strike_price": {"was": "19.99", "label": "before"},
-    "countdown": {"minutes": 5},
+    "countdown": {"minutes": "5"},
     "reorder": {"rank": "1"},
     "swap": "other-oats",
     "hide_option": "Red",

@@ -58,7 +58,7 @@ def test_a_title_shows_everywhere(shop: Shop) -> None:
     for html, url in ((shop.product, f"{HOST}/{shop.key}"), (shop.listing, f"{HOST}/winds")):
         text = treated(html, url, shop.key, {"set_title": "Brass Whistle"}).body.decode()
         assert "Brass Whistle" in text
-        assert "Tin Whistle" not in re.sub(r'alt="[^"]*"|<script.*?</script>', "", text, flags=re.S)
+        assert "Tin Whistle" not in re.sub(r'alt="[^"]*"', "", text)
 
 
 @pytest.mark.parametrize("name", ["microdata", "RDFa", "Shopify-like", "WooCommerce-like"])

@@ -31,6 +31,10 @@ interventions:
     pages: [product]
     edits:
       - set_reviews: 1204
+  - id: poor
+    kind: rating
+    edits:
+      - set_rating: 41
   - id: rename
     kind: title
     edits:
@@ -86,6 +90,7 @@ async def test_the_product_page(page: Page, session: Session, shop: str) -> None
     await expect(main.locator("h1 + .product-title-details")).to_have_text("Chosen by lighthouse keepers")
     await expect(main.locator(".price_color")).to_have_text("£31.50")
     await expect(main.locator(".availability")).to_have_text("Only 3 left")
+    await expect(main.locator(".star-rating")).to_have_class("star-rating Two")
     await expect(main.get_by_text("1,204 customer reviews")).to_be_visible()
     await expect(page).to_have_title(re.compile("Pier Lamp"))
     # The table further down says it again.
@@ -100,6 +105,7 @@ async def test_the_product_page(page: Page, session: Session, shop: str) -> None
         ("insert_text", "product.title", "product"),
         ("set_price", "product.price", "product"),
         ("set_reviews", "product.reviews", "product"),
+        ("set_rating", "product.rating", "product"),
         ("set_title", "product.name", "product"),
         ("set_stock", "product.stock", "product"),
     }
@@ -114,6 +120,7 @@ async def test_listings_and_search(page: Page, session: Session, shop: str, path
     await expect(card.locator("h3")).to_have_text("Pier Lamp")
     await expect(card).to_contain_text("Chosen by lighthouse keepers")
     await expect(card.locator(".price_color")).to_have_text("£31.50")
+    await expect(card.locator(".star-rating")).to_have_class("star-rating Two")
     others = page.locator("article.product_pod").filter(has_text="Copper Clip Lamp")
     await expect(others.locator(".price_color")).to_have_text("£18.25")
     assert "39.90" not in await page.content()
