@@ -4,14 +4,20 @@ A document that should carry an edit but cannot is replaced by an error page and
 session; it never reaches the agent untreated. Everything that no edit can touch is streamed through.
 """
 
+import ipaddress
 import logging
+import re
 from collections.abc import Callable
 
 from mitmproxy import http
+from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
+from interventions.csp import allow
 from interventions.engine import EditFailed, rewrite
+from proxy.decoding import Undecodable, decode
 from proxy.error_page import NOT_TREATED, error_page
-from proxy.session import Session
+from proxy.hardening import TOO_LARGE
+from proxy.session import Session, ShownPage
 
 logger = logging.getLogger(__name__)
 
@@ -20,32 +26,61 @@ MAX_DOCUMENT_BYTES = 32 * 1024 * 1024
 """Largest document (decompressed) that is rewritten; a larger one is refused when edits are planned."""
 
 DOCUMENTS = frozenset({"document", "iframe", "frame", "embed", "object"})
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "0.0.0.0", "::1"})  # noqa: S104 - nothing is bound
 VALIDATORS = ("if-none-match", "if-modified-since")
+RANGES = ("range", "if-range")
 OUTDATED = (
-    *("content-encoding", "transfer-encoding", "etag", "last-modified"),
+    *("content-encoding", "transfer-encoding", "etag", "last-modified", "accept-ranges"),
     *("content-md5", "digest", "content-digest", "repr-digest"),
 )
 """Headers that describe the body as it came."""
+CSP = "content-security-policy"
+MEDIA_TYPE = re.compile(r"\s*([!#-'*+.\w^`|~-]+/[!#-'*+.\w^`|~-]+)(?=[\s;(]|$)", re.ASCII)
+UNKNOWN = frozenset({"unknown/unknown", "application/unknown", "*/*"})
+"""Types that browsers take for none."""
+EMPTY_PAGE = b"\n"
 ABORTS = ("Client disconnected", "stream reset by client (CANCEL)")
 """How mitmproxy's messages begin when a client gives up a request over HTTP/1 and HTTP/2."""
 
 
 class Rewriter:
-    """Applies each session's plan to the documents that pass through its port.
+    """Applies each session's plan to the documents that pass through.
 
-    `session_of(port)` gives the session bound to a listening port, or None between episodes.
+    `session_of(flow)` gives the session that a request belongs to, or None when there is none.
     """
 
-    def __init__(self, session_of: Callable[[int], Session | None]) -> None:
+    def __init__(self, session_of: Callable[[http.HTTPFlow], Session | None]) -> None:
         self.session_of = session_of
+        self._outgoing: set[tuple[str, int]] = set()
+
+    def server_connected(self, data: ServerConnectionHookData) -> None:
+        """Remember our end of a connection, so that we know it if it turns out to lead to ourselves."""
+        if data.server.sockname:
+            self._outgoing.add(socket_address(data.server.sockname))
+
+    def server_disconnected(self, data: ServerConnectionHookData) -> None:
+        """Forget it."""
+        if data.server.sockname:
+            self._outgoing.discard(socket_address(data.server.sockname))
 
     def http_connect(self, flow: http.HTTPFlow) -> None:
+        """The same for a tunnel: what is said inside comes as requests of its own."""
         self.requestheaders(flow)
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
-        """Bind the flow to the session of its port, and refuse what the session may not reach."""
-        session = self.session_of(flow.client_conn.sockname[1])
+        """Bind the flow to its session, and refuse what the session may not reach."""
+        if flow.response is not None:
+            return
+        try:
+            self._bind(flow)
+        except Exception:  # mitmproxy would go on with a flow that nobody looks at
+            logger.exception("%s: cannot be bound to an episode", flow.request.url)
+            respond(flow, 500, "Not possible", "The proxy has failed.")
+
+    def _bind(self, flow: http.HTTPFlow) -> None:
+        if socket_address(flow.client_conn.peername) in self._outgoing:
+            respond(flow, 403, "Host not allowed", "This address is the proxy itself.")
+            return
+        session = self.session_of(flow)
         request = flow.request
         if session is None:
             respond(flow, 503, "No episode", "This proxy port is not in use by an episode.")
@@ -55,18 +90,11 @@ class Rewriter:
         if session.allow is not None and (request.host, request.port) not in session.allow:
             explanation = f"{request.host}:{request.port} is not on the allow list of this experiment."
             respond(flow, 403, "Host not allowed", explanation)
-        elif request.host in LOOPBACK and self.session_of(request.port) is not None:
-            respond(flow, 403, "Host not allowed", "This address is the proxy itself.")
         elif request.headers.get("service-worker") == "script":
             # A service worker could answer later requests itself, behind the proxy's back.
             respond(flow, 403, "Service workers are blocked", "They could serve pages past the proxy.")
         else:
-            # A 304 would revive a copy from before this episode, and part of a page cannot be rewritten.
-            if request.headers.get("sec-fetch-dest", "empty") in DOCUMENTS | {"empty"}:
-                for name in VALIDATORS:
-                    request.headers.pop(name, None)
-            if is_document_request(request):
-                request.headers.pop("range", None)
+            ask_for_whole_pages(request, session)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Hold back only documents that the plan may touch; stream the rest."""
@@ -75,53 +103,62 @@ class Rewriter:
         if session is None or response is None:
             return
         if response.status_code >= 500 and is_document_request(flow.request):
-            session.broke(f"{flow.request.url}: HTTP {response.status_code}")
-        if not is_treatable(response, session):
-            response.stream = True
+            session.broke(f"{flow.request.url}: HTTP {response.status_code} {response.reason}".rstrip())
+        if not is_treatable(flow, session):
+            response.stream = response.stream or True
+        else:
+            response.stream = False
+            if flow.request.method == "HEAD":
+                for name in (*OUTDATED, "content-length"):
+                    response.headers.pop(name, None)
 
     def response(self, flow: http.HTTPFlow) -> None:
         """Rewrite a held document."""
         session: Session | None = flow.metadata.get(SESSION)
-        response = flow.response
-        if session is None or response is None or not is_treatable(response, session):
+        if session is None or flow.response is None:
             return
-        url = flow.request.url
         try:
-            body = response.get_content(strict=True) or b""
-            if len(body) > MAX_DOCUMENT_BYTES:
-                fail(flow, session, f"{url}: the page is too large to be rewritten")
-                return
-            result = rewrite(
-                body,
-                content_type=content_type(response),
-                url=url,
-                plan=session.plan,
-                site=session.site,
-            )
+            if is_treatable(flow, session):
+                treat(flow.request, flow.response, session)
+        except Undecodable as error:
+            fail(flow, session, f"{flow.request.url}: the page cannot be rewritten: {error}")
         except EditFailed as failure:
             fail(flow, session, str(failure))
-            return
         except Exception as error:  # fail closed, whatever broke
-            logger.exception("rewriting %s failed", url)
-            fail(flow, session, f"{url}: {type(error).__name__}: {error}")
-            return
-        if result.body is body:
-            return
-        session.received(result.receipts)
-        headers = response.headers
-        for name in OUTDATED:
-            headers.pop(name, None)
-        headers["cache-control"] = "no-store"
-        headers["content-length"] = str(len(result.body))
-        response.raw_content = result.body
+            logger.exception("rewriting %s failed", flow.request.url)
+            fail(flow, session, f"{flow.request.url}: {type(error).__name__}: {error}")
+
+    def websocket_message(self, flow: http.HTTPFlow) -> None:
+        """Messages pass; mitmproxy would keep them all for as long as the connection lasts."""
+        if flow.websocket:
+            flow.websocket.messages.clear()
 
     def error(self, flow: http.HTTPFlow) -> None:
         """Note documents that the shop did not deliver; the client's own hanging up is no error."""
         session: Session | None = flow.metadata.get(SESSION)
         if session is None or flow.error is None or flow.error.msg.startswith(ABORTS):
             return
-        if flow.client_conn.connected and is_document_request(flow.request):
+        if flow.response is not None and TOO_LARGE in flow.error.msg:
+            session.failed(f"{flow.request.url}: the page cannot be rewritten: too large")
+        elif flow.client_conn.connected and is_document_request(flow.request):
             session.broke(f"{flow.request.url}: {flow.error.msg}")
+
+
+def treat(request: http.Request, response: http.Response, session: Session) -> None:
+    """Make the session's edits in an answer, and note the receipts. Raises Undecodable, EditFailed."""
+    body = whole_body(request, response)
+    result = rewrite(
+        body, content_type=content_type(response), url=request.url, plan=session.plan, site=session.site
+    )
+    session.showed(ShownPage(request.url, content_type(response), result.body, result.product))
+    if result.body is body:
+        return
+    headers = response.headers
+    if result.inline and (policies := headers.get_all(CSP)):
+        headers.set_all(CSP, [allow(policy, result.inline) for policy in policies])
+    headers["cache-control"] = "no-store"
+    replace_body(response, result.body)
+    session.received(result.receipts)
 
 
 def fail(flow: http.HTTPFlow, session: Session, reason: str) -> None:
@@ -130,10 +167,52 @@ def fail(flow: http.HTTPFlow, session: Session, reason: str) -> None:
     respond(flow, 502, NOT_TREATED, "The page cannot be shown. Please do not go on.")
 
 
-def respond(flow: http.HTTPFlow, status: int, title: str, explanation: str) -> None:
+def respond(flow: http.HTTPFlow, status: int, title: str, explanation: str) -> http.Response:
     """Answer the request with an error page."""
     headers = {"content-type": "text/html; charset=utf-8", "cache-control": "no-store"}
     flow.response = http.Response.make(status, error_page(title, explanation), headers)
+    return flow.response
+
+
+def ask_for_whole_pages(request: http.Request, session: Session) -> None:
+    """Drop what could be answered with less than a page, or with one that cannot be read."""
+    headers = request.headers
+    # A 304 would revive a copy from before this episode.
+    if headers.get("sec-fetch-dest", "empty") in DOCUMENTS | {"empty"}:
+        for name in VALIDATORS:
+            headers.pop(name, None)
+    # Part of a page cannot be rewritten. Media that scripts load piece by piece may still be.
+    if "range" in headers and (is_document_request(request) or session.site.loads(request.url)):
+        for name in RANGES:
+            headers.pop(name, None)
+    # Without it nothing is compressed with a dictionary that only the browser has.
+    headers.pop("available-dictionary", None)
+    if "h2c" in headers.get("upgrade", ""):
+        # An upgraded connection could not be read; the client has to be content with HTTP/1.
+        for name in ("upgrade", "connection", "http2-settings"):
+            headers.pop(name, None)
+
+
+def whole_body(request: http.Request, response: http.Response) -> bytes:
+    """The decoded body. Raises Undecodable, also where it is only a part."""
+    if response.status_code == 206:
+        raise Undecodable("only a part of it was delivered")
+    if response.headers.get("transfer-encoding", "chunked").lower() not in ("chunked", "identity"):
+        raise Undecodable("it is compressed for the transfer")
+    raw = response.raw_content or b""
+    body = decode(raw, response.headers.get("content-encoding", ""), MAX_DOCUMENT_BYTES)
+    if not body and request.method == "GET" and response.status_code == 200 and is_html(response):
+        # An empty page is a page; whether it should have shown something is not for us to say.
+        return EMPTY_PAGE
+    return body
+
+
+def replace_body(response: http.Response, body: bytes) -> None:
+    """Put another body, without content coding, in the place of the one that came."""
+    for name in OUTDATED:
+        response.headers.pop(name, None)
+    response.headers["content-length"] = str(len(body))
+    response.raw_content = body
 
 
 def is_document_request(request: http.Request) -> bool:
@@ -145,13 +224,47 @@ def is_document_request(request: http.Request) -> bool:
     return "text/html" in request.headers.get("accept", "")
 
 
-def is_treatable(response: http.Response, session: Session) -> bool:
-    """Whether edits are planned and this is a page that may need one."""
-    kind = content_type(response).partition(";")[0].strip().lower()
-    is_html = kind in ("text/html", "application/xhtml+xml")
-    return bool(session.plan.treatments) and is_html and 200 <= response.status_code < 300
+def is_treatable(flow: http.HTTPFlow, session: Session) -> bool:
+    """Whether edits are planned and this is a page, or data for one, that may need some."""
+    response = flow.response
+    if response is None or not session.plan.treatments or not 200 <= response.status_code < 300:
+        return False
+    return is_html(response) or (is_json(response) and session.site.loads(flow.request.url))
+
+
+def is_html(response: http.Response) -> bool:
+    """Whether a browser would show it as a page."""
+    return media_type(response) in ("text/html", "application/xhtml+xml")
+
+
+def is_json(response: http.Response) -> bool:
+    """Whether it is data for a script."""
+    kind = media_type(response)
+    return kind in ("application/json", "text/json") or kind.endswith("+json")
+
+
+def media_type(response: http.Response) -> str:
+    """The content type without parameters, in lower case."""
+    return content_type(response).partition(";")[0]
 
 
 def content_type(response: http.Response) -> str:
-    """The type that a browser goes by: the last one given; HTML, as it would sniff, where there is none."""
-    return response.headers.get("content-type", "").rpartition(",")[2].strip() or "text/html"
+    """The type that a browser goes by: the last one given that is one (Fetch, "extract a MIME type").
+
+    HTML, as it would find by looking, where there is none.
+    """
+    for part in reversed(response.headers.get("content-type", "").split(",")):
+        match = MEDIA_TYPE.match(part)
+        if match and match[1].lower() not in UNKNOWN:
+            _, semicolon, parameters = part.partition(";")
+            return f"{match[1].lower()}{semicolon}{parameters}"
+    return "text/html"
+
+
+def socket_address(name: tuple[str, int] | tuple[str, int, int, int]) -> tuple[str, int]:
+    """Address and port of one end of a connection; IPv4 in the same way on every kind of socket."""
+    host, port = name[:2]
+    if ":" in host:
+        mapped = ipaddress.IPv6Address(host.partition("%")[0]).ipv4_mapped
+        host = str(mapped) if mapped else host
+    return host, port

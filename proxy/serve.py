@@ -5,15 +5,103 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
+from interventions.edits.base import VARIABLE
+from interventions.edits.registry import edit_to_dict
 from interventions.engine import Receipt
 from interventions.errors import UserError
+from interventions.explanations import did_you_mean
 from interventions.plan import Plan, ProductFacts, Treatment, compile_treatment
 from interventions.schema import Intervention, load_interventions
-from interventions.sitemap import SiteMap, load_site_map
-from proxy.server import HOST, run_proxy
-from proxy.session import AllowList, Session
+from interventions.sitemap import load_site_map
+from proxy.server import Proxy, Slot, run_proxy
+from proxy.session import AllowList, Session, ShownPage
+
+
+@dataclass(frozen=True, kw_only=True)
+class Serving:
+    """What `souk proxy serve` was told; each field is the option of its name.
+
+    Raises UserError where options do not go together.
+    """
+
+    interventions: str | None = None
+    only: tuple[str, ...] = ()
+    site: str = "onestopmarket"
+    var: tuple[str, ...] = ()
+    port: int = 8080
+    allow: tuple[str, ...] = ()
+    reverse: str | None = None
+    upstream_proxy: str | None = None
+    upstream_ca: Path | None = None
+    ca: Path | None = None
+    record: Path | None = None
+    replay: Path | None = None
+
+    def __post_init__(self) -> None:
+        if not (self.interventions or self.record or self.replay or self.reverse):
+            raise UserError("nothing to do: name an intervention file with -i, or use --record or --replay")
+        if self.only and not self.interventions:
+            raise UserError("--only: chooses from a file of interventions; name the file with -i")
+        if self.var and not self.interventions:
+            raise UserError("--var: fills in variables of interventions; name their file with -i")
+        if self.record and self.replay:
+            raise UserError("--record and --replay exclude each other: leave one out")
+        if self.replay and (self.upstream_proxy or self.upstream_ca):
+            needless = "--upstream-proxy" if self.upstream_proxy else "--upstream-ca"
+            raise UserError(f"{needless}: --replay asks nothing of the network; leave one of them out")
+
+
+async def serve(options: Serving, products: Iterable[ProductFacts] = ()) -> None:
+    """Run until cancelled. Says what it does on stderr; receipts and failures go to stdout as JSON lines.
+
+    Raises:
+        UserError: a mistake in a file or an option, or the port is taken.
+    """
+    site = load_site_map(options.site)
+    chosen: list[Intervention] = []
+    if options.interventions:
+        loaded = load_interventions(options.interventions, site)
+        chosen = [loaded[name] for name in options.only] or list(loaded.interventions)
+    plan = plan_for_all(chosen, products, parse_values(options.var, chosen))
+    inside = (*options.allow, options.reverse) if options.reverse else options.allow
+    hosts = AllowList.of(*inside) if inside else None
+    with ExitStack() as stack:
+        ca = options.ca or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="souk-ca-")))
+        async with run_proxy(
+            ca,
+            upstream_ca=options.upstream_ca,
+            upstream_proxy=options.upstream_proxy,
+            record=options.record,
+            replay=options.replay,
+        ) as proxy:
+            slot = await proxy.open_slot(options.port, options.reverse)
+            slot.session = PrintingSession(plan, site, hosts)
+            sys.stderr.write(describe(options, proxy, slot, [item.id for item in chosen]))
+            sys.stderr.flush()
+            await asyncio.Event().wait()
+
+
+def describe(options: Serving, proxy: Proxy, slot: Slot, names: list[str]) -> str:
+    """What the proxy does, for people."""
+    if options.reverse:
+        lines = [f"souk proxy: open {slot.url}/ for {options.reverse}"]
+    else:
+        lines = [f"souk proxy on {slot.url}"]
+        lines.append(f"reaches   {' '.join(options.allow) + ' only' if options.allow else 'any host'}")
+    lines.append(f"applies   {', '.join(names)}" if names else "applies   nothing: pages pass unchanged")
+    if options.upstream_proxy:
+        lines.append(f"through   the proxy {options.upstream_proxy.rpartition('@')[2]}")
+    if options.record:
+        lines.append(f"records   to {options.record}")
+    if options.replay:
+        lines.append(f"replays   {options.replay}; the network is not used")
+    kept = "" if options.ca else ", for this run only; --ca DIR keeps one"
+    lines.append(f"authority {proxy.certificate}{kept}")
+    return "\n  ".join([*lines, "Ctrl-C ends it"]) + "\n"
 
 
 def plan_for_all(
@@ -39,48 +127,36 @@ def plan_for_all(
     return Plan(tuple(treatments))
 
 
-def parse_values(pairs: Iterable[str]) -> dict[str, str]:
-    """`NAME=VALUE` texts as a mapping. Raises UserError."""
+def parse_values(pairs: Iterable[str], interventions: Iterable[Intervention]) -> dict[str, str]:
+    """`NAME=VALUE` texts as a mapping.
+
+    Raises UserError, also for a name that no intervention has as a variable.
+    """
+    known = {name for intervention in interventions for name in variables(intervention)}
     values = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise UserError(f"--var {pair}: not a value; write NAME=VALUE, e.g. --var category=headphones")
+        if name not in known:
+            hint = did_you_mean(name, sorted(known), noun="variables") if known else "there are none"
+            raise UserError(f'--var {pair}: no intervention has the variable "{name}"; {hint}')
         values[name] = value
     return values
 
 
-async def serve(
-    file: str,
-    only: Iterable[str],
-    site: str,
-    port: int,
-    allow: Iterable[str] | None,
-    values: Iterable[str],
-    products: Iterable[ProductFacts] = (),
-) -> None:
-    """Run until cancelled. Says where it listens on stderr; receipts and failures go to stdout as JSON lines.
-
-    Raises:
-        UserError: a mistake in the file or an option, or the port is taken.
-    """
-    site_map: SiteMap = load_site_map(site)
-    loaded = load_interventions(file, site_map)
-    chosen = [loaded[name] for name in only] or loaded.interventions
-    plan = plan_for_all(chosen, products, parse_values(values))
-    hosts = AllowList.of(*allow) if allow else None
-    with tempfile.TemporaryDirectory(prefix="souk-ca-") as folder:
-        async with run_proxy(Path(folder)) as proxy:
-            slot = await proxy.open_slot(port)
-            slot.session = PrintingSession(plan, site_map, hosts)
-            names = ", ".join(item.id for item in chosen)
-            sys.stderr.write(f"souk proxy on http://{HOST}:{slot.port} applies {names}; Ctrl-C ends it\n")
-            sys.stderr.flush()
-            await asyncio.Event().wait()
+def variables(intervention: Intervention) -> set[str]:
+    """The names that an intervention's texts refer to, and those that it defines."""
+    edits = json.dumps([edit_to_dict(edit) for edit in intervention.edits])
+    texts = [edits, *intervention.variables.values()]
+    return {name for text in texts for name in VARIABLE.findall(text)} | intervention.variables.keys()
 
 
 class PrintingSession(Session):
     """Writes what happens as JSON lines instead of keeping it: such a proxy may run for long."""
+
+    def showed(self, page: ShownPage) -> None:
+        """Nothing is kept."""
 
     def received(self, receipts: Iterable[Receipt]) -> None:
         """One line per receipt."""

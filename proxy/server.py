@@ -1,63 +1,70 @@
 """mitmproxy inside the running event loop, with one listening port per episode slot."""
 
 import asyncio
-import base64
-import hashlib
 import logging
 import os
-import stat
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
+import certifi
 from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from mitmproxy import options
+from mitmproxy import http, options
 from mitmproxy.addons import core, dns_resolver, next_layer, proxyserver, tlsconfig, upstream_auth
 from mitmproxy.connection import ConnectionState
 from mitmproxy.master import Master
 from mitmproxy.proxy.mode_servers import ServerInstance
 
 from interventions.errors import UserError
+from proxy import hardening
 from proxy.addon import Rewriter
+from proxy.authority import Authority, make_private
+from proxy.guests import Guests
+from proxy.recording import Recorder, Recording, Replayer
+from proxy.reverse import Inbound, Origin, Outbound
 from proxy.session import Session
 
 HOST = "127.0.0.1"
-BODY_SIZE_LIMIT = "64m"
-CA_FILE = "mitmproxy-ca-cert.pem"
 
 
 class Slot:
-    """One listening port. At most one session is bound to it at a time."""
+    """One listening port. At most one session is bound to it at a time.
 
-    def __init__(self, port: int) -> None:
+    `reverse` is the shop that the port stands for; None: the port is a usual proxy.
+    """
+
+    def __init__(self, port: int, reverse: Origin | None = None) -> None:
         self.port = port
+        self.reverse = reverse
         self.session: Session | None = None
 
     @property
     def url(self) -> str:
-        """The address to give to a browser as its proxy."""
+        """The address to give to a browser as its proxy, or to open in it when it stands for a shop."""
         return f"http://{HOST}:{self.port}"
 
 
 class Proxy:
     """A running proxy. There can be one per process: mitmproxy keeps its master in a global."""
 
-    def __init__(self, ca_dir: Path, master: Master, server: proxyserver.Proxyserver) -> None:
+    def __init__(self, ca_dir: Path, master: Master, server: proxyserver.Proxyserver, mode: str) -> None:
         self.ca_dir = ca_dir
         self._master = master
         self._server = server
+        self._mode = mode
         self._slots: dict[int, Slot] = {}
         self._listeners: list[ServerInstance[Any]] = []
 
-    async def open_slot(self, port: int = 0) -> Slot:
-        """Listen on one more port (0: any free one).
+    async def open_slot(self, port: int = 0, reverse: str | None = None) -> Slot:
+        """Listen on one more port (0: any free one), as a proxy or in the place of the shop `reverse`.
 
         Raises:
-            UserError: the port is taken.
+            UserError: the port is taken, or `reverse` is not the origin of a shop.
         """
-        listener: ServerInstance[Any] = ServerInstance.make(f"regular@{HOST}:{port}", self._server)
+        origin = Origin.of(reverse) if reverse else None
+        listener: ServerInstance[Any] = ServerInstance.make(f"{self._mode}@{HOST}:{port}", self._server)
         try:
             await listener.start()
         except OSError as error:
@@ -66,26 +73,33 @@ class Proxy:
                 "stop the program that uses it, or choose another with --port"
             ) from None
         self._listeners.append(listener)
-        slot = Slot(listener.listen_addrs[0][1])
+        slot = Slot(listener.listen_addrs[0][1], origin)
         self._slots[slot.port] = slot
         return slot
 
-    def session_of(self, port: int) -> Session | None:
-        """The session bound to a port."""
-        slot = self._slots.get(port)
+    def slot_of(self, flow: http.HTTPFlow) -> Slot | None:
+        """The slot at whose port a request came in."""
+        return self._slots.get(flow.client_conn.sockname[1])
+
+    def session_of(self, flow: http.HTTPFlow) -> Session | None:
+        """The session bound to the port at which a request came in."""
+        slot = self.slot_of(flow)
         return slot.session if slot else None
+
+    def reverse_of(self, flow: http.HTTPFlow) -> Origin | None:
+        """The shop that the port stands for."""
+        slot = self.slot_of(flow)
+        return slot.reverse if slot else None
 
     @property
     def certificate(self) -> Path:
         """The certificate of this run's own certificate authority."""
-        return self.ca_dir / CA_FILE
+        return Authority.read(self.ca_dir).certificate
 
     @property
     def spki(self) -> str:
         """Base64 SHA-256 of the authority's public key, as Chromium's SPKI flag takes it."""
-        certificate = x509.load_pem_x509_certificate(self.certificate.read_bytes())
-        key = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-        return base64.b64encode(hashlib.sha256(key).digest()).decode()
+        return Authority.read(self.ca_dir).spki
 
     async def close(self) -> None:
         """Stop listening, drop open connections and wait until they have ended."""
@@ -102,17 +116,30 @@ class Proxy:
 
 
 @asynccontextmanager
-async def run_proxy(ca_dir: Path) -> AsyncIterator[Proxy]:
+async def run_proxy(
+    ca_dir: Path,
+    *,
+    guests: Guests | None = None,
+    upstream_ca: Path | None = None,
+    upstream_proxy: str | None = None,
+    record: Path | None = None,
+    replay: Path | None = None,
+) -> AsyncIterator[Proxy]:
     """Run the proxy in the current event loop; its certificate authority lives in `ca_dir` (mode 0700).
 
+    `guests` gives sessions to whoever connects; without it they are bound to slots. Shops are reached
+    through the proxy `upstream_proxy`, and may have certificates of `upstream_ca` besides those of public
+    authorities. `record` is a folder for what shops answer; `replay` is one that answers in their place.
+
     Raises:
-        UserError: the folder cannot be written.
+        UserError: a folder cannot be written, or an argument is not what it should be.
     """
     make_private(ca_dir)
+    mode, credentials = _upstream_mode(upstream_proxy)
     # Only the addons that carry traffic: each further one costs time at every request.
     master = Master(options.Options(confdir=str(ca_dir)), event_loop=asyncio.get_running_loop())
     server = proxyserver.Proxyserver()
-    proxy = Proxy(ca_dir, master, server)
+    proxy = Proxy(ca_dir, master, server, mode)
     master.addons.add(
         core.Core(),
         server,
@@ -120,9 +147,20 @@ async def run_proxy(ca_dir: Path) -> AsyncIterator[Proxy]:
         next_layer.NextLayer(),
         tlsconfig.TlsConfig(),
         upstream_auth.UpstreamAuth(),
-        Rewriter(proxy.session_of),
+        *_ours(proxy, guests, record, replay),
     )
-    master.options.update(body_size_limit=BODY_SIZE_LIMIT, connection_strategy="lazy", mode=[], server=False)
+    hardening.install()
+    # Raw connections could carry pages that are not looked at.
+    master.options.update(
+        connection_strategy="lazy",
+        rawtcp=False,
+        body_size_limit=hardening.BODY_SIZE_LIMIT,
+        upstream_auth=credentials,
+        mode=[],
+        server=False,
+    )
+    if upstream_ca is not None:
+        master.options.update(ssl_verify_upstream_trusted_ca=str(_bundle(upstream_ca, ca_dir)))
     logging.getLogger("mitmproxy").setLevel(logging.ERROR)
     await master.running()
     try:
@@ -132,16 +170,47 @@ async def run_proxy(ca_dir: Path) -> AsyncIterator[Proxy]:
         await proxy.close()
 
 
-def make_private(folder: Path) -> None:
-    """Make a folder that only its owner can enter, and its files readable by nobody else.
+def _ours(proxy: Proxy, guests: Guests | None, record: Path | None, replay: Path | None) -> list[object]:
+    """Our own addons, in the order in which a request and its answer pass them."""
+    addons: list[object] = [Inbound(proxy.reverse_of)]
+    if record is not None:
+        recording = Recording(record)
+        recording.create()
+        addons.append(Recorder(recording))
+    if guests is not None:
+        addons.append(guests)
+    addons.append(Rewriter(proxy.session_of if guests is None else guests.session_of))
+    if replay is not None:
+        recording = Recording(replay)
+        addons.append(Replayer(recording, recording.answers()))
+    return [*addons, Outbound()]
 
-    Raises:
-        UserError: it cannot be written.
-    """
+
+def _upstream_mode(url: str | None) -> tuple[str, str | None]:
+    """mitmproxy's mode, and the credentials for the proxy in front of us. Raises UserError."""
+    if url is None:
+        return "regular", None
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        folder.chmod(stat.S_IRWXU)
-        for file in folder.iterdir():
-            file.chmod(stat.S_IRUSR | stat.S_IWUSR)
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/"):
+        raise UserError(f"{url}: not the address of a proxy; write it like http://proxy.example:3128")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    credentials = f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else None
+    return f"upstream:{parts.scheme}://{host}:{port or (443 if parts.scheme == 'https' else 80)}", credentials
+
+
+def _bundle(extra: Path, folder: Path) -> Path:
+    """A file with the public authorities and those of a file. Raises UserError."""
+    try:
+        added = extra.read_bytes()
+        x509.load_pem_x509_certificates(added)
     except OSError as error:
-        raise UserError(f"{folder}: cannot be written ({error.strerror}); choose another folder") from None
+        raise UserError(f"{extra}: cannot be read ({error.strerror}); give a file of certificates") from None
+    except ValueError:
+        raise UserError(f"{extra}: holds no certificates; give a file in PEM format") from None
+    path = folder / "upstream-ca.pem"
+    path.write_bytes(Path(certifi.where()).read_bytes() + b"\n" + added)
+    return path

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from interventions import charset
+from interventions.consistency import Sighting, sightings
 from interventions.engine import Receipt
 from interventions.errors import UserError
 from interventions.plan import Plan
@@ -41,6 +43,25 @@ class AllowList:
         return (host.lower(), port) in self.hosts
 
 
+@dataclass(frozen=True, slots=True)
+class ShownPage:
+    """A page, or an answer in JSON, as it was passed on; `product` is the key on a product's own page."""
+
+    url: str
+    content_type: str
+    body: bytes
+    product: str | None
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        return self.body.decode(charset.detect(self.body, self.content_type)[0], "replace")
+
+    def sightings(self, site: SiteMap) -> list[Sighting]:
+        """What it says of products."""
+        return sightings(self.body, content_type=self.content_type, url=self.url, site=site)
+
+
 @dataclass(slots=True)
 class Session:
     """One episode as the proxy sees it. Receipts and errors are appended while it runs.
@@ -55,7 +76,15 @@ class Session:
     failures: list[str] = field(default_factory=list)
     """Why planned edits did not reach a page. The page was replaced by an error page."""
     upstream_errors: list[str] = field(default_factory=list)
-    """Documents that the shop could not deliver (connection refused, 5xx)."""
+    """Documents that the shop could not deliver (connection refused, 5xx, not recorded)."""
+    pages: list[ShownPage] = field(default_factory=list)
+    """What was looked at for edits and passed on, in order."""
+    replayed: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    """How often each request was answered from a recording."""
+
+    def showed(self, page: ShownPage) -> None:
+        """A page was passed on, rewritten or not."""
+        self.pages.append(page)
 
     def received(self, receipts: Iterable[Receipt]) -> None:
         """A page was rewritten."""

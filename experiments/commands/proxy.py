@@ -1,51 +1,256 @@
 """souk proxy: the rewriting proxy on its own."""
 
 import asyncio
+import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from experiments.commands.common import DEFAULT_DB, AsJson
+from interventions.errors import UserError
+
 app = typer.Typer(no_args_is_help=True, help="The rewriting proxy on its own.")
 
-
-@app.callback()
-def _group() -> None:
-    """Keeps `serve` a command of its own while it is the only one."""
+WHERE, WHAT, HOW = "Where it stands", "What it changes", "How it reaches shops"
+TRIALS = "Trials for any agent, or a person"
 
 
 @app.command("serve")
 def serve(
     interventions: Annotated[
-        str, typer.Option("-i", "--interventions", metavar="FILE", help="A shipped file by name, or a path.")
-    ],
-    only: Annotated[list[str] | None, typer.Option(help="Only this intervention; repeatable.")] = None,
-    site: Annotated[str, typer.Option(help="Site map: a shipped one by name, or a path.")] = "onestopmarket",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0: any free one.")] = 8080,
-    allow: Annotated[
-        list[str] | None,
-        typer.Option(metavar="URL", help="Reach only these hosts; repeatable. Default: all."),
+        str | None,
+        typer.Option(
+            "-i",
+            "--interventions",
+            metavar="FILE",
+            help="A shipped file by name, or a path.",
+            rich_help_panel=WHAT,
+        ),
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="Only this intervention; repeatable.", rich_help_panel=WHAT),
+    ] = None,
+    site: Annotated[
+        str, typer.Option(metavar="MAP", help="A shipped site map by name, or a path.", rich_help_panel=WHAT)
+    ] = "onestopmarket",
     var: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Value of a variable for every product; repeatable."),
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="Value of a variable for every product; repeatable.",
+            rich_help_panel=WHAT,
+        ),
     ] = None,
+    port: Annotated[
+        int,
+        typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0: any free one.", rich_help_panel=WHERE),
+    ] = 8080,
+    reverse: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Stand for this shop: open the proxy's own address instead of the shop's.",
+            rich_help_panel=WHERE,
+        ),
+    ] = None,
+    ca: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Keep the certificate authority in this folder. Default: a new one for each run.",
+            rich_help_panel=WHERE,
+        ),
+    ] = None,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="URL",
+            help="Reach only these hosts, at these ports; repeatable. Default: all, with --reverse only its.",
+            rich_help_panel=HOW,
+        ),
+    ] = None,
+    upstream_ca: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Trust shops with certificates of these authorities too (PEM).",
+            rich_help_panel=HOW,
+        ),
+    ] = None,
+    upstream_proxy: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Reach shops through this proxy.", rich_help_panel=HOW),
+    ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Record what shops answer, as it comes.", rich_help_panel=HOW),
+    ] = None,
+    replay: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Answer from a recording; ask nothing of the network.", rich_help_panel=HOW
+        ),
+    ] = None,
+    experiment: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Give the trials of this experiment to whoever connects, and record their choices.",
+            rich_help_panel=TRIALS,
+        ),
+    ] = None,
+    trial: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ID",
+            help="Only this trial; repeatable. Default: all that have not ended.",
+            rich_help_panel=TRIALS,
+        ),
+    ] = None,
+    label: Annotated[
+        str,
+        typer.Option(
+            "--as", metavar="NAME", help="What the analysis calls the subject.", rich_help_panel=TRIALS
+        ),
+    ] = "guest",
+    subjects: Annotated[
+        int,
+        typer.Option(
+            min=1, max=64, help="Ports, each for one subject, from --port on.", rich_help_panel=TRIALS
+        ),
+    ] = 1,
+    shop: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            help="A shop that runs already; shop: the embedded one is started.",
+            rich_help_panel=TRIALS,
+        ),
+    ] = "shop",
+    db: Annotated[
+        str, typer.Option("--db", metavar="URL", help="Database of runs.", rich_help_panel=TRIALS)
+    ] = DEFAULT_DB,
 ) -> None:
-    """Rewrite pages for any browser, any program or a person.
+    """Rewrite pages for any browser, any program or a person, until Ctrl-C.
+
+    What happens is told in lines of JSON: a `receipt` for each edit of a page, `treatment_failed` where an
+    edit was not possible (an error page takes the page's place), `upstream_error` where the shop failed.
+
+    Examples:
+
+      souk proxy serve -i nudges --only wirecutter
+
+      curl --proxy http://127.0.0.1:8080 http://127.0.0.1:7770/
+
+    A shop on the web, for a browser without any setting; then open http://127.0.0.1:8080/:
+
+      souk proxy serve -i my.yaml --site my-map.yaml --reverse https://shop.example
+
+    The same pages in every condition:
+
+      souk proxy serve --record shop-may --allow https://shop.example
+
+      souk proxy serve --replay shop-may -i my.yaml --site my-map.yaml
+
+    Trials for an agent that Souk did not start; it reads its task at any address under /.souk/:
+
+      souk proxy serve --experiment nudges --as my-agent
+
+      curl --proxy http://127.0.0.1:8080 http://souk.test/.souk/trial
+    """
+    if experiment is not None:
+        from experiments.guests import Serving as GuestServing
+        from experiments.guests import serve_guests
+
+        for option, given in (("-i", interventions), ("--record", record), ("--replay", replay)):
+            if given:
+                raise UserError(f"{option}: the experiment says what is shown; leave it out")
+        guests = GuestServing(
+            experiment=experiment,
+            label=label,
+            trial=tuple(trial or ()),
+            db=db,
+            port=port,
+            subjects=subjects,
+            reverse=reverse,
+            at=shop,
+            ca=ca,
+        )
+        try:
+            asyncio.run(serve_guests(guests))
+        except KeyboardInterrupt:
+            raise typer.Exit(130) from None
+        return
+    from experiments.products import shop_products
+    from proxy.serve import Serving
+    from proxy.serve import serve as run_proxy
+
+    options = Serving(
+        interventions=interventions,
+        only=tuple(only or ()),
+        site=site,
+        var=tuple(var or ()),
+        port=port,
+        allow=tuple(allow or ()),
+        reverse=reverse,
+        upstream_proxy=upstream_proxy,
+        upstream_ca=upstream_ca,
+        ca=ca,
+        record=record,
+        replay=replay,
+    )
+    try:
+        asyncio.run(run_proxy(options, products=shop_products()))
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+
+
+@app.command("ca")
+def ca(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that --ca was given.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show the certificate authority of a folder, and how browsers and programs come to trust it.
 
     Example:
 
-      souk env up shop --port 7770 &
+      souk proxy serve -i nudges --ca souk-ca &
 
-      souk proxy serve -i nudges --only wirecutter --port 8080 &
-
-      curl -x http://127.0.0.1:8080 http://127.0.0.1:7770/
+      souk proxy ca souk-ca
     """
-    from experiments.experiment_run import shop_products
-    from proxy.serve import serve as run_proxy
+    from proxy.authority import Authority
 
-    try:
-        asyncio.run(
-            run_proxy(interventions, only or (), site, port, allow, var or (), products=shop_products())
-        )
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
+    authority = Authority.read(folder)
+    path, spki = str(authority.certificate), authority.spki
+    if as_json:
+        facts = {
+            "certificate": path,
+            "sha256": authority.fingerprint,
+            "spki_sha256": spki,
+            "expires": authority.expires.isoformat(),
+        }
+        typer.echo(json.dumps(facts, indent=2))
+        return
+    chromium = f"--ignore-certificate-errors-spki-list={spki}"
+    typer.echo(
+        f"""\
+certificate  {path}
+SHA-256      {authority.fingerprint}
+SPKI         {spki}
+expires      {authority.expires:%Y-%m-%d}
+
+Whoever trusts it believes everything that the holder of this folder says: trust it only in a browser profile
+or a program that is used for nothing else, and never in the whole system.
+
+curl         curl --cacert {path} --proxy http://127.0.0.1:8080 https://...
+Chromium     chromium --user-data-dir=DIR --proxy-server=http://127.0.0.1:8080 \\
+               '--proxy-bypass-list=<-loopback>' {chromium}
+Playwright   chromium.launch(args=["{chromium}"],
+               proxy={{"server": "http://127.0.0.1:8080", "bypass": "<-loopback>"}})
+Node         NODE_EXTRA_CA_CERTS={path}
+requests     REQUESTS_CA_BUNDLE={path}
+httpx        SSL_CERT_FILE={path}
+Firefox      in a new profile: Settings, Privacy & Security, View Certificates, Authorities, Import"""
+    )

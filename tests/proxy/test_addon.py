@@ -131,6 +131,11 @@ async def test_a_latin_1_page_stays_latin_1(slot: Slot, client: httpx.AsyncClien
         pytest.param(["Content-Type: TEXT/HTML;charset=UTF-8"], id="upper case"),
         pytest.param(["Content-Type: text/plain", "Content-Type: text/html"], id="the last type counts"),
         pytest.param(["Content-Type:"], id="an empty type is sniffed"),
+        pytest.param(["Content-Type: */*"], id="a type that is none is sniffed"),
+        pytest.param(["Content-Type: html"], id="half a type is sniffed"),
+        pytest.param(['Content-Type: text/html; charset="utf-8, or so"'], id="a comma in quotes"),
+        pytest.param(["Content-Type: text/html, , none"], id="the last that is a type counts"),
+        pytest.param(["Content-Type: text/html", " folded: yes"], id="a header of several lines"),
         pytest.param(["X-Content-Type: none"], id="a missing type is sniffed"),
     ],
 )
@@ -199,7 +204,10 @@ async def test_a_navigation_never_gets_part_of_a_page(slot: Slot, client: httpx.
         partial = "range" in request.headers
         return HTMLResponse(PAGE[-30:] if partial else PAGE, status_code=206 if partial else 200)
 
-    async with pages({"/oats.html": answer, "/video": answer}) as url:
+    def film(request: Request) -> Response:
+        return Response(b"", 206 if "range" in request.headers else 200, media_type="video/mp4")
+
+    async with pages({"/oats.html": answer, "/video": film}) as url:
         slot.session = session(url)
         page = await client.get(url + "oats.html", headers={**NAVIGATION, "range": "bytes=200-"})
         video = await client.get(url + "video", headers={"sec-fetch-dest": "video", "range": "bytes=200-"})
@@ -457,7 +465,7 @@ async def test_a_server_error_counts_where_a_document_was_asked_for(
         response = await client.get(shop.url + "oats.html", headers=headers)
     assert response.status_code == 500
     assert response.text == "broken"
-    expected = [f"{shop.url}oats.html: HTTP 500"] if is_document else []
+    expected = [f"{shop.url}oats.html: HTTP 500 Internal Server Error"] if is_document else []
     assert slot.session.upstream_errors == expected
 
 

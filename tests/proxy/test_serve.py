@@ -12,15 +12,20 @@ from pathlib import Path
 
 import httpx
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
 
 from environments.shop.server import shop
 from experiments.cli import main
-from experiments.experiment_run import shop_products
+from experiments.products import shop_products
 from interventions.errors import UserError
-from interventions.plan import ProductFacts
+from interventions.plan import Plan, ProductFacts
 from interventions.schema import load_interventions
 from interventions.sitemap import load_site_map
+from proxy.authority import Authority
 from proxy.serve import parse_values, plan_for_all
+from proxy.server import Proxy
+from proxy.session import AllowList, Session
 from tests.support import pages
 
 ROOT = Path(__file__).parents[2]
@@ -28,17 +33,17 @@ SITE = load_site_map("onestopmarket")
 
 
 @asynccontextmanager
-async def serving(*options: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
-    """The running process and the address that it says it listens on."""
+async def serving(*options: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, str, str]]:
+    """The running process, the address that it says it listens on, and all that it says at the start."""
     command = (sys.executable, "-m", "experiments.cli", "proxy", "serve", *options, "--port", "0")
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, stdout=pipe, stderr=pipe)
     try:
         assert process.stderr is not None
-        line = (await process.stderr.readline()).decode()
-        found = re.match(r"souk proxy on (http://127\.0\.0\.1:\d+) applies (.+); Ctrl-C ends it\n$", line)
-        assert found, line
-        yield process, found[1]
+        said = (await process.stderr.readuntil(b"Ctrl-C ends it\n")).decode()
+        found = re.match(r"souk proxy(?: on|: open) (http://127\.0\.0\.1:\d+)", said)
+        assert found, said
+        yield process, found[1], said
     finally:
         if process.returncode is None:
             process.kill()
@@ -55,7 +60,7 @@ async def test_a_person_sees_nudges_on_the_shops_products() -> None:
     async with shop() as url, pages({f"/{path}": "<title>Redesigned</title>"}) as redesigned:
         allow = [option for host in (url, redesigned, down) for option in ("--allow", host)]
         async with (
-            serving("-i", "nudges", "--only", "wirecutter", *allow) as (process, address),
+            serving("-i", "nudges", "--only", "wirecutter", *allow) as (process, address, said),
             httpx.AsyncClient(proxy=address, trust_env=False) as client,
         ):
             page = await client.get(url + path)
@@ -65,6 +70,8 @@ async def test_a_person_sees_nudges_on_the_shops_products() -> None:
             await client.get(down, headers={"accept": "text/html"})
             process.send_signal(signal.SIGINT)
             out, err = await process.communicate()
+    assert re.search(rf"reaches +{re.escape(url)} {re.escape(redesigned)} {re.escape(down)} only\n", said)
+    assert re.search(r"applies +wirecutter\n", said)
     text = page.text.replace("&#x27;", "'").replace("&#39;", "'")
     assert text.count(sentence) == 1
     assert [missing.status_code, refused.status_code, failed.status_code] == [404, 403, 502]
@@ -101,7 +108,24 @@ def mistake(
         (["-i", "nudge"], 'did you mean "nudges"'),
         (["-i", "nudges", "--site", "nowhere"], 'no site map "nowhere"'),
         (["-i", "nudges", "--var", "category"], "--var category: not a value; write NAME=VALUE"),
+        (["-i", "nudges", "--var", "colour=red"], 'no intervention has the variable "colour"; variables: '),
+        (["-i", "nudges", "--var", "categroy=Tea"], 'did you mean "category"?'),
+        (["-i", "nudges", "--only", "best-seller", "--var", "a=b"], '"a"; there are none'),
         (["-i", "nudges", "--only", "best-seller", "--allow", "shop:7770"], "shop:7770: not the address"),
+        ([], "nothing to do: name an intervention file with -i"),
+        (["--only", "wirecutter", "--record", "a"], "--only: chooses from a file"),
+        (["--var", "a=b", "--record", "a"], "--var: fills in variables"),
+        (["--record", "a", "--replay", "b"], "exclude each other: leave one out"),
+        (["--replay", "a", "--upstream-proxy", "http://p:1"], "--upstream-proxy: --replay asks nothing"),
+        (["--replay", "a", "--upstream-ca", "b"], "--upstream-ca: --replay asks nothing"),
+        (["--replay", "/nowhere"], "/nowhere: not a recording; make one with"),
+        (["--reverse", "shop.example"], "shop.example: not the address of a shop"),
+        (["--reverse", "http://shop.example/a"], "not the origin of a shop; write it like"),
+        (["--record", "/proc/a"], "/proc/a: cannot be written"),
+        (["-i", "nudges", "--upstream-ca", "/nowhere"], "/nowhere: cannot be read"),
+        (["-i", "nudges", "--upstream-proxy", "socks5://a:1"], "not the address of a proxy"),
+        (["-i", "nudges", "--upstream-proxy", "http://a:b"], "not the address of a proxy"),
+        (["-i", "nudges", "--ca", "/etc"], "/etc: holds something else than an authority"),
     ],
 )
 def test_a_mistake_is_one_line(
@@ -119,13 +143,14 @@ def test_a_busy_port_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest
 
 
 def test_values_are_read_up_to_the_first_equals_sign() -> None:
-    assert parse_values(["category=a=b", "empty="]) == {"category": "a=b", "empty": ""}
+    nudges = load_interventions("nudges", SITE).interventions
+    assert parse_values(["category=a=b", "expertise="], nudges) == {"category": "a=b", "expertise": ""}
 
 
 @pytest.mark.parametrize("pair", ["category", "=headphones", ""])
 def test_a_value_without_its_name_is_refused(pair: str) -> None:
     with pytest.raises(UserError, match=f"--var {pair}: not a value; write NAME=VALUE"):
-        parse_values([pair])
+        parse_values([pair], [])
 
 
 def test_variables_of_products_are_filled_in_for_each() -> None:
@@ -147,5 +172,94 @@ def test_a_value_makes_an_intervention_fit_every_product() -> None:
 
 def test_a_variable_of_products_needs_products() -> None:
     nudges = load_interventions("nudges", SITE)
-    with pytest.raises(UserError, match=r"nudges\.yaml:\d+: .*category"):
+    with pytest.raises(UserError, match=r"nudges\.yaml:\d+:.*category"):
         plan_for_all([nudges["wirecutter"]], [], {})
+
+
+# Modes
+
+
+async def test_a_shop_can_be_recorded_and_replayed_in_its_own_place(tmp_path: Path) -> None:
+    folder, ca = str(tmp_path / "recording"), tmp_path / "ca"
+    async with pages({"/a.html": "<title>A</title>"}) as url:
+        async with (
+            serving("--reverse", url, "--record", folder, "--ca", str(ca)) as (_, address, said),
+            httpx.AsyncClient(trust_env=False) as client,
+        ):
+            recorded = await client.get(f"{address}/a.html")
+            authority = Authority.read(ca)
+        assert f"open {address}/ for {url}\n" in said
+        assert re.search(r"applies +nothing", said)
+        assert re.search(rf"records +to {folder}\n", said)
+        assert re.search(rf"authority +{re.escape(str(authority.certificate))}\n", said)
+    async with (
+        serving("--reverse", url, "--replay", folder, "--ca", str(ca)) as (_, address, said),
+        httpx.AsyncClient(trust_env=False) as client,
+    ):
+        replayed = await client.get(f"{address}/a.html")
+    assert re.search(rf"replays +{folder}; the network is not used\n", said)
+    assert Authority.read(ca) == authority
+    assert recorded.text == replayed.text == "<title>A</title>"
+
+
+async def test_proxies_can_be_chained(proxy: Proxy) -> None:
+    slot = await proxy.open_slot()
+    async with pages({"/a.html": "<title>A</title>"}) as url:
+        slot.session = Session(Plan(), SITE)
+        chained = slot.url.replace("http://", "http://user:word@")
+        async with (
+            serving("-i", "nudges", "--only", "best-seller", "--upstream-proxy", chained) as (
+                _,
+                address,
+                said,
+            ),
+            httpx.AsyncClient(proxy=address, trust_env=False) as client,
+        ):
+            page = await client.get(url + "a.html")
+            slot.session.allow = AllowList.of()
+            refused = await client.get(url + "a.html")
+    assert page.text == "<title>A</title>"
+    assert refused.status_code == 403  # by the other proxy
+    assert re.search(rf"through +the proxy {slot.url.removeprefix('http://')}\n", said)
+    assert "word" not in said
+
+
+def authority(
+    *options: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> tuple[int | None, str, str]:
+    """What `souk proxy ca` says."""
+    monkeypatch.setattr(sys, "argv", ["souk", "proxy", "ca", *options])
+    status = None
+    try:
+        main()
+    except SystemExit as ended:
+        status = ended.code  # type: ignore[assignment]
+    said = capsys.readouterr()
+    return status, said.out, said.err
+
+
+def test_the_authority_of_a_folder_is_explained(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(proxy.ca_dir)
+    certificate = x509.load_pem_x509_certificate(proxy.certificate.read_bytes())
+    _, out, err = authority(folder, "--json", monkeypatch=monkeypatch, capsys=capsys)
+    facts = json.loads(out)
+    assert err == ""
+    assert facts["certificate"] == str(proxy.certificate)
+    assert facts["spki_sha256"] == proxy.spki
+    assert bytes.fromhex(facts["sha256"].replace(":", "")) == certificate.fingerprint(hashes.SHA256())
+    assert facts["expires"] == certificate.not_valid_after_utc.isoformat()
+    _, out, _ = authority(folder, monkeypatch=monkeypatch, capsys=capsys)
+    for fact in (facts["certificate"], facts["sha256"], facts["spki_sha256"]):
+        assert fact in out
+
+
+def test_a_folder_without_an_authority_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = authority(str(tmp_path), monkeypatch=monkeypatch, capsys=capsys)
+    assert (status, out) == (2, "")
+    assert err == (
+        f"error: {tmp_path}: no certificate authority there; `souk proxy serve --ca {tmp_path}` makes one\n"
+    )

@@ -3,12 +3,10 @@
 import asyncio
 import base64
 import hashlib
-import ipaddress
 import socket
 import ssl
 import stat
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import h2.config
@@ -18,8 +16,7 @@ import h2.events
 import httpx
 import pytest
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives import serialization
 
 from interventions.errors import UserError
 from proxy.server import Proxy, Slot, run_proxy
@@ -33,58 +30,22 @@ async def proxy(ca_dir: Path) -> AsyncIterator[Proxy]:
         yield proxy
 
 
-@pytest.fixture(scope="module")
-def shop_certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A self-signed certificate of 127.0.0.1 and its key in one file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
-    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(names, critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
-    path = tmp_path_factory.mktemp("shop") / "shop.pem"
-    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    path.write_bytes(certificate.public_bytes(pem) + private)
-    return path
-
-
-@pytest.fixture
-def shop_tls(shop_certificate: Path) -> ssl.SSLContext:
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(shop_certificate)
-    return context
-
-
 def browser_tls(proxy: Proxy) -> ssl.SSLContext:
     """A client that trusts this run's authority and nobody else."""
     return ssl.create_default_context(cafile=proxy.certificate)
-
-
-def trust_shop(proxy: Proxy, certificate: Path) -> None:
-    """As if a public authority had signed the local shop's certificate."""
-    proxy._master.options.update(ssl_verify_upstream_trusted_ca=str(certificate))
 
 
 # HTTPS
 
 
 async def test_https_pages_are_rewritten_under_the_runs_own_authority(
-    proxy: Proxy, slot: Slot, shop_tls: ssl.SSLContext, shop_certificate: Path
+    ca_dir: Path, shop_tls: ssl.SSLContext, shop_certificate: Path
 ) -> None:
-    trust_shop(proxy, shop_certificate)
-    async with (
-        upstream(PAGE, tls=shop_tls) as shop,
-        httpx.AsyncClient(proxy=slot.url, verify=browser_tls(proxy), trust_env=False) as client,
-    ):
+    async with upstream(PAGE, tls=shop_tls) as shop, run_proxy(ca_dir, upstream_ca=shop_certificate) as proxy:
+        slot = await proxy.open_slot()
         slot.session = session(shop.url)
-        treated = await client.get(shop.url + "oats.html")
+        async with httpx.AsyncClient(proxy=slot.url, verify=browser_tls(proxy), trust_env=False) as client:
+            treated = await client.get(shop.url + "oats.html")
     assert NUDGE in treated.text
     assert len(slot.session.receipts) == 1
 
@@ -155,9 +116,8 @@ async def test_a_request_given_up_over_http_2_is_no_error(
     shop_tls.set_alpn_protocols(["h2"])
     async with (
         await asyncio.start_server(shop, "127.0.0.1", 0, ssl=shop_tls) as server,
-        run_proxy(ca_dir) as proxy,
+        run_proxy(ca_dir, upstream_ca=shop_certificate) as proxy,
     ):
-        trust_shop(proxy, shop_certificate)
         tls = browser_tls(proxy)
         tls.set_alpn_protocols(["h2"])
         slot = await proxy.open_slot()
@@ -178,6 +138,18 @@ async def test_a_request_given_up_over_http_2_is_no_error(
         await reset.wait()
         writer.close()
     assert slot.session.upstream_errors == slot.session.failures == []
+
+
+@pytest.mark.parametrize(
+    ("name", "cause"), [("empty.pem", "holds no certificates"), ("missing.pem", "cannot be read")]
+)
+async def test_a_file_without_certificates_is_one_line(
+    ca_dir: Path, tmp_path: Path, name: str, cause: str
+) -> None:
+    (tmp_path / "empty.pem").write_text("nothing")
+    with pytest.raises(UserError, match=cause):
+        async with run_proxy(ca_dir, upstream_ca=tmp_path / name):
+            pass
 
 
 # The authority

@@ -6,6 +6,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.events import RequestReceived
+
 from interventions.edits.insert_text import InsertText
 from interventions.plan import Plan, Treatment
 from interventions.sitemap import load_site_map
@@ -83,3 +87,34 @@ async def upstream(
     finally:
         server.may_answer.set()
         listener.close()
+
+
+@asynccontextmanager
+async def http_2_upstream(body: bytes, *headers: tuple[str, str], tls: ssl.SSLContext) -> AsyncIterator[str]:
+    """Answer every request over HTTP/2 with this body; yields the base URL."""
+
+    async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = H2Connection(H2Configuration(client_side=False))
+        connection.initiate_connection()
+        left: dict[int, bytes] = {}
+        writer.write(connection.data_to_send())
+        while data := await reader.read(65536):
+            for event in connection.receive_data(data):
+                if isinstance(event, RequestReceived):
+                    assert event.stream_id is not None
+                    connection.send_headers(event.stream_id, [(":status", "200"), *headers])
+                    left[event.stream_id] = body
+            for stream in list(left):
+                # Whatever does not fit waits for the next window update.
+                size = min(connection.local_flow_control_window(stream), connection.max_outbound_frame_size)
+                connection.send_data(stream, left[stream][:size])
+                left[stream] = left[stream][size:]
+                if not left[stream]:
+                    connection.end_stream(stream)
+                    del left[stream]
+            writer.write(connection.data_to_send())
+        writer.close()
+
+    tls.set_alpn_protocols(["h2"])
+    async with await asyncio.start_server(converse, "127.0.0.1", 0, ssl=tls) as server:
+        yield f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/"

@@ -1,0 +1,68 @@
+"""The certificate authority in a folder: private files, and what others need to trust it."""
+
+import base64
+import hashlib
+import stat
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from interventions.errors import UserError
+
+CERTIFICATE = "mitmproxy-ca-cert.pem"
+KEY = "mitmproxy-ca.pem"
+
+
+@dataclass(frozen=True)
+class Authority:
+    """What identifies an authority; `spki` is the Base64 SHA-256 of its public key, as Chromium takes it."""
+
+    certificate: Path
+    fingerprint: str
+    spki: str
+    expires: datetime
+
+    @classmethod
+    def read(cls, folder: Path) -> "Authority":
+        """The authority of a folder. Raises UserError where there is none."""
+        path = folder / CERTIFICATE
+        try:
+            certificate = x509.load_pem_x509_certificate(path.read_bytes())
+        except OSError:
+            raise UserError(
+                f"{folder}: no certificate authority there; `souk proxy serve --ca {folder}` makes one"
+            ) from None
+        except ValueError:
+            raise UserError(
+                f"{path}: not a certificate; remove the folder, and let --ca make it anew"
+            ) from None
+        key = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+        return cls(
+            certificate=path.resolve(),
+            fingerprint=certificate.fingerprint(SHA256()).hex(":").upper(),
+            spki=base64.b64encode(hashlib.sha256(key).digest()).decode(),
+            expires=certificate.not_valid_after_utc,
+        )
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder for an authority that only its owner can enter, with files that nobody else can read.
+
+    Raises:
+        UserError: it cannot be written, or holds something else.
+    """
+    try:
+        folder.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
+        files = list(folder.iterdir())
+        if files and not (folder / KEY).exists():
+            raise UserError(f"{folder}: holds something else than an authority; name a folder of its own")
+        folder.chmod(stat.S_IRWXU)
+        for file in files:
+            if file.is_file():
+                file.chmod(stat.S_IRUSR | stat.S_IWUSR)
+    except OSError as error:
+        raise UserError(f"{folder}: cannot be written ({error.strerror}); choose another folder") from None

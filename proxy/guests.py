@@ -1,0 +1,255 @@
+"""Subjects that Souk did not start: any browser or program is given trials, and its choice is noticed.
+
+A guest is a port of the proxy or, where the proxy stands for a shop, a cookie. Under the path `/.souk/` of
+any address a guest reads what to do, gives up, and takes the next trial. A choice is a request that the site
+map knows as adding to the cart, unless the shop refuses it.
+"""
+
+import json
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from html import escape
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from mitmproxy import http
+
+from interventions.marking import Marks
+from interventions.page import Page
+from interventions.sitemap import AddToCart, product_key
+from interventions.view import View
+from proxy.addon import SESSION, content_type, is_html
+from proxy.error_page import STYLE, error_page
+from proxy.session import Session
+
+PREFIX = "/.souk/"
+COOKIE = "souk_guest"
+NO_STORE = {"cache-control": "no-store"}
+
+
+class Visit(Protocol):
+    """One trial of a guest."""
+
+    @property
+    def trial(self) -> str:
+        """Its id."""
+
+    @property
+    def goal(self) -> str:
+        """What the guest is told to do."""
+
+    @property
+    def urls(self) -> list[str]:
+        """The products' pages in order of presentation."""
+
+    @property
+    def session(self) -> Session:
+        """Its plan, and what happens."""
+
+    @property
+    def outcome(self) -> str:
+        """How it ended; empty while it runs."""
+
+    def chose(self, product: str) -> None:
+        """The shop has put this product into the cart."""
+
+    def gave_up(self) -> None:
+        """The guest wants none."""
+
+
+class Guests:
+    """A mitmproxy addon, to be put before the one that rewrites.
+
+    `welcome` gives the next trial, None when all are done. `by_cookie`: guests are told by a cookie, where
+    the port stands for a shop, rather than by the port.
+    """
+
+    def __init__(self, welcome: Callable[[], Visit | None], *, by_cookie: bool) -> None:
+        self._welcome = welcome
+        self._by_cookie = by_cookie
+        self._visits: dict[str, Visit] = {}
+        self._ids: dict[str, dict[str, str]] = {}
+
+    def session_of(self, flow: http.HTTPFlow) -> Session | None:
+        """The session of the guest's trial. At a port of its own a guest's first request begins one."""
+        visit = self._visits.get(self._name(flow))
+        if visit is None and not self._by_cookie:
+            visit = self._begin(self._name(flow))
+        return visit.session if visit else None
+
+    def requestheaders(self, flow: http.HTTPFlow) -> None:
+        """Answer what is asked of the testbed itself; without a trial nothing of the shop is shown."""
+        name = self._name(flow)
+        visit = self._visits.get(name)
+        if visit and not visit.outcome and (visit.session.failures or visit.session.upstream_errors):
+            visit.gave_up()
+        path = urlsplit(flow.request.path).path
+        if path.startswith(PREFIX):
+            self._answer(flow, name, path.removeprefix(PREFIX))
+        elif self.session_of(flow) is None:
+            self._send_to_start(flow)
+        elif cookies := flow.request.cookies.get_all(COOKIE):
+            flow.request.headers["cookie"] = "; ".join(
+                f"{key}={value}" for key, value in flow.request.cookies.items(multi=True) if key != COOKIE
+            )
+            flow.metadata[COOKIE] = cookies[0]
+
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        """Hold back the answer to a choice: it says whether the shop accepts it."""
+        session: Session | None = flow.metadata.get(SESSION)
+        if session and flow.response and is_add_to_cart(flow.request, session.site.add_to_cart):
+            flow.response.stream = False
+
+    def response(self, flow: http.HTTPFlow) -> None:
+        """Learn the products' ids from pages, and notice a choice."""
+        session: Session | None = flow.metadata.get(SESSION)
+        visit = self._visits.get(self._name(flow))
+        if session is None or visit is None or visit.session is not session or flow.response is None:
+            return
+        rule = session.site.add_to_cart
+        if rule and is_add_to_cart(flow.request, rule):
+            if not visit.outcome and not is_refused(flow.response, rule):
+                visit.chose(self._chosen(flow, visit, rule))
+        elif is_html(flow.response) and flow.response.raw_content:
+            known = self._ids.setdefault(visit.trial, {})
+            known.update(
+                product_ids(flow.response.content or b"", content_type(flow.response), flow, session)
+            )
+
+    # The inside
+
+    def _name(self, flow: http.HTTPFlow) -> str:
+        if self._by_cookie:
+            return flow.metadata.get(COOKIE) or flow.request.cookies.get(COOKIE) or ""
+        return f"port {flow.client_conn.sockname[1]}"
+
+    def _begin(self, name: str) -> Visit | None:
+        visit = self._welcome()
+        if visit:
+            self._visits[name] = visit
+        else:
+            self._visits.pop(name, None)
+        return visit
+
+    def _chosen(self, flow: http.HTTPFlow, visit: Visit, rule: AddToCart) -> str:
+        """The key of the chosen product; its id where no page has told whose it is."""
+        wanted = added_id(flow.request, rule)
+        known = self._ids.get(visit.trial, {})
+        referrer = product_key(flow.request.headers.get("referer", ""))
+        return known.get(wanted) or (referrer if referrer in visit.session.plan.by_product else wanted)
+
+    def _answer(self, flow: http.HTTPFlow, name: str, action: str) -> None:
+        visit = self._visits.get(name)
+        post = flow.request.method == "POST"
+        if visit and post and action in ("end", "next") and not visit.outcome:
+            visit.gave_up()
+        headers = dict(NO_STORE)
+        if visit is None or (action == "next" and post):
+            if visit:
+                self._ids.pop(visit.trial, None)
+            if self._by_cookie and (not name or name not in self._visits):
+                name = secrets.token_urlsafe(16)
+                headers["set-cookie"] = f"{COOKIE}={name}; Path=/; HttpOnly; SameSite=Lax"
+            visit = self._begin(name)
+        if action not in ("", "trial", "end", "next"):
+            flow.response = http.Response.make(404, error_page("Not here", f"Try {PREFIX}"), headers)
+        elif action == "trial" or "application/json" in flow.request.headers.get("accept", ""):
+            headers["content-type"] = "application/json"
+            flow.response = http.Response.make(200, json.dumps(describe(visit)), headers)
+        elif post:
+            headers["location"] = PREFIX
+            flow.response = http.Response.make(303, b"", headers)
+        else:
+            headers["content-type"] = "text/html; charset=utf-8"
+            flow.response = http.Response.make(200, page(visit), headers)
+        self._forget_shop(flow, action)
+
+    def _forget_shop(self, flow: http.HTTPFlow, action: str) -> None:
+        """A new trial begins with an empty cart: the shop's cookies at this address are taken back."""
+        if action == "next" and flow.response and flow.request.method == "POST":
+            for name in flow.request.cookies:
+                if name != COOKIE:
+                    flow.response.headers.add("set-cookie", f"{name}=; Path=/; Max-Age=0")
+
+    @staticmethod
+    def _send_to_start(flow: http.HTTPFlow) -> None:
+        body = error_page("No trial", f"Open {PREFIX} at this address to take one.")
+        flow.response = http.Response.make(403, body, NO_STORE | {"content-type": "text/html; charset=utf-8"})
+
+
+def is_add_to_cart(request: http.Request, rule: AddToCart | None) -> bool:
+    """Whether the site map knows this request as one that adds to the cart."""
+    path = urlsplit(request.path).path
+    return rule is not None and request.method == rule.method and re.fullmatch(rule.path, path) is not None
+
+
+def is_refused(response: http.Response, rule: AddToCart) -> bool:
+    """Whether the shop says no."""
+    if response.status_code >= 400:
+        return True
+    if rule.refused_to and re.search(rule.refused_to, response.headers.get("location", "")):
+        return True
+    return bool(rule.refused_by and re.search(rule.refused_by, response.get_text(strict=False) or ""))
+
+
+def added_id(request: http.Request, rule: AddToCart) -> str:
+    """The id of the product that is to be put into the cart; empty when the request does not tell."""
+    match = re.fullmatch(rule.path, urlsplit(request.path).path)
+    if match and match.groups():
+        return match[1] or ""
+    return fields(request).get(rule.field or "", "")
+
+
+def fields(request: http.Request) -> dict[str, str]:
+    """What the request's query, form or JSON object says."""
+    found: dict[str, str] = dict(request.query.items())
+    found.update(request.urlencoded_form.items())
+    for name, value in request.multipart_form.items():
+        found[name.decode("utf-8", "replace")] = value.decode("utf-8", "replace")
+    if "json" in request.headers.get("content-type", ""):
+        try:
+            data: Any = json.loads(request.get_content(strict=False) or b"")
+        except ValueError:
+            data = None
+        if isinstance(data, dict):
+            found.update({name: str(value) for name, value in data.items()})
+    return found
+
+
+def product_ids(body: bytes, kind: str, flow: http.HTTPFlow, session: Session) -> Iterator[tuple[str, str]]:
+    """The id and the key of each product that a page shows with the role `product.id` (`item.id`)."""
+    view = View(Page(body, kind, Marks(frozenset()), flow.request.url), session.site)
+    for key, showing in view.showings():
+        for target in showing.all("product.id"):
+            if key and (value := showing.value(target)):
+                yield value, key
+
+
+def describe(visit: Visit | None) -> dict[str, object]:
+    """A trial for programs: what to do, where to begin, and how it ended."""
+    if visit is None:
+        return {"trial": None, "goal": "", "urls": [], "outcome": "all trials are done"}
+    return {"trial": visit.trial, "goal": visit.goal, "urls": visit.urls, "outcome": visit.outcome}
+
+
+def page(visit: Visit | None) -> bytes:
+    """A trial for people."""
+    button = "<form method=post action='{0}{1}'><button>{2}</button></form>"
+    if visit is None:
+        content = "<h1>Thank you</h1><p>All trials are done.</p>"
+    elif visit.outcome:
+        content = "<h1>This trial has ended</h1>" + button.format(PREFIX, "next", "Next trial")
+    else:
+        links = "".join(
+            f'<li><a href="{escape(url)}" target=_blank>Product {number}</a></li>'
+            for number, url in enumerate(visit.urls, start=1)
+        )
+        content = (
+            f"<h1>Your task</h1><p style='white-space:pre-line'>{escape(visit.goal)}</p><ol>{links}</ol>"
+        )
+        content += button.format(PREFIX, "end", "I want none of them")
+    return (
+        f'<!doctype html><html lang=en><head><meta charset="utf-8"><title>Souk</title></head>'
+        f'<body style="{STYLE}">{content}</body></html>'
+    ).encode()

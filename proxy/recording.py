@@ -1,0 +1,302 @@
+"""Record what the shop answers, and replay it without the shop.
+
+A recording is a folder: `index.jsonl` has one line per answer (method, URL, hash of the request's body,
+status, headers, hash and size of the answer's body), `bodies/` each body once, as it came, compressed with
+zstd and named by its hash (BLAKE2b, 128 bits). Nothing of a request but method, URL and that hash is kept.
+"""
+
+import json
+import logging
+import os
+import re
+import secrets
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import zstandard
+from mitmproxy import http
+
+from interventions.errors import UserError
+from proxy.addon import RANGES, SESSION, VALIDATORS, respond
+from proxy.decoding import Undecodable, codings, decode
+from proxy.session import Session
+
+logger = logging.getLogger(__name__)
+
+INDEX = "index.jsonl"
+BODIES = "bodies"
+NOT_RECORDED = "not recorded"
+WRITER, HEADERS = "souk_recording", "souk_recorded_headers"
+MAX_REPLAYED_BYTES = 1 << 30
+CONNECTION = ("connection", "keep-alive", "proxy-connection", "transfer-encoding", "trailer", "upgrade")
+"""Headers of the connection on which the answer came."""
+
+RequestKey = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer, and the request that it answered. `body` and `request_body` are hashes, or empty."""
+
+    method: str
+    url: str
+    request_body: str
+    status: int
+    reason: str
+    headers: tuple[tuple[str, str], ...]
+    body: str
+    size: int
+    """Of the body, in bytes, as it came."""
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"([0-9a-f]{32})?", self.body):
+            raise ValueError("the hash of the body is none")
+
+    @property
+    def request(self) -> RequestKey:
+        """What a request must be like to get it."""
+        return self.method, self.url, self.request_body
+
+
+def request_key(request: http.Request) -> RequestKey:
+    """What tells one request from another: method, URL without fragment, hash of the body."""
+    body = request.raw_content
+    return request.method, request.url.partition("#")[0], _digest(body) if body else ""
+
+
+class Recording:
+    """The folder of a recording."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def create(self) -> None:
+        """Make the folder, or prepare to add to it. It is private: answers hold cookies.
+
+        Raises UserError when it cannot be written or holds something else.
+        """
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not (self.folder / INDEX).exists() and any(self.folder.iterdir()):
+                raise UserError(f"{self.folder}: holds something else than a recording; name another folder")
+            (self.folder / BODIES).mkdir(exist_ok=True)
+            self._append(b"")
+        except OSError as error:
+            raise UserError(
+                f"{self.folder}: cannot be written ({error.strerror}); choose another folder"
+            ) from None
+
+    def answers(self) -> list[Answer]:
+        """All of them, in the order in which they were recorded. Raises UserError."""
+        path = self.folder / INDEX
+        try:
+            lines = path.read_text("utf-8").splitlines()
+        except (OSError, UnicodeError):
+            raise UserError(
+                f"{self.folder}: not a recording; make one with `souk proxy serve --record {self.folder}`"
+            ) from None
+        return [self._parse(line, f"{path}:{number}") for number, line in enumerate(lines, 1)]
+
+    def add(self, answer: Answer) -> None:
+        """Append a line to the index, in one write: a line is there as a whole or not at all."""
+        self._append(json.dumps(asdict(answer), ensure_ascii=True).encode() + b"\n")
+
+    def read(self, answer: Answer) -> bytes:
+        """The body of an answer. Raises OSError or ValueError when it is lost or damaged."""
+        if not answer.body:
+            return b""
+        with self.path(answer.body).open("rb") as file:
+            reader = zstandard.ZstdDecompressor().stream_reader(file)
+            body = bytes(reader.read(min(answer.size, MAX_REPLAYED_BYTES) + 1))
+        if _digest(body) != answer.body:
+            raise ValueError("the body is not the one that was recorded")
+        return body
+
+    def path(self, digest: str) -> Path:
+        """Where a body is."""
+        return self.folder / BODIES / f"{digest}.zst"
+
+    def _append(self, line: bytes) -> None:
+        descriptor = os.open(self.folder / INDEX, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            os.write(descriptor, line)
+        finally:
+            os.close(descriptor)
+
+    @staticmethod
+    def _parse(line: str, where: str) -> Answer:
+        try:
+            data: Any = json.loads(line)
+            headers = tuple((str(name), str(value)) for name, value in data.pop("headers"))
+            return Answer(headers=headers, **data)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise UserError(f"{where}: not an answer of a recording; remove this line") from None
+
+
+class BodyWriter:
+    """Writes one body, piece by piece, beside the others, and names it in the end by its hash."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._path = recording.folder / BODIES / f".{secrets.token_hex(8)}"
+        self._file: BinaryIO | None = None
+        self._packer = zstandard.ZstdCompressor().compressobj()
+        self._hash = blake2b(digest_size=16)
+        self._error: OSError | None = None
+        self.size = 0
+
+    def __call__(self, piece: bytes) -> bytes:
+        """Write a piece and give it back, as a stream of mitmproxy wants it.
+
+        An error is kept for `close`: the body has to reach the client whatever becomes of the recording.
+        """
+        if piece and self._error is None:
+            self.size += len(piece)
+            self._hash.update(piece)
+            try:
+                self._file = self._file or self._path.open("xb")
+                self._file.write(self._packer.compress(piece))
+            except OSError as error:
+                self._error = error
+        return piece
+
+    def close(self) -> str:
+        """The hash of the body, which is now in its place; empty for an empty body. Raises OSError."""
+        if self._error is not None:
+            raise self._error
+        if self._file is None:
+            return ""
+        self._file.write(self._packer.flush())
+        self._file.close()
+        digest = self._hash.hexdigest()
+        self._path.replace(self._recording.path(digest))
+        return digest
+
+    def abort(self) -> None:
+        """Leave nothing."""
+        if self._file is not None:
+            with suppress(OSError):
+                self._file.close()
+            self._path.unlink(missing_ok=True)
+
+
+class Recorder:
+    """Records each answer before anything is changed in it. Comes before the addons that change it."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+
+    def requestheaders(self, flow: http.HTTPFlow) -> None:
+        """Ask for the whole: `not modified`, or a part, could not be replayed to another browser."""
+        for name in (*VALIDATORS, *RANGES):
+            flow.request.headers.pop(name, None)
+
+    def request(self, flow: http.HTTPFlow) -> None:
+        """Only what goes to the shop is recorded, not what the proxy itself answers."""
+        if flow.response is None:
+            flow.metadata[WRITER] = BodyWriter(self.recording)
+
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        """Copy the body as it passes, and keep the headers as they are now."""
+        response = flow.response
+        if response is None or WRITER not in flow.metadata:
+            return
+        if response.status_code < 200:  # the start of a WebSocket
+            del flow.metadata[WRITER]
+            return
+        response.stream = flow.metadata[WRITER]
+        flow.metadata[HEADERS] = response.headers.fields
+
+    def response(self, flow: http.HTTPFlow) -> None:
+        """The answer is complete."""
+        response = flow.response
+        writer: BodyWriter | None = flow.metadata.pop(WRITER, None)
+        if writer is None or response is None:
+            return
+        if response.stream is not writer:  # it was held, not streamed
+            writer(response.raw_content or b"")
+        method, url, request_body = request_key(flow.request)
+        try:
+            answer = Answer(
+                method=method,
+                url=url,
+                request_body=request_body,
+                status=response.status_code,
+                reason=response.reason,
+                headers=_as_text(flow.metadata.pop(HEADERS)),
+                body=writer.close(),
+                size=writer.size,
+            )
+            self.recording.add(answer)
+        except OSError as error:
+            writer.abort()
+            logger.error("%s: %s is not recorded: %s", self.recording.folder, url, error.strerror)
+
+    def error(self, flow: http.HTTPFlow) -> None:
+        """Half an answer is none."""
+        if WRITER in flow.metadata:
+            flow.metadata.pop(WRITER).abort()
+
+
+class Replayer:
+    """Answers from a recording; nothing is asked of the network. Comes after the addon that binds sessions.
+
+    Each session gets the answers to a request in the order in which they were recorded, and then the last
+    one again and again.
+    """
+
+    def __init__(self, recording: Recording, answers: Iterable[Answer]) -> None:
+        self.recording = recording
+        self._answers: dict[RequestKey, list[Answer]] = {}
+        for answer in answers:
+            self._answers.setdefault(answer.request, []).append(answer)
+
+    def request(self, flow: http.HTTPFlow) -> None:
+        """Answer, or refuse what was not recorded."""
+        session: Session | None = flow.metadata.get(SESSION)
+        if session is None or flow.response is not None:
+            return
+        key = request_key(flow.request)
+        answers = self._answers.get(key, [])
+        turn = session.replayed.get(key, 0)
+        session.replayed[key] = turn + 1
+        reason = NOT_RECORDED
+        if answers:
+            try:
+                flow.response = self.answer(answers[min(turn, len(answers) - 1)], flow.request)
+                return
+            except (OSError, ValueError, zstandard.ZstdError) as error:
+                reason = f"its recording is damaged: {error}"
+        response = respond(flow, 504, "Not recorded", f"{flow.request.method} {flow.request.url}: {reason}.")
+        response.reason = reason  # for the session's list of errors
+
+    def answer(self, recorded: Answer, request: http.Request) -> http.Response:
+        """The answer as it was, on another connection. Raises OSError, ValueError."""
+        body = self.recording.read(recorded)
+        fields = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in recorded.headers]
+        headers = http.Headers(fields)
+        for name in CONNECTION:
+            headers.pop(name, None)
+        used = codings(headers.get("content-encoding", ""))
+        if not all(coding in request.headers.get("accept-encoding", "") for coding in used):
+            try:
+                body = decode(body, headers.pop("content-encoding"), MAX_REPLAYED_BYTES)
+            except Undecodable as error:
+                raise ValueError(str(error)) from None
+        if request.method != "HEAD" and recorded.status not in (204, 304):
+            headers["content-length"] = str(len(body))
+        response = http.Response.make(recorded.status)
+        response.reason, response.headers, response.raw_content = recorded.reason, headers, body
+        return response
+
+
+def _as_text(fields: Iterable[tuple[bytes, bytes]]) -> tuple[tuple[str, str], ...]:
+    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in fields)
+
+
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()

@@ -1,0 +1,196 @@
+"""A shop at the proxy's own address, for browsers that cannot be told to use a proxy.
+
+Requests are turned to the shop's origin, so that plans, site maps, allow lists and recordings see its real
+addresses. In what comes back, the shop's addresses become the proxy's: one stays inside.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from mitmproxy import http
+
+from interventions.errors import UserError
+from proxy.addon import CSP, MAX_DOCUMENT_BYTES, media_type, replace_body
+from proxy.decoding import Undecodable, decode
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+MAPPING = "souk_mapping"
+ADDRESSES = ("location", "content-location", "refresh", "link", "access-control-allow-origin", "sourcemap")
+"""Response headers that hold addresses."""
+ELSEWHERE = ("alt-svc", "strict-transport-security")
+"""Response headers that would lead a browser away from the proxy's port."""
+ENFORCED = (CSP, "content-security-policy-report-only")
+TEXT = re.compile(r"text/(?!event-stream)|application/(.+\+)?(json|xml|javascript|ecmascript)|image/svg\+xml")
+"""Types in which addresses are mapped."""
+SLASHES = rb"(?:\\?/|\\u002[fF]){2}"
+"""Two slashes, also as scripts escape them."""
+AUTHORITY = re.compile(r"[\w.\-]+(:\d+)?|\[[0-9a-fA-F:]+\](:\d+)?")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Scheme, host and port of a shop."""
+
+    scheme: str
+    host: str
+    port: int
+
+    @classmethod
+    def of(cls, url: str) -> "Origin":
+        """The origin of a URL. Raises UserError where it is none, or where a path follows."""
+        try:
+            parts = urlsplit(url)
+            port = parts.port or DEFAULT_PORTS[parts.scheme]
+        except (ValueError, KeyError):
+            parts, port = urlsplit(""), 0
+        if not parts.hostname or parts.path not in ("", "/") or parts.query or parts.username:
+            raise UserError(f"{url}: not the origin of a shop; write it like https://shop.example")
+        return cls(parts.scheme, parts.hostname, port)
+
+    @property
+    def url(self) -> str:
+        """As it stands in addresses."""
+        default = DEFAULT_PORTS[self.scheme] == self.port
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}" + ("" if default else f":{self.port}")
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """Between a shop's origin and `own`, the origin under which the client reaches the proxy."""
+
+    origin: Origin
+    own: str
+
+    def outward(self, text: bytes) -> bytes:
+        """The shop's addresses as the proxy's; the scheme of one that leaves it out stays out."""
+        scheme, _, authority = (part.encode() for part in self.own.partition("://"))
+
+        def own(match: re.Match[bytes]) -> bytes:
+            if not match["scheme"]:
+                return match["slashes"] + authority
+            return scheme.replace(b"http", match["kind"].lower()) + b":" + match["slashes"] + authority
+
+        return _addresses(self.origin).sub(own, text)
+
+    def header(self, value: str) -> str:
+        """A header's value with the proxy's addresses."""
+        return self.outward(value.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+
+    def policy(self, value: str) -> str:
+        """A content security policy in which the proxy's address stands for the shop's."""
+        host = self.own.partition("://")[2]
+
+        def mapped(directive: str) -> str | None:
+            name, *sources = directive.split()
+            if name.lower() in ("upgrade-insecure-requests", "block-all-mixed-content"):
+                return None
+            words = [self.header(source) for source in sources]
+            words = [host if word.lower() == self.origin.host else word for word in words]
+            if "https:" in words and not self.own.startswith("https:"):
+                words.append(self.own)  # the shop's own are not over HTTPS here
+            return " ".join([name, *words])
+
+        policies = []
+        for policy in value.split(","):
+            directives = (mapped(part) for part in policy.split(";") if part.strip())
+            policies.append("; ".join(directive for directive in directives if directive))
+        return ", ".join(policies)
+
+    def cookie(self, value: str) -> str:
+        """A Set-Cookie header's value for the proxy's own host, which may be reached without TLS."""
+        pair, *attributes = value.split(";")
+        dropped = {"domain"}
+        # Names with these prefixes are refused without the attribute.
+        if not self.own.startswith("https:") and not pair.lstrip().startswith(("__Secure-", "__Host-")):
+            dropped |= {"secure", "partitioned", "samesite=none"}
+        kept = [
+            attribute
+            for attribute in attributes
+            if not dropped & {attribute.partition("=")[0].strip().lower(), attribute.replace(" ", "").lower()}
+        ]
+        return ";".join([pair, *kept])
+
+
+class Inbound:
+    """Turns requests to the shop. Comes before the addons that look at them.
+
+    `reverse_of(flow)` is the origin that the flow's port stands for, or None where it is a usual proxy.
+    """
+
+    def __init__(self, reverse_of: Callable[[http.HTTPFlow], Origin | None]) -> None:
+        self.reverse_of = reverse_of
+
+    def requestheaders(self, flow: http.HTTPFlow) -> None:
+        """Address the request to the origin, with headers as its own pages would send them."""
+        origin = self.reverse_of(flow)
+        if origin is None:
+            return
+        request = flow.request
+        authority = request.authority or request.host_header or ""
+        if not AUTHORITY.fullmatch(authority):
+            authority = f"127.0.0.1:{flow.client_conn.sockname[1]}"
+        mapping = Mapping(origin, f"{'https' if flow.client_conn.tls else 'http'}://{authority}")
+        flow.metadata[MAPPING] = mapping
+        request.scheme, request.host, request.port = origin.scheme, origin.host, origin.port
+        for name in ("origin", "referer"):
+            value = request.headers.get(name)
+            if value is not None and (value == mapping.own or value.startswith(f"{mapping.own}/")):
+                request.headers[name] = origin.url + value[len(mapping.own) :]
+
+
+class Outbound:
+    """Maps the shop's addresses in what goes to the client. Comes after the addons that look at it."""
+
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        """Hold back texts; map the headers."""
+        mapping: Mapping | None = flow.metadata.get(MAPPING)
+        response = flow.response
+        if mapping is None or response is None:
+            return
+        headers = response.headers
+        for name in ELSEWHERE:
+            headers.pop(name, None)
+        for name in ADDRESSES:
+            if name in headers:
+                headers.set_all(name, [mapping.header(value) for value in headers.get_all(name)])
+        for name in ENFORCED:
+            if name in headers:
+                headers.set_all(name, [mapping.policy(value) for value in headers.get_all(name)])
+        if "set-cookie" in headers:
+            headers.set_all("set-cookie", [mapping.cookie(value) for value in headers.get_all("set-cookie")])
+        if TEXT.match(media_type(response)):
+            response.stream = False
+            if flow.request.method == "HEAD":
+                headers.pop("content-length", None)
+
+    def response(self, flow: http.HTTPFlow) -> None:
+        """Map the addresses in a text."""
+        mapping: Mapping | None = flow.metadata.get(MAPPING)
+        response = flow.response
+        if mapping is None or response is None or response.stream or not response.raw_content:
+            return
+        try:
+            body = decode(
+                response.raw_content, response.headers.get("content-encoding", ""), MAX_DOCUMENT_BYTES
+            )
+        except Undecodable:
+            return
+        mapped = mapping.outward(body)
+        if mapped != body:
+            replace_body(response, mapped)
+
+
+@lru_cache(maxsize=16)
+def _addresses(origin: Origin) -> re.Pattern[bytes]:
+    """The origin in a text, with its scheme or without; HTTP, HTTPS and their WebSockets alike."""
+    host = re.escape(f"[{origin.host}]" if ":" in origin.host else origin.host)
+    port = r"(?::(?:80|443))?" if DEFAULT_PORTS[origin.scheme] == origin.port else f":{origin.port}"
+    address = rf"{host}{port}(?![\w-]|\.\w|:\d)"
+    return re.compile(
+        rb"(?:(?P<scheme>(?P<kind>http|ws)s?:)|(?<!:))(?P<slashes>" + SLASHES + rb")" + address.encode(),
+        re.IGNORECASE,
+    )
