@@ -2,12 +2,14 @@
 
 import logging
 import os
+import signal
 import sys
 
 import typer
 
 from analysis.errors import AnalysisError
 from experiments.commands import analyze, doctor, env, interventions, proxy, run
+from experiments.terminal import PlainFormatter, plain
 from interventions.errors import UserError
 from interventions.yaml_source import YamlError
 
@@ -32,14 +34,16 @@ app.add_typer(env.app, name="env")
 
 def main() -> None:
     """Entry point of `souk`: a line for each mistake of the user, and status 2; never a traceback."""
-    logging.basicConfig(
-        level=os.environ.get("SOUK_LOG", "ERROR"), format="%(levelname)s %(name)s: %(message)s"
-    )
+    log = logging.StreamHandler()
+    log.setFormatter(PlainFormatter("%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=os.environ.get("SOUK_LOG", "ERROR"), handlers=[log])
+    # Whoever ends us politely finds everything put away, such as the key of a certificate authority.
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         app()
     except (UserError, AnalysisError) as error:
         for problem in error.problems if isinstance(error, YamlError) else [error]:
-            sys.stderr.write(f"error: {problem}\n")
+            sys.stderr.write(f"error: {' '.join(plain(str(problem)).splitlines())}\n")
         sys.exit(2)
     except BrokenPipeError:  # the reader of our output has gone, e.g. `souk ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib.metadata import version
 from math import lcm
 from statistics import mean
 from typing import Final, Literal
@@ -17,6 +18,7 @@ from interventions.schema import Intervention, load_interventions
 from interventions.sitemap import SiteMap, load_site_map
 from interventions.yaml_source import Source, validate
 
+VERSIONED: Final = ("souk", "mitmproxy", "playwright", "selectolax", "pyfixest")
 CONTROL: Final = "control"
 NUDGED: Final = "nudged"
 
@@ -103,6 +105,16 @@ class Design:
             *([nudge.model_dump(mode="json"), nudge.tables] for nudge in self.nudges if nudge),
         ]
         return f"{self.experiment.name}-{digest(content)[:8]}"
+
+    def facts(self, agents: Sequence[str]) -> dict[str, object]:
+        """What the records keep of the run as a whole."""
+        return {
+            "experiment": self.experiment.model_dump(mode="json"),
+            "agents": list(agents),
+            "sets": len(self.sets),
+            "site": self.site.name,
+            "versions": {name: version(name) for name in VERSIONED},
+        }
 
     @property
     def match(self) -> str:

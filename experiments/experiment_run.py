@@ -1,23 +1,18 @@
 """One `souk run`: what is to be done, doing it, and what went wrong."""
 
 from collections.abc import Iterator, Sequence
-from importlib.metadata import version
 from pathlib import Path
-from typing import Final
 
 from rich.console import Console
 
 from agents.registry import check_agent
-from environments.shop.catalogue import generate
 from experiments.design import Design, Trial
 from experiments.output import run_folder
+from experiments.products import shop_products
 from experiments.progress import RunProgress
 from experiments.records import Records
 from experiments.runner import Runner, default_slots, open_stage
 from experiments.schema import experiment_source
-from interventions.plan import ProductFacts
-
-VERSIONED: Final = ("souk", "mitmproxy", "playwright", "selectolax", "pyfixest")
 
 
 class ExperimentRun:
@@ -73,7 +68,9 @@ class ExperimentRun:
         if self.done == self.total:
             return
         async with open_stage(self.folder) as stage:
-            self.records.begin_run(self.design.run, self.design.experiment.name, self._facts())
+            self.records.begin_run(
+                self.design.run, self.design.experiment.name, self.design.facts(self.agents)
+            )
             runner = Runner(self.design, self.records, stage)
             todo = (trial for trial in self._wanted() if trial.id not in self._done_ids)
             with progress:
@@ -87,6 +84,12 @@ class ExperimentRun:
         if untreated:
             reason = self.records.first_reason(self.design.run, "treatment_failed")
             yield f"{untreated:,} of {self.total:,} trials ended as treatment_failed: {reason}"
+        disagreeing, example = self.records.disagreeing(self.design.run, wanted)
+        if disagreeing:
+            yield (
+                f"{disagreeing:,} of {self.total:,} trials gave a product different values: {example}; "
+                "let the intervention change all places, or the site map name them"
+            )
         broken = counts.get("infra_error", 0)
         if broken:
             reason = self.records.first_reason(self.design.run, "infra_error")
@@ -94,28 +97,3 @@ class ExperimentRun:
                 f"{broken:,} of {self.total:,} trials ended as infra_error: {reason}; "
                 "the same command tries them again"
             )
-
-    def _facts(self) -> dict[str, object]:
-        return {
-            "experiment": self.design.experiment.model_dump(mode="json"),
-            "agents": list(self.agents),
-            "sets": len(self.design.sets),
-            "site": self.design.site.name,
-            "versions": {name: version(name) for name in VERSIONED},
-        }
-
-
-def shop_products() -> list[ProductFacts]:
-    """The embedded shop's products that can stand in a choice set: in stock, without options."""
-    return [
-        ProductFacts(
-            key=product.key,
-            category=product.category,
-            name=product.name,
-            price=product.price,
-            rating=product.rating,
-            reviews=product.reviews,
-        )
-        for product in generate().products
-        if product.in_stock and not product.options
-    ]

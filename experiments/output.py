@@ -1,6 +1,7 @@
 """What people read in the terminal, and where files go."""
 
 import math
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -17,13 +18,16 @@ from analysis.choice import ChoiceAnalysis
 from analysis.figures import LABELS
 from experiments.doctor import Check
 from experiments.terminal import new_table
+from interventions.errors import UserError
 
 RUNS: Final = Path("runs")
 COUNTS: Final = ("trials", "receipts", "matches")
 
 
 def run_folder(run: str) -> Path:
-    """Where a run keeps its certificate authority, figures and report."""
+    """Where a run keeps its certificate authority, figures and report. Raises UserError."""
+    if not re.fullmatch(r"[a-z0-9-]+", run):  # from a database that a stranger made
+        raise UserError(f"run {run!r}: its name is no name for a folder; choose a folder with --out")
     return RUNS / run
 
 
@@ -124,7 +128,7 @@ def run_shop(port: int) -> int:
         try:
             return child.wait()
         except KeyboardInterrupt:
-            continue  # the child gets the signal too, and ends
+            child.terminate()  # unless it got the signal too
 
 
 def is_number(value: object) -> bool:

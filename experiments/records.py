@@ -6,6 +6,7 @@ ends: a killed run loses at most the trials that were running, and a re-run know
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -129,6 +130,9 @@ calls = _of_trial(
     key="number",
 )
 
+disagreements = _of_trial("disagreements", sql.Column("text", sql.Text, nullable=False), key="number")
+"""Where pages of one trial show a product with different prices, ratings or numbers of reviews."""
+
 artifacts = sql.Table(
     "artifacts",
     metadata,
@@ -136,7 +140,7 @@ artifacts = sql.Table(
     sql.Column("data", sql.LargeBinary, nullable=False),
 )
 
-OF_TRIAL: Final = (trials, options, steps, receipts, calls)
+OF_TRIAL: Final = (trials, options, steps, receipts, calls, disagreements)
 
 Row = dict[str, Any]
 
@@ -153,6 +157,7 @@ class TrialRecord:
     steps: list[Row] = field(default_factory=list)
     receipts: list[Row] = field(default_factory=list)
     calls: list[Row] = field(default_factory=list)
+    disagreements: list[Row] = field(default_factory=list)
     artifacts: dict[str, str] = field(default_factory=dict)
 
 
@@ -170,7 +175,7 @@ class Records:
         Raises:
             UserError: the URL is malformed, or the database cannot be reached or written.
         """
-        self.url = url
+        self.url = without_password(url)
         self._seen_artifacts: set[str] = set()
         try:
             self.engine = _connect(make_url(url))
@@ -179,19 +184,18 @@ class Records:
                 version = connection.scalar(sql.select(schema.c.version))
                 if version is None:
                     connection.execute(schema.insert().values(version=SCHEMA_VERSION))
-        except ArgumentError:
+        except (ArgumentError, ValueError):
             raise UserError(
-                f"--db {url}: not a database URL; write sqlite:///FILE or postgresql+psycopg://..."
+                f"--db {self.url}: not a database URL; write sqlite:///FILE or postgresql+psycopg://..."
             ) from None
         except (NoSuchModuleError, ModuleNotFoundError) as error:
             raise UserError(f"--db: {error}; install souk[postgres], or use sqlite:///FILE") from None
         except (SQLAlchemyError, OSError) as error:
             cause = str(getattr(error, "orig", None) or error).split("\n", 1)[0]
-            shown = make_url(url).render_as_string(hide_password=True)
-            raise UserError(f"--db {shown}: {cause}; check that it exists and can be written") from None
+            raise UserError(f"--db {self.url}: {cause}; check that it exists and can be written") from None
         if version not in (None, SCHEMA_VERSION):
             raise UserError(
-                f"--db {url}: written by another version of Souk (schema {version}, this one has "
+                f"--db {self.url}: written by another version of Souk (schema {version}, this one has "
                 f"{SCHEMA_VERSION}); use a new file"
             )
 
@@ -233,6 +237,7 @@ class Records:
                 (steps, record.steps),
                 (receipts, record.receipts),
                 (calls, record.calls),
+                (disagreements, record.disagreements),
             ):
                 if rows:
                     connection.execute(table.insert(), [{**key, **row} for row in rows])
@@ -276,6 +281,18 @@ class Records:
                     counts[outcome] = counts.get(outcome, 0) + 1
         return counts
 
+    def disagreeing(self, run: str, only: Iterable[str]) -> tuple[int, str]:
+        """How many of these trials had pages that disagree about a product, and what the first one said."""
+        query = (
+            sql.select(disagreements.c.trial, disagreements.c.text)
+            .where(disagreements.c.run == run)
+            .order_by(disagreements.c.trial, disagreements.c.number)
+        )
+        wanted = set(only)
+        with self.engine.connect() as connection:
+            found = [(trial, text) for trial, text in connection.execute(query) if trial in wanted]
+        return len({trial for trial, _ in found}), found[0][1] if found else ""
+
     def first_reason(self, run: str, outcome: str) -> str:
         """Why the first of the run's trials with this outcome ended so."""
         query = (
@@ -302,6 +319,12 @@ def _connect(url: URL) -> Engine:
         connection.execute("PRAGMA synchronous=FULL")
 
     return engine
+
+
+def without_password(url: str) -> str:
+    """A database URL, well formed or not, fit to be shown."""
+    url = re.sub(r"(//[^:/@]*):.*@", r"\1:***@", url)
+    return re.sub(r"(password=)[^&]*", r"\1***", url)
 
 
 def _pack(text: str) -> bytes:

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -18,6 +18,7 @@ from environments.browser import BrowserPool, run_browsers
 from environments.shop.server import shop
 from experiments.design import Design, Trial
 from experiments.records import Records, TrialRecord
+from experiments.shop_watch import ShopWatch, watch_shop
 from experiments.trial import Course, run_episode, to_record
 from proxy.server import Proxy, Slot, run_proxy
 from proxy.session import AllowList, Session
@@ -33,19 +34,24 @@ class Stage:
     """What episodes need: a shop, a proxy in front of it, a browser."""
 
     base_url: str
+    shop: ShopWatch
     proxy: Proxy
     browsers: BrowserPool
 
 
 @asynccontextmanager
-async def open_stage(folder: Path) -> AsyncIterator[Stage]:
-    """Start the shop, the proxy (its certificate authority lives in `folder`) and the browser."""
+async def open_stage(folder: Path, base_url: str | None = None) -> AsyncIterator[Stage]:
+    """Start the shop, the proxy (its certificate authority lives in `folder`) and the browser.
+
+    With `base_url`, the address of a shop that runs already (it ends with a slash), none is started.
+    """
     async with (
-        shop() as base_url,
+        shop() if base_url is None else nullcontext(base_url) as shop_url,
+        watch_shop(shop_url) as shop_watch,
         run_proxy(folder / "ca") as proxy,
         run_browsers(proxy.spki) as browsers,
     ):
-        yield Stage(base_url, proxy, browsers)
+        yield Stage(shop_url, shop_watch, proxy, browsers)
 
 
 class Runner:
@@ -94,10 +100,14 @@ class Runner:
         began = time.time()
         for attempt in range(1, MAX_ATTEMPTS + 1):
             session = Session(self.design.plan(trial), self.design.site, self._allow)
+            absences = self.stage.shop.absences
             course = await self._attempt(trial, slot, session)
+            if self.stage.shop.absences > absences:
+                course.end("infra_error", "the shop went away while the trial ran")
             if course.outcome != "infra_error":
                 break
             logger.warning("trial %s, attempt %d: %s", trial.id, attempt, course.reason)
+            await self.stage.shop.until_back()
         return to_record(trial, self.design, course, session, began=began, attempts=attempt)
 
     async def _attempt(self, trial: Trial, slot: Slot, session: Session) -> Course:

@@ -1,18 +1,58 @@
-"""Consoles and tables in the house style; light, so that a short command answers at once."""
+"""Consoles and tables in the house style; light, so that a short command answers at once.
 
+What a page, a model or a stranger's file says is shown and never obeyed: control characters, with which a
+text could move the cursor, rename the window or forge lines, are written as escapes.
+"""
+
+import logging
+import re
+from collections.abc import Iterator
 from typing import Final
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 
 PIPE_WIDTH: Final = 120
 
+# C0 but tab and line feed, DEL, C1, what changes the direction of writing, and halves of characters.
+_CONTROL: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def plain(text: str) -> str:
+    r"""The text with control characters as `\u001b`; JSON stays the same JSON."""
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+class PlainConsole(Console):
+    """Writes no control characters but its own."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """The segments of what is printed."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(plain(segment.text), segment.style)
+
+
+class PlainFormatter(logging.Formatter):
+    """Writes no control characters."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, or lines, of a message."""
+        return plain(super().format(record))
+
 
 def stdout_console() -> Console:
     """A console for tables: as wide as the terminal, wide enough for whole rows where there is none."""
-    console = Console()
-    return console if console.is_terminal else Console(width=PIPE_WIDTH)
+    console = PlainConsole()
+    return console if console.is_terminal else PlainConsole(width=PIPE_WIDTH)
+
+
+def stderr_console() -> Console:
+    """A console for what is told beside the results."""
+    return PlainConsole(stderr=True)
 
 
 def new_table(title: str, *columns: str) -> Table:

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from html import unescape
@@ -14,6 +15,7 @@ from environments.episode import BrowserFailure, Episode, Look
 from environments.stops import COMPARE_TABS
 from experiments.design import Design, Trial
 from experiments.records import Row, TrialRecord, artifact_hash, to_row
+from interventions.consistency import disagreements
 from interventions.engine import is_for_own_page
 from interventions.plan import Plan
 from interventions.sitemap import product_key
@@ -79,7 +81,7 @@ async def run_episode(
         keys = [product.key for product in trial.products]
         if course.choice not in keys:
             course.end("no_choice", f"put {course.choice!r} into the cart, which is not in the choice set")
-        elif reason := untreated(design.plan(trial), course.looks, session, keys):
+        elif reason := untreated(design.plan(trial), shown_to_agent(course.looks), session, keys):
             course.end("treatment_failed", reason)
     return course
 
@@ -111,15 +113,21 @@ def is_error_page(look: Look) -> bool:
     return observation.tabs[observation.active_tab].title == NOT_TREATED
 
 
-def untreated(plan: Plan, looks: list[Look], session: Session, keys: list[str]) -> str:
-    """Why the agent's pages do not prove the treatment, or an empty string.
-
-    Every planned edit of a product whose page the agent saw needs a receipt, and the text that it put there
-    must stand in what the agent was shown of that page.
-    """
+def shown_to_agent(looks: list[Look]) -> dict[str, list[str]]:
+    """What the agent was shown of each product's page, as HTML."""
     shown: dict[str, list[str]] = {}
     for look in looks:
-        shown.setdefault(product_key(look.url), []).append(squeeze(look.observation.html))
+        shown.setdefault(product_key(look.url), []).append(look.observation.html)
+    return shown
+
+
+def untreated(plan: Plan, pages: Mapping[str, list[str]], session: Session, keys: list[str]) -> str:
+    """Why the pages that the agent saw do not prove the treatment, or an empty string.
+
+    Every planned edit of a product whose page the agent saw (`pages`: key -> HTML) needs a receipt, and the
+    text that it put there must stand in what the agent was shown of that page.
+    """
+    shown = {key: [squeeze(html) for html in views] for key, views in pages.items()}
     texts: dict[tuple[str, str, str, str], set[str]] = {}
     for receipt in session.receipts:
         if receipt.page_type == "product":
@@ -190,6 +198,10 @@ def to_record(
         receipts=[to_row(receipt, number=number) for number, receipt in enumerate(session.receipts)],
         calls=[to_row(call, number=number, step=step) for number, (step, call) in enumerate(calls)],
     )
+    seen = (sight for page in session.pages for sight in page.sightings(session.site))
+    record.disagreements = [
+        {"number": number, "text": text} for number, text in enumerate(disagreements(seen))
+    ]
     for step, look in enumerate(course.looks):
         name = artifact_hash(look.observation.html)
         record.artifacts[name] = look.observation.html

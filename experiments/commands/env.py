@@ -1,30 +1,157 @@
-"""souk env: shops to act in."""
+"""souk env: shops to act in, and the servers that runs may need."""
 
-from typing import Annotated
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
 
+from experiments.commands.common import AsJson
 from interventions.errors import UserError
 
-app = typer.Typer(no_args_is_help=True, help="Shops to act in.")
+if TYPE_CHECKING:
+    from environments.compose import Compose, Progress
+    from environments.launchable import Launchable
 
+app = typer.Typer(no_args_is_help=True, help="Launch shops to act in, and the servers that runs may need.")
 
-@app.callback()
-def _group() -> None:
-    """Keeps `up` a command of its own while it is the only one."""
+Name = Annotated[str, typer.Argument(help="shop, onestopmarket, postgres or ray.", show_default=False)]
+Timeout = Annotated[
+    float | None, typer.Option(min=0, metavar="SECONDS", help="Longest wait until it is ready.")
+]
 
 
 @app.command("up")
 def up(
-    name: Annotated[str, typer.Argument(help="shop: the embedded shop.")] = "shop",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0: any free one.")] = 7770,
+    name: Name,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=65535, help="Port on 127.0.0.1; by default 7770 for shops.", show_default=False
+        ),
+    ] = None,
+    local: Annotated[
+        bool, typer.Option("--local", help="The embedded shop, without a container, in the foreground.")
+    ] = False,
+    timeout: Timeout = None,
 ) -> None:
-    """Run a shop in the foreground, to look at it or to try an intervention on it.
+    """Launch an environment in a container, wait until it is ready, and print its URL.
 
-    Example: souk env up shop --port 7770
+    Examples:
+
+      souk env up shop
+
+      souk env up onestopmarket --port 7780
+
+      souk env up shop --local --port 7770 &
     """
-    if name != "shop":
-        raise UserError(f"unknown environment {name!r}; the environments are: shop")
-    from experiments.output import run_shop
+    from environments.launchable import launchable
 
-    raise typer.Exit(run_shop(port))
+    target = launchable(name)
+    if local:
+        if name != "shop":
+            raise UserError(f"--local: {name} needs a container; only the shop runs without")
+        from experiments.output import run_shop
+
+        raise typer.Exit(run_shop(target.port if port is None else port))
+    if port == 0:
+        raise UserError("--port 0: any free port can be had with --local only; choose a port")
+    try:
+        compose, _ = compose_for(name)
+    except UserError as error:
+        hint = "; or run it without a container: souk env up shop --local" if name == "shop" else ""
+        raise UserError(f"{error}{hint}") from None
+    with waiting(name) as progress:
+        url = compose.up(target, port, timeout, progress)
+    print_url(name, url)
+
+
+@app.command("status")
+def status(as_json: AsJson = False) -> None:
+    """Show what is up, how it is, and where."""
+    from dataclasses import asdict
+
+    from environments.compose import Compose
+    from environments.launchable import LAUNCHABLE
+    from experiments.terminal import new_table, stdout_console
+
+    compose = Compose.find()
+    found = [asdict(compose.status(target)) for target in LAUNCHABLE.values()]
+    if as_json:
+        typer.echo(json.dumps(found, indent=2))
+        return
+    table = new_table("", "name", "state", "health", "URL")
+    for row in found:
+        table.add_row(*row.values())
+    stdout_console().print(table)
+
+
+@app.command("reset")
+def reset(name: Name, timeout: Timeout = None) -> None:
+    """Bring an environment back to how it was when first launched: stop, remove, launch again.
+
+    What postgres has stored stays. OneStopMarket takes about two minutes.
+    """
+    compose, target = compose_for(name)
+    with waiting(name) as progress:
+        url = compose.reset(target, timeout, progress)
+    print_url(name, url)
+
+
+@app.command("logs")
+def logs(
+    name: Name,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
+) -> None:
+    """Print what an environment has logged."""
+    compose, target = compose_for(name)
+    raise typer.Exit(compose.logs(target, follow=follow))
+
+
+@app.command("down")
+def down(name: Name) -> None:
+    """Stop an environment and remove its containers. What postgres has stored stays."""
+    compose, target = compose_for(name)
+    compose.down(target)
+
+
+def compose_for(name: str) -> tuple["Compose", "Launchable"]:
+    """What drives the containers, and the one that is named. Raises UserError."""
+    from environments.compose import Compose
+    from environments.launchable import launchable
+
+    target = launchable(name)
+    return Compose.find(), target
+
+
+@contextmanager
+def waiting(name: str) -> Iterator["Progress"]:
+    """Show on stderr what is awaited: in place, with the time, on a terminal; else a line for each change."""
+    console = Console(stderr=True)
+    shown = console.status("")
+    told = ""
+
+    def progress(awaited: str, passed: float, limit: float) -> None:
+        nonlocal told
+        if console.is_terminal:
+            shown.update(f"{name}: {awaited}, {passed:.0f} s of at most {limit:.0f} s")
+            shown.start()
+        elif awaited != told:
+            told = awaited
+            console.print(f"{name}: {awaited}, waiting at most {limit - passed:.0f} s", highlight=False)
+
+    try:
+        yield progress
+    except KeyboardInterrupt:
+        shown.stop()
+        console.print(f"stopped waiting; {name} goes on starting. `souk env down {name}` stops it.")
+        raise typer.Exit(130) from None
+    finally:
+        shown.stop()
+
+
+def print_url(name: str, url: str) -> None:
+    """The URL; for a database, in the form in which the other commands take it."""
+    typer.echo(f'--db "{url}"' if name == "postgres" else url)

@@ -9,6 +9,7 @@ import typer
 
 from experiments.commands.common import AsJson
 from experiments.commands.map_command import map_
+from experiments.terminal import plain
 from interventions.errors import UserError
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def list_files(
             "files": {name: [*map(intervention_dict, file.interventions)] for name, file in loaded.items()},
             "site_maps": {item.name: {"pages": [*item.pages], "roles": [*item.roles]} for item in maps},
         }
-        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+        typer.echo(plain(json.dumps(content, indent=2, ensure_ascii=False)))
         return
     console = stdout_console()
     for name, file in loaded.items():
@@ -180,11 +181,11 @@ def validate(
             typer.echo(f"{name}: ok: {counted}; every variable is known for {len(known)} {noun}")
     if as_json:
         rows = [{"severity": severity, **problem.to_dict()} for severity, problem in found]
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        typer.echo(plain(json.dumps(rows, indent=2, ensure_ascii=False)))
     else:
         for severity, problem in found:
             mark = typer.style(f"{severity}:", fg="red" if severity == "error" else "yellow", bold=True)
-            typer.echo(f"{mark} {problem}", err=True)
+            typer.echo(f"{mark} {plain(str(problem))}", err=True)
         if nudge and not placebo:
             typer.echo(f"hint: {nudge} has no placebo; run it beside the shipped file placebo", err=True)
     raise typer.Exit(2 if any(severity == "error" for severity, _ in found) else 0)
@@ -251,7 +252,7 @@ def preview_page(
                     "hunks": [hunk.to_dict() for hunk in hunks],
                     "receipts": [receipt.to_dict() for receipt in found.receipts],
                 }
-                typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+                typer.echo(plain(json.dumps(content, indent=2, ensure_ascii=False)))
             else:
                 console.print(
                     f"{page.url} ({found.page_type})", markup=False, highlight=False, soft_wrap=True

@@ -5,10 +5,10 @@ import logging
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from analysis.errors import AnalysisError
 from experiments.commands.common import DEFAULT_DB, AsJson, Db, Out, analyze_run
+from experiments.terminal import stderr_console
 
 
 def run(
@@ -42,7 +42,7 @@ def run(
     """
     from experiments.experiment_run import ExperimentRun
 
-    console = Console(stderr=True)
+    console = stderr_console()
     session = ExperimentRun(experiment, agents=agent, limit=limit, db=db, out=out)
     console.print(session.summary(), highlight=False, markup=False, soft_wrap=True)
     if dry_run:

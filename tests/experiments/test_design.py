@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.design import CONTROL, NUDGED, Design, Trial
-from experiments.experiment_run import ExperimentRun, shop_products
+from experiments.experiment_run import ExperimentRun
+from experiments.products import shop_products
 from experiments.schema import experiment_source
 from interventions.errors import UserError
 from interventions.plan import ProductFacts

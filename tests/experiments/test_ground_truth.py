@@ -17,7 +17,7 @@ from agents.utility import Alternative, choice_probabilities
 from analysis.effects import choice_effects, true_effects
 from experiments import records as tables
 from experiments.design import Design, Trial
-from experiments.experiment_run import shop_products
+from experiments.products import shop_products
 from experiments.records import Records
 from experiments.runner import Runner, open_stage
 from experiments.schema import experiment_source

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from analysis.table import COLUMNS, read_table
-from experiments.experiment_run import shop_products
+from experiments.products import shop_products
 from tests.experiments.command_line import forked_souk
 
 LIMIT = 12

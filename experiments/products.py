@@ -1,0 +1,20 @@
+"""The products that experiments choose from."""
+
+from environments.shop.catalogue import generate
+from interventions.plan import ProductFacts
+
+
+def shop_products() -> list[ProductFacts]:
+    """The embedded shop's products that can stand in a choice set: in stock, without options."""
+    return [
+        ProductFacts(
+            key=product.key,
+            category=product.category,
+            name=product.name,
+            price=product.price,
+            rating=product.rating,
+            reviews=product.reviews,
+        )
+        for product in generate().products
+        if product.in_stock and not product.options
+    ]
