@@ -13,8 +13,9 @@ from interventions.edits.base import Change, Edit, Showing
 from interventions.errors import CannotEdit
 from interventions.marking import ALL_TAGS, Marks, hints, marks_for
 from interventions.media import is_html, is_json
-from interventions.page import Page, Unmarked
+from interventions.page import Page
 from interventions.plan import Plan, Treatment
+from interventions.read_page import Unmarked
 from interventions.sitemap import Data, SiteMap, product_key
 from interventions.splices import Owner
 from interventions.view import View

@@ -77,8 +77,9 @@ def marks_for(selectors: Iterable[str], limit: int | None = None) -> Marks:
     for compounds in map(_compounds, selectors):
         for *around, last in compounds:
             # Many elements have no more than the name of their tag; the one around them tells more.
-            if _rarity(last) < _NAMED and around and _rarity(around[-1]) >= _NAMED:
-                near.add(around[-1])
+            named = [literal for literal in around if _rarity(literal) >= _NAMED]
+            if _rarity(last) < _NAMED and named:
+                near.add(named[-1])
             elif last:
                 literals.add(last)
             else:

@@ -203,7 +203,7 @@ def _role_lines(role: Found) -> Iterator[str]:
 
 
 def _place(place: Place) -> str:
-    parts = place.model_dump(exclude_none=True)
+    parts = place.model_dump(exclude_defaults=True)
     if list(parts) == ["css"]:
         return _scalar(place.css)
     return "{" + ", ".join(f"{key}: {_scalar(value, inside=True)}" for key, value in parts.items()) + "}"

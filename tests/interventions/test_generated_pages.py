@@ -11,7 +11,8 @@ from selectolax.lexbor import LexborNode
 
 from interventions.errors import CannotEdit
 from interventions.marking import ALL_TAGS
-from interventions.page import Page, Unmarked
+from interventions.page import Page
+from interventions.read_page import Unmarked
 
 # fmt: off
 BLOCKS = ["div", "div", "section", "ul", "ol", "li", "li", "p", "h2", "form", "main", "article", "pre"]

@@ -10,7 +10,8 @@ from playwright.sync_api import Page as Tab
 from interventions.errors import CannotEdit
 from interventions.marking import ALL_TAGS, marks_for
 from interventions.markup import escape
-from interventions.page import Page, Unmarked
+from interventions.page import Page
+from interventions.read_page import Unmarked
 from tests.interventions.corpus import PAGES
 
 TEXT = "Best “seller” — 1 < 2 & more"

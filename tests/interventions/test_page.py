@@ -6,7 +6,8 @@ from selectolax.lexbor import LexborHTMLParser
 
 from interventions.errors import CannotEdit
 from interventions.marking import ALL_TAGS
-from interventions.page import Page, Unmarked
+from interventions.page import Page
+from interventions.read_page import Unmarked
 
 MARKUP = b'<span class="new">new &amp; text</span>'
 PLACES = ("before", "after", "prepend", "append")

@@ -94,19 +94,19 @@ roles:
         ),
         (
             "name: x\nroles: {a.title: {css: h1, atribute: x}}",
-            ':2: roles.a.title.atribute: unknown key; did you mean "attribute"?',
+            ':2:28: roles.a.title.atribute: unknown key; did you mean "attribute"?',
         ),
         (
             "name: x\nroles: {a b: h1}",
-            ':2: roles: "a b" is no name for a role; write it like item or item.price',
+            ':2:1: roles: "a b" is no name for a role; write it like item or item.price',
         ),
         (
             "name: x\npages: {shop: h1}",
-            ':2: pages.shop: unknown value "shop"; use one of: cart, home, listing, other, product',
+            ':2:9: pages.shop: unknown value "shop"; use one of: cart, home, listing, other, product',
         ),
         (
             "name: x\nextends: nowhere",
-            'no site map "nowhere"; shipped: onestopmarket (or give the path of a YAML file)',
+            'no site map "nowhere"; shipped: onestopmarket, schema-org (or give the path of a YAML file)',
         ),
         ("name: x\nextends: map.yaml", "map.yaml: extends: the site map extends itself; remove this key"),
     ],
