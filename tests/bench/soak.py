@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from interventions.plan import Plan
 from interventions.sitemap import load_site_map
 from proxy.server import run_proxy
-from proxy.session import Session
+from proxy.session import Session, ShownPage
 from tests.bench.page import TEXT, product_page
 from tests.bench.proxied import HOST, Announce, process
 from tests.proxy.upstream import NUDGE, PAGE, PLAN
@@ -61,7 +61,7 @@ async def run(flows: int) -> int:
                 for mark in MARKS:
                     await session.reached(int(flows * mark))
                     gc.collect()
-                    measured.append((session.pages, resident(), descriptors(), len(asyncio.all_tasks())))
+                    measured.append((session.treated, resident(), descriptors(), len(asyncio.all_tasks())))
                     line = "{:>7,} flows: {:>7.1f} MB, {} descriptors, {} tasks".format(
                         measured[-1][0], measured[-1][1] / 1e6, *measured[-1][2:]
                     )
@@ -77,25 +77,30 @@ async def run(flows: int) -> int:
 class Counting(Session):
     """Counts instead of keeping."""
 
-    pages: int = 0
+    treated: int = 0
     problems: int = 0
     _waiting: tuple[int, asyncio.Event] = field(default_factory=lambda: (0, asyncio.Event()))
 
+    def showed(self, page: ShownPage) -> None:
+        pass
+
     def received(self, receipts: object) -> None:
-        self.pages += 1
-        if self.pages >= self._waiting[0]:
+        self.treated += 1
+        if self.treated >= self._waiting[0]:
             self._waiting[1].set()
 
     def failed(self, reason: str) -> None:
         self.problems += 1
         sys.stdout.write(f"failed: {reason}\n")
+        self._waiting[1].set()
 
     def broke(self, reason: str) -> None:
         self.failed(reason)
 
     async def reached(self, pages: int) -> None:
+        """Return once so many pages were treated, or one could not be."""
         self._waiting = (pages, asyncio.Event())
-        if self.pages < pages:
+        if self.treated < pages and not self.problems:
             await self._waiting[1].wait()
 
 

@@ -134,3 +134,14 @@ def test_an_empty_database_has_no_latest_run(records: Records) -> None:
         records.latest_run()
     with pytest.raises(UserError, match="no run 'x'"):
         records.latest_run("x")
+
+
+def test_disagreements_are_kept_and_counted_among_the_wanted_trials(records: Records) -> None:
+    for trial, texts in {"t1": [], "t2": ["price is 1, but 2", "rating is 3, but 4"], "t3": ["x"]}.items():
+        record = a_record(trial)
+        record.disagreements = [{"number": n, "text": text} for n, text in enumerate(texts)]
+        records.save(record)
+    assert records.disagreeing("r-1", {"t1", "t2"}) == (1, "price is 1, but 2")
+    assert records.disagreeing("r-1", {"t1"}) == (0, "")
+    records.save(a_record("t2"))
+    assert records.disagreeing("r-1", {"t1", "t2"}) == (0, "")
