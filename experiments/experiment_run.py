@@ -76,6 +76,16 @@ class ExperimentRun:
             with progress:
                 await runner.run(todo, slots or default_slots(self.agents), progress.note)
 
+    def warnings(self) -> Iterator[str]:
+        """What may have spoilt trials that count."""
+        wanted = {trial.id for trial in self._wanted()}
+        disagreeing, example = self.records.disagreeing(self.design.run, wanted)
+        if disagreeing:
+            yield (
+                f"{disagreeing:,} of {self.total:,} trials gave a product different values: {example}; "
+                "let the intervention change all places, or the site map name them"
+            )
+
     def complaints(self) -> Iterator[str]:
         """A line for each kind of failure among the wanted trials."""
         wanted = {trial.id for trial in self._wanted()}
@@ -84,12 +94,6 @@ class ExperimentRun:
         if untreated:
             reason = self.records.first_reason(self.design.run, "treatment_failed")
             yield f"{untreated:,} of {self.total:,} trials ended as treatment_failed: {reason}"
-        disagreeing, example = self.records.disagreeing(self.design.run, wanted)
-        if disagreeing:
-            yield (
-                f"{disagreeing:,} of {self.total:,} trials gave a product different values: {example}; "
-                "let the intervention change all places, or the site map name them"
-            )
         broken = counts.get("infra_error", 0)
         if broken:
             reason = self.records.first_reason(self.design.run, "infra_error")

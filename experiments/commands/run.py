@@ -53,6 +53,8 @@ def run(
         logging.getLogger("asyncio").disabled = True  # an interrupted Playwright leaves futures behind
         console.print("stopped; what was finished is stored. The same command goes on from here.")
         raise typer.Exit(130) from None
+    for line in session.warnings():
+        console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
     status = 0
     for line in session.complaints():
         console.print(line, style="red", highlight=False, markup=False, soft_wrap=True)

@@ -184,6 +184,6 @@ def test_agents_do_not_change_the_run() -> None:
 
 
 def test_no_pair_is_the_users_mistake() -> None:
-    with pytest.raises(UserError, match=r"test\.yaml:\d+:\d+: options: no 8 products of a category") as caught:
+    with pytest.raises(UserError, match=r"test\.yaml:\d+:\d+: options: no 8 products") as caught:
         design(**options(set_size=8, max_price_gap=0, max_rating_gap=0))
     assert "\n" not in str(caught.value)

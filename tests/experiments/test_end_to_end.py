@@ -109,6 +109,33 @@ def model(requests: list[dict[str, Any]]) -> Callable[[Request], Any]:
     return answer
 
 
+HALF = """
+interventions:
+  - id: half
+    kind: price
+    family: price
+    direction: -1
+    edits: [{replace_text: {in: product.price, from: $, to: $9}}]
+"""
+
+
+def test_pages_that_disagree_are_told(tmp_path: Path) -> None:
+    """Only the text of the price is changed, not what the page says of it elsewhere."""
+    (tmp_path / "half.yaml").write_text(HALF)
+    text = EXPERIMENT.format(site="onestopmarket").replace(
+        "nudges, only: [best-seller, free-shipping]", "half.yaml"
+    )
+    (tmp_path / "e.yaml").write_text(text)
+    result = souk(tmp_path, "run", "e.yaml", "--limit", "6")
+    assert result.returncode == 0, result.stderr
+    (told,) = [line for line in result.stderr.splitlines() if "different values" in line]
+    assert told.startswith("4 of 6 trials gave a product different values: ")
+    assert re.search(r": price is 9[\d.]+ as product.price on \S+, but [\d.]+ as product.price on", told)
+    where = "select count(distinct trial) from disagreements join trials using (trial) where condition = "
+    assert query(tmp_path, where + "'nudged'") == [(4,)]
+    assert query(tmp_path, where + "'control'") == [(0,)]
+
+
 async def test_a_language_model_runs_the_same_experiment(tmp_path: Path) -> None:
     requests: list[dict[str, Any]] = []
     async with serve(
