@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 
 from mitmproxy import http
+from mitmproxy.connection import Address
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
 from interventions.csp import allow
@@ -22,6 +23,8 @@ from proxy.session import Session, ShownPage
 logger = logging.getLogger(__name__)
 
 SESSION = "souk_session"
+HOLD = "souk_hold"
+"""Set by another addon that has to see an answer as a whole."""
 MAX_DOCUMENT_BYTES = 32 * 1024 * 1024
 """Largest document (decompressed) that is rewritten; a larger one is refused when edits are planned."""
 
@@ -38,6 +41,7 @@ MEDIA_TYPE = re.compile(r"\s*([!#-'*+.\w^`|~-]+/[!#-'*+.\w^`|~-]+)(?=[\s;(]|$)",
 UNKNOWN = frozenset({"unknown/unknown", "application/unknown", "*/*"})
 """Types that browsers take for none."""
 EMPTY_PAGE = b"\n"
+Ends = tuple[tuple[str, int], tuple[str, int]]
 ABORTS = ("Client disconnected", "stream reset by client (CANCEL)")
 """How mitmproxy's messages begin when a client gives up a request over HTTP/1 and HTTP/2."""
 
@@ -50,17 +54,15 @@ class Rewriter:
 
     def __init__(self, session_of: Callable[[http.HTTPFlow], Session | None]) -> None:
         self.session_of = session_of
-        self._outgoing: set[tuple[str, int]] = set()
+        self._outgoing: set[Ends] = set()
 
     def server_connected(self, data: ServerConnectionHookData) -> None:
-        """Remember our end of a connection, so that we know it if it turns out to lead to ourselves."""
-        if data.server.sockname:
-            self._outgoing.add(socket_address(data.server.sockname))
+        """Remember a connection, so that we know it if it turns out to lead to ourselves."""
+        self._outgoing.add(ends(data.server.sockname, data.server.peername))
 
     def server_disconnected(self, data: ServerConnectionHookData) -> None:
         """Forget it."""
-        if data.server.sockname:
-            self._outgoing.discard(socket_address(data.server.sockname))
+        self._outgoing.discard(ends(data.server.sockname, data.server.peername))
 
     def http_connect(self, flow: http.HTTPFlow) -> None:
         """The same for a tunnel: what is said inside comes as requests of its own."""
@@ -77,7 +79,7 @@ class Rewriter:
             respond(flow, 500, "Not possible", "The proxy has failed.")
 
     def _bind(self, flow: http.HTTPFlow) -> None:
-        if socket_address(flow.client_conn.peername) in self._outgoing:
+        if ends(flow.client_conn.peername, flow.client_conn.sockname) in self._outgoing:
             respond(flow, 403, "Host not allowed", "This address is the proxy itself.")
             return
         session = self.session_of(flow)
@@ -104,13 +106,15 @@ class Rewriter:
             return
         if response.status_code >= 500 and is_document_request(flow.request):
             session.broke(f"{flow.request.url}: HTTP {response.status_code} {response.reason}".rstrip())
-        if not is_treatable(flow, session):
-            response.stream = response.stream or True
-        else:
+        if is_treatable(flow, session):
             response.stream = False
             if flow.request.method == "HEAD":
                 for name in (*OUTDATED, "content-length"):
                     response.headers.pop(name, None)
+        elif flow.metadata.get(HOLD):
+            response.stream = False
+        else:
+            response.stream = response.stream or True
 
     def response(self, flow: http.HTTPFlow) -> None:
         """Rewrite a held document."""
@@ -261,9 +265,19 @@ def content_type(response: http.Response) -> str:
     return "text/html"
 
 
-def socket_address(name: tuple[str, int] | tuple[str, int, int, int]) -> tuple[str, int]:
-    """Address and port of one end of a connection; IPv4 in the same way on every kind of socket."""
-    host, port = name[:2]
+def ends(begun: Address | None, met: Address | None) -> Ends:
+    """What identifies a connection, seen from either side: where it begins and where it ends.
+
+    Both are needed: a local port serves for several connections at once, to different ends.
+    """
+    return plain_address(begun), plain_address(met)
+
+
+def plain_address(address: Address | None) -> tuple[str, int]:
+    """Address and port of one end; IPv4 in the same way on every kind of socket."""
+    if address is None:
+        return "", 0
+    host, port = address[:2]
     if ":" in host:
         mapped = ipaddress.IPv6Address(host.partition("%")[0]).ipv4_mapped
         host = str(mapped) if mapped else host

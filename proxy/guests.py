@@ -19,9 +19,10 @@ from interventions.marking import Marks
 from interventions.page import Page
 from interventions.sitemap import AddToCart, product_key
 from interventions.view import View
-from proxy.addon import SESSION, content_type, is_html
+from proxy.addon import HOLD, SESSION, content_type, is_html, whole_body
+from proxy.decoding import Undecodable
 from proxy.error_page import STYLE, error_page
-from proxy.session import Session
+from proxy.session import Session, ShownPage
 
 PREFIX = "/.souk/"
 COOKIE = "souk_guest"
@@ -96,10 +97,11 @@ class Guests:
             flow.metadata[COOKIE] = cookies[0]
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
-        """Hold back the answer to a choice: it says whether the shop accepts it."""
+        """Hold back pages, which tell products' ids, and the answer to a choice, which may be a refusal."""
         session: Session | None = flow.metadata.get(SESSION)
-        if session and flow.response and is_add_to_cart(flow.request, session.site.add_to_cart):
-            flow.response.stream = False
+        if session and flow.response:
+            choice = is_add_to_cart(flow.request, session.site.add_to_cart)
+            flow.metadata[HOLD] = choice or is_html(flow.response)
 
     def response(self, flow: http.HTTPFlow) -> None:
         """Learn the products' ids from pages, and notice a choice."""
@@ -109,13 +111,11 @@ class Guests:
             return
         rule = session.site.add_to_cart
         if rule and is_add_to_cart(flow.request, rule):
-            if not visit.outcome and not is_refused(flow.response, rule):
+            if not visit.outcome and not is_refused(flow.request, flow.response, rule):
                 visit.chose(self._chosen(flow, visit, rule))
-        elif is_html(flow.response) and flow.response.raw_content:
+        elif is_html(flow.response) and (body := readable_body(flow.request, flow.response)):
             known = self._ids.setdefault(visit.trial, {})
-            known.update(
-                product_ids(flow.response.content or b"", content_type(flow.response), flow, session)
-            )
+            known.update(product_ids(body, content_type(flow.response), flow, session))
 
     # The inside
 
@@ -184,13 +184,22 @@ def is_add_to_cart(request: http.Request, rule: AddToCart | None) -> bool:
     return rule is not None and request.method == rule.method and re.fullmatch(rule.path, path) is not None
 
 
-def is_refused(response: http.Response, rule: AddToCart) -> bool:
+def readable_body(request: http.Request, response: http.Response) -> bytes:
+    """The decoded body; empty where it cannot be decoded within the limit of pages."""
+    try:
+        return whole_body(request, response)
+    except Undecodable:
+        return b""
+
+
+def is_refused(request: http.Request, response: http.Response, rule: AddToCart) -> bool:
     """Whether the shop says no."""
     if response.status_code >= 400:
         return True
     if rule.refused_to and re.search(rule.refused_to, response.headers.get("location", "")):
         return True
-    return bool(rule.refused_by and re.search(rule.refused_by, response.get_text(strict=False) or ""))
+    answer = ShownPage(request.url, content_type(response), readable_body(request, response), None)
+    return bool(rule.refused_by and re.search(rule.refused_by, answer.text))
 
 
 def added_id(request: http.Request, rule: AddToCart) -> str:

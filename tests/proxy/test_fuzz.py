@@ -146,7 +146,7 @@ async def raw(slot: Slot, url: str) -> bytes:
         writer.close()
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(answers())
 async def test_a_page_is_treated_or_refused_whatever_the_shop_sends(
     shop: Shop, slot: Slot, answer: bytes

@@ -7,6 +7,10 @@ from contextlib import suppress
 
 import httpx
 import pytest
+from mitmproxy.connection import Client, Server
+from mitmproxy.http import HTTPFlow
+from mitmproxy.http import Request as MitmRequest
+from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
@@ -18,6 +22,8 @@ from environments.browser import run_browsers
 from interventions.edits.registry import edit_from_dict
 from interventions.plan import Plan, Treatment
 from interventions.sitemap import Data
+from proxy.addon import Rewriter
+from proxy.hardening import BoundedStream
 from proxy.server import Proxy, Slot
 from proxy.session import AllowList, Session
 from tests.proxy.test_decoding import CODINGS
@@ -152,6 +158,31 @@ async def test_no_name_or_address_of_this_machine_leads_into_a_loop(
         await client.get(slot.url.replace("http:", "https:"))
 
 
+@pytest.mark.parametrize(
+    ("met", "status"),
+    [
+        pytest.param(("127.0.0.1", 8080), 403, id="our own connection"),
+        pytest.param(("127.0.0.1", 8081), 200, id="another, from the same local port"),
+    ],
+)
+def test_a_loop_is_told_by_both_ends_of_a_connection(met: tuple[str, int], status: int) -> None:
+    """A local port serves for connections to different ends; after some ten thousand it does."""
+    server = Server(address=("localhost", 8080))
+    server.sockname, server.peername = ("::ffff:127.0.0.1", 50000, 0, 0), ("::ffff:7f00:1", 8080, 0, 0)
+    client = Client(peername=("127.0.0.1", 50000), sockname=met)
+    flow = HTTPFlow(client, Server(address=None))
+    flow.request = MitmRequest.make("GET", "http://shop.test/oats.html")
+    rewriter = Rewriter(lambda _: Session(PLAN, SITE))
+    connected = ServerConnectionHookData(server, client)
+    rewriter.server_connected(connected)
+    rewriter.requestheaders(flow)
+    assert (flow.response.status_code if flow.response else 200) == status
+    rewriter.server_disconnected(connected)
+    flow.response = None
+    rewriter.requestheaders(flow)
+    assert flow.response is None
+
+
 # Parts and earlier copies
 
 
@@ -254,6 +285,21 @@ async def test_trailers_are_dropped(slot: Slot, client: httpx.AsyncClient) -> No
         first, second = [await client.get(shop.url + "oats.html") for _ in range(2)]
     assert first.text == second.text
     assert NUDGE in first.text
+
+
+async def test_where_mitmproxy_itself_fails_the_connection_ends(
+    slot: Slot, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def defect(*_: object) -> None:
+        raise RuntimeError("a defect of mitmproxy")
+
+    async with upstream(PAGE) as shop:
+        slot.session = session(shop.url)
+        with monkeypatch.context() as broken:
+            broken.setattr(BoundedStream, "send_response", defect)
+            with pytest.raises(httpx.RemoteProtocolError):
+                await client.get(shop.url + "oats.html")
+        assert NUDGE in (await client.get(shop.url + "oats.html")).text
 
 
 # Content security policies
