@@ -14,6 +14,7 @@ from typing import Final
 from interventions.errors import UserError
 
 _READY: Final = "shop ready "
+_LOOPBACK: Final = "127.0.0.1"
 _ROOT: Final = Path(__file__).parents[2]
 _PATIENCE_S: Final = 5.0
 """How long a stopping shop may take before it is killed."""
@@ -53,7 +54,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m environments.shop", description="Serve the embedded shop."
     )
-    parser.add_argument("--port", type=int, default=0, help="port on 127.0.0.1 (default: any free port)")
+    parser.add_argument("--port", type=int, default=0, help="port to listen on (default: any free port)")
+    parser.add_argument(
+        "--host", default=_LOOPBACK, help="address to listen on (default: 127.0.0.1; 0.0.0.0 in a container)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of the catalogue (default: 0)")
     parser.add_argument("--socket", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--end-with-stdin", action="store_true", help=argparse.SUPPRESS)
@@ -61,7 +65,10 @@ def main(arguments: list[str] | None = None) -> None:
     if options.seed < 0:
         parser.error("--seed must not be negative")
     try:
-        listener = socket.socket(fileno=options.socket) if options.socket is not None else _bind(options.port)
+        if options.socket is None:
+            listener = _bind(options.port, options.host)
+        else:
+            listener = socket.socket(fileno=options.socket)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(2) from None
@@ -104,17 +111,18 @@ async def _serve(listener: socket.socket, seed: int, end_with_stdin: bool) -> No
     await server.serve(sockets=[listener])
 
 
-def _bind(port: int) -> socket.socket:
+def _bind(port: int, host: str = _LOOPBACK) -> socket.socket:
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind(("127.0.0.1", port))
+        listener.bind((host, port))
         # Two listeners may share a bound port until one of them listens; this makes sure that it is ours.
         listener.listen(2048)
     except (OSError, OverflowError) as error:
         listener.close()
         reason = getattr(error, "strerror", None) or error
-        raise UserError(f"port {port}: {reason}; choose another port, or 0 for any free one") from None
+        place = f"port {port}" if host == _LOOPBACK else f"port {port} of {host}"
+        raise UserError(f"{place}: {reason}; choose another port, or 0 for any free one") from None
     return listener
 
 
