@@ -34,9 +34,10 @@ HEALTHCHECK --interval=5s --timeout=5s --start-period=30s --retries=3 \
 CMD ["proxy", "serve", "--interventions", "nudges", "--port", "8080"]
 
 FROM user AS runner
+# libatomic1 is for the Node.js that Playwright brings.
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
-        chromium-headless-shell fonts-liberation \
+        chromium-headless-shell fonts-liberation libatomic1 \
     && apt-get clean && rm -rf /var/lib/apt/lists/*
 COPY --from=build /opt/souk /opt/souk
 USER 10001

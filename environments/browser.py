@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import re
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -32,8 +33,12 @@ BROWSER_VARIABLE = "SOUK_BROWSER"
 FLAGS = (
     "--process-per-site",  # an episode's tabs share a process; episodes never do
     "--disable-quic",  # HTTP/3 would go past the proxy
-    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",  # and so would WebRTC
+    # And so would WebRTC. The headless shell knows this switch by its old name, other builds by the new one.
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
 )
+SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|_URL$", re.IGNORECASE)
+"""Names of environment variables that are none of the browser's business; a URL may hold a password."""
 
 
 def find_browser(playwright: Playwright) -> Path | None:
@@ -107,6 +112,7 @@ class BrowserPool:
             return await self._playwright.chromium.launch(
                 executable_path=executable,
                 args=self._flags,
+                env={name: value for name, value in os.environ.items() if not SECRET.search(name)},
                 chromium_sandbox=sandbox,
                 handle_sigint=False,  # at Ctrl-C it is we who close it; else the driver exits under our feet
             )

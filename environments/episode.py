@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +25,9 @@ ACTION_TIMEOUT_MS: Final = 5_000
 LOAD_TIMEOUT_MS: Final = 30_000
 SETTLE_SECONDS: Final = 5.0
 """Longest wait for a page that keeps requesting; an ordinary page settles as soon as it is quiet."""
+
+MAX_TABS: Final = 20
+"""Further tabs are closed as they open: a page may open any number, and the agent has to read of all."""
 
 AWAITED: Final = frozenset({"document", "xhr", "fetch"})
 BID: Final = re.compile(r"[A-Za-z0-9]{1,32}\Z")
@@ -51,6 +55,7 @@ class Episode:
         self._stops = tuple(stops)
         self._arguments = {"wholePage": False, "stops": [asdict(stop) for stop in stops]}
         self._pages: list[Page] = []
+        self._closing: set[asyncio.Task[None]] = set()
         self._titles: dict[Page, str] = {}
         self._active: Page
         self._pending: set[Request] = set()
@@ -79,7 +84,7 @@ class Episode:
                 )
             )
             for page in pages:
-                self._titles[page] = await page.title()
+                self._titles[page] = storable(await page.title())
             await self._focus(pages[-1])
             await self._settle()
         except PlaywrightError as error:
@@ -95,6 +100,9 @@ class Episode:
             seen = await self._observe()
         except PlaywrightError as error:
             raise BrowserFailure(first_line(error)) from error
+        if not is_observation(seen, len(self._stops)):
+            raise BrowserFailure("the page's scripts disturb the observation")
+        seen["html"], seen["title"] = storable(seen["html"]), storable(seen["title"])
         self._titles[self._active] = seen["title"]
         tabs = tuple(Tab(self._titles.get(page, ""), page.url, page is self._active) for page in self._pages)
         observation = Observation(self._goal, seen["html"], tabs, self._error, self._step)
@@ -204,6 +212,11 @@ class Episode:
             raise BrowserFailure(first_line(error)) from error
 
     def _opened(self, page: Page) -> None:
+        page.on("close", self._forget)
+        if len(self._pages) >= MAX_TABS:
+            self._closing.add(task := asyncio.create_task(close(page)))
+            task.add_done_callback(self._closing.discard)
+            return
         self._pages.append(page)
         self._active = page
         page.on("close", self._closed)
@@ -214,6 +227,11 @@ class Episode:
         self._titles.pop(page, None)
         if page is self._active and self._pages:
             self._active = self._pages[-1]
+
+    def _forget(self, page: Page) -> None:
+        """What a closed tab has requested is never answered."""
+        for request in [request for request in self._pending if page_of(request) is page]:
+            self._ended(request)
 
     def _note_crash(self, _: Page) -> None:
         self._crashed = True
@@ -239,6 +257,33 @@ def accumulate_frames(bid: str) -> list[str]:
     return ["f".join(parts[: index + 1]) for index in range(len(parts))]
 
 
+def page_of(request: Request) -> Page | None:
+    """The tab that made a request; None when the browser itself did."""
+    try:
+        return request.frame.page
+    except PlaywrightError:
+        return None
+
+
+async def close(page: Page) -> None:
+    """Close a tab that may be going away by itself."""
+    with suppress(PlaywrightError):
+        await page.close()
+
+
+def is_observation(seen: Any, stops: int) -> bool:
+    """Whether this is what the in-page call returns; a page can replace the functions that the call uses."""
+    match seen:
+        case {"html": str(), "title": str(), "url": str(), "stop": int(stop)}:
+            return -1 <= stop < stops
+    return False
+
+
+def storable(text: str) -> str:
+    """The text with a question mark for each half of a character: those cannot be sent or stored."""
+    return text.encode(errors="replace").decode()
+
+
 def first_line(error: Exception) -> str:
     """The first line of an error, without the call log that Playwright adds."""
-    return str(error).strip().split("\n", 1)[0].removeprefix("Error: ")
+    return storable(str(error).strip().split("\n", 1)[0].removeprefix("Error: "))

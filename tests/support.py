@@ -1,8 +1,9 @@
 """What tests of several rooms share: small real servers on loopback."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
@@ -10,7 +11,20 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+Converse = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 Answer = str | bytes | Response | Callable[[Request], Response]
+
+
+@asynccontextmanager
+async def listening(
+    converse: Converse, host: str, port: int, **options: Any
+) -> AsyncIterator[asyncio.Server]:
+    """`asyncio.start_server` for a block; does not wait for open connections to end, as newer Pythons do."""
+    server = await asyncio.start_server(converse, host, port, **options)
+    try:
+        yield server
+    finally:
+        server.close()
 
 
 @asynccontextmanager

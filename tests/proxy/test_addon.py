@@ -20,7 +20,7 @@ from proxy.addon import MAX_DOCUMENT_BYTES
 from proxy.server import Proxy, Slot
 from proxy.session import AllowList, Session
 from tests.proxy.upstream import NUDGE, OTHER, PAGE, PLAN, SITE, UNTREATABLE, message, session, upstream
-from tests.support import pages
+from tests.support import listening, pages
 
 NAVIGATION = {"sec-fetch-dest": "document", "accept": "text/html"}
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
@@ -480,7 +480,7 @@ async def test_a_client_that_hangs_up_is_no_error(slot: Slot, client: httpx.Asyn
         writer.close()
 
     async with (
-        await asyncio.start_server(wait_for_the_end, "127.0.0.1", 0) as server,
+        listening(wait_for_the_end, "127.0.0.1", 0) as server,
         upstream(OTHER) as about,
     ):
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"

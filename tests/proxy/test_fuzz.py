@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from proxy.server import Proxy, Slot
 from proxy.session import AllowList, Session
 from tests.proxy.upstream import NUDGE, PAGE, PLAN, SITE
+from tests.support import listening
 
 WAIT = 10
 """Seconds after which an answer that never ends counts as given up; no example takes so long."""
@@ -123,7 +124,7 @@ class Shop:
 @pytest.fixture(scope="module")
 async def shop() -> AsyncIterator[Shop]:
     shop = Shop()
-    async with await asyncio.start_server(shop.converse, "127.0.0.1", 0) as server:
+    async with listening(shop.converse, "127.0.0.1", 0) as server:
         shop.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
         yield shop
 

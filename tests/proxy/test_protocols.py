@@ -38,7 +38,7 @@ from tests.proxy.upstream import (
     session,
     upstream,
 )
-from tests.support import pages, serve
+from tests.support import listening, pages, serve
 
 HTML = ("content-type", "text/html; charset=utf-8")
 
@@ -110,7 +110,7 @@ async def test_a_tunnel_carries_only_http(slot: Slot) -> None:
             said.set()
         writer.close()
 
-    async with await asyncio.start_server(listen, "127.0.0.1", 0) as server:
+    async with listening(listen, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         slot.session = session(f"http://127.0.0.1:{port}/")
         reader, writer = await asyncio.open_connection("127.0.0.1", slot.port)
@@ -471,7 +471,7 @@ async def test_an_endless_page_is_refused(slot: Slot, client: httpx.AsyncClient)
                 await writer.drain()
         writer.close()
 
-    async with await asyncio.start_server(flood, "127.0.0.1", 0) as server:
+    async with listening(flood, "127.0.0.1", 0) as server:
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
         slot.session = session(url)
         response = await client.get(url + "oats.html")

@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives import serialization
 from interventions.errors import UserError
 from proxy.server import Proxy, Slot, run_proxy
 from tests.proxy.upstream import NUDGE, OTHER, PAGE, message, session, upstream
+from tests.support import listening
 
 
 @pytest.fixture
@@ -86,7 +87,7 @@ async def test_an_https_host_that_is_not_allowed_is_not_contacted(
         writer.close()
 
     async with (
-        await asyncio.start_server(count, "127.0.0.1", 0) as elsewhere,
+        listening(count, "127.0.0.1", 0) as elsewhere,
         upstream(PAGE, tls=shop_tls) as shop,
         httpx.AsyncClient(proxy=slot.url, verify=browser_tls(proxy), trust_env=False) as client,
     ):
@@ -115,7 +116,7 @@ async def test_a_request_given_up_over_http_2_is_no_error(
 
     shop_tls.set_alpn_protocols(["h2"])
     async with (
-        await asyncio.start_server(shop, "127.0.0.1", 0, ssl=shop_tls) as server,
+        listening(shop, "127.0.0.1", 0, ssl=shop_tls) as server,
         run_proxy(ca_dir, upstream_ca=shop_certificate) as proxy,
     ):
         tls = browser_tls(proxy)

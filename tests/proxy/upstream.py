@@ -14,6 +14,7 @@ from interventions.edits.insert_text import InsertText
 from interventions.plan import Plan, Treatment
 from interventions.sitemap import load_site_map
 from proxy.session import AllowList, Session
+from tests.support import listening
 
 SITE = load_site_map("onestopmarket")
 NUDGE = "Best of all oats"
@@ -116,5 +117,5 @@ async def http_2_upstream(body: bytes, *headers: tuple[str, str], tls: ssl.SSLCo
         writer.close()
 
     tls.set_alpn_protocols(["h2"])
-    async with await asyncio.start_server(converse, "127.0.0.1", 0, ssl=tls) as server:
+    async with listening(converse, "127.0.0.1", 0, ssl=tls) as server:
         yield f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
