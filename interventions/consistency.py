@@ -15,6 +15,8 @@ from interventions.page import Page
 from interventions.sitemap import Data, SiteMap
 from interventions.view import View
 
+_LONGEST = 2000
+"""Characters of a text in which a figure is looked for."""
 PARTS = ("price", "rating", "reviews")
 
 
@@ -99,7 +101,7 @@ def _read(
     key: str, part: str, text: str, pattern: str | None, scale: int | None, role: str, url: str
 ) -> Iterator[Sighting]:
     """Nothing of a text that does not hold exactly one figure."""
-    found = figures(text, pattern)
+    found = figures(text[:_LONGEST], pattern)
     if not key or len(found) != 1:
         return
     value, tolerance = read_figure(found[0]), Decimal(0)

@@ -33,6 +33,8 @@ Where = Literal["before", "after", "prepend", "append"]
 
 # Here parsers drop or move what they do not expect, and differ in how.
 _FORBIDDEN = frozenset(["select", "svg", "math", "frameset"])
+# Bytes of a text in which patterns are looked for.
+_LONGEST = 2000
 # What is in it is no part of the page.
 _HIDDEN = frozenset(["template"])
 
@@ -206,6 +208,9 @@ class Page(ReadPage):
         spans = [span] if attribute and (span := attributes(self.source, tag).get(attribute)) else []
         if attribute is None:
             spans = self._texts(node, tag)
+        if pattern is not FIGURE:
+            # A site map's own pattern may take long on what it does not expect.
+            spans = [(start, end) for start, end in spans if end - start <= _LONGEST]
         found = [m for span in spans for m in pattern.finditer(self.source, *span) if m.lastgroup]
         if not found:
             return None

@@ -167,8 +167,8 @@ def treat(request: http.Request, response: http.Response, session: Session) -> N
 
 def fail(flow: http.HTTPFlow, session: Session, reason: str) -> None:
     """Replace the page by an error page and note the failure."""
-    session.failed(reason)
     respond(flow, 502, NOT_TREATED, "The page cannot be shown. Please do not go on.")
+    session.failed(reason)  # comes last: whoever listens may have gone
 
 
 def respond(flow: http.HTTPFlow, status: int, title: str, explanation: str) -> http.Response:

@@ -140,6 +140,12 @@ class Guests:
         return known.get(wanted) or (referrer if referrer in visit.session.plan.by_product else wanted)
 
     def _answer(self, flow: http.HTTPFlow, name: str, action: str) -> None:
+        if is_of_another_site(flow.request):
+            body = error_page("Not allowed", "Another site cannot begin or end trials.")
+            flow.response = http.Response.make(
+                403, body, NO_STORE | {"content-type": "text/html; charset=utf-8"}
+            )
+            return
         visit = self._visits.get(name)
         post = flow.request.method == "POST"
         if visit and post and action in ("end", "next") and not visit.outcome:
@@ -176,6 +182,13 @@ class Guests:
     def _send_to_start(flow: http.HTTPFlow) -> None:
         body = error_page("No trial", f"Open {PREFIX} at this address to take one.")
         flow.response = http.Response.make(403, body, NO_STORE | {"content-type": "text/html; charset=utf-8"})
+
+
+def is_of_another_site(request: http.Request) -> bool:
+    """Whether a page of another site asks, other than by a link that somebody follows."""
+    if request.headers.get("sec-fetch-site", "none") in ("none", "same-origin"):
+        return False
+    return request.method != "GET" or request.headers.get("sec-fetch-mode") != "navigate"
 
 
 def is_add_to_cart(request: http.Request, rule: AddToCart | None) -> bool:

@@ -35,6 +35,8 @@ MAX_REPLAYED_BYTES = 1 << 30
 CONNECTION = ("connection", "keep-alive", "proxy-connection", "transfer-encoding", "trailer", "upgrade")
 """Headers of the connection on which the answer came."""
 
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+
 RequestKey = tuple[str, str, str]
 
 
@@ -53,8 +55,15 @@ class Answer:
     """Of the body, in bytes, as it came."""
 
     def __post_init__(self) -> None:
+        texts = (self.method, self.url, self.request_body, self.reason, self.body, *sum(self.headers, ()))
+        if not all(isinstance(text, str) and not _CONTROL.search(text) for text in texts):
+            raise ValueError("a text is none, or holds control characters")
         if not re.fullmatch(r"([0-9a-f]{32})?", self.body):
             raise ValueError("the hash of the body is none")
+        if type(self.status) is not int or not 200 <= self.status <= 599:
+            raise ValueError("the status is none")
+        if type(self.size) is not int or self.size < 0:
+            raise ValueError("the size is none")
 
     @property
     def request(self) -> RequestKey:
@@ -269,7 +278,7 @@ class Replayer:
             try:
                 flow.response = self.answer(answers[min(turn, len(answers) - 1)], flow.request)
                 return
-            except (OSError, ValueError, zstandard.ZstdError) as error:
+            except (OSError, ValueError, TypeError, zstandard.ZstdError) as error:
                 reason = f"its recording is damaged: {error}"
         response = respond(flow, 504, "Not recorded", f"{flow.request.method} {flow.request.url}: {reason}.")
         response.reason = reason  # for the session's list of errors

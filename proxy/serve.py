@@ -174,5 +174,5 @@ class PrintingSession(Session):
 
 def say(event: Mapping[str, object]) -> None:
     """One event as a line of JSON."""
-    sys.stdout.write(json.dumps(event, ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(event) + "\n")
     sys.stdout.flush()

@@ -196,7 +196,8 @@ def _upstream_mode(url: str | None) -> tuple[str, str | None]:
     except ValueError:
         parts, port = urlsplit(""), None
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/"):
-        raise UserError(f"{url}: not the address of a proxy; write it like http://proxy.example:3128")
+        shown = url.rpartition("@")[2]  # without a password
+        raise UserError(f"{shown}: not the address of a proxy; write it like http://proxy.example:3128")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     credentials = f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else None
     return f"upstream:{parts.scheme}://{host}:{port or (443 if parts.scheme == 'https' else 80)}", credentials

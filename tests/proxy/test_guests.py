@@ -68,3 +68,30 @@ async def test_a_bomb_is_not_unpacked_for_its_ids(ca_dir: Path) -> None:
                 received = b"".join([piece async for piece in response.aiter_raw()])
     assert received == bomb  # nothing was planned for it
     assert visit.outcome == ""
+
+
+@pytest.mark.parametrize(
+    ("method", "headers", "allowed"),
+    [
+        ("POST", {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}, False),
+        ("POST", {"sec-fetch-site": "same-site", "sec-fetch-mode": "cors"}, False),
+        ("GET", {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, False),
+        ("GET", {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}, True),
+        ("POST", {"sec-fetch-site": "same-origin", "sec-fetch-mode": "navigate"}, True),
+        ("POST", {}, True),
+    ],
+)
+async def test_pages_of_other_sites_neither_begin_nor_end_trials(
+    ca_dir: Path, method: str, headers: dict[str, str], allowed: bool
+) -> None:
+    begun: list[OneVisit] = []
+
+    def welcome() -> OneVisit:
+        begun.append(OneVisit(Session(PLAN, SHOP)))
+        return begun[-1]
+
+    async with run_proxy(ca_dir, guests=Guests(welcome, by_cookie=False)) as proxy:
+        slot = await proxy.open_slot()
+        async with httpx.AsyncClient(proxy=slot.url, trust_env=False) as client:
+            answer = await client.request(method, "http://x.test/.souk/next", headers=headers)
+    assert (answer.status_code != 403, bool(begun)) == (allowed, allowed)

@@ -203,6 +203,13 @@ LINE = {
         json.dumps(LINE | {"body": "../../etc/passwd"}),
         json.dumps(LINE | {"headers": [["one"]]}),
         json.dumps(LINE | {"more": 1}),
+        json.dumps(LINE | {"status": "200"}),
+        json.dumps(LINE | {"status": 99}),
+        json.dumps(LINE | {"reason": 5}),
+        json.dumps(LINE | {"reason": "OK\r\nSet-Cookie: a=b"}),
+        json.dumps(LINE | {"headers": [["X", "a\r\nY: b"]]}),
+        json.dumps(LINE | {"size": None}),
+        json.dumps(LINE | {"size": -2}),
         json.dumps({key: LINE[key] for key in LINE.keys() - {"url"}}),
     ],
 )
