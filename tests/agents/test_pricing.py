@@ -30,9 +30,9 @@ def test_an_unknown_model_has_no_cost_and_is_reported_once(caplog: pytest.LogCap
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("as_of: '2026-03'\nmodels: {m: {input: 1}}", r":2: models\.m\.output: missing"),
-        ("as_of: '2026-03'\nmodels: {m: {input: -1, output: 1}}", r":2: models\.m\.input: "),
-        ("as_of: last week\nmodels: {}", r":1: as_of: "),
+        ("as_of: '2026-03'\nmodels: {m: {input: 1}}", r":2:10: models\.m\.output: missing"),
+        ("as_of: '2026-03'\nmodels: {m: {input: -1, output: 1}}", r":2:14: models\.m\.input: "),
+        ("as_of: last week\nmodels: {}", r":1:1: as_of: "),
     ],
 )
 def test_mistakes_in_the_yaml_are_one_line(tmp_path: Path, text: str, message: str) -> None:

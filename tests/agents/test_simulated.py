@@ -199,11 +199,14 @@ def test_an_unknown_taste_is_one_line() -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ("tastes: {a: {log_prise: 1}}", r':2: tastes\.a\.log_prise: unknown key; did you mean "log_price"\?'),
-        ("tastes: {a: {nudge: much}}", r':2: tastes\.a\.nudge: expected a number, found "much"'),
-        ("tastes: {a: {nudge: .nan}}", r":2: tastes\.a\.nudge: .*finite"),
-        ("tastes: {a: {brand: {'': 1}}}", r":2: tastes\.a\.brand: a brand has no name"),
-        ("tastes: {}\nclues: {}", r":3: clues: unknown key"),
+        (
+            "tastes: {a: {log_prise: 1}}",
+            r':2:14: tastes\.a\.log_prise: unknown key; did you mean "log_price"\?',
+        ),
+        ("tastes: {a: {nudge: much}}", r':2:14: tastes\.a\.nudge: expected a number, found "much"'),
+        ("tastes: {a: {nudge: .nan}}", r":2:14: tastes\.a\.nudge: .*finite"),
+        ("tastes: {a: {brand: {'': 1}}}", r":2:14: tastes\.a\.brand: a brand has no name"),
+        ("tastes: {}\nclues: {}", r":3:1: clues: unknown key"),
     ],
 )
 def test_mistakes_in_the_yaml_are_one_line_with_their_place(tmp_path: Path, lines: str, message: str) -> None:
