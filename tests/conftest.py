@@ -1,5 +1,7 @@
 """Settings of all tests."""
 
+import signal
+
 import hypothesis
 import pytest
 
@@ -10,3 +12,7 @@ hypothesis.settings.load_profile("souk")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start the long run first, so that the other tests fill the time beside it."""
     items.sort(key=lambda item: item.get_closest_marker("first") is None)
+
+
+# Where this was started in the background Ctrl-C may be ignored, and what tests start would ignore it too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
