@@ -1,5 +1,6 @@
 """One page to be looked at: an HTML5 parser says *what* is there, and the source *where* it was written."""
 
+import codecs
 import html
 import re
 from itertools import takewhile
@@ -128,6 +129,8 @@ class ReadPage:
 
     def _search(self, css: str, root: LexborNode | None) -> list[LexborNode]:
         # `div.main span.price` is looked for in the one `div.main`: every search walks over all elements.
+        if root is None and css.startswith("head ") and self.tree.head and "," not in css:
+            return list(self.tree.head.css(css))
         if root is None and "," not in css and (scope := _SCOPE.match(css)):
             around = self.find(scope[1])
             if len(around) <= 1:
@@ -140,6 +143,8 @@ class ReadPage:
         return "utf-8" if self.decoded else self.codec
 
     def _parse(self, source: bytes) -> LexborHTMLParser:
+        # Before the first tag it would be a text, and open the body.
+        source = source.removeprefix(codecs.BOM_UTF8)
         utf8 = self.decoded or self.codec == "utf-8"
         return LexborHTMLParser(source if utf8 else source.decode(self.codec, "replace"), scripting=True)
 
