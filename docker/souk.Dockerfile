@@ -7,14 +7,23 @@
 ARG PYTHON=python:3.12-slim-bookworm
 
 FROM ${PYTHON} AS build
-# Extras of pyproject.toml, separated by commas.
-ARG EXTRAS=postgres
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 # An environment without pip: nothing is installed once the image is made.
 RUN python3 -m venv --without-pip /opt/souk
 WORKDIR /build
 # The dependencies first: their layer is made anew only when they change.
 COPY LICENSE README.md pyproject.toml requirements.lock ./
+
+FROM build AS build-proxy
+# What `souk proxy serve --interventions` imports: without the agents, the records and the analysis.
+RUN python3 -m pip --python /opt/souk install --constraint requirements.lock \
+    brotli certifi h11 mitmproxy pydantic python-jsonpath pyyaml rich selectolax typer zstandard
+COPY . .
+RUN python3 -m pip --python /opt/souk install --no-deps .
+
+FROM build AS build-runner
+# Extras of pyproject.toml, separated by commas.
+ARG EXTRAS=postgres
 RUN python3 -m pip --python /opt/souk install --constraint requirements.lock ".[${EXTRAS}]"
 COPY . .
 RUN python3 -m pip --python /opt/souk install --no-deps --force-reinstall .
@@ -27,7 +36,7 @@ WORKDIR /home/souk
 ENTRYPOINT ["souk"]
 
 FROM user AS proxy
-COPY --from=build /opt/souk /opt/souk
+COPY --from=build-proxy /opt/souk /opt/souk
 USER 10001
 HEALTHCHECK --interval=5s --timeout=5s --start-period=30s --retries=3 \
     CMD ["python", "-c", "import socket; socket.create_connection(('127.0.0.1', 8080), timeout=4).close()"]
@@ -39,7 +48,7 @@ RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
         chromium-headless-shell fonts-liberation libatomic1 \
     && apt-get clean && rm -rf /var/lib/apt/lists/*
-COPY --from=build /opt/souk /opt/souk
+COPY --from=build-runner /opt/souk /opt/souk
 USER 10001
 VOLUME /home/souk/runs
 CMD ["--help"]

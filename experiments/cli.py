@@ -31,6 +31,8 @@ app.add_typer(interventions.app, name="interventions")
 app.add_typer(proxy.app, name="proxy")
 app.add_typer(env.app, name="env")
 
+ROOMS = ("interventions", "proxy", "environments", "agents", "experiments", "analysis")
+
 
 def main() -> None:
     """Entry point of `souk`: a line for each mistake of the user, and status 2; never a traceback."""
@@ -44,6 +46,14 @@ def main() -> None:
     except (UserError, AnalysisError) as error:
         for problem in error.problems if isinstance(error, YamlError) else [error]:
             sys.stderr.write(f"error: {' '.join(plain(str(problem)).splitlines())}\n")
+        sys.exit(2)
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in ROOMS:
+            raise
+        sys.stderr.write(
+            f"error: {package} is not installed; install Souk with all that it needs: make setup\n"
+        )
         sys.exit(2)
     except BrokenPipeError:  # the reader of our output has gone, e.g. `souk ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from selectolax.lexbor import LexborNode
 
-from interventions.markup import VOID, Tag, tag_at, tokens
+from interventions.markup import VOID, Tag, Token, tag_at, tokens
 
 # Here the parser moves what it does not expect.
 STRUCTURAL = frozenset(["html", "head", "table", "tbody", "thead", "tfoot", "tr", "colgroup"])
@@ -28,13 +28,14 @@ _IN_HEAD = frozenset(["html", "head", "base", "link", "meta", "title", "noscript
 class End(NamedTuple):
     """The end of an element's content and of the element; `regular`: well nested, and just so in the tree.
 
-    `implied`: it has no end tag of its own.
+    `implied`: it has no end tag of its own. `texts`: the tokens of kind `text` and `raw` in it.
     """
 
     inner: int
     outer: int
     regular: bool
     implied: bool = False
+    texts: tuple[Token, ...] = ()
 
 
 def lineage(node: LexborNode | None) -> Iterator[LexborNode]:
@@ -51,16 +52,23 @@ def element_end(source: bytes, node: LexborNode, tag: Tag) -> End:
     inside = [(child.tag or "").lower() for child in node.traverse()][1:]
     outside = {around.tag for around in lineage(node.parent)}
     seen, open_names, regular = 0, [tag.name], True
+    texts: list[Token] = []
+
+    def end(inner: int, outer: int, *, regular: bool = False, implied: bool = False) -> End:
+        return End(inner, outer, regular, implied, tuple(texts))
+
     for token in tokens(source, tag.end, tag.name):
         found = token.tag
         if found is None:
+            if token.kind != "comment":
+                texts.append(token)
             continue
         if not found.closing:
             if inside[seen : seen + 1] != [found.name]:
                 # Perhaps after elements that the parser adds, such as tbody.
                 regular = False
                 if found.name not in inside[seen:]:
-                    return End(found.start, found.start, regular, implied=True)
+                    return end(found.start, found.start, regular=regular, implied=True)
                 seen = inside.index(found.name, seen)
             seen += 1
             foreign = "svg" in open_names or "math" in open_names
@@ -71,17 +79,17 @@ def element_end(source: bytes, node: LexborNode, tag: Tag) -> End:
         elif found.name == open_names[-1]:
             open_names.pop()
             if not open_names:
-                return End(found.start, found.end, regular=regular and seen == len(inside))
+                return end(found.start, found.end, regular=regular and seen == len(inside))
         else:
             regular = False
             if found.name in open_names[1:]:
                 while open_names.pop() != found.name:
                     pass
             elif found.name == tag.name:
-                return End(found.start, found.end, regular=False)
+                return end(found.start, found.end)
             elif found.name in outside:
-                return End(found.start, found.start, regular=False, implied=True)
-    return End(len(source), len(source), regular=False, implied=True)
+                return end(found.start, found.start, implied=True)
+    return end(len(source), len(source), implied=True)
 
 
 def stands_clear(source: bytes, node: LexborNode, tag: Tag) -> bool:

@@ -3,14 +3,13 @@
 import codecs
 import html
 import re
-from itertools import takewhile
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from interventions import charset
 from interventions.errors import CannotEdit
 from interventions.marking import MARK, Marks, mark
-from interventions.markup import Tag, attributes, tag_at, tokens
+from interventions.markup import Tag, attributes, tag_at
 from interventions.placement import End, element_end, lineage
 
 _SCOPE = re.compile(r"([a-z]+(?:[.#][\w-]+)+) (?=[\w.#\[])", re.A)
@@ -117,9 +116,7 @@ class ReadPage:
 
     def _texts(self, node: LexborNode, tag: Tag) -> list[tuple[int, int]]:
         """Where the texts of an element stand, which have to be those that it shows."""
-        end = self._end(node, tag).inner
-        inside = takewhile(lambda token: token.start < end, tokens(self.source, tag.end, tag.name))
-        texts = [token for token in inside if token.kind in ("text", "raw")]
+        texts = self._end(node, tag).texts
         written = b"".join(self.source[token.start : token.end] for token in texts).decode(
             self._codec, "replace"
         )

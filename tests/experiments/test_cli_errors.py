@@ -2,6 +2,8 @@
 
 import re
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +11,8 @@ import pytest
 
 from experiments.records import Records
 from tests.experiments.command_line import forked_souk, souk
+
+ROOT = Path(__file__).parents[2]
 
 EXPERIMENT = """\
 name: mine
@@ -141,3 +145,19 @@ def test_a_folder_that_cannot_be_written_leaves_no_run_behind(tmp_path: Path) ->
     assert re.fullmatch(r"error: /proc/x/ca: cannot be written \(.+\); choose another folder", last)
     assert "Traceback" not in ended.err
     assert "no run in this database" in error_of("analyze", "choice", "--db", "sqlite:///t.db", cwd=tmp_path)
+
+
+def test_an_installation_that_lacks_a_package_says_so(tmp_path: Path) -> None:
+    lacking = "import sys; sys.modules['sqlalchemy'] = None; from experiments.cli import main; main()"
+    ended = subprocess.run(
+        [sys.executable, "-c", lacking, "export", "--out", "t.csv", "--db", "postgresql://x"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert (
+        ended.stderr
+        == "error: sqlalchemy is not installed; install Souk with all that it needs: make setup\n"
+    )
