@@ -9,6 +9,7 @@ import httpx
 
 from environments.shop.catalogue import generate
 from environments.shop.server import shop
+from experiments.download import download
 from interventions import charset
 from interventions.authoring.page_facts import page_facts
 from interventions.engine import EditFailed, Receipt, rewrite
@@ -100,7 +101,7 @@ async def _fetch(url: str, client: httpx.AsyncClient | None = None) -> FetchedPa
         if client is None:
             async with httpx.AsyncClient(follow_redirects=True, timeout=_TIMEOUT_S) as own:
                 return await _fetch(url, own)
-        answer = await client.get(url, headers={"Accept": "text/html"})
+        answer, body = await download(client, url, {"Accept": "text/html"})
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         cause = " ".join(str(error).split()) or type(error).__name__
         raise UserError(
@@ -110,7 +111,7 @@ async def _fetch(url: str, client: httpx.AsyncClient | None = None) -> FetchedPa
         raise UserError(
             f"{url}: the shop answers {answer.status_code} {answer.reason_phrase}; check the address"
         )
-    return FetchedPage(str(answer.url), answer.headers.get("content-type", ""), answer.content)
+    return FetchedPage(str(answer.url), answer.headers.get("content-type", ""), body)
 
 
 async def _cart(base: str, key: str | None) -> FetchedPage:

@@ -12,6 +12,7 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Route
 
 from environments.browser import run_browsers
+from experiments.download import download
 from interventions import charset
 from interventions.errors import UserError
 from interventions.proposal.check import faults
@@ -118,7 +119,7 @@ async def _fetch(client: httpx.AsyncClient, url: str, hosts: frozenset[str]) -> 
                 f"{url}: the shop redirects to another host; give that address if it is the one meant"
             )
         try:
-            answer = await client.get(url)
+            answer, body = await download(client, url)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             cause = " ".join(str(error).split()) or type(error).__name__
             raise UserError(f"{url}: cannot be fetched ({cause}); is the shop running?") from None
@@ -129,8 +130,8 @@ async def _fetch(client: httpx.AsyncClient, url: str, hosts: frozenset[str]) -> 
         raise UserError(
             f"{url}: the shop answers {answer.status_code} {answer.reason_phrase}; check the address"
         )
-    codec, _ = charset.detect(answer.content, answer.headers.get("content-type", ""))
-    return Capture(str(answer.url), answer.content.decode(codec, "replace"))
+    codec, _ = charset.detect(body, answer.headers.get("content-type", ""))
+    return Capture(str(answer.url), body.decode(codec, "replace"))
 
 
 async def _find_listing(

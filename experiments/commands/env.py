@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from experiments.commands.common import AsJson
+from experiments.terminal import stderr_console
 from interventions.errors import UserError
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def compose_for(name: str) -> tuple["Compose", "Launchable"]:
 @contextmanager
 def waiting(name: str) -> Iterator["Progress"]:
     """Show on stderr what is awaited: in place, with the time, on a terminal; else a line for each change."""
-    console = Console(stderr=True)
+    console = stderr_console()
     shown = console.status("")
     told = ""
 

@@ -5,11 +5,12 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from itertools import repeat
 from pathlib import Path
 
 import pytest
 from playwright.async_api import Page as BrowserPage
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from environments.browser import run_browsers
 from experiments.preview import Preview, fetched, preview, read_values
@@ -47,6 +48,7 @@ async def shop() -> AsyncIterator[str]:
         "/moved": lambda request: RedirectResponse("/shelf"),
         "/about": shop_page("cms", "<p>About us</p>", "<title>About</title>"),
         "/broken": lambda request: Response(status_code=503),
+        "/endless": lambda request: StreamingResponse(repeat(b" " * 65536), media_type="text/html"),
         "/picture": lambda request: Response(b"GIF89a", media_type="image/gif"),
     }
     async with pages(answers) as base:
@@ -127,6 +129,7 @@ async def test_what_the_page_does_not_tell_is_given(find) -> None:  # type: igno
         ("nowhere", f"{KEY}.html", r"cannot be treated: remove product.option: nothing on the page matches .*; choose another role .*"),
         ("two-left", "none", r"the shop answers 404 Not Found; check the address"),
         ("two-left", "broken", r"the shop answers 503 Service Unavailable; check the address"),
+        ("two-left", "endless", r"larger than 32 MiB; give the address of a page"),
         ("two-left", "picture", r"cannot be treated: it is no page but image/gif; give the address of a page"),
     ],
 )  # fmt: skip

@@ -1,0 +1,23 @@
+"""A page from a shop, read as a whole; one without an end is given up."""
+
+from typing import Final
+
+import httpx
+
+from interventions.errors import UserError
+
+LARGEST: Final = 32 * 1024 * 1024
+"""Bytes of a page, decompressed."""
+
+
+async def download(
+    client: httpx.AsyncClient, url: str, headers: dict[str, str] | None = None
+) -> tuple[httpx.Response, bytes]:
+    """The answer and its body. Raises httpx.HTTPError, httpx.InvalidURL, UserError."""
+    body = bytearray()
+    async with client.stream("GET", url, headers=headers) as answer:
+        async for part in answer.aiter_bytes():
+            body += part
+            if len(body) > LARGEST:
+                raise UserError(f"{url}: larger than {LARGEST >> 20} MiB; give the address of a page")
+    return answer, bytes(body)
