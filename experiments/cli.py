@@ -34,13 +34,20 @@ app.add_typer(env.app, name="env")
 ROOMS = ("interventions", "proxy", "environments", "agents", "experiments", "analysis")
 
 
+def interrupt(*_: object) -> None:
+    """What Ctrl-C does, also where that is ignored, as for what a script starts with `&`."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        raise KeyboardInterrupt
+    signal.raise_signal(signal.SIGINT)
+
+
 def main() -> None:
     """Entry point of `souk`: a line for each mistake of the user, and status 2; never a traceback."""
     log = logging.StreamHandler()
     log.setFormatter(PlainFormatter("%(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=os.environ.get("SOUK_LOG", "ERROR"), handlers=[log])
     # Whoever ends us politely finds everything put away, such as the key of a certificate authority.
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    signal.signal(signal.SIGTERM, interrupt)
     try:
         app()
     except (UserError, AnalysisError) as error:

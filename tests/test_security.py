@@ -513,9 +513,16 @@ def test_a_strangers_database_names_no_folder(name: str) -> None:
         run_folder(name)
 
 
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
-def test_the_authority_of_a_proxy_is_private_and_goes_with_it(tmp_path: Path, end: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("end", "before"),
+    [(signal.SIGINT, []), (signal.SIGTERM, []), (signal.SIGTERM, ["sh", "-c", 'trap "" INT; exec "$@"', "sh"])],
+    ids=["Ctrl-C", "terminated", "terminated where Ctrl-C is ignored"],
+)
+def test_the_authority_of_a_proxy_is_private_and_goes_with_it(
+    tmp_path: Path, end: signal.Signals, before: list[str]
+) -> None:
     command = [sys.executable, "-m", "experiments.cli", "proxy", "serve", "-i", "nudges", "--port", "0"]
+    command = [*before, *command]
     env = {**os.environ, "TMPDIR": str(tmp_path)}
     process = subprocess.Popen(command, cwd=ROOT, env=env, stderr=subprocess.PIPE, text=True)
     assert process.stderr
