@@ -24,7 +24,9 @@ RUN python3 -m pip --python /opt/souk install --no-deps .
 FROM build AS build-runner
 # Extras of pyproject.toml, separated by commas.
 ARG EXTRAS=postgres
-RUN python3 -m pip --python /opt/souk install --constraint requirements.lock ".[${EXTRAS}]"
+# The tests that packages bring are a fifth of it.
+RUN python3 -m pip --python /opt/souk install --constraint requirements.lock ".[${EXTRAS}]" \
+    && find /opt/souk -type d -name tests -prune -exec rm -r {} +
 COPY . .
 RUN python3 -m pip --python /opt/souk install --no-deps --force-reinstall .
 
