@@ -4,8 +4,20 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationInfo,
+    field_validator,
+)
+from pydantic import ValidatorFunctionWrapHandler as Handler
+from pydantic_core import PydanticCustomError, PydanticKnownError
 
+from interventions.cards.filling import Case, Names
+from interventions.cards.template import CardTemplate
 from interventions.edits.insert_text import InsertText
 from interventions.edits.registry import EditItem
 from interventions.errors import UserError
@@ -38,10 +50,19 @@ def _check_id(text: str) -> str:
     return text
 
 
-class Intervention(BaseModel):
-    """A named change to what is shown of a product."""
+Cases = dict[str, dict[str, Case]]
 
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+_CARD_OR_EDITS: dict[str, Any] = {
+    "if": {"properties": {"kind": {"const": "card"}}, "required": ["kind"]},
+    "then": {"required": ["card"], "properties": {"card": {"type": "object"}, "edits": False}},
+    "else": {"required": ["edits"], "properties": {"card": False}},
+}
+
+
+class Intervention(BaseModel):
+    """A named change to what is shown of a product, or a card with a question."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, json_schema_extra=_CARD_OR_EDITS)
 
     id: Annotated[str, AfterValidator(_check_id), Field(json_schema_extra={"pattern": f"^{_ID}$"})]
     """Its name in experiments and reports: lower-case words joined by dashes, such as `best-seller`."""
@@ -55,16 +76,48 @@ class Intervention(BaseModel):
     """The page types on which it shows; none named: all."""
     variables: dict[str, str] = {}
     """Names for texts; these may hold `${product.category}`, `${product.price}` ... and names of tables."""
-    edits: Annotated[tuple[EditItem, ...], Field(min_length=1)]
-    """What is changed, one edit after the other."""
+    cases: Cases = {}
+    """Of a card: factor -> level -> what variables are there, such as `condition: {low: {price: 15}}`."""
+    card: Annotated[CardTemplate | None, Field(validate_default=True)] = None
+    """The question, where the kind is `card`."""
+    edits: Annotated[tuple[EditItem, ...], Field(min_length=1, validate_default=True)] = ()
+    """What is changed, one edit after the other; a card has none."""
 
     _tables: dict[str, Table] = PrivateAttr(default_factory=dict)
     _source: Source = PrivateAttr(default_factory=lambda: Source("intervention", {}, {(): (1, 1)}))
     _path: KeyPath = PrivateAttr(default=())
 
+    @field_validator("card", mode="wrap")
+    @classmethod
+    def _has_card(cls, value: object, handler: Handler, info: ValidationInfo) -> CardTemplate | None:
+        is_card = info.data.get("kind") == "card"
+        if value is None and is_card:
+            raise PydanticKnownError("missing")
+        if value is not None and not is_card and "kind" in info.data:
+            message = "only an intervention of the kind card has one; write kind: card, or remove this key"
+            raise PydanticCustomError("souk", "{message}", {"message": message})
+        card: CardTemplate | None = handler(value)
+        return card
+
+    @field_validator("edits", mode="wrap")
+    @classmethod
+    def _has_edits(cls, value: object, handler: Handler, info: ValidationInfo) -> tuple[Any, ...]:
+        is_card = info.data.get("kind") == "card"
+        if value == () and is_card:
+            return ()
+        if value == ():  # never what YAML gives
+            raise PydanticKnownError("missing")
+        if is_card:
+            message = "a card changes no page; remove this key, or choose another kind"
+            raise PydanticCustomError("souk", "{message}", {"message": message})
+        edits: tuple[Any, ...] = handler(value)
+        return edits
+
     @property
     def text(self) -> str:
-        """The text that it inserts, with its `${variables}` unfilled; empty when it inserts none."""
+        """The text that it inserts, or asks, with its `${variables}` unfilled; empty when there is none."""
+        if self.card:
+            return self.card.question
         return next((edit.text for edit in self.edits if isinstance(edit, InsertText)), "")
 
     @property
@@ -72,9 +125,43 @@ class Intervention(BaseModel):
         """The tables of its file: name -> product category -> text."""
         return self._tables
 
-    def written_in(self, source: Source, index: int, tables: dict[str, Table]) -> None:
-        """Note that it is number `index` of a file, for tables and for the places of mistakes."""
+    def written_in(
+        self,
+        source: Source,
+        index: int,
+        tables: dict[str, Table],
+        variables: dict[str, str] | None = None,
+        cases: Cases | None = None,
+    ) -> None:
+        """Note that it is number `index` of a file, for the places of mistakes, and what the file shares."""
         self._source, self._path, self._tables = source, ("interventions", index), tables
+        self.variables = {**(variables or {}), **self.variables}
+        if self.card:
+            known: Cases = {}
+            for one in (cases or {}, self.cases):
+                for factor, levels in one.items():
+                    for level, case in levels.items():
+                        known.setdefault(factor, {}).setdefault(level, {}).update(case)
+            names = Names(self.variables, known, lambda path, message: self.error(("card", *path), message))
+            self.card.knows(names)
+
+    def mistakes(self) -> list[Problem]:
+        """What is wrong with the texts of its card."""
+        if not self.card:
+            return []
+        found = [
+            self._source.problem((*self._path, *(path if path[0] == "cases" else ("card", *path))), message)
+            for path, message in self.card.mistakes()
+        ]
+        levels = [(factor, level) for factor in self.card.factors for level in self.card.levels(factor)]
+        if not found:
+            try:
+                self.card.example_card(self.id)
+                for factor, level in levels:
+                    self.card.example_card(self.id, **{factor: level})
+            except YamlError as error:
+                found += error.problems
+        return found
 
     def error(self, path: KeyPath, message: str) -> YamlError:
         """The error for a mistake at `path` below this intervention, with its file and line."""
@@ -90,6 +177,10 @@ class InterventionFile(BaseModel):
     """The interventions; each has an id of its own."""
     tables: dict[str, Table] = {}
     """Texts by the product's category: `${name}` stands for the entry of table `name`."""
+    variables: dict[str, str] = {}
+    """Names for texts that all interventions share."""
+    cases: Cases = {}
+    """Cases that all cards share: factor -> level -> what variables stand for there."""
 
     def __getitem__(self, id: str) -> Intervention:
         """The intervention with this id. Raises UserError."""
@@ -129,7 +220,9 @@ def make_interventions(source: Source, site: SiteMap) -> InterventionFile:
     if problems:
         raise YamlError(in_order(problems))
     for index, intervention in enumerate(file.interventions):
-        intervention.written_in(source, index, file.tables)
+        intervention.written_in(source, index, file.tables, file.variables, file.cases)
+    if problems := [problem for intervention in file.interventions for problem in intervention.mistakes()]:
+        raise YamlError(in_order(problems))
     return file
 
 

@@ -21,6 +21,7 @@ from interventions.errors import UserError
 from proxy import hardening
 from proxy.addon import Rewriter
 from proxy.authority import Authority, make_private
+from proxy.cards import Cards
 from proxy.guests import Guests
 from proxy.recording import Recorder, Recording, Replayer
 from proxy.reverse import Inbound, Origin, Outbound
@@ -172,7 +173,7 @@ async def run_proxy(
 
 def _ours(proxy: Proxy, guests: Guests | None, record: Path | None, replay: Path | None) -> list[object]:
     """Our own addons, in the order in which a request and its answer pass them."""
-    addons: list[object] = [Inbound(proxy.reverse_of)]
+    addons: list[object] = [Inbound(proxy.reverse_of), Cards()]
     if record is not None:
         recording = Recording(record)
         recording.create()

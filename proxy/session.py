@@ -10,6 +10,7 @@ from interventions.engine import Receipt
 from interventions.errors import UserError
 from interventions.plan import Plan
 from interventions.sitemap import SiteMap
+from proxy.card_run import CardRun
 
 DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
@@ -72,6 +73,8 @@ class Session:
     plan: Plan
     site: SiteMap
     allow: AllowList | None = None
+    cards: CardRun | None = None
+    """What is asked in this episode; with plans of its own, these take the place of `plan`."""
     receipts: list[Receipt] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     """Why planned edits did not reach a page. The page was replaced by an error page."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from interventions.authoring.confounds import confounds
 from interventions.edits.registry import edit_from_dict
@@ -52,6 +52,7 @@ def check(name_or_path: str | Path, site: SiteMap, products: Iterable[ProductFac
     usable = file.interventions if file else tuple(_usable(source, site))
     known = tuple(products)
     for intervention in usable:
+        errors += intervention.mistakes()
         errors += _unfilled(intervention, known)
     if errors or file is None:
         return Findings(errors=in_order(errors))
@@ -86,13 +87,25 @@ def _usable(source: Source, site: SiteMap) -> Iterator[Intervention]:
         for name, table in (tables if isinstance(tables, dict) else {}).items()
         if isinstance(table, dict)
     }
+    variables, cases = _shared(source, "variables"), _shared(source, "cases")
     for index, item in _items(source):
         try:
             intervention = Intervention.model_validate(item, context={"roles": site.roles})
         except ValidationError:
             continue
-        intervention.written_in(source, index, texts)
-        yield intervention
+        intervention.written_in(source, index, texts, variables or {}, cases or {})
+        # What a card takes from a part that is wrong would seem to be missing.
+        if intervention.card is None or not (variables is None or cases is None):
+            yield intervention
+
+
+def _shared(source: Source, key: str) -> Any:
+    """What a file shares under a key; None where that is wrong."""
+    kind: Any = InterventionFile.model_fields[key].annotation
+    try:
+        return TypeAdapter(kind).validate_python(source.data.get(key, {}))
+    except ValidationError:
+        return None
 
 
 def _unfilled(intervention: Intervention, products: Sequence[ProductFacts]) -> Iterator[Problem]:

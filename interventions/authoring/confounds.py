@@ -18,8 +18,10 @@ _LONG: Final = 2.0
 
 
 def confounds(file: InterventionFile, source: Source, site: SiteMap) -> Iterator[Problem]:
-    """A warning for each design that confounds."""
+    """A warning for each design that confounds. A card is all that is shown, so nothing goes with it."""
     for index, intervention in enumerate(file.interventions):
+        if intervention.card:
+            continue
         path = ("interventions", index)
         for message in _bundled(intervention, file):
             yield source.problem((*path, "edits"), message)
@@ -74,13 +76,13 @@ def _same_text(intervention: Intervention, file: InterventionFile) -> Iterator[s
     for other in file.interventions:
         if other is intervention:
             return
-        if intervention.text and other.text == intervention.text:
+        if intervention.text and other.text == intervention.text and not other.card:
             yield f'the same text as "{other.id}", so that a reader of texts takes them for one; change one'
             return
 
 
 def _long_text(intervention: Intervention, file: InterventionFile) -> Iterator[str]:
-    lengths = [len(item.text) for item in file.interventions if item.text]
+    lengths = [len(item.text) for item in file.interventions if item.text and not item.card]
     if len(lengths) > 2 and len(intervention.text) > _LONG * median(lengths):
         yield (
             f"the text has {len(intervention.text)} characters, the median of the file is "

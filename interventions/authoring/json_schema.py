@@ -28,7 +28,18 @@ _EXAMPLE: Final = {
                     }
                 }
             ],
-        }
+        },
+        {
+            "id": "buy",
+            "kind": "card",
+            "card": {
+                "look": "shop",
+                "question": "Would you buy ${title}?",
+                "reply": " Reply with only the letter ${letters}.",
+                "answer": {"kind": "letter", "labels": {"A": "Yes", "B": "No"}},
+                "example": {"values": {"title": "Desk Lamp"}},
+            },
+        },
     ],
     "tables": {"place": {"Cookies": "the biscuit aisle"}},
 }

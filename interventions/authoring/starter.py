@@ -25,8 +25,9 @@ EXAMPLES: Final[dict[str, tuple[str, str]]] = {
     "order": ("reorder", "1"),
     "remove": ("remove", "product.reviews_summary"),
     "display": ("show_rating_text", ""),
+    "card": ("card", "Would you buy this product?"),
 }
-"""Kind -> its usual edit, and an example of what this edit is given."""
+"""Kind -> its usual edit (none of a card), and an example of what this edit, or the card, is given."""
 
 ANALYSED: Final = ("nudge", "placebo")
 """The kinds that have a family and a direction."""
@@ -64,11 +65,29 @@ class Starter:
                 (f"  family: {self._quoted(self.family or self.id)}", "the group that it is analysed with"),
                 (f"  direction: {self.direction:+d}", "+1 should pull towards the product, -1 push away"),
             ]
+        if self.kind == "card":
+            return "".join(f"{indent}{line}{newline}" for line in (*_commented(rows), *self._card()))
         pages = f"  pages: [{', '.join(self.pages)}]" if self.pages else "  # pages: [product, listing]"
         rows.append((pages, "where it shows; left out: on every page that shows the product"))
-        width = max(len(row) for row, _ in rows)
-        lines = [f"{row:<{width}}  # {comment}" for row, comment in rows]
-        return "".join(f"{indent}{line}{newline}" for line in (*lines, "  edits:", f"    - {self._edit()}"))
+        lines = (*_commented(rows), "  edits:", f"    - {self._edit()}")
+        return "".join(f"{indent}{line}{newline}" for line in lines)
+
+    def _card(self) -> list[str]:
+        rows = [
+            ("    look: shop", "or booking, survey: what its page looks like"),
+            ("    intro: ${title}", "what is told before the question"),
+            (f"    question: {_in_quotes(self.value)}", "what is asked"),
+            (
+                '    reply: " Reply with only the letter ${letters}."',
+                "what follows in a prompt; a page has buttons",
+            ),
+            ('    answer: {kind: letter, labels: {A: "Yes", B: "No"}}', "or {kind: number, low: 0, unit: $}"),
+            (
+                "    example: {values: {title: Desk Lamp}}",
+                "what the design fills in, for checks and previews",
+            ),
+        ]
+        return ["  card:", *_commented(rows)]
 
     def _edit(self) -> str:
         edit, _ = EXAMPLES[self.kind]
@@ -90,6 +109,11 @@ class Starter:
         """As it is where YAML takes it as it is, else in quotes."""
         plain = re.fullmatch(r"[A-Za-z0-9][\w.-]*( [\w.-]+)*", text, re.ASCII)
         return text if plain else _in_quotes(text)
+
+
+def _commented(rows: Sequence[tuple[str, str]]) -> list[str]:
+    width = max(len(row) for row, _ in rows)
+    return [f"{row:<{width}}  # {comment}" for row, comment in rows]
 
 
 def _in_quotes(text: str) -> str:

@@ -14,8 +14,8 @@ _STYLES = {
     "badge": "display:block;width:fit-content;margin:4px 0 8px;padding:2px 12px;border-radius:12px;"
     "background:#e8f0fe;color:#174ea6;font-size:14px;font-weight:600;line-height:1.5",
 }
-# Elements in which a heading may stand.
-_FLOW = frozenset(
+# Elements in which a heading or a form may stand.
+FLOW = frozenset(
     [
         "article",
         "aside",
@@ -71,7 +71,7 @@ class InsertText(Edit, BaseModel, frozen=True, extra="forbid"):
         for target in targets:
             parent = target.node.parent if where in ("after", "before") else target.node
             # By the title of a product's page the line is a heading, where a heading can stand.
-            heading = showing.group == "product" and part == "title" and parent and parent.tag in _FLOW
+            heading = showing.group == "product" and part == "title" and parent and parent.tag in FLOW
             tag = "h2" if heading else "span"
             style = _STYLES[self.style]
             text = html.escape(self.text, quote=False)

@@ -158,6 +158,20 @@ EXAMPLES = {
     "reorder": {"rank": "1"},
     "swap": "other-oats",
     "hide_option": "Red",
+    "ask": {
+        "card": {
+            "id": "wtp",
+            "look": "shop",
+            "system": "",
+            "intro": "",
+            "alternatives": [],
+            "question": "How much?",
+            "reply": "",
+            "answer": {"kind": "number", "low": 0.0, "high": None, "unit": "$", "strict": False},
+            "max_tokens": 16,
+            "retries": 0,
+        }
+    },
 }
 
 

@@ -1,0 +1,80 @@
+"""The cards of one episode: which is asked now, and what has been answered."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from interventions.cards.card import Card, InvalidAnswer
+from interventions.edits.ask import Ask
+from interventions.plan import Plan
+
+MAX_TEXT: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One answer as it was sent (at most 200 characters); an invalid one has a reason, and no value."""
+
+    card: int
+    """The number of the card, from 0."""
+    text: str
+    value: str | float | None
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class CardRun:
+    """Cards that are asked one after the other.
+
+    Each is a page of its own, or, with a plan for each, stands in the page that this plan rewrites.
+    """
+
+    cards: Sequence[Card]
+    plans: Sequence[Plan] = ()
+    answers: list[Given] = field(default_factory=list)
+    problem: str = ""
+    """What was wrong with the last answer; empty once the card is answered."""
+
+    def __post_init__(self) -> None:
+        if self.plans and len(self.plans) != len(self.cards):
+            raise ValueError("there has to be a plan for every card, or none")
+
+    @property
+    def current(self) -> int:
+        """The number of the card that is asked, from 0; how many there are when all are answered."""
+        return sum(answer.value is not None for answer in self.answers)
+
+    @property
+    def done(self) -> bool:
+        """Whether every card is answered."""
+        return self.current == len(self.cards)
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the current card, whose `ask` says which card it is and what was wrong."""
+        told = {"number": self.current, "problem": self.problem}
+        return Plan(
+            tuple(
+                replace(
+                    treatment,
+                    edits=tuple(
+                        edit.model_copy(update=told) if isinstance(edit, Ask) else edit
+                        for edit in treatment.edits
+                    ),
+                )
+                for treatment in self.plans[self.current].treatments
+            )
+        )
+
+    def answer(self, card: int, text: str) -> None:
+        """Take an answer to card number `card`; one to another card than the current is a repetition."""
+        if self.done or card != self.current:
+            return
+        text = text.encode(errors="replace").decode().replace("\0", "\ufffd")[:MAX_TEXT]
+        asked = self.cards[card]
+        try:
+            self.answers.append(Given(card, text, asked.answer.read(text)))
+            self.problem = ""
+        except InvalidAnswer as invalid:
+            self.answers.append(Given(card, text, None, str(invalid)))
+            self.problem = f"This answer cannot be taken: {invalid}. {asked.reminder}"

@@ -1,0 +1,160 @@
+"""What counts as an answer: letters, numbers, and nothing in between."""
+
+import math
+import string
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from interventions.cards.card import InvalidAnswer, LetterAnswer, NumberAnswer
+
+AB = LetterAnswer(labels={"A": "", "B": ""})
+LENIENT = LetterAnswer(labels={"A": "", "B": ""}, lenient=True)
+ABC = LetterAnswer(labels={"A": "", "B": "", "C": ""}, lenient=True)
+DOLLARS = NumberAnswer(unit="$")
+PERCENT = NumberAnswer(high=100, unit="%")
+STRICT = NumberAnswer(strict=True)
+
+
+@pytest.mark.parametrize(("text", "letter"), [("A", "A"), (" b\n", "B"), ("a", "A")])
+def test_exactly_one_letter(text: str, letter: str) -> None:
+    assert AB.read(text) == LENIENT.read(text) == letter
+
+
+@pytest.mark.parametrize("text", ["", " ", "C", "AB", "A.", "1", "Option A", "yes", "A B", "ä", "12.5", "Ａ"])
+def test_what_is_no_letter(text: str) -> None:
+    with pytest.raises(InvalidAnswer, match="not one of the letters A, B"):
+        AB.read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("Option B", "B"),
+        ("**B**", "B"),
+        ("I choose A.", "A"),
+        ("(A)", "A"),
+        ("A, a better hotel", "A"),
+        ("xB", "B"),
+    ],
+)
+def test_a_lenient_answer_is_a_letter_then_a_word_then_any_capital(text: str, letter: str) -> None:
+    assert LENIENT.read(text) == letter
+
+
+@pytest.mark.parametrize("text", ["A or B", "B is better than A", "AB", "neither", "", "a hotel"])
+def test_even_a_lenient_answer_is_one_letter(text: str) -> None:
+    with pytest.raises(InvalidAnswer):
+        LENIENT.read(text)
+    with pytest.raises(InvalidAnswer):
+        ABC.read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("45", 45),
+        ("45.50", 45.5),
+        (" $45.99 ", 45.99),
+        ("$ 45", 45),
+        ("1,234.5", 1234.5),
+        ("$12,345,678", 12345678),
+        ('"45.5"', 45.5),
+        ("1e3", 1000),
+        (".5", 0.5),
+        ("0", 0),
+        ("45.", 45),
+        ("27%", 27),
+        ("200000", 200000),
+    ],
+)
+def test_one_number(text: str, number: float) -> None:
+    assert DOLLARS.read(text) == number
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "",
+            " ",
+            "A",
+            "-5",
+            "$-5",
+            "NaN",
+            "inf",
+            "Infinity",
+            "1e999",
+            "45-50",
+            "45 to 50",
+            "45, 50",
+            "1,2",
+            "1,2345",
+        ),
+        *(
+            "0.1,234",
+            "about 45",
+            "45 dollars",
+            "$45%",
+            "45$",
+            "$$45",
+            "45%%",
+            "٤٥",
+            "1 000",
+            "0x10",
+            "+5",
+            "1_000",
+        ),
+        '{"answer": 45}',
+    ],
+)
+def test_what_is_no_number(text: str) -> None:
+    with pytest.raises(InvalidAnswer):
+        DOLLARS.read(text)
+
+
+@pytest.mark.parametrize("text", ["100.01", "101", "1,000", "-1"])
+def test_percentages_lie_between_0_and_100(text: str) -> None:
+    with pytest.raises(InvalidAnswer):
+        PERCENT.read(text)
+    assert (PERCENT.read("0"), PERCENT.read("100%")) == (0, 100)
+
+
+@pytest.mark.parametrize("text", ["4.5", "$45", "45%", "1,000", "", "4 5", "²"])
+def test_strict_is_digits_only(text: str) -> None:
+    assert STRICT.read(" 0045\n") == 45
+    with pytest.raises(InvalidAnswer, match="digits only"):
+        STRICT.read(text)
+
+
+@given(st.floats(0, 1e9, allow_nan=False))
+def test_every_way_to_write_a_number(number: float) -> None:
+    for text in (repr(number), f"${number!r}", f"{number!r}%", f'"{number!r}"'):
+        assert DOLLARS.read(text) == number
+    assert DOLLARS.read(f"{number:,.2f}") == pytest.approx(number, abs=0.0051)
+
+
+@given(st.text(alphabet=string.digits + '.,$%-+eE "naif', max_size=12) | st.text(max_size=12))
+@example("9" * 400)
+def test_whatever_is_sent_is_a_finite_number_within_limits_or_invalid(text: str) -> None:
+    for question in (DOLLARS, PERCENT, STRICT):
+        try:
+            number = question.read(text)
+        except InvalidAnswer as invalid:
+            assert str(invalid)
+            continue
+        assert math.isfinite(number)
+        assert number >= 0
+        assert question.high is None or number <= question.high
+
+
+@given(st.text(max_size=20))
+def test_whatever_is_sent_is_a_letter_that_stands_in_it_or_invalid(text: str) -> None:
+    for question in (AB, LENIENT, ABC):
+        try:
+            letter = question.read(text)
+        except InvalidAnswer:
+            continue
+        assert letter in question.labels
+        assert letter in text.upper()
