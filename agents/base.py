@@ -1,18 +1,21 @@
-"""What an agent is: it sees an observation and answers with a decision.
+"""What an agent is: it sees an observation and takes an action; and a respondent: it is asked and answers.
 
-One agent object serves one episode and may hold state. A failure to decide is one of
+One object serves one trial and may hold state; it may be both. A failure is one of
 
-* `AgentError`: the agent gave no usable action; the trial ends as `agent_error`;
+* `AgentError`: no usable action or answer came; the trial ends as `agent_error`;
 * `ProviderError`: the network or the provider failed; the trial ends as `infra_error` and may be repeated;
 * `interventions.errors.UserError`: nothing will work until the user mends it, e.g. a refused API key.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 from environments.actions import Action
 from environments.observation import Observation
+
+Message = dict[str, str]
+"""`{"role": "system" | "user" | "assistant", "content": text}`"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +70,18 @@ class Decision:
     calls: tuple[Call, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What was said; `cut_off` when it reached the length limit; `call` where a provider was asked."""
+
+    text: str
+    cut_off: bool
+    call: Call | None
+
+
+@runtime_checkable
 class Agent(Protocol):
-    """Anything that shops. One object per episode."""
+    """Anything that acts in a browser. One object per episode."""
 
     async def act(self, observation: Observation) -> Decision:
         """Decide on the next action.
@@ -79,8 +92,23 @@ class Agent(Protocol):
         ...
 
 
+@runtime_checkable
+class Respondent(Protocol):
+    """Anything that answers in a conversation. One object per conversation."""
+
+    async def answer(self, messages: list[Message], *, temperature: float | None, max_tokens: int) -> Reply:
+        """Answer the last of `messages`, the whole conversation so far.
+
+        `temperature` None: the provider's own. `max_tokens` is the longest answer, in tokens.
+
+        Raises:
+            AgentError, ProviderError, UserError: see the top of this module.
+        """
+        ...
+
+
 class ActError(Exception):
-    """No decision came about; `calls` are the requests made in vain."""
+    """No decision or answer came about; `calls` are the requests made in vain."""
 
     def __init__(self, reason: str, calls: tuple[Call, ...] = ()) -> None:
         super().__init__(reason)
@@ -88,7 +116,7 @@ class ActError(Exception):
 
 
 class AgentError(ActError):
-    """The agent gave no usable action, also after being told why."""
+    """The agent gave no usable action or answer, also after being told why."""
 
 
 class ProviderError(ActError):

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import time
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import httpx
@@ -13,29 +12,16 @@ import openai
 from openai import AsyncOpenAI
 from pydantic import BaseModel, Field, ValidationError
 
-from agents.base import ActError, AgentError, Call, ProviderError
+from agents.base import ActError, AgentError, Call, Message, ProviderError, Reply
 from agents.pricing import cost_of
 from interventions.errors import UserError
 
-Message = dict[str, str]
-"""`{"role": "system" | "user" | "assistant", "content": text}`"""
-
-_SAMPLING: Final[dict[str, Any]] = {"temperature": 0.1, "max_tokens": 2_000}
-# Reasoning models take no temperature, and the tokens they think with count towards the limit.
-_REASONING: Final[dict[str, Any]] = {"max_completion_tokens": 16_000}
+_THINKING: Final = 14_000
+"""Tokens that a reasoning model may think with, on top of those of its answer."""
 
 KEY_VARIABLE: Final = "OPENAI_API_KEY"
 
 _clients: dict[str | None, AsyncOpenAI] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What the model said; `cut_off` when it reached the length limit."""
-
-    text: str
-    cut_off: bool
-    call: Call
 
 
 class ChatModel:
@@ -63,16 +49,23 @@ class ChatModel:
         self._max_retries = max_retries
         _check_settings(os.environ.get(KEY_VARIABLE, ""), self._base_url)
 
-    async def ask(self, messages: list[Message]) -> Reply:
-        """Make one request.
+    async def ask(
+        self, messages: list[Message], *, temperature: float | None = 0.1, max_tokens: int = 2_000
+    ) -> Reply:
+        """Make one request. `temperature` None: the provider's own; reasoning models have no other.
 
         Raises:
             ProviderError: the network or the provider failed, also after retries.
             AgentError: the provider refused this request, e.g. because it is too long.
             UserError: the key was refused, or there is no such model.
         """
-        sampling = _REASONING if _reasons(self.name) else _SAMPLING
-        request = {"model": self.name, "messages": messages, **sampling}
+        request: dict[str, Any] = {"model": self.name, "messages": messages}
+        if _reasons(self.name):  # the tokens that these think with count towards the limit
+            request["max_completion_tokens"] = _THINKING + max_tokens
+        else:
+            request["max_tokens"] = max_tokens
+            if temperature is not None:
+                request["temperature"] = temperature
         started = time.perf_counter()
         outcome, retries = await self._send(request)
         usage = outcome.usage if isinstance(outcome, _Completion) else None

@@ -1,11 +1,11 @@
-"""A language-model shopper: prompt, answer, and another try when the answer cannot be used."""
+"""A language model as agent (prompt, action, another try when it cannot be used) and as respondent."""
 
 from dataclasses import replace
 from typing import Final
 
 from agents.answer import AnswerError, parse_answer
-from agents.base import ActError, AgentError, Call, Decision, Usage
-from agents.chat import ChatModel, Message
+from agents.base import ActError, AgentError, Call, Decision, Message, Reply, Usage
+from agents.chat import ChatModel
 from agents.prompt import PastStep, build_prompt
 from environments.observation import Observation
 
@@ -16,7 +16,7 @@ _QUOTED: Final = 4_000  # characters of an unusable answer that the model is sho
 
 
 class OpenAIShopper:
-    """One episode of a chat model."""
+    """One episode, or one conversation, of a chat model."""
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
@@ -43,13 +43,21 @@ class OpenAIShopper:
                 answer = parse_answer(reply.text)
             except AnswerError as error:
                 reason = f"it was cut off at the length limit: {error}" if reply.cut_off else str(error)
-                calls.append(replace(reply.call, error=f"unusable answer: {reason}"))
+                calls += [replace(call, error=f"unusable answer: {reason}") for call in _calls(reply)]
                 messages += [
                     {"role": "assistant", "content": reply.text[:_QUOTED] or "(empty)"},
                     {"role": "user", "content": f"This answer cannot be used: {reason}. Answer again."},
                 ]
             else:
-                calls.append(reply.call)
+                calls += _calls(reply)
                 self._history.append(PastStep(*answer))
                 return Decision(*answer, usage=Usage.of(calls), calls=tuple(calls))
         raise AgentError(f"no usable answer in {len(calls)} tries; the last: {reason}", tuple(calls))
+
+    async def answer(self, messages: list[Message], *, temperature: float | None, max_tokens: int) -> Reply:
+        """Ask the model as it is, without the shopper's prompt."""
+        return await self._model.ask(messages, temperature=temperature, max_tokens=max_tokens)
+
+
+def _calls(reply: Reply) -> list[Call]:
+    return [reply.call] if reply.call else []

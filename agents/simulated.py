@@ -1,11 +1,11 @@
-"""Simulated shoppers: read every open tab, weigh the products by a known taste and put one into the cart."""
+"""Simulated agents: their profiles, and how they shop (read every open tab, weigh, put one into the cart)."""
 
 import functools
 import random
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from agents.base import Decision
 from agents.product_page import ProductPage, read_product_page
@@ -46,27 +46,49 @@ class Cues(BaseModel):
         return 1 if favourable else -1
 
 
-class Shoppers(BaseModel):
+class Profile(BaseModel):
+    """All that is known of a simulated agent."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    taste: Taste = Field(default=Taste(), description="how it chooses between products, or options of a card")
+    anchoring: float = Field(
+        default=0.0, ge=0, le=1, description="how far an anchor pulls its willingness to pay"
+    )
+    bias: float = Field(
+        default=0.0, ge=0, le=1, description="share of each bias of survey.yaml that it shows"
+    )
+    invalid: float = Field(default=0.0, ge=0, le=1, description="share of questions first answered invalidly")
+
+
+class Profiles(BaseModel):
     """The contents of `simulated.yaml`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     cues: Cues
-    tastes: dict[str, Taste]
+    agents: dict[str, Profile]
 
 
 @functools.cache
-def shipped() -> Shoppers:
-    """The cues and tastes that come with Souk."""
-    return load_model(Path(__file__).with_name("simulated.yaml"), Shoppers)
+def shipped() -> Profiles:
+    """The cues and profiles that come with Souk."""
+    return load_model(Path(__file__).with_name("simulated.yaml"), Profiles)
+
+
+def shipped_profile(name: str) -> Profile:
+    """A profile of `simulated.yaml` by its name. Raises UserError when there is none."""
+    agents = shipped().agents
+    if name not in agents:
+        raise UserError(
+            f'agents: unknown simulated agent "{name}"; {did_you_mean(name, agents, noun="simulated agents")}'
+        )
+    return agents[name]
 
 
 def shipped_taste(name: str) -> Taste:
-    """A taste of `simulated.yaml` by its name. Raises UserError when there is none."""
-    tastes = shipped().tastes
-    if name not in tastes:
-        raise UserError(f'agents: unknown taste "{name}"; {did_you_mean(name, tastes, noun="tastes")}')
-    return tastes[name]
+    """The taste of a profile. Raises UserError as `shipped_profile` does."""
+    return shipped_profile(name).taste
 
 
 class SimulatedShopper:

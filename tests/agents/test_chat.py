@@ -1,3 +1,5 @@
+import hashlib
+import json
 import logging
 import os
 import traceback
@@ -5,8 +7,8 @@ import traceback
 import pytest
 
 from agents import chat
-from agents.base import ActError, AgentError, Call, ProviderError
-from agents.chat import ChatModel, Message, Reply, close_clients
+from agents.base import ActError, AgentError, Call, Message, ProviderError, Reply
+from agents.chat import ChatModel, close_clients
 from interventions.errors import UserError
 
 HELLO: list[Message] = [{"role": "user", "content": "Hello"}]
@@ -32,6 +34,18 @@ async def test_reasoning_models_are_sent_no_temperature(provider, model: str) ->
     assert provider.requests == [{"model": model, "messages": HELLO, "max_completion_tokens": 16_000}]
 
 
+async def test_temperature_and_length_are_sent_as_asked_for(provider) -> None:
+    for _ in range(3):
+        provider.say("A")
+    for model, temperature in [("gpt-4.1-mini", 0.0), ("gpt-4.1-mini", None), ("o4-mini", 1.3)]:
+        await ChatModel(model).ask(HELLO, temperature=temperature, max_tokens=2)
+    assert provider.requests == [
+        {"model": "gpt-4.1-mini", "messages": HELLO, "temperature": 0.0, "max_tokens": 2},
+        {"model": "gpt-4.1-mini", "messages": HELLO, "max_tokens": 2},
+        {"model": "o4-mini", "messages": HELLO, "max_completion_tokens": 14_002},
+    ]
+
+
 async def test_equal_requests_have_equal_digests(provider) -> None:
     for _ in range(3):
         provider.say("Good day")
@@ -39,6 +53,15 @@ async def test_equal_requests_have_equal_digests(provider) -> None:
     first = (await model.ask(HELLO)).call.request_digest
     assert (await model.ask(HELLO)).call.request_digest == first
     assert (await model.ask([*HELLO, *HELLO])).call.request_digest != first
+
+
+async def test_the_digest_is_that_of_what_was_sent(provider) -> None:
+    for temperature, max_tokens in [(0.1, 2_000), (None, 2_000), (0.1, 16)]:
+        provider.say("Good day")
+        reply = await ChatModel("gpt-4.1-mini").ask(HELLO, temperature=temperature, max_tokens=max_tokens)
+        assert reply.call is not None
+        sent = json.dumps(provider.requests[-1], sort_keys=True).encode()
+        assert reply.call.request_digest == hashlib.sha256(sent).hexdigest()
 
 
 async def test_refusals_limits_and_missing_usage(provider) -> None:

@@ -1,9 +1,11 @@
 import pytest
 
-from agents.base import AgentError, ProviderError
+from agents.base import AgentError, Message, ProviderError
 from agents.chat import ChatModel
 from agents.openai_shopper import ANSWER_RETRIES, OpenAIShopper
+from agents.registry import make_respondent
 from environments.actions import Action
+from interventions.errors import UserError
 
 GOOD = "<think>cheap enough</think><memory>lamp: $8</memory><action>click('55')</action>"
 
@@ -97,3 +99,36 @@ async def test_a_page_with_half_characters_can_be_sent(provider, observe) -> Non
     provider.say(GOOD)
     await _shopper().act(observe("<p>half \ud83d</p>"))
     assert "<p>half ?</p>" in provider.requests[0]["messages"][1]["content"]
+
+
+QUESTION: list[Message] = [
+    {"role": "system", "content": "Answer with one letter."},
+    {"role": "user", "content": "A or B?"},
+]
+
+
+async def test_a_question_is_sent_as_it_is(provider) -> None:
+    provider.say("B", usage=(20, 1))
+    reply = await make_respondent("openai:gpt-4.1-mini", seed=1).answer(
+        QUESTION, temperature=0.7, max_tokens=2
+    )
+    assert (reply.text, reply.cut_off) == ("B", False)
+    assert reply.call is not None
+    assert (reply.call.tokens_in, reply.call.tokens_out, reply.call.error) == (20, 1, "")
+    assert provider.requests == [
+        {"model": "gpt-4.1-mini", "messages": QUESTION, "temperature": 0.7, "max_tokens": 2}
+    ]
+
+
+async def test_an_answer_that_is_cut_off_is_told(provider) -> None:
+    provider.say("I would", finish_reason="length")
+    reply = await _shopper().answer(QUESTION, temperature=None, max_tokens=2)
+    assert (reply.text, reply.cut_off) == ("I would", True)
+    assert "temperature" not in provider.requests[0]
+
+
+@pytest.mark.parametrize(("status", "error"), [(500, ProviderError), (400, AgentError), (401, UserError)])
+async def test_a_question_fails_as_an_action_does(provider, status: int, error: type[Exception]) -> None:
+    provider.fail(status)
+    with pytest.raises(error):
+        await _shopper(max_retries=0).answer(QUESTION, temperature=0.7, max_tokens=2)

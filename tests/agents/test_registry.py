@@ -3,12 +3,12 @@ from pathlib import Path
 import pytest
 
 from agents.openai_shopper import OpenAIShopper
-from agents.registry import agent_names, check_agent, make_agent
-from agents.simulated import SimulatedShopper
+from agents.registry import agent_names, check_agent, make_agent, make_respondent
+from agents.simulated_agent import SimulatedAgent
 from interventions.errors import UserError
 
 PLUGIN = """
-from agents.base import Decision
+from agents.base import Decision, Reply
 from environments.actions import Action
 
 class Waiter:
@@ -17,14 +17,21 @@ class Waiter:
     async def act(self, observation):
         return Decision(self.argument, str(self.seed), Action("scroll", (0.0, 1.0)))
 
+class Parrot:
+    async def answer(self, messages, *, temperature, max_tokens):
+        return Reply(messages[-1]["content"], False, None)
+
 def make(argument, *, seed):
     return Waiter(argument, seed)
+
+def make_parrot(argument, *, seed):
+    return Parrot()
 """
 
 
 @pytest.fixture
 def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An installed package with two entry points, one of them broken."""
+    """An installed package with three entry points, one of them broken."""
     (tmp_path / "souk_test_plugin.py").write_text(PLUGIN, encoding="utf-8")
     info = tmp_path / "souk_test_plugin-1.0.dist-info"
     info.mkdir()
@@ -32,7 +39,9 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "Metadata-Version: 2.1\nName: souk-test-plugin\nVersion: 1.0\n", encoding="utf-8"
     )
     (info / "entry_points.txt").write_text(
-        "[souk.agents]\nwaiter = souk_test_plugin:make\nbroken = souk_test_plugin:nothing\n", encoding="utf-8"
+        "[souk.agents]\nwaiter = souk_test_plugin:make\nbroken = souk_test_plugin:nothing\n"
+        "parrot = souk_test_plugin:make_parrot\n",
+        encoding="utf-8",
     )
     monkeypatch.syspath_prepend(str(tmp_path))
 
@@ -40,7 +49,7 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_simulated_shoppers_by_taste() -> None:
     for name in agent_names():
         if name.startswith("simulated:"):
-            assert isinstance(make_agent(name, seed=1), SimulatedShopper)
+            assert isinstance(make_agent(name, seed=1), SimulatedAgent)
     assert make_agent("simulated:balanced", seed=1) is not make_agent("simulated:balanced", seed=1)
 
 
@@ -65,8 +74,8 @@ def test_a_missing_key_is_found_before_any_episode(monkeypatch: pytest.MonkeyPat
         ),
         ("os.path:join", 'unknown agent "os.path:join"; known agents: simulated:balanced, '),
         ("", 'unknown agent ""; known agents: '),
-        ("simulated", 'unknown taste ""; tastes: balanced, '),
-        ("simulated:prize", 'unknown taste "prize"; did you mean "price"?'),
+        ("simulated", 'unknown simulated agent ""; simulated agents: anchored, balanced, '),
+        ("simulated:prize", 'unknown simulated agent "prize"; did you mean "price"?'),
         ("openai", "the model is missing"),
     ],
 )
@@ -81,6 +90,28 @@ async def test_an_installed_package_brings_its_agent(plugin: None, observe) -> N
     assert "waiter" in agent_names()
     decision = await make_agent("waiter:table 4", seed=7).act(observe())
     assert (decision.thought, decision.memory) == ("table 4", "7")
+
+
+async def test_an_installed_package_brings_its_respondent(plugin: None) -> None:
+    reply = await make_respondent("parrot", seed=7).answer(
+        [{"role": "user", "content": "A or B?"}], temperature=None, max_tokens=8
+    )
+    assert reply.text == "A or B?"
+
+
+def test_acting_and_answering_are_different_skills(plugin: None) -> None:
+    check_agent("waiter", mode="page")
+    check_agent("parrot", mode="text")
+    with pytest.raises(UserError, match=r'^agents: "waiter" cannot answer in text; .* name another agent$'):
+        check_agent("waiter", mode="text")
+    with pytest.raises(UserError, match=r'^agents: "parrot" cannot act in a browser; .* name another agent$'):
+        check_agent("parrot", mode="page")
+
+
+def test_simulated_agents_and_models_do_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-abc")
+    for name in ("simulated:balanced", "openai:gpt-4.1-mini"):
+        assert type(make_agent(name, seed=1)) is type(make_respondent(name, seed=1))
 
 
 def test_a_package_that_cannot_be_loaded_is_named(plugin: None) -> None:

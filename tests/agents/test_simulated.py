@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from agents.base import Decision
-from agents.simulated import Shoppers, SimulatedShopper, shipped, shipped_taste
+from agents.simulated import Profiles, SimulatedShopper, shipped, shipped_profile, shipped_taste
 from agents.utility import Alternative, Taste, choice_probabilities, draw
 from environments.actions import ACTIONS
 from environments.observation import Observation, Tab
@@ -186,13 +186,20 @@ def test_cues_of_the_published_nudges(text: str, sign: int) -> None:
     assert shipped().cues.sign(text.lower()) == sign
 
 
-def test_the_shipped_tastes() -> None:
-    assert set(shipped().tastes) == {"balanced", "price", "nudge-prone", "first", "random"}
+def test_the_shipped_profiles() -> None:
+    assert list(shipped().agents) == [
+        "balanced", "price", "nudge-prone", "first", "position-locked", "random",
+        "anchored", "biased", "unbiased",
+    ]  # fmt: skip
     assert shipped_taste("random") == Taste()
+    assert shipped_profile("biased").bias == 1
+    assert shipped_profile("unbiased").bias == 0
 
 
-def test_an_unknown_taste_is_one_line() -> None:
-    with pytest.raises(UserError, match=r'^agents: unknown taste "balancd"; did you mean "balanced"\?$'):
+def test_an_unknown_profile_is_one_line() -> None:
+    with pytest.raises(
+        UserError, match=r'^agents: unknown simulated agent "balancd"; did you mean "balanced"\?$'
+    ):
         shipped_taste("balancd")
 
 
@@ -200,26 +207,30 @@ def test_an_unknown_taste_is_one_line() -> None:
     ("lines", "message"),
     [
         (
-            "tastes: {a: {log_prise: 1}}",
-            r':2:14: tastes\.a\.log_prise: unknown key; did you mean "log_price"\?',
+            "agents: {a: {taste: {log_prise: 1}}}",
+            r':2:22: agents\.a\.taste\.log_prise: unknown key; did you mean "log_price"\?',
         ),
-        ("tastes: {a: {nudge: much}}", r':2:14: tastes\.a\.nudge: expected a number, found "much"'),
-        ("tastes: {a: {nudge: .nan}}", r":2:14: tastes\.a\.nudge: .*finite"),
-        ("tastes: {a: {brand: {'': 1}}}", r":2:14: tastes\.a\.brand: a brand has no name"),
-        ("tastes: {}\nclues: {}", r":3:1: clues: unknown key"),
+        (
+            "agents: {a: {taste: {nudge: much}}}",
+            r':2:22: agents\.a\.taste\.nudge: expected a number, found "much"',
+        ),
+        ("agents: {a: {taste: {nudge: .nan}}}", r":2:22: agents\.a\.taste\.nudge: .*finite"),
+        ("agents: {a: {taste: {brand: {'': 1}}}}", r":2:22: agents\.a\.taste\.brand: a brand has no name"),
+        ("agents: {a: {invalid: 2}}", r":2:14: agents\.a\.invalid: "),
+        ("agents: {}\nclues: {}", r":3:1: clues: unknown key"),
     ],
 )
 def test_mistakes_in_the_yaml_are_one_line_with_their_place(tmp_path: Path, lines: str, message: str) -> None:
     path = tmp_path / "simulated.yaml"
     path.write_text(f"cues: {{positive: [x], negative: [y]}}\n{lines}\n", encoding="utf-8")
     with pytest.raises(UserError, match=message) as caught:
-        load_model(path, Shoppers)
+        load_model(path, Profiles)
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
 
 
 def test_an_empty_cue_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "simulated.yaml"
-    path.write_text("cues: {positive: [' '], negative: []}\ntastes: {}\n", encoding="utf-8")
+    path.write_text("cues: {positive: [' '], negative: []}\nagents: {}\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"cues\.positive: a phrase is empty"):
-        load_model(path, Shoppers)
+        load_model(path, Profiles)

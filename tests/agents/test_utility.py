@@ -41,12 +41,30 @@ def _logit(difference: float) -> float:
         (Taste(nudge=0.6), Alternative(20.0, 80.0, 12, cue=1), 0.6),
         (Taste(nudge=0.6), Alternative(20.0, 80.0, 12, cue=-1), -0.6),
         (Taste(brand={"Arvo": 0.9}), Alternative(20.0, 80.0, 12, brand="ARVO"), 0.9),
+        (Taste(cancellation=0.8), Alternative(20.0, 80.0, 12, cancellation=True), 0.8),
+        (Taste(breakfast=0.3), Alternative(20.0, 80.0, 12, breakfast=True), 0.3),
+        (Taste(bed=0.2), Alternative(20.0, 80.0, 12, bed=3), 0.6),
     ],
 )
 def test_each_weight_acts_in_its_documented_unit(
     taste: Taste, better: Alternative, difference: float
 ) -> None:
     assert choice_probabilities(taste, [better, PLAIN])[0] == pytest.approx(_logit(difference))
+
+
+def test_stars_act_by_their_difference() -> None:
+    pair = [Alternative(20.0, 80.0, 12, stars=5), Alternative(20.0, 80.0, 12, stars=3)]
+    assert choice_probabilities(Taste(stars=0.4), pair)[0] == pytest.approx(_logit(0.8))
+    assert choice_probabilities(Taste(stars=0.4), [pair[0], PLAIN])[0] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("others", [1, 2, 7])
+def test_the_locked_take_the_first_with_a_fixed_probability(others: int) -> None:
+    offered = [Alternative(90.0, 10.0, 0, viewed_first=True), *[Alternative(10.0, 90.0, 9)] * others]
+    taste = Taste(log_price=-5, locked=0.9)
+    np.testing.assert_allclose(choice_probabilities(taste, offered), [0.9, *[0.1 / others] * others])
+    np.testing.assert_allclose(choice_probabilities(taste, offered[:1]), [1])
+    np.testing.assert_allclose(choice_probabilities(taste, offered[1:]), [1 / others] * others)
 
 
 def test_what_is_not_displayed_counts_as_the_mean_of_what_is() -> None:
@@ -92,7 +110,7 @@ def test_balanced_reacts_to_everything_in_the_range_of_people_and_models() -> No
     path = DATA / "product_pairs.csv"
     if not path.exists():
         pytest.skip(f"{path} is absent: the public pairs are not part of the repository")
-    taste = shipped().tastes["balanced"]
+    taste = shipped().agents["balanced"].taste
     effects: dict[str, list[float]] = {"cheaper": [], "higher rated": [], "viewed first": [], "nudged": []}
     with path.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
