@@ -1,0 +1,139 @@
+"""Cohen's d of a treatment against a control, with complete separation told apart from no effect."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+Floats = npt.NDArray[np.float64]
+
+SEPARATION = "complete separation: no variance in either group, the means differ"
+HOMOGENEOUS = 0.75
+
+
+@dataclass(frozen=True)
+class EffectSize:
+    """d, its standard error and 95 % interval, and the t test that it implies. NaN is undefined: see `note`.
+
+    `sign` is that of the difference, treatment less control, also where d is undefined.
+    """
+
+    d: float = np.nan
+    std_error: float = np.nan
+    statistic: float = np.nan
+    p_value: float = np.nan
+    conf_low: float = np.nan
+    conf_high: float = np.nan
+    sign: float = np.nan
+    separated: bool = False
+    note: str = ""
+
+
+def cohens_d(
+    control: npt.ArrayLike, treatment: npt.ArrayLike, *, population: bool = False, legacy_zero: bool = False
+) -> EffectSize:
+    """Cohen's (1988) d, the difference of means over the pooled standard deviation; no Hedges correction.
+
+    NaN responses are left out. population: standard deviations with divisor n enter the pooling formula.
+    legacy_zero: d is 0 where both groups are constant although their means differ; else it is undefined and
+    flagged as complete separation.
+
+    The standard error is the delta method's with sample moments up to the fourth, so that it holds for
+    choices (0 and 1) as well as for numbers; t is Student's with the pooled variance.
+    """
+    c, t = _given(control), _given(treatment)
+    if min(c.size, t.size) == 0 or c.size + t.size <= 2:
+        return EffectSize(note=f"undefined: {c.size} control and {t.size} treatment responses")
+    constant = c.min() == c.max() and t.min() == t.max()
+    difference = float(t[0] - c[0]) if constant else float(t.mean() - c.mean())
+    if constant and difference == 0:
+        return EffectSize(0.0, p_value=1.0, sign=0.0, note="no difference, no variance: t is undefined")
+    if constant:
+        d = 0.0 if legacy_zero else np.nan
+        note = f"{SEPARATION}; set to 0" if legacy_zero else f"undefined: {SEPARATION}"
+        return EffectSize(d, sign=np.sign(difference), separated=True, note=note)
+    df = c.size + t.size - 2
+    squares = [((group - group.mean()) ** 2).sum() for group in (c, t)]
+    variance = sum(squares) / df
+    if population:
+        weighted = zip(squares, (c.size, t.size), strict=True)
+        divided = sum((n - 1) * square / n for square, n in weighted) / df
+    else:
+        divided = variance
+    d = difference / np.sqrt(divided)
+    std_error = np.sqrt(variance / divided) * _std_error(c, t, difference, variance)
+    statistic = difference / np.sqrt(variance * (1 / c.size + 1 / t.size))
+    half_width = stats.norm.ppf(0.975) * std_error
+    return EffectSize(
+        float(d),
+        float(std_error),
+        float(statistic),
+        float(2 * stats.t.sf(abs(statistic), df)),
+        float(d - half_width),
+        float(d + half_width),
+        float(np.sign(difference)),
+    )
+
+
+def _given(values: npt.ArrayLike) -> Floats:
+    array: Floats = np.asarray(values, float)
+    given: Floats = array[~np.isnan(array)]
+    return given
+
+
+def _std_error(control: Floats, treatment: Floats, difference: float, variance: float) -> float:
+    """Of difference / sqrt(variance): the delta method over the two groups' means and variances."""
+    df = control.size + treatment.size - 2
+    of_mean = of_variance = both = 0.0
+    for group, sign in ((control, -1), (treatment, 1)):
+        centred, weight = group - group.mean(), (group.size - 1) / df
+        second, third, fourth = (float((centred**power).mean()) for power in (2, 3, 4))
+        unbiased = second * group.size / max(group.size - 1, 1)
+        of_mean += unbiased / group.size
+        of_variance += weight**2 * (fourth - second**2) / group.size
+        both += sign * weight * third / group.size
+    squared = (
+        of_mean / variance + difference**2 * of_variance / (4 * variance**3) - difference * both / variance**2
+    )
+    return float(np.sqrt(max(squared, 0.0)))
+
+
+def mean_then_cap(values: Sequence[float] | Floats) -> tuple[float, float]:
+    """The mean of the defined values, and that mean capped to [0, 1]; NaN without any."""
+    given = _given(values)
+    if given.size == 0:
+        return np.nan, np.nan
+    mean = float(given.mean())
+    return mean, min(max(mean, 0.0), 1.0)
+
+
+def effect_label(value: float) -> str:
+    """Cohen's (1988) words for the size of an effect; a bound belongs to the larger one. Nothing for NaN."""
+    if np.isnan(value):
+        return ""
+    bounds = ((0.8, "large"), (0.5, "medium"), (0.2, "small"))
+    word = next((word for bound, word in bounds if abs(value) >= bound), "negligible")
+    return f"{word}, opposite direction" if value <= -0.2 else word
+
+
+def homogeneity(d: npt.ArrayLike, n_control: npt.ArrayLike, n_treatment: npt.ArrayLike) -> tuple[float, str]:
+    """Sampling variance of d over its observed variance, capped at 1, and why it is undefined.
+
+    The sampling variances are those of Hedges and Olkin (1985) at the group's mean d; the numerator is their
+    harmonic mean, the denominator the variance of d weighted by responses. From 0.75 on the group counts as
+    homogeneous (Hunter and Schmidt's rule).
+    """
+    effect, c, t = (np.asarray(values, float) for values in (d, n_control, n_treatment))
+    defined = ~np.isnan(effect) & (c + t > 4)
+    effect, c, t = effect[defined], c[defined], t[defined]
+    if effect.size < 2:
+        return np.nan, f"undefined: {effect.size} defined effect sizes"
+    observed = float(np.average((effect - np.average(effect, weights=c + t)) ** 2, weights=c + t))
+    if observed == 0:
+        return 1.0, "all effect sizes are equal"
+    nu, m, delta = c + t - 2, c * t / (c + t), float(effect.mean())
+    j = 1 - 3 / (4 * nu - 1)
+    variance = (nu / (nu - 2)) * (1 + m * delta**2) / m - delta**2 / j**2
+    return min(1.0, float(stats.hmean(variance)) / observed), ""

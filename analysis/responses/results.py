@@ -1,0 +1,48 @@
+"""The shape of every result: tidy frames with the estimators' columns, and their JSON."""
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from analysis.effects import FRAME_COLUMNS
+from analysis.sections import NamedTable
+
+NUMBERS = ("estimate", "std_error", "statistic", "p_value", "p_adjusted", "conf_low", "conf_high")
+
+
+def result_frame(rows: Iterable[Mapping[str, object]], *extra: str) -> pd.DataFrame:
+    """The estimators' columns and, after them, `extra` ones. What a row does not give is undefined."""
+    frame = pd.DataFrame(list(rows), columns=[*FRAME_COLUMNS, *extra])
+    frame = frame.astype(dict.fromkeys(NUMBERS, float) | {"n": "Int64", "n_missing": "Int64"})
+    frame["note"] = frame["note"].astype("object").where(frame["note"].notna(), "")
+    return frame
+
+
+def join_notes(*notes: str) -> str:
+    return "; ".join(note for note in notes if note)
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 prompt`, `2 prompts`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def to_json(analysis: Any) -> str:
+    """A JSON object of an analysis: a list of records per frame; what is undefined is null."""
+    document = {}
+    for field in dataclasses.fields(analysis):
+        value = getattr(analysis, field.name)
+        if isinstance(value, pd.DataFrame):
+            value = json.loads(value.to_json(orient="records", double_precision=15))
+        document[field.name] = value
+    return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def tables(**named: tuple[str, pd.DataFrame]) -> tuple[NamedTable, ...]:
+    """The tables of a section from name=(caption, frame); an empty frame is left out."""
+    return tuple(
+        NamedTable(name, caption, frame) for name, (caption, frame) in named.items() if not frame.empty
+    )
