@@ -13,6 +13,7 @@ from experiments.products import shop_products
 from experiments.records import Records, TrialRecord
 from experiments.runner import Runner, default_slots, open_stage
 from experiments.schema import experiment_source
+from experiments.trial import ShopEpisodes
 from tests.bench.result import Result
 
 AGENT = "simulated:balanced"
@@ -88,10 +89,14 @@ async def souk(design: Design, warm_up: list[Trial], trials: list[Trial], slots:
         records = Records(f"sqlite:///{folder}/souk.db")
         records.begin_run(design.run, design.experiment.name, {})
         async with open_stage(Path(folder)) as stage:
-            await Runner(design, records, stage).run(warm_up, slots, finished.append)
+            await Runner(ShopEpisodes(design, stage.base_url), records, stage).run(
+                warm_up, slots, finished.append
+            )
             finished.clear()
             began = time.perf_counter()
-            await Runner(design, records, stage).run(trials, slots, finished.append)
+            await Runner(ShopEpisodes(design, stage.base_url), records, stage).run(
+                trials, slots, finished.append
+            )
             seconds = time.perf_counter() - began
     outcomes = [record.trial["outcome"] for record in finished]
     assert outcomes == ["choice"] * len(trials), f"Souk: {outcomes}"

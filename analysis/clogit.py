@@ -1,0 +1,314 @@
+"""Conditional logit (McFadden 1974) for choice sets of any sizes, and the binary logit as a case of it.
+
+The utility of an option is x'b plus extreme-value noise, so it is chosen with probability exp(x'b) over the
+sum of exp(x'b) in its set. The log-likelihood is concave; Newton's method with the analytic gradient and
+Hessian finds its maximum in a few steps, or the reason why there is none is found and named.
+"""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import linalg, stats
+from statsmodels.stats.multitest import multipletests
+
+from analysis.choice_sets import ChoiceSets, Covariance, named, read_sets
+from analysis.effects import FRAME_COLUMNS
+from analysis.errors import AnalysisError
+from analysis.identification import column_scale, combination, dependent_columns, separating_direction
+from analysis.lpm import Floats
+
+CONVERGED = 1e-10
+"""Newton decrement of the last step. Convergence is quadratic: what is left is about its square."""
+
+SUSPICIOUS = 15
+"""Steps after which separation is looked for: seven or eight are usual, and with it none are enough."""
+
+STEPS = 100
+
+
+@dataclass(frozen=True)
+class CLogit:
+    """A fit. `estimate` (K) and `cov` (K x K) are NaN for a term without a finite estimate: see `term_notes`.
+
+    loglik, loglik_null: at the estimate, and of equal probabilities (binary logit: of the intercept alone).
+    n_missing: sets left out for a missing value or choice. df: of the t distribution, or infinite.
+    """
+
+    terms: tuple[str, ...]
+    estimate: Floats
+    cov: Floats
+    loglik: float
+    loglik_null: float
+    n_parameters: int
+    n_sets: int
+    n_options: int
+    n_missing: int
+    iterations: int
+    df: float
+    term_notes: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion (1974): twice the number of parameters less twice the log-likelihood."""
+        return 2 * self.n_parameters - 2 * self.loglik
+
+    @property
+    def pseudo_r2(self) -> float:
+        """McFadden's (1974): 1 - loglik / loglik_null."""
+        return 1 - self.loglik / self.loglik_null if self.loglik_null else np.nan
+
+    @property
+    def std_error(self) -> Floats:
+        return np.sqrt(np.diag(self.cov))
+
+    def of(self, term: str) -> tuple[float, float]:
+        """Estimate and standard error of a term; NaN for one that is not in the model."""
+        if term not in self.terms:
+            return np.nan, np.nan
+        at = self.terms.index(term)
+        return float(self.estimate[at]), float(self.std_error[at])
+
+    def frame(self, group: str = "") -> pd.DataFrame:
+        """The tidy frame. `p_adjusted` is Benjamini and Hochberg's (1995) over the terms; n counts sets."""
+        error = self.std_error
+        statistic = self.estimate / error
+        p_value = 2 * stats.t.sf(abs(statistic), self.df)
+        width = stats.t.ppf(0.975, self.df) * error
+        p_adjusted = np.full(len(self.terms), np.nan)
+        tested = ~np.isnan(p_value)
+        if tested.any():
+            p_adjusted[tested] = multipletests(p_value[tested], method="fdr_bh")[1]
+        return pd.DataFrame(
+            {
+                "term": self.terms,
+                "group": group,
+                "estimate": self.estimate,
+                "std_error": error,
+                "statistic": statistic,
+                "p_value": p_value,
+                "p_adjusted": p_adjusted,
+                "conf_low": self.estimate - width,
+                "conf_high": self.estimate + width,
+                "n": self.n_sets,
+                "n_missing": self.n_missing,
+                "note": self.term_notes,
+            },
+            columns=list(FRAME_COLUMNS),
+        )
+
+
+class LikelihoodRatio(NamedTuple):
+    """Of two nested fits: the statistic (chi-square), its degrees of freedom and its p value (upper tail)."""
+
+    statistic: float
+    df: int
+    p_value: float
+
+
+def fit_clogit(
+    x: pd.DataFrame | npt.ArrayLike,
+    chosen: npt.ArrayLike,
+    groups: npt.ArrayLike,
+    *,
+    weights: npt.ArrayLike | None = None,
+    cov: Covariance = "classical",
+    cluster: npt.ArrayLike | None = None,
+) -> CLogit:
+    """Fit by maximum likelihood. Everything has one entry per option (N).
+
+    x: N x K regressors. chosen: 1 for the one chosen option of a set, else 0; NaN where no choice was made.
+    groups: labels of the choice sets. weights: equal within a set; with classical errors they count
+    repetitions, with the others they are sampling weights.
+
+    cov: `classical` is the inverse of the information matrix; `robust` the sandwich (Huber 1967, White 1982)
+    with sets as units, times G / (G - 1) where G is the number of units; `clustered` sums the scores by the
+    labels in `cluster` first, and its intervals use t with G - 1 degrees of freedom.
+
+    A set with a missing value or without a choice is left out and counted. Sets of one option tell nothing.
+
+    Raises AnalysisError if lengths differ, names repeat, a set has more than one choice, or weights or
+    clusters differ within a set or do not fit `cov`.
+    """
+    frame = x if isinstance(x, pd.DataFrame) else named(x)
+    sets, n_missing = read_sets(frame, chosen, groups, weights, cluster, cov)
+    return _fit(sets, tuple(map(str, frame.columns)), n_missing, cov)
+
+
+def fit_logit(
+    x: pd.DataFrame | npt.ArrayLike,
+    outcome: npt.ArrayLike,
+    *,
+    weights: npt.ArrayLike | None = None,
+    cov: Covariance = "classical",
+    cluster: npt.ArrayLike | None = None,
+) -> CLogit:
+    """Fit an ordinary logit with an intercept, called `const`, to an outcome of 1 or 0 (N rows).
+
+    It is the conditional logit between the row's option and an empty one. See `fit_clogit` for the rest.
+    """
+    frame = x if isinstance(x, pd.DataFrame) else named(x)
+    y = np.asarray(outcome, float)
+    if y.shape != (len(frame),) or not (np.isnan(y) | np.isin(y, [0, 1])).all():
+        raise AnalysisError("outcome: give 1, 0 or NaN for each row of x")
+    values = np.column_stack([np.ones(len(frame)), frame.to_numpy(float)])
+    design = pd.DataFrame(np.vstack([values, 0 * values]), columns=["const", *map(str, frame.columns)])
+    twice = [None if each is None else np.tile(np.asarray(each), 2) for each in (weights, cluster)]
+    rows = np.tile(np.arange(len(frame)), 2)
+    fit = fit_clogit(design, np.concatenate([y, 1 - y]), rows, weights=twice[0], cov=cov, cluster=twice[1])
+    used = np.isfinite(values).all(axis=1) & ~np.isnan(y)
+    weight = (np.ones(len(frame)) if weights is None else np.asarray(weights, float))[used]
+    ones = weight @ y[used]
+    counts = np.array([ones, weight.sum() - ones])
+    shares = counts[counts > 0] / weight.sum()
+    return replace(fit, loglik_null=float(counts[counts > 0] @ np.log(shares)), n_options=fit.n_sets)
+
+
+def lr_test(restricted: CLogit, *full: CLogit) -> LikelihoodRatio:
+    """Likelihood-ratio test (Wilks 1938). full: the larger model, or the fits of its separate parts.
+
+    Raises AnalysisError if the fits do not use the same number of sets or are not nested.
+    """
+    df = sum(fit.n_parameters for fit in full) - restricted.n_parameters
+    if df <= 0 or sum(fit.n_sets for fit in full) != restricted.n_sets:
+        raise AnalysisError("lr_test: the fits are not nested; give the same choices and a larger model")
+    statistic = max(0.0, 2 * (sum(fit.loglik for fit in full) - restricted.loglik))
+    return LikelihoodRatio(statistic, df, float(stats.chi2.sf(statistic, df)))
+
+
+class _Maximum(NamedTuple):
+    """Of the scaled columns. scores: one row per set."""
+
+    beta: Floats
+    information: Floats
+    scores: Floats
+    loglik: float
+    iterations: int
+    converged: bool
+
+
+def _fit(sets: ChoiceSets, terms: tuple[str, ...], n_missing: int, cov: Covariance) -> CLogit:
+    count = len(terms)
+    notes, reasons = [], [""] * count
+    rest, direction, best = sets, None, None
+    while True:
+        centred = rest.centred()
+        dependent = dependent_columns(centred) if len(centred) else {k: np.zeros(count) for k in range(count)}
+        kept = [k for k in range(count) if k not in dependent]
+        _explain(dependent, terms, direction, reasons)
+        scale = column_scale(centred[:, kept])
+        best = _maximise(rest, centred[:, kept] / scale, SUSPICIOUS)
+        if best.converged:
+            break
+        found = separating_direction(rest.differences[:, kept])
+        if found is None:
+            best = _maximise(rest, centred[:, kept] / scale, STEPS)
+            break
+        # The likelihood has no maximum, but a limit: the options that lose along this direction are never
+        # chosen. What is left to compare identifies the other terms (Geyer 2009).
+        direction = np.zeros(count)
+        direction[kept] = found / abs(found).max()
+        size = column_scale(rest.differences) @ abs(direction)
+        loses = (rest.x[rest.chosen][rest.set] - rest.x) @ direction > 1e-6 * size
+        notes.append(
+            f"{combination(direction, terms)} separates the choices: it predicts {int(loses.sum()):,} of"
+            f" {len(rest.x) - len(rest.weight):,} comparisons without an error"
+        )
+        rest = rest.only(~loses)
+    if not best.converged:
+        reasons = [f"no maximum found in {STEPS} steps"] * count
+    identified = [k for k in kept if not reasons[k]]
+    estimate, matrix, df, note = np.full(count, np.nan), np.full((count, count), np.nan), np.inf, ""
+    if identified:
+        chosen = [kept.index(k) for k in identified]
+        estimate[identified] = (best.beta / scale)[chosen]
+        full, df, note = _covariance(best, rest, cov, len(np.unique(sets.cluster)))
+        matrix[np.ix_(identified, identified)] = (full / np.outer(scale, scale))[np.ix_(chosen, chosen)]
+    sizes = np.bincount(sets.set)
+    return CLogit(
+        terms,
+        estimate,
+        matrix,
+        best.loglik if len(sets.x) and best.converged else np.nan,
+        -float(sets.weight @ np.log(sizes)) if len(sets.x) else np.nan,
+        len(kept),
+        len(sets.weight),
+        len(sets.x),
+        n_missing,
+        best.iterations,
+        df,
+        tuple(reason or note for reason in reasons),
+        tuple(notes),
+    )
+
+
+def _explain(
+    dependent: dict[int, Floats], terms: tuple[str, ...], direction: Floats | None, reasons: list[str]
+) -> None:
+    """Give every term without an estimate its reason; one that it already has stays."""
+    for column, weights in dependent.items():
+        involved = [column, *np.flatnonzero(weights)]
+        if direction is not None:
+            reason = f"no finite estimate: {combination(direction, terms)} separates the choices"
+        elif weights.any():
+            reason = f"cannot be told apart: {terms[column]} = {combination(weights, terms)} within every set"
+        else:
+            reason = f"{terms[column]} never differs between the options of a set"
+        for k in involved:
+            reasons[k] = reasons[k] or reason
+
+
+def _maximise(sets: ChoiceSets, x: Floats, steps: int) -> _Maximum:
+    """Newton's method with step halving, from zero."""
+    beta = np.zeros(x.shape[1])
+    weight = sets.weight[sets.set]
+    loglik, share = _evaluate(sets, x, beta)
+    iterations, converged = 0, not beta.size or not len(x)
+    while True:
+        expected = x * share[:, None]
+        mean = np.add.reduceat(expected, sets.starts, axis=0) if len(x) else x
+        information = x.T @ (weight[:, None] * expected) - mean.T @ (sets.weight[:, None] * mean)
+        if converged or iterations == steps:
+            scores = sets.weight[:, None] * (x[sets.chosen] - mean)
+            return _Maximum(beta, information, scores, loglik, iterations, converged)
+        gradient = x.T @ (weight * (sets.chosen - share))
+        try:
+            step = linalg.cho_solve(linalg.cho_factor(information), gradient)
+        except linalg.LinAlgError:
+            return _Maximum(beta, information, mean, loglik, iterations, False)
+        decrement = float(gradient @ step)
+        ahead, ahead_share = _evaluate(sets, x, beta + step)
+        # Where the step is within rounding, so is its gain.
+        while decrement > 1e-6 and ahead < loglik:
+            step /= 2
+            ahead, ahead_share = _evaluate(sets, x, beta + step)
+        beta, loglik, share = beta + step, ahead, ahead_share
+        iterations += 1
+        converged = decrement < CONVERGED * max(1.0, float(sets.weight.mean()))
+
+
+def _evaluate(sets: ChoiceSets, x: Floats, beta: Floats) -> tuple[float, Floats]:
+    """The log-likelihood and each option's probability."""
+    if not len(x):
+        return 0.0, np.zeros(0)
+    utility = x @ beta
+    top = np.maximum.reduceat(utility, sets.starts)
+    odds = np.exp(utility - top[sets.set])
+    total = np.add.reduceat(odds, sets.starts)
+    loglik = sets.weight @ (utility[sets.chosen] - top - np.log(total))
+    return float(loglik), odds / total[sets.set]
+
+
+def _covariance(best: _Maximum, sets: ChoiceSets, cov: Covariance, units: int) -> tuple[Floats, float, str]:
+    """The matrix, the degrees of freedom, and the reason why there is none."""
+    bread: Floats = linalg.inv(best.information)
+    if cov == "classical":
+        return bread, np.inf, ""
+    if units < 2:
+        return np.full_like(bread, np.nan), np.inf, f"no standard error: {cov} errors need two or more units"
+    sums = pd.DataFrame(best.scores).groupby(sets.cluster).sum().to_numpy()
+    sandwich: Floats = bread @ (sums.T @ sums) @ bread * units / (units - 1)
+    return sandwich, units - 1.0 if cov == "clustered" else np.inf, ""

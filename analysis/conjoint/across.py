@@ -1,0 +1,138 @@
+"""What is compared between agents; with few of them, empty with the reason."""
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from analysis.conjoint.cards import Cards
+from analysis.conjoint.fits import Fits, Spec, headline
+from analysis.conjoint.frames import ALL_AGENTS, Row, rank_correlation, tidy_frame, tidy_row
+from analysis.conjoint.tables import agents_of
+
+PERMUTATIONS = 2000
+
+_SIZE = re.compile(r"(?<![\d.x])(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
+
+
+def personality(fits: Fits) -> pd.DataFrame:
+    """The map of agents: `price_sensitivity` (the log-price coefficient turned) against `review_score`.
+
+    Both from the log-price model that speaks for the agent; two rows per agent.
+    """
+    rows: list[Row] = []
+    for agent in agents_of(fits):
+        spec = headline(fits, agent, "log")
+        if spec is None:
+            continue
+        frame = fits[spec].frame(agent).set_index("term")
+        for term, source, sign in (
+            ("price_sensitivity", "log_price", -1),
+            ("review_score", "review_score", 1),
+        ):
+            if source not in frame.index:
+                rows.append(tidy_row(term, agent, fits[spec].n_sets, note=f"no {source} in this table"))
+                continue
+            found = frame.loc[source].to_dict()
+            ends = [sign * found["conf_low"], sign * found["conf_high"]]
+            found |= {"estimate": sign * found["estimate"], "statistic": sign * found["statistic"]}
+            rows.append(found | {"term": term, "conf_low": min(ends), "conf_high": max(ends)})
+    return tidy_frame(rows)
+
+
+def set_size(fits: Fits, cards: Cards) -> pd.DataFrame:
+    """The log-price coefficient by set size (conditional logits), and their rank correlation over agents."""
+    columns: dict[str, pd.Series[float]] = {}
+    rows: list[Row] = []
+    for block in cards.blocks:
+        values = {}
+        for agent in agents_of(fits):
+            fit = fits.get(Spec(agent, "clogit", block, "log"))
+            if fit is not None:
+                frame = fit.frame(agent)
+                rows += frame[frame["term"] == "log_price"].assign(block=block).to_dict("records")
+                values[agent] = fit.of("log_price")[0]
+        columns[block] = pd.Series(values, dtype=float)
+    if len(cards.blocks) < 2:
+        reason = "sets of one size only"
+        rows.append(tidy_row("rank_correlation", ALL_AGENTS, len(agents_of(fits)), note=reason))
+    for block in cards.blocks[1:]:
+        found = rank_correlation("rank_correlation", columns[cards.blocks[0]], columns[block])
+        rows.append(found | {"block": f"{cards.blocks[0]} and {block}"})
+    return tidy_frame(rows, "block")
+
+
+def model_size(sensitivity: pd.DataFrame, sizes: Mapping[str, float] | None) -> pd.DataFrame:
+    """Price sensitivity and size of each agent, and their rank correlation.
+
+    sensitivity: the frame of `personality`. sizes: billions of parameters by agent; others are read from the
+    label, as in `gemma2_9b`. Extra column `size`.
+    """
+    own = sensitivity[sensitivity["term"] == "price_sensitivity"]
+    size = pd.Series({agent: (sizes or {}).get(agent, size_of(agent)) for agent in own["group"]}, dtype=float)
+    rows: list[Row] = own.assign(size=own["group"].map(size)).to_dict("records")
+    for row in rows:
+        if np.isnan(row["size"]):
+            row["note"] = "; ".join(filter(None, (row["note"], "size unknown")))
+    estimates = own.set_index("group")["estimate"]
+    rows.append(rank_correlation("rank_correlation", estimates, size))
+    return tidy_frame(rows, "size")
+
+
+def size_of(agent: str) -> float:
+    """Billions of parameters as a label tells, e.g. 9 for `gemma2_9b`; NaN when it does not."""
+    found = _SIZE.search(agent)
+    return float(found[1]) if found else np.nan
+
+
+def provider_of(agent: str) -> str:
+    """What stands before the colon of a label, as in `openai:gpt-5.4`; empty without one."""
+    provider, colon, _ = agent.partition(":")
+    return provider if colon else ""
+
+
+def brand_permutation(
+    brands: pd.DataFrame, providers: Mapping[str, str] | None, *, seed: int = 0
+) -> pd.DataFrame:
+    """Do agents of one provider like the same chains? Permutation test over 2,000 shuffles of the providers.
+
+    Statistic: the mean Pearson correlation of the chain coefficients over pairs of agents of one provider,
+    less that over the other pairs. p: share of shuffles, the observed one included, that reach it; one-sided.
+    """
+    term = "within_less_between_provider"
+    if brands.empty:
+        return tidy_frame([tidy_row(term, ALL_AGENTS, 0, note="no chain coefficients")])
+    values = brands.pivot_table(index="group", columns="term", values="estimate", dropna=False)
+    provider = pd.Series({agent: (providers or {}).get(agent, provider_of(agent)) for agent in values.index})
+    usable = values.notna().all(axis=1) & (provider != "") & (values.std(axis=1) > 0)
+    values, provider = values[usable], provider[usable]
+    n, lost = int(usable.sum()), int((~usable).sum())
+    unnamed = "; name providers in the labels (provider:model)" if lost else ""
+    counts = provider.value_counts()
+    if values.shape[1] < 3:
+        return tidy_frame([tidy_row(term, ALL_AGENTS, n, lost, note="fewer than three chains to compare")])
+    if len(counts) < 2 or counts.max() < 2:
+        reason = "needs two providers or more, one of them with two agents or more" + unnamed
+        return tidy_frame([tidy_row(term, ALL_AGENTS, n, lost, note=reason)])
+    correlation = np.corrcoef(values.to_numpy(float))
+    upper = np.triu_indices(n, 1)
+    pairs = correlation[upper]
+    code = pd.factorize(provider)[0]
+    rng = np.random.default_rng(seed)
+    shuffled = rng.permuted(np.tile(code, (PERMUTATIONS, 1)), axis=1)
+    differences = np.array([_within_less_between(pairs, labels, upper) for labels in (code, *shuffled)])
+    p = (1 + int((differences[1:] >= differences[0] - 1e-12).sum())) / (1 + PERMUTATIONS)
+    note = f"permutation test, one-sided, {PERMUTATIONS:,} shuffles, seed {seed}; no standard error"
+    return tidy_frame(
+        [tidy_row(term, ALL_AGENTS, n, lost, estimate=float(differences[0]), p_value=p, note=note)]
+    )
+
+
+def _within_less_between(
+    pairs: "np.ndarray[tuple[int], np.dtype[np.float64]]",
+    labels: "np.ndarray[tuple[int], np.dtype[np.intp]]",
+    upper: tuple["np.ndarray[tuple[int], np.dtype[np.intp]]", ...],
+) -> float:
+    same = labels[upper[0]] == labels[upper[1]]
+    return float(pairs[same].mean() - pairs[~same].mean())

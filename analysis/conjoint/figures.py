@@ -1,0 +1,335 @@
+"""The figures of the study. Each takes the table of its name; what is undefined is said, not drawn as 0."""
+
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from analysis.conjoint.frames import ALL_AGENTS
+from analysis.figures import BLUE, FAINT, INK, ORANGE, STYLE, WIDTH, _finish, _shorten
+
+NAMES = {
+    "stars": "Stars",
+    "bed_rank": "Bed",
+    "cancel": "Free\ncancellation",
+    "breakfast": "Breakfast",
+    "review_score": "Review\nscore",
+    "review_count_100": "100\nreviews",
+}
+"""Short headings of the controls."""
+
+LABELLED = 12
+"""Points are labelled with the agent's name up to this many, beyond it with a number and a key."""
+
+GREEN = "#009E73"
+CURVES = {"log_curve": (BLUE, "-", "log price"), "linear_curve": (ORANGE, "--", "linear price")}
+
+
+def triage_figure(triage: pd.DataFrame) -> Figure:
+    """First-shown rates with Wilson intervals, and the band in which an agent counts as engaged."""
+    with mpl.rc_context(STYLE):
+        figure, axes = _canvas(1.6 + 0.26 * len(triage))
+        axes.axvspan(15, 85, color="#eef2f5", zorder=0)
+        axes.axvline(50, color=FAINT, linewidth=1)
+        rows = triage.sort_values("estimate", ascending=False)
+        for y, row in enumerate(rows.to_dict("records")):
+            color = BLUE if row["verdict"] == "engaged" else ORANGE
+            rate, low, high = (100 * float(row[name]) for name in ("estimate", "conf_low", "conf_high"))
+            _interval(axes, y, rate, low, high, color)
+        _names(axes, rows["group"])
+        axes.set_xlim(-3, 103)
+        axes.set_xlabel("Choices of the option shown first, of the first two alternatives (%)")
+        _key(figure, [(BLUE, "o", "engaged"), (ORANGE, "o", "position-locked")], "shaded: 15 to 85 %")
+    return figure
+
+
+def price_figure(deciles: pd.DataFrame) -> Figure:
+    """Utility by price decile for each agent, with the fitted log and linear curves."""
+    agents = list(deciles["group"].unique())
+    columns = min(4, max(1, len(agents)))
+    lines = -(-max(1, len(agents)) // columns)
+    with mpl.rc_context(STYLE):
+        figure = Figure(
+            figsize=(WIDTH * (1 if columns > 1 else 0.7), 1.0 + 2.1 * lines), layout="constrained"
+        )
+        FigureCanvasAgg(figure)
+        grid = figure.subplots(lines, columns, squeeze=False, sharex=True)
+        for axes in grid.flat[len(agents) :]:
+            axes.set_visible(False)
+        for axes, agent in zip(grid.flat, agents, strict=False):
+            rows = deciles[deciles["group"] == agent]
+            axes.set_title(_shorten(str(agent), 20), fontsize=8)
+            _curves(axes, rows)
+        figure.supxlabel("Median price of the decile (USD, logarithmic)", fontsize=10)
+        figure.supylabel("Utility against\nthe cheapest decile", fontsize=10)
+        lines_of = [(color, style, name) for color, style, name in CURVES.values()]
+        _key(figure, [(INK, "o", "decile, 95 % interval"), *lines_of])
+    return figure
+
+
+def form_figure(form: pd.DataFrame) -> Figure:
+    """AIC of the linear less the log price by agent: to the left the linear form fits better."""
+    rows = form.drop_duplicates("group").sort_values("estimate")
+    with mpl.rc_context(STYLE):
+        figure, axes = _canvas(1.5 + 0.26 * len(rows))
+        axes.axvline(0, color=FAINT, linewidth=1)
+        for y, value in enumerate(rows["estimate"]):
+            if np.isnan(value):
+                _undefined(axes, y)
+            else:
+                axes.barh(y, value, 0.65, color=ORANGE if value < 0 else BLUE)
+        _names(axes, rows["group"])
+        axes.set_xlabel("AIC of the linear less AIC of the log price")
+        _key(figure, [(ORANGE, "s", "linear fits better"), (BLUE, "s", "log fits better")])
+    return figure
+
+
+def block_figure(sizes: pd.DataFrame) -> Figure:
+    """Log-price coefficients of pairs against those of larger sets."""
+    own = sizes[sizes["term"] == "log_price"]
+    blocks = list(own["block"].unique())
+    if len(blocks) < 2:
+        return _nothing("Sets of one size only: nothing to compare")
+    points = _pairs(own, "block", blocks[0], blocks[1])
+    figure = _scatter(points, f"Log-price coefficient, {blocks[0]} sets", f"{blocks[1]} sets")
+    axes = figure.axes[0]
+    low = min(axes.get_xlim()[0], axes.get_ylim()[0])
+    high = max(axes.get_xlim()[1], axes.get_ylim()[1])
+    axes.plot([low, high], [low, high], color=FAINT, linewidth=1, linestyle=":", zorder=0)
+    return figure
+
+
+def size_figure(sizes: pd.DataFrame) -> Figure:
+    """Price sensitivity against the number of parameters."""
+    own = sizes[(sizes["group"] != ALL_AGENTS) & sizes["size"].notna()]
+    if own.empty:
+        return _nothing("No agent's size is known")
+    points = pd.DataFrame(
+        {
+            "x": own["size"],
+            "x_low": np.nan,
+            "x_high": np.nan,
+            "y": own["estimate"],
+            "y_low": own["conf_low"],
+            "y_high": own["conf_high"],
+        }
+    ).set_axis(own["group"], axis=0)
+    figure = _scatter(points, "Parameters (billions, logarithmic)", "Price sensitivity (log price)")
+    axes = figure.axes[0]
+    axes.set_xscale("log")
+    low, high = own["size"].min() / 2.5, own["size"].max() * 2.5
+    axes.set_xlim(low, high)
+    ticks = [tick for tick in (0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000, 3000) if low <= tick <= high]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
+    return figure
+
+
+def personality_figure(personality: pd.DataFrame) -> Figure:
+    """The map: price sensitivity to the right, weight of the review score upwards."""
+    points = _pairs(personality, "term", "price_sensitivity", "review_score")
+    return _scatter(points, "Price sensitivity (log price, turned)", "Weight of one point of review score")
+
+
+def quality_figure(quality: pd.DataFrame) -> Figure:
+    """Heatmap of the quality coefficients; colours are relative to each column's largest."""
+    headings = {name: NAMES.get(name, name) for name in quality["term"].unique()}
+    return _heatmap(quality, headings, "Change of utility for one unit")
+
+
+def brand_figure(brands: pd.DataFrame) -> Figure:
+    """Heatmap of the chain coefficients."""
+    headings = {name: _shorten(str(name).removeprefix("chain_"), 14) for name in brands["term"].unique()}
+    return _heatmap(brands, headings, "Utility against the base", common=True)
+
+
+def wtp_figure(wtp: pd.DataFrame) -> Figure:
+    """Willingness to pay by attribute and agent, with Krinsky-Robb intervals."""
+    terms = list(wtp["term"].unique())
+    agents = list(wtp["group"].unique())
+    with mpl.rc_context(STYLE):
+        figure = Figure(
+            figsize=(max(WIDTH, 1.4 + 1.25 * len(terms)), 1.4 + 0.26 * len(agents)), layout="constrained"
+        )
+        FigureCanvasAgg(figure)
+        grid = figure.subplots(1, len(terms), sharey=True, squeeze=False)[0]
+        for axes, term in zip(grid, terms, strict=True):
+            own = wtp[wtp["term"] == term].set_index("group")
+            axes.axvline(0, color=FAINT, linewidth=1, zorder=0)
+            for y, agent in enumerate(agents):
+                row = own.loc[agent]
+                if np.isnan(row["estimate"]):
+                    place: Any = {"xycoords": ("axes fraction", "data"), "ha": "center", "va": "center"}
+                    axes.annotate("none", (0.5, y), fontsize=8, style="italic", color=FAINT, **place)
+                else:
+                    ends = (row["krinsky_robb_low"], row["krinsky_robb_high"])
+                    _interval(axes, y, row["estimate"], *ends, BLUE, size=4)
+            _names(axes, agents)
+            axes.set_title(NAMES.get(term, str(term)).replace("\n", " "), fontsize=9)
+            axes.tick_params(axis="x", labelsize=8)
+            axes.locator_params(axis="x", nbins=3)
+        figure.supxlabel("USD for one unit", fontsize=10)
+    return figure
+
+
+def booked_figure(booked: pd.DataFrame) -> Figure:
+    """Mean price of what was booked beside that of what was offered."""
+    rows = booked[booked["term"] == "mean_price"].sort_values("estimate")
+    with mpl.rc_context(STYLE):
+        figure, axes = _canvas(1.5 + 0.26 * len(rows))
+        for y, row in enumerate(rows.to_dict("records")):
+            _interval(axes, y, row["estimate"], row["conf_low"], row["conf_high"], BLUE)
+            axes.plot(row["offered"], y, "|", color=ORANGE, markersize=11, markeredgewidth=2)
+        _names(axes, rows["group"])
+        axes.set_xlabel("Price per night (USD)")
+        _key(figure, [(BLUE, "o", "booked, mean with 95 % interval"), (ORANGE, "|", "offered, mean")])
+    return figure
+
+
+def _canvas(height: float) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.add_subplot()
+
+
+def _nothing(reason: str) -> Figure:
+    with mpl.rc_context(STYLE):
+        figure, axes = _canvas(1.2)
+        axes.set_axis_off()
+        axes.text(0.5, 0.5, reason, ha="center", va="center", style="italic", color=FAINT)
+    return figure
+
+
+def _names(axes: Axes, agents: "pd.Series[str] | list[str]") -> None:
+    _finish(axes, [(float(y), _shorten(str(agent))) for y, agent in enumerate(agents)] or [(0.0, "")])
+
+
+def _interval(
+    axes: Axes, y: float, estimate: float, low: float, high: float, color: str, *, size: float = 6
+) -> None:
+    if np.isnan(estimate):
+        _undefined(axes, y)
+        return
+    axes.plot([low, high], [y, y], color=color, linewidth=2, solid_capstyle="round", zorder=2)
+    axes.plot(estimate, y, "o", color=color, markersize=size, zorder=3)
+
+
+def _undefined(axes: Axes, y: float) -> None:
+    place: Any = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "center"}
+    axes.annotate("not estimated", (1, y), style="italic", color=FAINT, **place)
+
+
+def _key(figure: Figure, entries: list[tuple[str, str, str]], extra: str = "") -> None:
+    handles = []
+    for color, mark, _ in entries:
+        line = mark.startswith("-")
+        look: Any = {"linestyle": mark} if line else {"linestyle": "none", "marker": mark}
+        handles.append(Line2D([], [], color=color, markeredgewidth=2 if mark == "|" else 1, **look))
+    names = [name for _, _, name in entries]
+    if extra:
+        handles.append(Line2D([], [], linestyle="none"))
+        names.append(extra)
+    place: Any = {"loc": "outside upper left", "ncols": 4, "frameon": False, "fontsize": 9}
+    figure.legend(handles, names, handlelength=1.5, columnspacing=1.2, **place)
+
+
+def _curves(axes: Axes, rows: pd.DataFrame) -> None:
+    known = rows[rows["estimate"].notna()]
+    axes.plot(known["median_price"], known["estimate"], "o", color=INK, markersize=3.5, zorder=3)
+    axes.vlines(known["median_price"], known["conf_low"], known["conf_high"], color=INK, linewidth=1.2)
+    first, last = rows["median_price"].min(), rows["median_price"].max()
+    grid = np.geomspace(first, last, 60)
+    for name, (color, style, _) in CURVES.items():
+        x = grid if name == "linear_curve" else np.array([first, last])
+        at = np.log(rows["median_price"]) if name == "log_curve" else rows["median_price"]
+        usable = rows[name].notna()
+        if usable.sum() > 1:
+            # Both curves are straight in their own scale, so two of their points tell the rest.
+            slope = (rows[name] / (at - at.iloc[0])).iloc[-1]
+            axes.plot(x, slope * ((np.log(x) if name == "log_curve" else x) - at.iloc[0]), style, color=color)
+    axes.set_xscale("log")
+    axes.set_xlim(first / 1.2, last * 1.2)
+    ticks = [
+        tick for tick in (10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if first / 1.2 <= tick <= last * 1.2
+    ]
+    axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+    axes.minorticks_off()
+    axes.tick_params(labelsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _pairs(frame: pd.DataFrame, column: str, first: str, second: str) -> pd.DataFrame:
+    """x and y with intervals, by agent; agents that lack one are left out."""
+    sides = []
+    for prefix, value in (("x", first), ("y", second)):
+        own = frame[frame[column] == value].set_index("group")[["estimate", "conf_low", "conf_high"]]
+        sides.append(own.set_axis([prefix, f"{prefix}_low", f"{prefix}_high"], axis=1))
+    return pd.concat(sides, axis=1).astype(float).dropna(subset=["x", "y"])
+
+
+def _scatter(points: pd.DataFrame, x_label: str, y_label: str) -> Figure:
+    if points.empty:
+        return _nothing("No agent has both estimates")
+    numbered = len(points) > LABELLED
+    with mpl.rc_context(STYLE):
+        figure, axes = _canvas(4.6)
+        for number, (agent, row) in enumerate(points.iterrows(), start=1):
+            if not np.isnan(row["x_low"]):
+                axes.plot(
+                    [row["x_low"], row["x_high"]], [row["y"]] * 2, color=BLUE, alpha=0.35, linewidth=1.5
+                )
+            if not np.isnan(row["y_low"]):
+                axes.plot(
+                    [row["x"]] * 2, [row["y_low"], row["y_high"]], color=BLUE, alpha=0.35, linewidth=1.5
+                )
+            axes.plot(row["x"], row["y"], "o", color=BLUE, markersize=11 if numbered else 7, zorder=3)
+            if numbered:
+                axes.annotate(str(number), (row["x"], row["y"]), ha="center", va="center", color="white",
+                              fontsize=6.5, zorder=4)  # fmt: skip
+            else:
+                axes.annotate(_shorten(str(agent), 24), (row["x"], row["y"]), xytext=(6, 6), fontsize=9,
+                              textcoords="offset points", zorder=4)  # fmt: skip
+        if numbered:
+            handles = [Line2D([], [], linestyle="none")] * len(points)
+            names = [f"{number}  {_shorten(str(agent), 24)}" for number, agent in enumerate(points.index, 1)]
+            place: Any = {"loc": "outside right center", "frameon": False, "fontsize": 7.5}
+            figure.legend(handles, names, handlelength=0, handletextpad=0, labelspacing=0.35, **place)
+        axes.margins(0.12)
+        axes.set_xlabel(x_label)
+        axes.set_ylabel(y_label)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(color="#e5e5e5", linewidth=0.8)
+        axes.set_axisbelow(True)
+    return figure
+
+
+def _heatmap(frame: pd.DataFrame, headings: dict[str, str], label: str, *, common: bool = False) -> Figure:
+    """Rows are agents. A hollow cell is undefined; a number in grey has an interval that holds 0."""
+    if frame.empty:
+        return _nothing("Nothing is estimated")
+    agents = list(frame["group"].unique())
+    cells = frame.set_index(["group", "term"])
+    values = cells["estimate"].unstack().reindex(index=agents, columns=list(headings)).astype(float)
+    p_value = cells["p_value"].unstack().reindex_like(values).to_numpy(float)
+    top = values.abs().max(axis=0)
+    scaled = values / (top.max() if common else top.where(top > 0, 1))
+    with mpl.rc_context(STYLE):
+        figure, axes = _canvas(1.2 + 0.28 * len(agents))
+        axes.imshow(scaled, cmap="PuOr_r", vmin=-1.4, vmax=1.4, aspect="auto")
+        for (y, x), value in np.ndenumerate(values.to_numpy()):
+            clear = p_value[y, x] < 0.05
+            text = "–" if np.isnan(value) else f"{value:.2g}" if abs(value) < 0.1 else f"{value:.2f}"
+            axes.text(x, y, text.replace("-", "−"), ha="center", va="center", fontsize=8.5,
+                      color=INK if clear else FAINT, style="normal" if clear else "italic")  # fmt: skip
+        axes.set_xticks(range(len(headings)), list(headings.values()), fontsize=9)
+        axes.set_yticks(range(len(agents)), [_shorten(str(agent)) for agent in agents])
+        axes.xaxis.tick_top()
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        axes.set_xlabel(f"{label}; grey italics: not different from 0 at 5 %", fontsize=9)
+    return figure

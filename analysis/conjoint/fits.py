@@ -1,0 +1,107 @@
+"""The choice models of the study, fitted for each agent."""
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analysis.choice_sets import Covariance
+from analysis.clogit import CLogit, fit_clogit, fit_logit
+from analysis.conjoint.cards import INDEPENDENT, POOLED, PRICES, Cards, decile, decile_edges
+from analysis.lpm import Floats
+
+Form = Literal["log", "linear", "deciles"]
+FORMS: tuple[Form, ...] = ("log", "linear", "deciles")
+
+
+class Spec(NamedTuple):
+    """A model of one agent. `logit`: A less B with an intercept, for pairs; `clogit`: conditional logit."""
+
+    agent: str
+    model: Literal["logit", "clogit"]
+    block: str
+    price: Form
+    brand: bool = False
+
+
+Fits = dict[Spec, CLogit]
+
+
+def fit_models(cards: Cards, agents: list[str], *, cov: Covariance = "classical") -> Fits:
+    """Every model of every agent. Clustered errors are clustered by choice set.
+
+    Decile edges come from the prices of all agents together, so that their coefficients can be compared.
+    """
+    blocks = [*cards.blocks, *([POOLED] if len(cards.blocks) > 1 else [])]
+    edges = {block: decile_edges(cards.prices(block)) for block in blocks}
+    chains = brand_families(cards)
+    fits: Fits = {}
+    columns = ["trial_id", "set", "block", "chosen", "chain", *PRICES, *cards.controls]
+    for agent in agents:
+        own = cards.rows.loc[cards.rows["agent"] == agent, columns]
+        for block in blocks:
+            rows = own if block == POOLED else own[own["block"] == block]
+            if rows.empty:
+                continue
+            for form in FORMS:
+                terms = regressors(rows, cards.controls, form, edges[block])
+                if block == "binary":
+                    fits[Spec(agent, "logit", block, form)] = logit_of_pairs(rows, terms, cov)
+                fits[Spec(agent, "clogit", block, form)] = clogit_of_sets(rows, terms, cov)
+            if block == cards.blocks[0] and chains:
+                terms = regressors(rows, cards.controls, "deciles", edges[block], chains)
+                fit = logit_of_pairs if block == "binary" else clogit_of_sets
+                model: Literal["logit", "clogit"] = "logit" if block == "binary" else "clogit"
+                fits[Spec(agent, model, block, "deciles", True)] = fit(rows, terms, cov)
+    return fits
+
+
+def headline(fits: Fits, agent: str, price: Form, *, brand: bool = False) -> Spec | None:
+    """The model that speaks for an agent: the logit of pairs, without pairs the conditional logit."""
+    own = [spec for spec in fits if spec[0] == agent and spec.price == price and spec.brand == brand]
+    return min(own, key=lambda spec: (spec.model != "logit", spec.block == POOLED), default=None)
+
+
+def regressors(
+    rows: pd.DataFrame, controls: tuple[str, ...], form: Form, edges: Floats, chains: tuple[str, ...] = ()
+) -> pd.DataFrame:
+    """The controls, chain families against the base, and the price in the given form."""
+    terms = {name: rows[name].to_numpy(float) for name in controls}
+    for chain in chains:
+        terms[f"chain_{chain}"] = (rows["chain"] == chain).to_numpy(float)
+    if form == "deciles":
+        number, unknown = decile(rows["price"], edges), rows["price"].isna().to_numpy()
+        for k in range(2, len(edges)):
+            terms[f"D{k}"] = np.where(unknown, np.nan, number == k)
+    else:
+        name = PRICES[FORMS.index(form)]
+        terms[name] = rows[name].to_numpy(float)
+    return pd.DataFrame(terms, index=rows.index)
+
+
+def logit_of_pairs(rows: pd.DataFrame, terms: pd.DataFrame, cov: Covariance = "classical") -> CLogit:
+    """The ordinary logit, with intercept, of choosing A on A less B. rows: sorted by trial, then letter."""
+    values = terms.to_numpy(float)
+    difference = pd.DataFrame(values[::2] - values[1::2], columns=terms.columns)
+    chosen = rows["chosen"].to_numpy(float, na_value=np.nan)[::2]
+    return fit_logit(difference, chosen, cov=cov, cluster=_clusters(rows[::2], cov))
+
+
+def clogit_of_sets(rows: pd.DataFrame, terms: pd.DataFrame, cov: Covariance = "classical") -> CLogit:
+    """The conditional logit: one set per trial, no intercepts."""
+    chosen = rows["chosen"].to_numpy(float, na_value=np.nan)
+    return fit_clogit(terms, chosen, rows["trial_id"].to_numpy(), cov=cov, cluster=_clusters(rows, cov))
+
+
+def brand_families(cards: Cards) -> tuple[str, ...]:
+    """The chain families but the base, which is Independent, or the most frequent where there is none."""
+    counts = cards.rows["chain"].value_counts()
+    counts = counts[counts.index != ""]
+    if len(counts) < 2:
+        return ()
+    base = INDEPENDENT if INDEPENDENT in counts else counts.index[0]
+    return tuple(sorted(str(name) for name in counts.index if name != base))
+
+
+def _clusters(rows: pd.DataFrame, cov: Covariance) -> "pd.Series[str] | None":
+    return rows["set"] if cov == "clustered" else None

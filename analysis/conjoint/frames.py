@@ -1,0 +1,50 @@
+"""Tidy rows that several tables of the study share."""
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis.effects import FRAME_COLUMNS
+
+Row = dict[Hashable, Any]
+
+ALL_AGENTS = "all agents"
+
+LEAST_AGENTS = 4
+"""With fewer, a rank correlation cannot reach any usual level of significance."""
+
+
+def tidy_row(term: str, group: str, n: int, n_missing: int = 0, **values: Any) -> Row:
+    """A row of the standard columns, undefined where nothing is given."""
+    empty: Row = dict.fromkeys(FRAME_COLUMNS, np.nan)
+    return empty | {"term": term, "group": group, "n": n, "n_missing": n_missing, "note": ""} | values
+
+
+def tidy_frame(rows: list[Row], *extra: str) -> pd.DataFrame:
+    """The rows with the standard columns first."""
+    return pd.DataFrame(rows, columns=[*FRAME_COLUMNS, *extra])
+
+
+def rank_correlation(term: str, first: "pd.Series[float]", second: "pd.Series[float]") -> Row:
+    """Spearman's rank correlation over agents, indexed alike; agents that lack a value are counted."""
+    both = pd.concat([first, second], axis=1, keys=["first", "second"])
+    used = both.dropna()
+    n, lost = len(used), len(both) - len(used)
+    if n < LEAST_AGENTS:
+        reason = f"agents with both values: {n}; a rank correlation needs {LEAST_AGENTS} or more"
+        return tidy_row(term, ALL_AGENTS, n, lost, note=reason)
+    if used["first"].nunique() == 1 or used["second"].nunique() == 1:
+        return tidy_row(term, ALL_AGENTS, n, lost, note="all agents have the same value")
+    found = stats.spearmanr(used["first"], used["second"])
+    return tidy_row(
+        term,
+        ALL_AGENTS,
+        n,
+        lost,
+        estimate=float(found.statistic),
+        p_value=float(found.pvalue),
+        note="Spearman; no standard error",
+    )

@@ -1,0 +1,118 @@
+"""The conjoint analysis as a whole: triage first, then the models of the engaged agents."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+import pandas as pd
+
+from analysis.choice_sets import Covariance
+from analysis.conjoint import across, tables
+from analysis.conjoint.cards import encode
+from analysis.conjoint.fits import Fits, fit_models
+from analysis.conjoint.report import sections
+from analysis.conjoint.triage import triage
+from analysis.sections import Section
+
+
+@dataclass(frozen=True)
+class ConjointAnalysis:
+    """Tidy frames, each documented by the function of its name in this package."""
+
+    triage: pd.DataFrame
+    price_response: pd.DataFrame
+    price_deciles: pd.DataFrame
+    functional_form: pd.DataFrame
+    quality: pd.DataFrame
+    willingness_to_pay: pd.DataFrame
+    personality: pd.DataFrame
+    set_size: pd.DataFrame
+    pooling: pd.DataFrame
+    model_size: pd.DataFrame
+    brands: pd.DataFrame
+    brand_permutation: pd.DataFrame
+    booked: pd.DataFrame
+    coefficients: pd.DataFrame
+    fit_statistics: pd.DataFrame
+    notes: tuple[str, ...]
+
+    @property
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """The tables by name."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "notes"}
+
+    def to_json(self) -> str:
+        """A JSON object with a list of records per frame; what is undefined is null."""
+        document = {
+            name: json.loads(frame.to_json(orient="records", double_precision=15))
+            for name, frame in self.frames.items()
+        }
+        return json.dumps(document | {"notes": self.notes}, indent=2, ensure_ascii=False)
+
+    def sections(self) -> list[Section]:
+        """The report, with figures."""
+        return sections(self.frames, self.notes)
+
+
+def analyze_conjoint(
+    table: pd.DataFrame,
+    *,
+    sizes: Mapping[str, float] | None = None,
+    providers: Mapping[str, str] | None = None,
+    cov: Covariance = "classical",
+) -> ConjointAnalysis:
+    """Analyse a tidy table of choices between cards (see `encode` for its columns).
+
+    sizes: billions of parameters by agent, and providers: names by agent, where their labels do not tell.
+    cov: standard errors; `clustered` is by choice set, for sets that are shown several times.
+
+    Raises AnalysisError for a table that `encode` refuses.
+    """
+    cards = encode(table)
+    verdicts = triage(cards)
+    engaged = [str(agent) for agent in verdicts.loc[verdicts["verdict"] == "engaged", "group"]]
+    fits = fit_models(cards, engaged, cov=cov)
+    personality = across.personality(fits)
+    brands = tables.brands(fits)
+    return ConjointAnalysis(
+        triage=verdicts,
+        price_response=tables.price_response(fits),
+        price_deciles=tables.price_deciles(fits, cards),
+        functional_form=tables.functional_form(fits),
+        quality=tables.quality(fits, cards.controls),
+        willingness_to_pay=tables.willingness_to_pay(fits),
+        personality=personality,
+        set_size=across.set_size(fits, cards),
+        pooling=tables.pooling(fits),
+        model_size=across.model_size(personality, sizes),
+        brands=brands,
+        brand_permutation=across.brand_permutation(brands, providers),
+        booked=tables.booked(cards),
+        coefficients=tables.coefficients(fits),
+        fit_statistics=tables.fit_statistics(fits),
+        notes=(*_triage_notes(verdicts), *cards.notes, *_fit_notes(fits)),
+    )
+
+
+def _triage_notes(verdicts: pd.DataFrame) -> list[str]:
+    notes = [
+        f"{row['group']} is left out of the models: {row['verdict']}, it takes the option shown first in"
+        f" {100 * row['estimate']:.1f} % of its choices."
+        for row in verdicts.to_dict("records")
+        if row["verdict"].startswith("locked")
+    ]
+    empty = verdicts.loc[verdicts["verdict"] == "", "group"]
+    notes += [f"{agent} is left out of the models: it has no choice." for agent in empty]
+    if missing := int(verdicts["n_missing"].sum()):
+        notes.append(f"{missing:,} trials have no choice; they are left out of every estimate and counted.")
+    return notes
+
+
+def _fit_notes(fits: Fits) -> list[str]:
+    counts = Counter(spec.agent for spec, fit in fits.items() if fit.notes)
+    return [
+        f"{agent}: the choices are separated in {count} of its models, where some coefficients have no finite"
+        " value and are empty; the notes of fit_statistics say by what."
+        for agent, count in counts.items()
+    ]

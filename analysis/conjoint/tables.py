@@ -1,0 +1,236 @@
+"""The tables of the study that come straight from the fits of each agent."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from analysis.clogit import CLogit, lr_test
+from analysis.conjoint.cards import POOLED, PRICES, Cards, decile, decile_edges
+from analysis.conjoint.fits import Fits, Form, Spec, headline
+from analysis.conjoint.frames import tidy_frame, tidy_row
+from analysis.effects import FRAME_COLUMNS
+from analysis.wtp import wtp
+
+MODEL = ("model", "block", "price_form")
+
+
+def coefficients(fits: Fits) -> pd.DataFrame:
+    """Every coefficient of every model; extra columns model, block and price_form."""
+    return _joined([_frame(spec, fit) for spec, fit in fits.items()], *MODEL)
+
+
+def fit_statistics(fits: Fits) -> pd.DataFrame:
+    """Log-likelihood, AIC, McFadden's pseudo R2 and sizes of every model; `note` names separated choices."""
+    rows = [
+        {
+            "group": spec.agent,
+            **_model(spec),
+            "loglik": fit.loglik,
+            "loglik_null": fit.loglik_null,
+            "aic": fit.aic,
+            "pseudo_r2": fit.pseudo_r2,
+            "parameters": fit.n_parameters,
+            "n": fit.n_sets,
+            "n_options": fit.n_options,
+            "n_missing": fit.n_missing,
+            "iterations": fit.iterations,
+            "note": "; ".join(fit.notes),
+        }
+        for spec, fit in fits.items()
+    ]
+    return pd.DataFrame(rows) if rows else pd.DataFrame(columns=["group", *MODEL, "loglik", "aic", "note"])
+
+
+def price_response(fits: Fits) -> pd.DataFrame:
+    """The coefficients of log price and of price, in every model."""
+    every = coefficients({spec: fit for spec, fit in fits.items() if not spec.brand})
+    return every[every["term"].isin(PRICES)].reset_index(drop=True)
+
+
+def price_deciles(fits: Fits, cards: Cards) -> pd.DataFrame:
+    """The decile coefficients of the model that speaks for each agent, beside its log and linear curves.
+
+    Extra columns: `median_price` of the decile; `log_curve` and `linear_curve`, the utility at that price
+    less the one at the first decile's median, as the two other models say. D1 is the base, 0 by construction.
+    """
+    frames = []
+    for agent in agents_of(fits):
+        spec = headline(fits, agent, "deciles")
+        if spec is None:
+            continue
+        prices = cards.prices(spec.block)
+        edges = decile_edges(prices)
+        medians = pd.Series(prices).groupby(decile(prices, edges)).median().reindex(range(1, len(edges)))
+        frame = _frame(spec, fits[spec])
+        frame = frame[frame["term"].str.fullmatch(r"D\d+")]
+        base = tidy_row("D1", agent, fits[spec].n_sets, fits[spec].n_missing, estimate=0.0, note="base")
+        frame = pd.concat([tidy_frame([base]).assign(**_model(spec)), frame], ignore_index=True)
+        frame["median_price"] = medians.to_numpy()
+        linear, log = fits[spec._replace(price="linear")], fits[spec._replace(price="log")]
+        frame["log_curve"] = log.of("log_price")[0] * np.log(frame["median_price"] / medians.iloc[0])
+        frame["linear_curve"] = linear.of("price")[0] * (frame["median_price"] - medians.iloc[0])
+        frames.append(frame)
+    return _joined(frames, *MODEL, "median_price", "log_curve", "linear_curve")
+
+
+def functional_form(fits: Fits) -> pd.DataFrame:
+    """AIC of the linear less that of the log price, by model: negative where the linear form fits better.
+
+    Extra columns: model, block, and `better`, which is "neither" where the two differ by less than 2.
+    """
+    rows = []
+    for spec, linear in fits.items():
+        if spec.price != "linear":
+            continue
+        log = fits[spec._replace(price="log")]
+        difference = linear.aic - log.aic
+        comparable = not np.isnan(difference) and linear.n_sets == log.n_sets
+        rows.append(
+            tidy_row(
+                "aic_linear_minus_log",
+                spec.agent,
+                linear.n_sets,
+                linear.n_missing,
+                estimate=difference if comparable else np.nan,
+                note="AIC has no standard error"
+                if comparable
+                else "the two forms are not fitted to the same sets",
+                model=spec.model,
+                block=spec.block,
+                better="" if not comparable else _better(difference),
+            )
+        )
+    return tidy_frame(rows, "model", "block", "better")
+
+
+def quality(fits: Fits, controls: tuple[str, ...]) -> pd.DataFrame:
+    """What quality weighs: the controls in the log-price model that speaks for each agent."""
+    return _terms(fits, "log", lambda term: term in controls)
+
+
+def brands(fits: Fits) -> pd.DataFrame:
+    """The chain families against the base, all controls and price deciles held."""
+    return _terms(fits, "deciles", lambda term: term.startswith("chain_"), brand=True)
+
+
+def willingness_to_pay(fits: Fits) -> pd.DataFrame:
+    """USD for one unit of each attribute, from the linear-price model that speaks for each agent."""
+    frames = [
+        wtp(fits[spec], "price", group=agent).assign(**_model(spec))
+        for agent in agents_of(fits)
+        if (spec := headline(fits, agent, "linear"))
+    ]
+    return _joined(frames, "krinsky_robb_low", "krinsky_robb_high", *MODEL)
+
+
+def pooling(fits: Fits) -> pd.DataFrame:
+    """Do sets of all sizes follow one model? Likelihood-ratio test of pooling them, log price, by agent.
+
+    The alternative lets every coefficient differ by set size, so its log-likelihood is the sum over the
+    separate fits. `statistic` is chi-square with `df` degrees of freedom; there is nothing to estimate.
+    """
+    rows = []
+    for agent in agents_of(fits):
+        own = {
+            spec.block: fit
+            for spec, fit in fits.items()
+            if spec.agent == agent and spec.model == "clogit" and spec.price == "log" and not spec.brand
+        }
+        pooled = own.pop(POOLED, None)
+        if pooled is None or len(own) < 2:
+            n = sum(fit.n_sets for fit in own.values())
+            rows.append(tidy_row("pooling", agent, n, note="sets of one size only: nothing to pool"))
+            continue
+        n, missing = pooled.n_sets, pooled.n_missing
+        if pooled.notes or any(fit.notes or np.isnan(fit.loglik) for fit in own.values()):
+            rows.append(
+                tidy_row("pooling", agent, n, missing, note="the choices are separated: no valid test")
+            )
+            continue
+        test = lr_test(pooled, *own.values())
+        rows.append(
+            tidy_row(
+                "pooling",
+                agent,
+                n,
+                missing,
+                statistic=test.statistic,
+                p_value=test.p_value,
+                note="a test, upper tail; no estimate",
+                df=test.df,
+            )
+        )
+    return tidy_frame(rows, "df")
+
+
+def booked(cards: Cards) -> pd.DataFrame:
+    """What the chosen options of the smallest sets are like, by agent; locked agents too.
+
+    Terms: mean_price, median_price, mean_stars, and the share of each chain in percent. Extra column
+    `offered`: the same of all the options shown, so of a chooser at random.
+    """
+    rows = []
+    block = cards.blocks[0]
+    for agent, own in cards.rows[cards.rows["block"] == block].groupby("agent", sort=True):
+        done = own[own.groupby("trial_id")["chosen"].transform("count") > 0]
+        taken = done[done["chosen"] == 1]
+        missing = own["trial_id"].nunique() - len(taken)
+        if taken.empty:
+            rows.append(tidy_row("mean_price", str(agent), 0, missing, note="no trial has a choice"))
+            continue
+        for term, name in (("mean_price", "price"), ("mean_stars", "stars")):
+            mean = float(taken[name].mean())
+            error = float(taken[name].std() / np.sqrt(taken[name].count() or np.nan))
+            note = "" if taken[name].notna().any() else f"no {name} in this table"
+            rows.append(
+                tidy_row(term, str(agent), len(taken), missing, estimate=mean, std_error=error,
+                         conf_low=mean - 1.96 * error, conf_high=mean + 1.96 * error, note=note,
+                         offered=done[name].mean())
+            )  # fmt: skip
+        rows.append(
+            tidy_row("median_price", str(agent), len(taken), missing, estimate=taken["price"].median(),
+                     note="no standard error", offered=done["price"].median())
+        )  # fmt: skip
+        offered = done["chain"].value_counts(normalize=True)
+        shares = taken["chain"].value_counts(normalize=True)
+        for chain in offered.index[offered.index != ""]:
+            share = float(shares.get(chain, 0.0))
+            error = 100 * np.sqrt(share * (1 - share) / len(taken))
+            rows.append(
+                tidy_row(f"share_{chain}", str(agent), len(taken), missing, estimate=100 * share,
+                         std_error=error, offered=100 * float(offered[chain]))
+            )  # fmt: skip
+    return tidy_frame(rows, "offered")
+
+
+def agents_of(fits: Fits) -> list[str]:
+    """The agents in the order of their fits."""
+    return list(dict.fromkeys(spec.agent for spec in fits))
+
+
+def _terms(fits: Fits, price: Form, wanted: Callable[[str], bool], *, brand: bool = False) -> pd.DataFrame:
+    """The wanted terms of the model that speaks for each agent."""
+    specs = [spec for agent in agents_of(fits) if (spec := headline(fits, agent, price, brand=brand))]
+    frame = _joined([_frame(spec, fits[spec]) for spec in specs], *MODEL)
+    return frame[frame["term"].map(wanted).astype(bool)].reset_index(drop=True)
+
+
+def _better(difference: float) -> str:
+    if abs(difference) < 2:
+        return "neither"
+    return "linear" if difference < 0 else "log"
+
+
+def _model(spec: Spec) -> dict[str, str]:
+    return {"model": spec.model, "block": spec.block, "price_form": spec.price}
+
+
+def _frame(spec: Spec, fit: CLogit) -> pd.DataFrame:
+    return fit.frame(spec.agent).assign(**_model(spec))
+
+
+def _joined(frames: list[pd.DataFrame], *extra: str) -> pd.DataFrame:
+    if not frames:
+        return pd.DataFrame(columns=[*FRAME_COLUMNS, *extra])
+    return pd.concat(frames, ignore_index=True)

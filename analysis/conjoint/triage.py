@@ -1,0 +1,69 @@
+"""Which agents choose by position: they are told apart before anything else is estimated."""
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
+
+from analysis.conjoint.cards import Cards
+from analysis.conjoint.frames import tidy_frame, tidy_row
+
+LOCKED = 0.35
+"""Distance of the first-shown rate from a half beyond which an agent is locked: outside 15-85 %."""
+
+
+def triage(cards: Cards) -> pd.DataFrame:
+    """The first-shown rate of each agent, with a Wilson interval, a z test against a half, and the verdict.
+
+    Counted are the choices of A or B; first-shown is the one of the two that stood before the other, so an
+    agent that does not look at positions comes near a half when every set is shown in both orders.
+
+    Extra column `verdict`: engaged, locked-primacy, locked-recency, or "" where nothing can be counted.
+    """
+    rows = []
+    for agent, own in cards.rows.groupby("agent", sort=True):
+        trials = own["trial_id"].nunique()
+        chosen = own[(own["chosen"] == 1)]
+        counted = chosen[chosen["letter"] < 2]
+        between = own[own["letter"] < 2]
+        front = between["position"] == between.groupby("trial_id")["position"].transform("min")
+        first, n, missing = int(front[counted.index].sum()), len(counted), trials - len(chosen)
+        if n == 0:
+            rows.append(
+                tidy_row("first_shown", str(agent), 0, missing, note="no choice of A or B", verdict="")
+            )
+            continue
+        rate = first / n
+        low, high = proportion_confint(first, n, method="wilson")
+        z = (rate - 0.5) / np.sqrt(0.25 / n)
+        rows.append(
+            tidy_row(
+                "first_shown",
+                str(agent),
+                n,
+                missing,
+                estimate=rate,
+                std_error=np.sqrt(rate * (1 - rate) / n),
+                statistic=z,
+                p_value=2 * stats.norm.sf(abs(z)),
+                conf_low=low,
+                conf_high=high,
+                note=_note(own),
+                verdict=_verdict(rate),
+            )
+        )
+    return tidy_frame(rows, "verdict")
+
+
+def _verdict(rate: float) -> str:
+    if abs(rate - 0.5) <= LOCKED:
+        return "engaged"
+    return "locked-primacy" if rate > 0.5 else "locked-recency"
+
+
+def _note(own: pd.DataFrame) -> str:
+    """Without both orders, a preference for A cannot be told from one for the place where A stands."""
+    orders = own.drop_duplicates("trial_id")["ordering"].value_counts()
+    if orders.get("forward", 0) == orders.get("reversed", 0):
+        return ""
+    return "sets are not shown equally often in both orders"

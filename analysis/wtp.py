@@ -1,0 +1,80 @@
+"""Willingness to pay from a choice model: what a unit of an attribute is worth in units of the price."""
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis.clogit import CLogit
+from analysis.effects import FRAME_COLUMNS
+from analysis.errors import AnalysisError
+
+SIGNIFICANT = float(stats.norm.ppf(0.975))
+
+
+def wtp(fit: CLogit, price_term: str, *, group: str = "", draws: int = 10_000, seed: int = 0) -> pd.DataFrame:
+    """-b / b_price for every other term of `fit`, in units of the price; an intercept `const` is left out.
+
+    std_error, statistic, p_value, conf_low, conf_high: delta method. krinsky_robb_low, krinsky_robb_high: 2.5
+    and 97.5 % quantiles of the ratio over `draws` of the coefficients from their normal distribution (Krinsky
+    and Robb 1986), which need not be symmetric.
+
+    Undefined unless the 95 % interval of the price coefficient lies below 0: near 0 the ratio has no bounded
+    interval (Fieller 1954), above 0 it is no willingness to pay.
+
+    Raises AnalysisError if the fit has no term of that name.
+    """
+    if price_term not in fit.terms:
+        raise AnalysisError(f"wtp: no term {price_term!r}; there are {', '.join(fit.terms)}")
+    price = fit.terms.index(price_term)
+    terms = [k for k, term in enumerate(fit.terms) if k != price and term != "const"]
+    frame = fit.frame(group).iloc[terms].reset_index(drop=True)
+    numbers = ["estimate", "std_error", "statistic", "p_value", "p_adjusted", "conf_low", "conf_high"]
+    frame[numbers] = np.nan
+    frame[["krinsky_robb_low", "krinsky_robb_high"]] = np.nan
+    slope, error = fit.of(price_term)
+    if reason := _no_price(slope, error, price_term, fit.term_notes[price]):
+        frame["note"] = reason
+        return frame
+    drawn = _draw(fit, draws, seed)
+    for row, k in enumerate(terms):
+        if np.isnan(fit.std_error[k]):
+            continue
+        value = -fit.estimate[k] / slope
+        gradient = np.array([-1 / slope, -value / slope])
+        spread = float(np.sqrt(gradient @ fit.cov[np.ix_([k, price], [k, price])] @ gradient))
+        low, high = np.quantile(-drawn[:, k] / drawn[:, price], [0.025, 0.975])
+        frame.loc[row, [*numbers, "krinsky_robb_low", "krinsky_robb_high"]] = [
+            value,
+            spread,
+            value / spread,
+            2 * stats.norm.sf(abs(value / spread)),
+            np.nan,
+            value - SIGNIFICANT * spread,
+            value + SIGNIFICANT * spread,
+            low,
+            high,
+        ]
+    return frame[[*FRAME_COLUMNS, "krinsky_robb_low", "krinsky_robb_high"]]
+
+
+def _no_price(slope: float, error: float, term: str, note: str) -> str:
+    if np.isnan(error):
+        return f"no willingness to pay: {note or f'{term} has no standard error'}"
+    if slope - SIGNIFICANT * error > 0:
+        return f"no willingness to pay: the coefficient of {term} is positive, a higher price attracts"
+    if slope + SIGNIFICANT * error >= 0:
+        return f"no willingness to pay: the coefficient of {term} is not clearly below 0"
+    return ""
+
+
+def _draw(fit: CLogit, draws: int, seed: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """draws x K; NaN for a term without an estimate."""
+    drawn = np.full((draws, len(fit.terms)), np.nan)
+    defined = np.flatnonzero(~np.isnan(fit.std_error))
+    matrix = fit.cov[np.ix_(defined, defined)]
+    scale = np.sqrt(np.diag(matrix))
+    # The Cholesky root of the correlations: the coefficients' scales may be far apart.
+    root = np.linalg.cholesky(matrix / np.outer(scale, scale))
+    noise = np.random.default_rng(seed).standard_normal((draws, len(defined)))
+    drawn[:, defined] = fit.estimate[defined] + (noise @ root.T) * scale
+    return drawn

@@ -1,0 +1,254 @@
+"""The public study: its files are read as they are meant, and all of its published numbers come out."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.clogit import CLogit, lr_test
+from analysis.conjoint.across import personality
+from analysis.conjoint.cards import POOLED, Cards, chain_family, decile, decile_edges, encode
+from analysis.conjoint.fits import Fits, Spec, clogit_of_sets, fit_models, logit_of_pairs, regressors
+from analysis.conjoint.pricebench import read_conjoint, read_pricebench
+from analysis.conjoint.tables import booked, functional_form, pooling, price_deciles, willingness_to_pay
+from analysis.conjoint.triage import triage
+from analysis.errors import AnalysisError
+
+AGENTS = ("gpt-5.4", "gemma2_9b")
+BLOCKS = {"binary": "binary", "ternary": "ternary", "all": POOLED}
+
+
+@pytest.fixture(scope="module")
+def expected(public: Path) -> Any:
+    return json.loads((public / "expected-public.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def cards(public: Path) -> Cards:
+    return encode(read_conjoint(public))
+
+
+@pytest.fixture(scope="module")
+def fits(cards: Cards) -> Fits:
+    return fit_models(cards, list(AGENTS))
+
+
+def own(name: str) -> str:
+    """Our name of a coefficient in the study's files."""
+    return name.split("_", maxsplit=1)[0] if name.startswith("D") else name.replace("br_", "chain_")
+
+
+def assert_same(fit: CLogit, reference: Any) -> None:
+    assert reference["coef"].keys() == reference["se"].keys() and len(reference["coef"]) == fit.n_parameters
+    frame = fit.frame().set_index("term")
+    for name, value in reference["coef"].items():
+        assert fit.of(own(name)) == pytest.approx((value, reference["se"][name]), rel=1e-6)
+        assert frame.loc[own(name), "p_value"] == pytest.approx(reference["p"][name], rel=1e-5, abs=1e-300)
+    assert fit.loglik == pytest.approx(reference["llf"], abs=1e-6)
+    assert fit.n_sets == reference.get("n", reference.get("n_groups"))
+    if "aic" in reference:
+        assert fit.aic == pytest.approx(reference["aic"], abs=1e-6)
+        assert fit.pseudo_r2 == pytest.approx(reference["pseudo_r2"], abs=1e-6)
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_every_reference_fit(expected: Any, fits: Fits, cards: Cards, agent: str) -> None:
+    reference = expected["models"][agent]["reference"]
+    checked = 0
+    for model, block, form in (
+        ("logit", "binary", "log"),
+        ("logit", "binary", "linear"),
+        ("clogit", "binary", "log"),
+        ("clogit", "binary", "linear"),
+        ("clogit", "ternary", "log"),
+        ("clogit", "ternary", "linear"),
+        ("clogit", "ternary", "deciles"),
+        ("clogit", "pooled", "log"),
+        ("clogit", "pooled", "linear"),
+        ("clogit", "pooled", "deciles"),
+    ):
+        assert_same(fits[Spec(agent, model, block, form)], reference[f"{block}_{model}_{form}"])  # type: ignore[arg-type]
+        checked += 1
+    assert_same(fits[Spec(agent, "logit", "binary", "deciles", True)], reference["brand_logit"])
+    rows = cards.rows[(cards.rows["agent"] == agent) & (cards.rows["block"] == "binary")]
+    for name, edges in (("pooled", cards.prices(POOLED)), ("binary", cards.prices("binary"))):
+        terms = regressors(rows, cards.controls, "deciles", decile_edges(edges))
+        assert_same(logit_of_pairs(rows, terms), reference[f"binary_logit_deciles_{name}_edges"])
+        assert_same(clogit_of_sets(rows, terms), reference[f"binary_clogit_deciles_{name}_edges"])
+    fitted = [key for key, value in reference.items() if isinstance(value, dict) and "llf" in value]
+    assert checked + 1 + 4 == len(fitted)
+
+
+def test_decile_edges_and_medians(expected: Any, cards: Cards) -> None:
+    for name, block in BLOCKS.items():
+        prices = cards.prices(block)
+        edges = decile_edges(prices)
+        assert edges == pytest.approx(expected["decile_edges"][name], abs=1e-9)
+        medians = pd.Series(prices).groupby(decile(prices, edges)).median()
+        assert medians.tolist() == expected["decile_median_price"][name]
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_every_other_reference_number(expected: Any, fits: Fits, cards: Cards, agent: str) -> None:
+    reference = expected["models"][agent]["reference"]
+    verdict = triage(cards).set_index("group").loc[agent]
+    assert verdict["estimate"] == pytest.approx(reference["triage"]["first_rate"], abs=1e-12)
+    assert (verdict["n"], verdict["verdict"]) == (reference["triage"]["n"], reference["triage"]["verdict"])
+
+    form = functional_form(fits)
+    form = form[form["group"] == agent].set_index(["model", "block"])["estimate"]
+    assert form["logit", "binary"] == pytest.approx(reference["binary_delta_aic_linear_minus_log"], abs=1e-6)
+    assert form["clogit", "binary"] == pytest.approx(
+        reference["binary_clogit_delta_aic_linear_minus_log"], abs=1e-6
+    )
+
+    worth = willingness_to_pay(fits)
+    worth = worth[worth["group"] == agent].set_index("term")["estimate"]
+    names = {"star": "stars", "review": "review_score", "cancel": "cancel", "breakfast": "breakfast"}
+    for name, term in names.items():
+        assert worth[term] == pytest.approx(reference["wtp_dollars_linear_spec"][name], rel=1e-6)
+
+    test = pooling(fits).set_index("group").loc[agent]
+    assert test["statistic"] == pytest.approx(reference["pooling_lr"]["chi2"], abs=1e-6)
+    assert test["p_value"] == pytest.approx(reference["pooling_lr"]["p"], rel=1e-5)
+    assert test["df"] == reference["pooling_lr"]["df"]
+
+    outcomes = booked(cards)
+    outcomes = outcomes[outcomes["group"] == agent].set_index("term")
+    for name in ("mean_price", "median_price", "mean_stars"):
+        assert outcomes.loc[name, "estimate"] == pytest.approx(reference["booking_outcomes"][name])
+    for chain, share in reference["booking_outcomes"]["pct"].items():
+        assert outcomes.loc[f"share_{chain}", "estimate"] == pytest.approx(share)
+
+    sensitivity = personality(fits)
+    sensitivity = sensitivity[sensitivity["group"] == agent].set_index("term")["estimate"]
+    coefficient = reference["binary_logit_log"]["coef"]
+    assert sensitivity["price_sensitivity"] == pytest.approx(-coefficient["log_price"])
+    assert sensitivity["review_score"] == pytest.approx(coefficient["review_score"])
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_the_pooling_test_is_the_one_with_interactions(
+    expected: Any, fits: Fits, cards: Cards, agent: str
+) -> None:
+    rows = cards.rows[cards.rows["agent"] == agent]
+    terms = regressors(rows, cards.controls, "log", decile_edges(cards.prices(POOLED)))
+    late = (rows["block"] == "ternary").astype(float)
+    interacted = terms.assign(**{f"{name}_x_ternary": terms[name] * late for name in terms})
+    full = clogit_of_sets(rows, interacted)
+    assert full.loglik == pytest.approx(
+        expected["models"][agent]["reference"]["pooling_lr"]["llf_unrestricted"], abs=1e-6
+    )
+    parts = [fits[Spec(agent, "clogit", block, "log")] for block in ("binary", "ternary")]
+    assert lr_test(fits[Spec(agent, "clogit", "pooled", "log")], *parts).statistic == pytest.approx(
+        lr_test(clogit_of_sets(rows, terms), full).statistic
+    )
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_the_published_conditional_logits(expected: Any, fits: Fits, agent: str) -> None:
+    """Their optimiser stopped early: equal within 1e-3 only."""
+    for key, block, form in (
+        ("binary_log", "binary", "log"),
+        ("ternary_log", "ternary", "log"),
+        ("ternary_linear", "ternary", "linear"),
+        ("ternary_deciles", "ternary", "deciles"),
+        ("pooled_log", "pooled", "log"),
+        ("pooled_deciles", "pooled", "deciles"),
+    ):
+        fit = fits[Spec(agent, "clogit", block, form)]  # type: ignore[arg-type]
+        stopped = expected["models"][agent]["statsmodels_bfgs"][key]
+        for name, value in stopped["coef"].items():
+            assert fit.of(own(name)) == pytest.approx((value, stopped["se"][name]), abs=1e-3)
+    published = expected["models"][agent]["published"]
+    assert pooling(fits).set_index("group").loc[agent, "statistic"] == pytest.approx(
+        published["pooled"]["lr_chi2"], abs=5e-3
+    )
+    for key, block in (("decile_ternary", "ternary"), ("decile_pooled", "pooled")):
+        fit = fits[Spec(agent, "clogit", block, "deciles")]
+        for name, row in published[key].items():
+            assert fit.of(name) == pytest.approx((row["coef"], row["se"]), abs=1e-3)
+    for name, row in published["brand"].items():
+        fit = fits[Spec(agent, "logit", "binary", "deciles", True)]
+        assert fit.of(f"chain_{name}") == pytest.approx((row["coef"], row["se"]), abs=1e-9)
+    personal = published["personality_binary_logit"]
+    log, linear = (fits[Spec(agent, "logit", "binary", form)] for form in ("log", "linear"))
+    assert (log.pseudo_r2, linear.pseudo_r2) == pytest.approx((personal["r2_log"], personal["r2_lin"]))
+    assert log.of("log_price") == pytest.approx((personal["b_logp"], personal["b_logp_se"]), abs=1e-9)
+
+
+def test_the_curves_pass_through_the_decile_points(fits: Fits, cards: Cards) -> None:
+    rows = price_deciles(fits, cards)
+    rows = rows[rows["group"] == "gpt-5.4"].set_index("term")
+    assert rows.loc["D1", ["estimate", "log_curve", "linear_curve"]].tolist() == [0, 0, 0]
+    fit = fits[Spec("gpt-5.4", "logit", "binary", "linear")]
+    gap = rows.loc["D10", "median_price"] - rows.loc["D1", "median_price"]
+    assert rows.loc["D10", "linear_curve"] == pytest.approx(fit.of("price")[0] * gap)
+
+
+def test_chain_families_by_name(public: Path) -> None:
+    hotels = pd.read_csv(public / "hotel_brands.csv")
+    assert hotels["name"].map(chain_family).tolist() == hotels["brand"].tolist()
+
+
+def test_the_reversed_order_is_read_as_it_was_shown(public: Path) -> None:
+    table = read_pricebench(public)
+    first = table[(table["agent"] == "gpt-5.4") & (table["trial"].str.startswith("1801-"))]
+    forward, backward = (first[first["ordering"] == order] for order in ("forward", "reversed"))
+    shown = [rows.sort_values("position")["option"].tolist() for rows in (forward, backward)]
+    assert len(shown[0]) == 3 and shown[0] == shown[1][::-1]
+    assert (table.groupby(["agent", "trial"])["chosen"].sum() == 1).all() and len(table) == 2 * 18_000
+
+
+def write_study(folder: Path) -> None:
+    row = {"task_id": 1, "group_id": 1, "rep": 1}
+    for letter, price in (("a", 100), ("b", 150)):
+        fields = {
+            "hotel_id": ord(letter),
+            "name": letter,
+            "stars": 3,
+            "neighborhood": "x",
+            "review_score": 8.1,
+        }
+        fields |= {"review_count": 10, "room_type": "King", "cancellation_free": 1, "breakfast_included": 0}
+        row |= {
+            f"{letter}_{name}": value for name, value in (fields | {"amenities": "", "price": price}).items()
+        }
+    pd.DataFrame([row]).to_csv(folder / "tasks.csv", index=False)
+
+
+def test_an_answer_that_is_no_letter_is_a_trial_without_a_choice(tmp_path: Path) -> None:
+    write_study(tmp_path)
+    (tmp_path / "choices_some_agent_orig.csv").write_text("task_id,choice\n1,C\n")
+    (tmp_path / "choices_some_agent_swap.csv").write_text("task_id,choice\n10001,B\n")
+    table = read_pricebench(tmp_path).sort_values(["ordering", "position"])
+    assert table["agent"].unique().tolist() == ["some_agent"]
+    assert table["outcome"].tolist() == ["agent_error"] * 2 + ["choice"] * 2
+    assert table["chosen"].tolist() == [pd.NA, pd.NA, 1, 0]
+    assert np.isclose(table["rating"], 81).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        (
+            "choices_a_orig.csv",
+            "task_id,choice\n2,A\n",
+            "choices_a_orig.csv:2: task_id: 2 is not in tasks.csv",
+        ),
+        ("choices_a_orig.csv", "task_id,choice\n1,A\n1,B\n", "choices_a_orig.csv:3: .* stands twice"),
+        ("choices_a_orig.csv", "task,choice\n1,A\n", "column 'task_id' is missing"),
+        ("choices_a.csv", "task_id,choice\n1,A\n", "unknown name; call it choices_AGENT_orig.csv"),
+        ("other.csv", "", "no choices_AGENT_orig.csv"),
+        ("tasks.csv", "task_id,rep\n1,1\n", "tasks.csv: column 'group_id' is missing"),
+    ],
+)
+def test_a_broken_folder_is_one_line(tmp_path: Path, name: str, text: str, message: str) -> None:
+    write_study(tmp_path)
+    (tmp_path / name).write_text(text)
+    with pytest.raises(AnalysisError, match=message):
+        read_pricebench(tmp_path)
+    assert len(pd.read_csv(tmp_path / "tasks.csv")) == 1

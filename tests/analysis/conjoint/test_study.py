@@ -1,0 +1,198 @@
+"""The whole analysis: weights come back, locked agents stay out, few agents are enough."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.conjoint.across import brand_permutation, provider_of, size_of
+from analysis.conjoint.cards import encode
+from analysis.conjoint.fits import clogit_of_sets, regressors
+from analysis.conjoint.frames import rank_correlation, tidy_frame, tidy_row
+from analysis.conjoint.study import ConjointAnalysis, analyze_conjoint
+from analysis.conjoint.triage import triage
+from analysis.effects import FRAME_COLUMNS
+from analysis.errors import AnalysisError
+from analysis.sections import Section
+
+Simulate = Callable[..., pd.DataFrame]
+WEIGHTS = {"log_price": -4.0, "stars": 0.6, "cancel": 1.2, "breakfast": 1.0, "review_score": 1.5}
+NOT_TIDY = ("fit_statistics",)
+
+
+@pytest.fixture(scope="module")
+def analysis(simulate: Simulate) -> ConjointAnalysis:
+    table = simulate(3, agents=("lab:a-7b", "lab:b-9b", "firm:c", "stuck", "dice"), sets=150,
+                           locked=("stuck",), random=("dice",))  # fmt: skip
+    return analyze_conjoint(table, sizes={"firm:c": 70, "dice": 1})
+
+
+def test_the_weights_come_back(simulate: Simulate) -> None:
+    """Of 100 equal agents, the intervals of the conditional logits hold each weight 90 to 99 times."""
+    truth = pd.Series(WEIGHTS)
+    covered = 0 * truth
+    cards = encode(simulate(1, agents=tuple(f"agent{k}" for k in range(100)), sets=70, sizes=(3,)))
+    for _, rows in cards.rows.groupby("agent"):
+        fit = clogit_of_sets(rows, regressors(rows, cards.controls, "log", np.zeros(2)))
+        frame = fit.frame().set_index("term").loc[truth.index]
+        covered += ((frame["conf_low"] <= truth) & (truth <= frame["conf_high"])).astype(float)
+    assert covered.between(90, 99).all(), covered.to_dict()
+
+
+def test_a_locked_agent_is_left_out_and_named(analysis: ConjointAnalysis) -> None:
+    verdict = analysis.triage.set_index("group")["verdict"]
+    assert verdict["stuck"] == "locked-primacy" and (verdict.drop("stuck") == "engaged").all()
+    assert "stuck" not in set(analysis.coefficients["group"]) and "stuck" in set(analysis.booked["group"])
+    assert any(note.startswith("stuck is left out of the models: locked-primacy") for note in analysis.notes)
+
+
+def test_an_agent_that_takes_the_last_is_locked_too(simulate: Simulate) -> None:
+    table = simulate(sets=30, sizes=(2,), locked=("balanced",))
+    table["chosen"] = 1 - table["chosen"]
+    found = triage(encode(table)).iloc[0]
+    assert (found["estimate"], found["verdict"]) == (0, "locked-recency")
+
+
+def test_frames_have_the_standard_columns(analysis: ConjointAnalysis) -> None:
+    for name, frame in analysis.frames.items():
+        if name not in NOT_TIDY:
+            assert tuple(frame.columns[: len(FRAME_COLUMNS)]) == FRAME_COLUMNS, name
+            undefined = frame["estimate"].isna()
+            assert (frame.loc[undefined, "note"] != "").all(), name
+
+
+def test_random_choices_have_no_willingness_to_pay(analysis: ConjointAnalysis) -> None:
+    worth = analysis.willingness_to_pay
+    dice = worth[worth["group"] == "dice"]
+    assert len(dice) == 6 and dice["estimate"].isna().all() and (dice["note"] != "").all()
+    assert worth[worth["group"] == "lab:a-7b"]["estimate"].notna().all()
+
+
+def test_sizes_come_from_labels_or_are_given(analysis: ConjointAnalysis) -> None:
+    size = analysis.model_size.set_index("group")["size"]
+    assert size.drop("all agents").to_dict() == {"dice": 1, "firm:c": 70, "lab:a-7b": 7, "lab:b-9b": 9}
+    assert not np.isnan(analysis.model_size.set_index("group").loc["all agents", "estimate"])
+
+
+def test_json_has_null_for_what_is_undefined(analysis: ConjointAnalysis) -> None:
+    document = json.loads(analysis.to_json())
+    assert set(document) == {*analysis.frames, "notes"}
+    assert document["pooling"][0]["estimate"] is None
+    assert document["coefficients"][0]["estimate"] == pytest.approx(analysis.coefficients["estimate"][0])
+
+
+def test_every_table_is_in_one_section(analysis: ConjointAnalysis) -> None:
+    sections = analysis.sections()
+    assert all(isinstance(section, Section) for section in sections)
+    names = [table.name for section in sections for table in section.tables]
+    assert sorted(names) == sorted(analysis.frames)
+
+
+@pytest.mark.parametrize("sizes", [(2,), (3,), (4,), (2, 5)])
+def test_one_agent_and_any_sizes(simulate: Simulate, sizes: tuple[int, ...]) -> None:
+    analysis = analyze_conjoint(simulate(sets=60, sizes=sizes), cov="clustered")
+    model = set(analysis.quality["model"])
+    assert model == ({"logit"} if 2 in sizes else {"clogit"})
+    assert analysis.quality["estimate"].notna().all()
+    pooling = analysis.pooling.iloc[0]
+    assert (pooling["note"] == "sets of one size only: nothing to pool") == (len(sizes) == 1)
+    assert "needs 4 or more" in analysis.model_size.iloc[-1]["note"]
+    assert "two providers" in analysis.brand_permutation["note"][0]
+    assert len(analysis.sections()) > 8
+
+
+def test_only_locked_agents(simulate: Simulate) -> None:
+    analysis = analyze_conjoint(simulate(sets=20, locked=("balanced",)))
+    assert analysis.coefficients.empty and analysis.quality.empty
+    assert [section.title for section in analysis.sections()] == ["Position triage", "Notes"]
+    assert json.loads(analysis.to_json())["coefficients"] == []
+
+
+def test_trials_without_a_choice_are_counted(simulate: Simulate) -> None:
+    table = simulate(sets=60)
+    lost = table["trial"].isin(table["trial"].unique()[::10])
+    table["chosen"] = table["chosen"].astype("Int64").mask(lost)
+    table.loc[lost, "outcome"] = "agent_error"
+    analysis = analyze_conjoint(table)
+    count = table.loc[lost, "trial"].nunique()
+    assert analysis.triage["n_missing"].tolist() == [count]
+    pooled = analysis.fit_statistics.query("block == 'pooled'")
+    assert (pooled["n_missing"] == count).all() and (pooled["n"] == 240 - count).all()
+    assert f"{count} trials have no choice" in " ".join(analysis.notes)
+
+
+def test_a_constant_price_is_said(simulate: Simulate) -> None:
+    analysis = analyze_conjoint(simulate(sets=60).assign(price=100.0))
+    assert analysis.price_response["estimate"].isna().all()
+    assert analysis.price_response["note"].str.contains("never differs").all()
+    assert analysis.willingness_to_pay["estimate"].isna().all()
+    assert len(analysis.sections()) > 8
+
+
+def test_a_decile_that_is_never_taken_is_left_empty(simulate: Simulate) -> None:
+    table = simulate(5, sets=300, sizes=(2,))
+    dear = table["price"] > table["price"].quantile(0.85)
+    other = dear.groupby(table["trial"]).transform("sum") == 1
+    table["chosen"] = table["chosen"].where(~other, (~dear).astype(int))
+    analysis = analyze_conjoint(table)
+    deciles = analysis.price_deciles.set_index("term")
+    assert np.isnan(deciles.loc["D10", "estimate"]) and "separates" in deciles.loc["D10", "note"]
+    assert deciles.loc[["D2", "D5"], "estimate"].notna().all()
+    assert any("the choices are separated in" in note for note in analysis.notes)
+
+
+def brands(values: dict[str, list[float]]) -> pd.DataFrame:
+    terms = [f"chain_{k}" for k in range(5)]
+    return tidy_frame(
+        [
+            tidy_row(term, agent, 100, estimate=value)
+            for agent, row in values.items()
+            for term, value in zip(terms, row, strict=True)
+        ]
+    )
+
+
+def test_providers_that_differ_are_found() -> None:
+    rng = np.random.default_rng(0)
+    tastes = rng.normal(size=(3, 5))
+    alike = {f"p{p}:m{k}": list(tastes[p] + 0.1 * rng.normal(size=5)) for p in range(3) for k in range(4)}
+    found = brand_permutation(brands(alike), None).iloc[0]
+    assert found["p_value"] == pytest.approx(1 / 2001) and found["estimate"] > 0.5 and found["n"] == 12
+    mapped = brand_permutation(
+        brands({a.split(":")[1] + a[:2]: v for a, v in alike.items()}),
+        {a.split(":")[1] + a[:2]: a[:2] for a in alike},
+    ).iloc[0]
+    assert mapped["estimate"] == pytest.approx(found["estimate"])
+
+
+def test_providers_that_are_alike_are_not() -> None:
+    rng = np.random.default_rng(1)
+    p = [
+        brand_permutation(
+            brands({f"p{k % 3}:m{k}": list(rng.normal(size=5)) for k in range(9)}), None, seed=seed
+        )["p_value"][0]
+        for seed in range(40)
+    ]
+    assert 0.3 < np.mean(p) < 0.7
+
+
+def test_labels() -> None:
+    assert provider_of("openai:gpt-5.4") == "openai" and provider_of("gemma2_9b") == ""
+    assert (size_of("gemma2_9b"), size_of("x:llama-3.1-70B"), size_of("q:1.5b-chat")) == (9, 70, 1.5)
+    assert np.isnan([size_of("gpt-5.4"), size_of("mixtral-8x7b"), size_of("bob")]).all()
+
+
+def test_rank_correlation_needs_agents() -> None:
+    first = pd.Series({"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0, "e": np.nan})
+    assert rank_correlation("r", first, first**3)["estimate"] == pytest.approx(1)
+    assert rank_correlation("r", first, first**3)["n_missing"] == 1
+    assert "needs 4 or more" in rank_correlation("r", first[:3], first[:3])["note"]
+    assert rank_correlation("r", first, 0 * first)["note"] == "all agents have the same value"
+
+
+def test_a_table_without_prices_is_refused(simulate: Simulate, tmp_path: Path) -> None:
+    with pytest.raises(AnalysisError, match="'price'"):
+        analyze_conjoint(simulate(sets=3).drop(columns="price"))
