@@ -14,6 +14,7 @@ from typing import Final
 from environments.shop.departments import LEAF_PATHS, Category, build_tree, slug
 from environments.shop.lexicon import SHELVES, Shelf
 from environments.shop.market import MARKETS, percent, price_cents, quantile, ratings, strata
+from environments.shop.unlisted import UNLISTED, Unlisted
 
 SMALLEST_SHELF: Final = 60
 LONGEST_KEY: Final = 200
@@ -82,11 +83,20 @@ class Product:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All products, and the category tree in which they are shown."""
+    """All products, and the category tree in which they are shown.
+
+    `unlisted` products have a page, and can be bought, but stand in no listing and are not found by search.
+    """
 
     seed: int
     products: tuple[Product, ...]
     departments: tuple[Category, ...]
+    unlisted: tuple[Product, ...] = ()
+
+    @property
+    def everything(self) -> tuple[Product, ...]:
+        """All products that have a page."""
+        return self.products + self.unlisted
 
     @cached_property
     def categories(self) -> tuple[Category, ...]:
@@ -95,7 +105,7 @@ class Catalogue:
 
     @cached_property
     def _by_key(self) -> dict[str, Product]:
-        return {product.key: product for product in self.products}
+        return {product.key: product for product in self.everything}
 
     def by_key(self, key: str) -> Product:
         """The product with this url key; KeyError when there is none."""
@@ -112,7 +122,28 @@ def generate(seed: int = 0) -> Catalogue:
     for number, category in enumerate(MARKETS):
         rng = random.Random(seed * _SEED_STEP + number)  # noqa: S311 - reproducible, not secret
         products.extend(_shelf_products(category, seed, 1 + len(products), taken, rng))
-    return Catalogue(seed, tuple(products), build_tree())
+    unlisted = tuple(_unlisted(item, seed, number) for number, item in enumerate(UNLISTED, 1 + len(products)))
+    return Catalogue(seed, tuple(products), build_tree(), unlisted)
+
+
+def _unlisted(item: Unlisted, seed: int, product_id: int) -> Product:
+    return Product(
+        id=product_id,
+        key=slug(item.name),
+        sku=_sku(seed, product_id),
+        name=item.name,
+        brand=item.brand,
+        category=item.path[-1],
+        path=item.path,
+        cents=item.cents,
+        rating=None,
+        reviews=0,
+        stars=0,
+        options=(),
+        in_stock=True,
+        words={"brand": item.brand},
+        seed=seed * _SEED_STEP + len(MARKETS) + product_id,
+    )
 
 
 def _shelf_products(

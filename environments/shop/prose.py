@@ -7,8 +7,11 @@ from datetime import date, timedelta
 from typing import Final
 
 from environments.shop.catalogue import Product
-from environments.shop.lexicon import SHELVES
+from environments.shop.lexicon import SHELVES as LISTED
+from environments.shop.lexicon import Shelf
+from environments.shop.unlisted import UNLISTED
 
+SHELVES: Final[dict[str, Shelf]] = LISTED | {item.path[-1]: item.shelf for item in UNLISTED}
 _FEATURES: Final = 5
 _LAST_DAY: Final = date(2023, 4, 18)
 

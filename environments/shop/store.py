@@ -94,7 +94,7 @@ class Store:
     """The index over one catalogue."""
 
     def __init__(self, catalogue: Catalogue) -> None:
-        self._products = {product.id: product for product in catalogue.products}
+        self._products = {product.id: product for product in catalogue.everything}
         self._db = sqlite3.connect(":memory:")
         self._db.executescript(_SCHEMA)
         rows = [(p.id, p.category, p.name, p.cents) for p in catalogue.products]

@@ -99,7 +99,7 @@ class Storefront:
         self.store = Store(catalogue)
         self.sessions = sessions
         self.categories = {category.url: category for category in catalogue.categories}
-        self.by_sku = {product.sku: product for product in catalogue.products}
+        self.by_sku = {product.sku: product for product in catalogue.everything}
         self.static = _read_static()
         # A number that changes with any of the files stands in their addresses, which are cached for ever.
         digest = hashlib.blake2b(b"".join(self.static.values()), digest_size=5).digest()

@@ -1,0 +1,1 @@
+"""Designs with choice cards: conjoint choices, willingness to pay by condition, and bias batteries."""

@@ -1,0 +1,70 @@
+"""Products that have a page but stand in no listing."""
+
+import re
+from xml.etree import ElementTree
+
+import httpx
+from markupsafe import escape
+
+from environments.shop import prose
+from environments.shop.catalogue import Catalogue
+from environments.shop.pictures import picture
+from environments.shop.store import Query, Store
+
+
+def test_they_are_products_of_their_own(catalogue: Catalogue) -> None:
+    assert len(catalogue.unlisted) == 6
+    for field in ("id", "key", "sku", "name"):
+        values = [getattr(product, field) for product in catalogue.everything]
+        assert len(set(values)) == len(values), field
+    for product in catalogue.unlisted:
+        assert catalogue.by_key(product.key) is product
+        assert len(product.path) == 2
+        assert product.path[-1] == product.category
+        assert product.in_stock and not product.options and product.rating is None
+
+
+def test_no_listing_and_no_search_finds_them(catalogue: Catalogue) -> None:
+    store = Store(catalogue)
+    assert store.find(Query()).paging.total == len(catalogue.products)
+    for product in catalogue.unlisted:
+        found = store.find(Query(text=product.name, order="relevance", descending=True, limit=36)).products
+        assert product.name not in {other.name for other in found}
+        assert store.product(product.id) is product
+
+
+def test_each_has_a_picture_with_its_brand(catalogue: Catalogue) -> None:
+    for product in catalogue.unlisted:
+        drawing = picture(product)
+        labels = [
+            text.text for text in ElementTree.fromstring(drawing).iter("{http://www.w3.org/2000/svg}text")
+        ]
+        assert labels == [product.brand]
+        assert "$" not in drawing
+
+
+async def test_each_has_a_page_that_tells_its_price_once_in_figures(
+    client: httpx.AsyncClient, catalogue: Catalogue
+) -> None:
+    """What a question about the price takes away is all there is of it."""
+    for product in catalogue.unlisted:
+        answer = await client.get(f"/{product.key}.html")
+        assert answer.status_code == 200
+        text = re.sub(r"<[^>]+>", " ", answer.text)
+        assert text.count(f"{product.price:.2f}") == 1
+        assert all(feature in answer.text for feature in prose.features(product)[:1])
+        picture_url = re.search(r'gallery-placeholder__image" src="([^"]+)"', answer.text)
+        assert picture_url
+        assert (await client.get(picture_url[1])).headers["content-type"].startswith("image/svg")
+
+
+async def test_each_can_be_bought(base: str, catalogue: Catalogue) -> None:
+    async with httpx.AsyncClient(base_url=base, follow_redirects=True) as client:
+        for product in catalogue.unlisted:
+            page = (await client.get(f"/{product.key}.html")).text
+            action = re.search(r'action="([^"]*checkout/cart/add[^"]*)"', page)
+            key = re.search(r'name="form_key" type="hidden" value="([^"]*)"', page)
+            assert action and key
+            await client.post(action[1], data={"form_key": key[1], "product": str(product.id), "qty": "1"})
+        cart = (await client.get("/checkout/cart/")).text
+        assert all(escape(product.name) in cart for product in catalogue.unlisted)
