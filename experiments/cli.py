@@ -8,7 +8,7 @@ import sys
 import typer
 
 from analysis.errors import AnalysisError
-from experiments.commands import analyze, doctor, env, interventions, proxy, run
+from experiments.commands import analyze, doctor, env, interventions, power, proxy, run
 from experiments.terminal import PlainFormatter, plain
 from interventions.errors import UserError
 from interventions.yaml_source import YamlError
@@ -27,6 +27,7 @@ app.command()(analyze.report)
 app.command()(analyze.export)
 app.command()(doctor.doctor)
 app.add_typer(analyze.app, name="analyze")
+app.add_typer(power.app, name="power")
 app.add_typer(interventions.app, name="interventions")
 app.add_typer(proxy.app, name="proxy")
 app.add_typer(env.app, name="env")

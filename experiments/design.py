@@ -106,6 +106,18 @@ class Design:
         ]
         return f"{self.experiment.name}-{digest(content)[:8]}"
 
+    def summary(self) -> str:
+        """What will be done, for people."""
+        parts = f"{len(self.sets)} choice sets x {len(self.nudges)} interventions"
+        return f"{parts}, {self.block_size()} conditions and orders each"
+
+    def shortage(self) -> list[str]:
+        """A line where there is less than was asked for."""
+        wanted = self.experiment.options.sets
+        if len(self.sets) >= wanted:
+            return []
+        return [f"the catalogue holds only {len(self.sets)} of the {wanted} choice sets asked for"]
+
     def facts(self, agents: Sequence[str]) -> dict[str, object]:
         """What the records keep of the run as a whole."""
         return {

@@ -1,85 +1,149 @@
 """One `souk run`: what is to be done, doing it, and what went wrong."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
 from agents.registry import check_agent
-from experiments.design import Design, Trial
+from experiments.card_designs.design import CardDesign, make_card_design
+from experiments.card_episode import CardEpisodes
+from experiments.card_record import Mode
+from experiments.card_trial import CardTrial
+from experiments.design import Design
 from experiments.output import run_folder
 from experiments.products import shop_products
 from experiments.progress import RunProgress
 from experiments.records import Records
 from experiments.runner import Runner, default_slots, open_stage
 from experiments.schema import experiment_source
+from experiments.text_runner import SLOTS_WITHOUT_WAITING, TextRunner
+from experiments.trial import ShopEpisodes
+from interventions.errors import UserError
 
 
 class ExperimentRun:
     """An experiment with its trials, agents, database and folder, checked and ready to run."""
 
     def __init__(
-        self, name: str, *, agents: Sequence[str] | None, limit: int | None, db: str, out: Path | None
+        self,
+        name: str,
+        *,
+        agents: Sequence[str] | None,
+        limit: int | None,
+        db: str,
+        out: Path | None,
+        mode: Mode | None = None,
     ) -> None:
         """Check everything that can be checked before the first episode.
 
         Raises:
             UserError: a mistake in the experiment, an unknown agent, a missing key, an unusable database.
         """
-        self.design = Design(experiment_source(name), shop_products())
+        self.design = load_design(name, mode)
         self.agents = tuple(dict.fromkeys(agents or self.design.experiment.agents))
         for agent in self.agents:
-            check_agent(agent)
+            check_agent(agent, mode=mode_of(self.design))
         self.limit = limit
         self.folder = out or run_folder(self.design.run)
         self.records = Records(db)
-        done = self.records.finished(self.design.run)
-        wanted = [trial.id for trial in self._wanted()]
-        self.total = len(wanted)
-        self.done = len(done.intersection(wanted))
-        self._done_ids = done
+        self._done = self.records.finished(self.design.run)
+        self._again: list[CardTrial] = []
+        self._ids = {trial.id for trial in self._wanted()}
+        self._ask_again()
 
-    def _wanted(self) -> Iterator[Trial]:
+    @property
+    def total(self) -> int:
+        """How many trials are wanted."""
+        return len(self._ids)
+
+    @property
+    def done(self) -> int:
+        """How many of them have ended."""
+        return len(self._ids & self._done)
+
+    def _wanted(self) -> Iterator[Any]:
         per_agent = dict.fromkeys(self.agents, 0)
         for trial in self.design.trials(self.agents):
             if self.limit is None or per_agent[trial.agent] < self.limit:
                 per_agent[trial.agent] += 1
                 yield trial
+        yield from self._again
+
+    def _ask_again(self) -> bool:
+        """Where valid answers are wanted in a number, want as many more trials as lack one; False: none."""
+        design = self.design
+        if not isinstance(design, CardDesign) or not design.quota or self.limit is not None:
+            return False
+        asked, answered = self.records.answered(design.run)
+        cells: dict[object, list[CardTrial]] = {}
+        for trial in self._wanted():
+            cells.setdefault(trial.cell, []).append(trial)
+        more = []
+        for trials in cells.values():
+            if any(trial.id not in asked for trial in trials):
+                continue
+            lacking = design.quota - sum(trial.id in answered for trial in trials)
+            allowed = max(0, design.attempts - len(trials))
+            repeats = range(len(trials), len(trials) + min(lacking, allowed))
+            more += [design.again(trials[0], repeat) for repeat in repeats]
+        self._again += more
+        self._ids |= {trial.id for trial in more}
+        # What an earlier command has asked again counts at once, so that the same answers lead on.
+        return bool(more) and (any(trial.id not in self._done for trial in more) or self._ask_again())
 
     def summary(self) -> str:
         """What will run, for people."""
-        design = self.design
-        parts = [f"{len(design.sets)} choice sets", f"{len(design.nudges)} interventions"]
-        parts += [f"{design.block_size()} conditions and orders each", f"agents: {', '.join(self.agents)}"]
-        lines = [f"{design.run}: {' x '.join(parts[:2])}, {', '.join(parts[2:])}"]
-        wanted = design.experiment.options.sets
-        if len(design.sets) < wanted:
-            lines.append(f"the catalogue holds only {len(design.sets)} of the {wanted} choice sets asked for")
-        if self.limit is not None and self.limit % design.block_size():
-            lines.append(
-                f"--limit {self.limit} cuts a block in two; multiples of {design.block_size()} are balanced"
-            )
-        lines.append(f"{self.total:,} trials: {self.done:,} done, {self.total - self.done:,} to run")
+        lines = [f"{self.design.run}: {self.design.summary()}, agents: {', '.join(self.agents)}"]
+        lines += self.design.shortage()
+        if self.limit is not None and self.limit % self.design.block_size():
+            size = self.design.block_size()
+            lines.append(f"--limit {self.limit} cuts a block in two; multiples of {size} are balanced")
+        total, done = self.total, self.done
+        lines.append(f"{total:,} trials: {done:,} done, {total - done:,} to run")
         return "\n".join(lines)
 
     async def run(self, console: Console, slots: int | None) -> None:
         """Run the trials that have not ended yet."""
+        for turn in count():
+            if self.done < self.total:
+                await self._run_round(console, slots)
+            self._done = self.records.finished(self.design.run)
+            if not self._ask_again():
+                return
+            wanted = self.total - self.done
+            console.print(f"{wanted:,} more for answers that were not valid (round {turn + 2})")
+
+    async def _run_round(self, console: Console, slots: int | None) -> None:
+        design, records = self.design, self.records
         progress = RunProgress(console, self.total, self.done)
-        if self.done == self.total:
+        facts = {**design.facts(self.agents), "analysis": analysis_of(design)}
+        records.begin_run(design.run, design.experiment.name, facts)
+        todo = (trial for trial in self._wanted() if trial.id not in self._done)
+        if isinstance(design, CardDesign) and mode_of(design) == "text":
+            waits = not all(agent.startswith("simulated:") for agent in self.agents)
+            default = default_slots(self.agents) if waits else SLOTS_WITHOUT_WAITING
+            with progress:
+                runner = TextRunner(design.run, design.experiment.limits.seconds, records)
+                await runner.run(todo, slots or default, progress.note)
             return
         async with open_stage(self.folder) as stage:
-            self.records.begin_run(
-                self.design.run, self.design.experiment.name, self.design.facts(self.agents)
+            episodes: Any = (
+                CardEpisodes(design, stage.base_url)
+                if isinstance(design, CardDesign)
+                else ShopEpisodes(design, stage.base_url)
             )
-            runner = Runner(self.design, self.records, stage)
-            todo = (trial for trial in self._wanted() if trial.id not in self._done_ids)
             with progress:
-                await runner.run(todo, slots or default_slots(self.agents), progress.note)
+                await Runner(episodes, records, stage).run(
+                    todo, slots or default_slots(self.agents), progress.note
+                )
 
     def warnings(self) -> Iterator[str]:
         """What may have spoilt trials that count."""
-        wanted = {trial.id for trial in self._wanted()}
-        disagreeing, example = self.records.disagreeing(self.design.run, wanted)
+        disagreeing, example = self.records.disagreeing(self.design.run, self._ids)
         if disagreeing:
             yield (
                 f"{disagreeing:,} of {self.total:,} trials gave a product different values: {example}; "
@@ -88,8 +152,7 @@ class ExperimentRun:
 
     def complaints(self) -> Iterator[str]:
         """A line for each kind of failure among the wanted trials."""
-        wanted = {trial.id for trial in self._wanted()}
-        counts = self.records.outcomes(self.design.run, wanted)
+        counts = self.records.outcomes(self.design.run, self._ids)
         untreated = counts.get("treatment_failed", 0)
         if untreated:
             reason = self.records.first_reason(self.design.run, "treatment_failed")
@@ -101,3 +164,26 @@ class ExperimentRun:
                 f"{broken:,} of {self.total:,} trials ended as infra_error: {reason}; "
                 "the same command tries them again"
             )
+
+
+def analysis_of(design: Design | CardDesign) -> str:
+    """What follows `souk analyze` for its runs."""
+    if isinstance(design, Design):
+        return "choice"
+    (part,) = design.experiment.design.model_fields_set
+    return {"conjoint": "conjoint", "factorial": "montecarlo", "battery": "biases"}[part]
+
+
+def mode_of(design: Design | CardDesign) -> Mode:
+    """Whether its trials need a browser."""
+    return design.experiment.mode if isinstance(design, CardDesign) else "page"
+
+
+def load_design(name: str, mode: Mode | None = None) -> Design | CardDesign:
+    """The design of an experiment; `mode` in the place of the one that its file says. Raises UserError."""
+    source = experiment_source(name)
+    if source.data.get("task") != "card":
+        if mode == "text":
+            raise UserError(f"--mode text: {name} is about pages of a shop; only cards can be asked as text")
+        return Design(source, shop_products())
+    return make_card_design(replace(source, data={**source.data, "mode": mode}) if mode else source)

@@ -6,9 +6,11 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from numbers import Real
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 from rich.console import Console
 from rich.markup import escape
@@ -16,11 +18,18 @@ from rich.table import Table
 
 from analysis.choice import ChoiceAnalysis
 from analysis.figures import LABELS
+from analysis.sections import NamedTable, Section
 from experiments.doctor import Check
 from experiments.terminal import new_table
 from interventions.errors import UserError
 
 RUNS: Final = Path("runs")
+LONGEST_TABLE: Final = 30
+INTERVAL: Final = "95 % interval"
+HEADINGS: Final = {"group": "agent", "p_value": "p", "std_error": "std. error", "n_missing": "missing"}
+RESULTS: Final = ("estimate", "std_error", INTERVAL, "p_value", "note")
+MOST_COLUMNS: Final = 9
+"""Of a table in the terminal; the files have them all."""
 COUNTS: Final = ("trials", "receipts", "matches")
 
 
@@ -35,16 +44,18 @@ def run_facts(found: dict[str, Any]) -> dict[str, Any]:
     """What the report says about a stored run."""
     facts = found["facts"]
     experiment = facts["experiment"]
-    return {
+    told = {
         "run": found["run"],
         "started": found["started_at"],
         "agents": ", ".join(facts["agents"]),
-        "choice sets": facts["sets"],
-        "site map": facts["site"],
+        "mode": experiment.get("mode"),
+        "choice sets": facts.get("sets"),
+        "site map": facts.get("site"),
         "seed": experiment["seed"],
-        "goal": experiment["goal"],
+        "goal": experiment.get("goal"),
         "versions": ", ".join(f"{name} {number}" for name, number in facts["versions"].items()),
     }
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def print_analysis(console: Console, analysis: ChoiceAnalysis) -> None:
@@ -81,6 +92,94 @@ def effects_table(effects: pd.DataFrame) -> tuple[Table, list[str]]:
             escape(" ".join(f"[{mark}]" for mark in marks)),
         )
     return table, [f"[{index}] {note}" for note, index in footnotes.items()]
+
+
+def print_sections(console: Console, sections: Sequence[Section], folder: Path | None) -> None:
+    """Each table of a study, cut where it is long: the whole of it is in the folder."""
+    for section in sections:
+        for named in section.tables:
+            table, footnotes = frame_table(named, folder)
+            console.print(table)
+            for line in footnotes:
+                console.print(line, style="dim", highlight=False, markup=False)
+
+
+def frame_table(named: NamedTable, folder: Path | None) -> tuple[Table, list[str]]:
+    """A frame for the terminal, and its footnotes; what is undefined is blank, with its reason.
+
+    What is the same in every row is said once below; what has no place here is in the files.
+    """
+    rows, same = _condensed(named.frame)
+    footnotes: dict[str, int] = {}
+    names = [str(name) for name in rows if name != "note"]
+    table = new_table(named.caption)
+    for name in names:
+        numeric = pd.api.types.is_numeric_dtype(rows[name]) or name == INTERVAL
+        justify: Any = "right" if numeric else "left"
+        heading = HEADINGS.get(name, name.replace("_", " "))
+        table.add_column(escape(heading), justify=justify, overflow="fold", no_wrap=numeric)
+    marked = "note" in rows
+    if marked:
+        table.add_column("", no_wrap=True)
+    for row in rows.head(LONGEST_TABLE).to_dict("records"):
+        notes = [note for note in str(row.get("note") or "").split("; ") if note]
+        marks = [footnotes.setdefault(note, len(footnotes) + 1) for note in notes]
+        cells = [_cell(name, row[name]) for name in names]
+        table.add_row(*cells, *([escape(" ".join(f"[{mark}]" for mark in marks))] if marked else []))
+    lines = []
+    if same:
+        said = ", ".join(f"{HEADINGS.get(name, name.replace('_', ' '))} {text}" for name, text in same)
+        lines.append(f"all rows: {said}")
+    lines += [f"[{index}] {note}" for note, index in footnotes.items()]
+    if len(rows) > LONGEST_TABLE:
+        where = f"{folder / named.name}.csv" if folder else "a folder with --out DIR"
+        lines.append(f"... and {len(rows) - LONGEST_TABLE:,} more rows: {where}")
+    return table, lines
+
+
+def _condensed(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[tuple[str, str]]]:
+    """The columns that tell rows apart, then results; and what is the same in all rows."""
+    rows = frame.drop(columns=[name for name in ("statistic", "p_adjusted") if name in frame])
+    if "conf_low" in rows:
+        bounds = zip(rows["conf_low"], rows["conf_high"], strict=True)
+        rows[INTERVAL] = [
+            f"{_number(low)} to {_number(high)}" if is_number(low) else "" for low, high in bounds
+        ]
+        rows = rows.drop(columns=["conf_low", "conf_high"])
+    if "note" in rows:
+        rows["note"] = rows["note"].fillna("").astype(str)
+    empty = [(rows[name].isna() | (rows[name].astype(str) == "")).all() for name in rows]
+    rows = rows.loc[:, [not nothing for nothing in empty]]
+    same = []
+    for name in [str(name) for name in rows if name not in RESULTS]:
+        if len(rows) > 1 and rows[name].notna().all() and rows[name].astype(str).nunique() == 1:
+            text = _cell(name, rows[name].iloc[0])
+            rows = rows.drop(columns=name)
+            if (name, text) != ("n_missing", "0"):
+                same.append((name, text))
+    names = [str(name) for name in rows]
+    labels = [name for name in names if not pd.api.types.is_numeric_dtype(rows[name])]
+    labels = [name for name in labels if name not in RESULTS]
+    results = [name for name in RESULTS if name in names and name != "note"]
+    others = [name for name in names if name not in (*labels, *RESULTS)]
+    shown = [*labels, *results, *others][:MOST_COLUMNS]
+    return rows[[*shown, *(["note"] if "note" in names else [])]], same
+
+
+def _cell(name: str, value: object) -> str:
+    if name.startswith("p_") or name == "p":
+        return p_value(value)
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, Real):
+        return _number(float(value))
+    return "" if value is None or value is pd.NA else escape(str(value))
+
+
+def _number(value: float) -> str:
+    """At most four digits that count; nothing for an undefined value."""
+    whole = math.isfinite(value) and value == round(value)
+    return number(value, ",.0f" if whole or abs(value) >= 1_000 else ".3g" if abs(value) < 1 else ".4g")
 
 
 def attrition_table(attrition: pd.DataFrame) -> Table:

@@ -7,7 +7,7 @@ ends: a killed run loses at most the trials that were running, and a re-run know
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -130,6 +130,33 @@ calls = _of_trial(
     key="number",
 )
 
+attributes = _of_trial("attributes", sql.Column("attributes", sql.JSON, nullable=False), key="position")
+"""What an option shows besides the columns of `options`: name -> text or number."""
+
+questions = _of_trial(
+    "questions",
+    sql.Column("mode", sql.String(10), nullable=False),
+    sql.Column("item", sql.Text, nullable=False),
+    sql.Column("scenario", sql.String(40), nullable=False),
+    sql.Column("temperature", sql.Float),
+    sql.Column("reference", sql.Float),
+    sql.Column("low", sql.Float),
+    sql.Column("high", sql.Float),
+    sql.Column("response", sql.Float),
+    key=None,
+)
+"""A trial with cards; `response` is empty where it is a choice, or there was no valid answer."""
+
+answers = _of_trial(
+    "answers",
+    sql.Column("card", sql.String(80), nullable=False),
+    sql.Column("text", sql.Text, nullable=False),
+    sql.Column("value", sql.Text),
+    sql.Column("reason", sql.Text, nullable=False),
+    key="number",
+)
+"""Every answer to a card, in order; `value` is empty where it is invalid, for the `reason`."""
+
 disagreements = _of_trial("disagreements", sql.Column("text", sql.Text, nullable=False), key="number")
 """Where pages of one trial show a product with different prices, ratings or numbers of reviews."""
 
@@ -140,7 +167,9 @@ artifacts = sql.Table(
     sql.Column("data", sql.LargeBinary, nullable=False),
 )
 
-OF_TRIAL: Final = (trials, options, steps, receipts, calls, disagreements)
+OF_TRIAL: Final = (
+    trials, options, steps, receipts, calls, disagreements, attributes, questions, answers,
+)  # fmt: skip
 
 Row = dict[str, Any]
 
@@ -158,6 +187,9 @@ class TrialRecord:
     receipts: list[Row] = field(default_factory=list)
     calls: list[Row] = field(default_factory=list)
     disagreements: list[Row] = field(default_factory=list)
+    attributes: list[Row] = field(default_factory=list)
+    questions: list[Row] = field(default_factory=list)
+    answers: list[Row] = field(default_factory=list)
     artifacts: dict[str, str] = field(default_factory=dict)
 
 
@@ -177,6 +209,8 @@ class Records:
         """
         self.url = without_password(url)
         self._seen_artifacts: set[str] = set()
+        # Making one takes longer than compressing a page with it.
+        self._packer = zstandard.ZstdCompressor(level=9)
         try:
             self.engine = _connect(make_url(url))
             metadata.create_all(self.engine)
@@ -219,29 +253,45 @@ class Records:
         with self.engine.connect() as connection:
             return set(connection.scalars(query))
 
-    def save(self, record: TrialRecord) -> None:
-        """Write one trial, whole or not at all. An earlier `infra_error` of it is replaced."""
-        key = {"run": record.trial["run"], "trial": record.trial["trial"]}
-        new = {name: text for name, text in record.artifacts.items() if name not in self._seen_artifacts}
+    def answered(self, run: str) -> tuple[set[str], set[str]]:
+        """Ids of the run's trials that need no repetition, and of those among them with a valid answer."""
+        query = sql.select(trials.c.trial).where(trials.c.run == run, trials.c.outcome == "choice")
+        with self.engine.connect() as connection:
+            return self.finished(run), set(connection.scalars(query))
+
+    def save(self, *finished: TrialRecord) -> None:
+        """Write trials, all or none of them. An earlier `infra_error` of one is replaced."""
+        new = {name: text for record in finished for name, text in record.artifacts.items()}
+        new = {name: text for name, text in new.items() if name not in self._seen_artifacts}
+        rows: dict[sql.Table, list[Row]] = {table: [] for table in OF_TRIAL}
+        for record in finished:
+            key = {"run": record.trial["run"], "trial": record.trial["trial"]}
+            rows[trials].append(record.trial)
+            for table in OF_TRIAL[1:]:
+                rows[table] += ({**key, **row} for row in getattr(record, table.name))
         with self.engine.begin() as connection:
-            for table in OF_TRIAL:
-                connection.execute(
-                    table.delete().where(table.c.run == key["run"], table.c.trial == key["trial"])
-                )
-            for name, text in new.items():
-                if connection.scalar(sql.select(artifacts.c.hash).where(artifacts.c.hash == name)) is None:
-                    connection.execute(artifacts.insert().values(hash=name, data=_pack(text)))
-            connection.execute(trials.insert().values(**record.trial))
-            for table, rows in (
-                (options, record.options),
-                (steps, record.steps),
-                (receipts, record.receipts),
-                (calls, record.calls),
-                (disagreements, record.disagreements),
-            ):
-                if rows:
-                    connection.execute(table.insert(), [{**key, **row} for row in rows])
+            self._forget(connection, rows[trials])
+            known = set(connection.scalars(sql.select(artifacts.c.hash).where(artifacts.c.hash.in_(new))))
+            rows[artifacts] = [
+                {"hash": name, "data": self._packer.compress(text.encode())}
+                for name, text in new.items()
+                if name not in known
+            ]
+            for table, its_rows in rows.items():
+                if its_rows:
+                    connection.execute(table.insert(), its_rows)
         self._seen_artifacts.update(new)
+
+    def _forget(self, connection: sql.Connection, replaced: Sequence[Row]) -> None:
+        """Remove what an earlier attempt has left."""
+        ids = [row["trial"] for row in replaced]
+        runs_of = {row["run"] for row in replaced}
+        known = sql.select(trials.c.run, trials.c.trial).where(
+            trials.c.run.in_(runs_of), trials.c.trial.in_(ids)
+        )
+        for run, trial in connection.execute(known).all():
+            for table in OF_TRIAL:
+                connection.execute(table.delete().where(table.c.run == run, table.c.trial == trial))
 
     def artifact(self, name: str) -> str:
         """The text stored under a hash. Raises KeyError when there is none."""
@@ -251,24 +301,26 @@ class Records:
             raise KeyError(name)
         return zstandard.ZstdDecompressor().decompress(data).decode()
 
-    def latest_run(self, name: str | None = None) -> Row:
+    def latest_run(self, name: str | None = None, kind: str | None = None) -> Row:
         """The run started last, or the one with this id, or the last one with this name.
+
+        `kind`: only runs that are analysed so (`choice`, `conjoint` ...).
 
         Raises:
             UserError: there is none.
         """
         query = sql.select(runs).order_by(runs.c.started_at.desc(), runs.c.run)
-        if name is not None:
-            query = query.where((runs.c.run == name) | (runs.c.name == name))
         with self.engine.connect() as connection:
-            row = connection.execute(query).mappings().first()
-            if row is None:
-                known = sorted(set(connection.scalars(sql.select(runs.c.name))))
-        if row is None:
-            wanted = f"no run {name!r}" if name else "no run"
-            hint = f"runs: {', '.join(known)}" if known else "run an experiment first: souk run nudges"
-            raise UserError(f"{self.url}: {wanted} in this database; {hint}")
-        return dict(row)
+            known = [dict(row) for row in connection.execute(query).mappings()]
+        for row in known:
+            if name in (None, row["run"], row["name"]) and kind in (None, kind_of(row)):
+                return row
+        wanted = f"no run {name!r}" if name else "no run"
+        if kind and any(name in (None, row["run"], row["name"]) for row in known):
+            wanted += f" for souk analyze {kind}"
+        names = sorted({row["name"] for row in known})
+        hint = f"runs: {', '.join(names)}" if names else "run an experiment first: souk run nudges"
+        raise UserError(f"{self.url}: {wanted} in this database; {hint}")
 
     def outcomes(self, run: str, only: Iterable[str] | None = None) -> dict[str, int]:
         """How many of the run's trials ended in each outcome."""
@@ -305,6 +357,11 @@ class Records:
             return connection.scalar(query) or ""
 
 
+def kind_of(run: Row) -> str:
+    """How a run is analysed: what follows `souk analyze`."""
+    return str(run["facts"].get("analysis", "choice"))
+
+
 def _connect(url: URL) -> Engine:
     if url.get_backend_name() != "sqlite":
         return sql.create_engine(url)
@@ -325,10 +382,6 @@ def without_password(url: str) -> str:
     """A database URL, well formed or not, fit to be shown."""
     url = re.sub(r"(//[^:/@]*):.*@", r"\1:***@", url)
     return re.sub(r"(password=)[^&]*", r"\1***", url)
-
-
-def _pack(text: str) -> bytes:
-    return zstandard.ZstdCompressor(level=9).compress(text.encode())
 
 
 def to_row(value: Any, **more: Any) -> Row:

@@ -9,19 +9,20 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Generic, Protocol, TypeVar
 
+from playwright.async_api import BrowserContext
 from playwright.async_api import Error as PlaywrightError
 
+from agents.base import Agent
 from agents.registry import close_agents, make_agent
 from environments.browser import BrowserPool, run_browsers
 from environments.shop.server import shop
-from experiments.design import Design, Trial
 from experiments.records import Records, TrialRecord
 from experiments.shop_watch import ShopWatch, watch_shop
-from experiments.trial import Course, run_episode, to_record
+from experiments.trial import Course
 from proxy.server import Proxy, Slot, run_proxy
-from proxy.session import AllowList, Session
+from proxy.session import Session
 
 logger = logging.getLogger(__name__)
 
@@ -54,17 +55,54 @@ async def open_stage(folder: Path, base_url: str | None = None) -> AsyncIterator
         yield Stage(shop_url, shop_watch, proxy, browsers)
 
 
-class Runner:
+class AnyTrial(Protocol):
+    """What every trial has."""
+
+    @property
+    def id(self) -> str:
+        """The same for equal trials, on every machine."""
+
+    @property
+    def agent(self) -> str:
+        """Who acts."""
+
+    @property
+    def seed(self) -> int:
+        """For the agent's random numbers."""
+
+
+T_contra = TypeVar("T_contra", bound=AnyTrial, contravariant=True)
+
+
+class Episodes(Protocol[T_contra]):
+    """What the runner needs to know of one kind of trials."""
+
+    def session(self, trial: T_contra) -> Session:
+        """A fresh session of the proxy, for one attempt."""
+
+    async def episode(
+        self, trial: T_contra, agent: Agent, context: BrowserContext, session: Session
+    ) -> Course:
+        """Run one attempt in a fresh context whose traffic passes through the session's proxy port."""
+
+    def record(
+        self, trial: T_contra, course: Course, session: Session, *, began: float, attempts: int
+    ) -> TrialRecord:
+        """The record of a finished trial."""
+
+
+class Runner(Generic[T_contra]):
     """Takes trials from a queue into free slots until none is left. Finished trials are stored at once."""
 
-    def __init__(self, design: Design, records: Records, stage: Stage) -> None:
-        self.design = design
+    def __init__(self, episodes: Episodes[T_contra], records: Records, stage: Stage) -> None:
+        self.episodes = episodes
         self.records = records
         self.stage = stage
-        self._allow = AllowList.of(stage.base_url)
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="records")
 
-    async def run(self, trials: Iterable[Trial], slots: int, finished: Callable[[TrialRecord], None]) -> None:
+    async def run(
+        self, trials: Iterable[T_contra], slots: int, finished: Callable[[TrialRecord], None]
+    ) -> None:
         """Run all trials; `finished` is called after each has been stored.
 
         Cancelling stops the running episodes; they leave no record and run again when resumed.
@@ -80,7 +118,7 @@ class Runner:
             await close_agents()
 
     async def _run_all(
-        self, queue: Iterator[Trial], slots: int, finished: Callable[[TrialRecord], None]
+        self, queue: Iterator[T_contra], slots: int, finished: Callable[[TrialRecord], None]
     ) -> None:
         async with asyncio.TaskGroup() as group:
             for _ in range(slots):
@@ -88,7 +126,7 @@ class Runner:
                 group.create_task(self._work(slot, queue, finished))
 
     async def _work(
-        self, slot: Slot, queue: Iterable[Trial], finished: Callable[[TrialRecord], None]
+        self, slot: Slot, queue: Iterable[T_contra], finished: Callable[[TrialRecord], None]
     ) -> None:
         loop = asyncio.get_running_loop()
         for trial in queue:
@@ -96,10 +134,10 @@ class Runner:
             await loop.run_in_executor(self._writer, self.records.save, record)
             finished(record)
 
-    async def _run_trial(self, trial: Trial, slot: Slot) -> TrialRecord:
+    async def _run_trial(self, trial: T_contra, slot: Slot) -> TrialRecord:
         began = time.time()
         for attempt in range(1, MAX_ATTEMPTS + 1):
-            session = Session(self.design.plan(trial), self.design.site, self._allow)
+            session = self.episodes.session(trial)
             absences = self.stage.shop.absences
             course = await self._attempt(trial, slot, session)
             if self.stage.shop.absences > absences:
@@ -108,14 +146,14 @@ class Runner:
                 break
             logger.warning("trial %s, attempt %d: %s", trial.id, attempt, course.reason)
             await self.stage.shop.until_back()
-        return to_record(trial, self.design, course, session, began=began, attempts=attempt)
+        return self.episodes.record(trial, course, session, began=began, attempts=attempt)
 
-    async def _attempt(self, trial: Trial, slot: Slot, session: Session) -> Course:
+    async def _attempt(self, trial: T_contra, slot: Slot, session: Session) -> Course:
         slot.session = session
         agent = make_agent(trial.agent, seed=trial.seed)
         try:
             async with self.stage.browsers.context(slot.url) as context:
-                return await run_episode(trial, self.design, agent, context, session, self.stage.base_url)
+                return await self.episodes.episode(trial, agent, context, session)
         except PlaywrightError as error:
             course = Course()
             course.end("infra_error", f"browser: {str(error).splitlines()[0]}")

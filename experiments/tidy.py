@@ -7,7 +7,7 @@ import pandas as pd
 import sqlalchemy as sql
 
 from analysis.table import COLUMNS, check_table
-from experiments.records import Records, options, receipts, trials
+from experiments.records import Records, attributes, options, questions, receipts, trials
 from interventions.errors import UserError
 
 _TRIAL_COLUMNS: Final = (
@@ -31,15 +31,52 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
             options.c.reviews,
             options.c.nudged,
             options.c.name.label("attr_name"),
+            attributes.c.attributes,
         )
         .join_from(trials, options, (trials.c.run == options.c.run) & (trials.c.trial == options.c.trial))
+        .outerjoin(
+            attributes,
+            (options.c.run == attributes.c.run)
+            & (options.c.trial == attributes.c.trial)
+            & (options.c.position == attributes.c.position),
+        )
         .where(trials.c.run == run)
         .order_by(trials.c.trial, options.c.position)
     )
     frame = _read(records, query)
     made = frame["outcome"] == "choice"
     frame["chosen"] = (frame["option"] == frame["choice"]).astype("Int64").where(made)
-    return check_table(frame)[[*(column.name for column in COLUMNS), "attr_name"]]
+    more = pd.DataFrame([found or {} for found in frame["attributes"]], index=frame.index).add_prefix("attr_")
+    documented = [*(column.name for column in COLUMNS), "attr_name"]
+    return pd.concat([check_table(frame)[documented], more], axis=1)
+
+
+def response_table(records: Records, run: str) -> pd.DataFrame:
+    """The asked questions of a run: one row per trial; `response` is empty where there is no valid one."""
+    query = (
+        sql.select(
+            trials.c.run,
+            trials.c.trial,
+            trials.c.agent,
+            questions.c.item,
+            trials.c.condition,
+            trials.c.repeat,
+            questions.c.response,
+            trials.c.reason,
+            questions.c.reference,
+            questions.c.low,
+            questions.c.high,
+            questions.c.scenario,
+            questions.c.temperature,
+            *(trials.c[name] for name in ("outcome", "tokens_in", "tokens_out", "cost", "seconds")),
+        )
+        .join_from(
+            trials, questions, (trials.c.run == questions.c.run) & (trials.c.trial == questions.c.trial)
+        )
+        .where(trials.c.run == run)
+        .order_by(trials.c.trial)
+    )
+    return _read(records, query)
 
 
 def receipts_table(records: Records, run: str) -> pd.DataFrame:

@@ -20,7 +20,7 @@ from interventions.engine import is_for_own_page
 from interventions.plan import Plan
 from interventions.sitemap import product_key
 from proxy.error_page import NOT_TREATED
-from proxy.session import Session
+from proxy.session import AllowList, Session
 
 Outcome = Literal["choice", "no_choice", "agent_limit", "agent_error", "treatment_failed", "infra_error"]
 
@@ -50,6 +50,29 @@ class Course:
 def start_urls(base_url: str, trial: Trial) -> list[str]:
     """The products' pages in order of presentation."""
     return [f"{base_url}{product.key}.html" for product in trial.products]
+
+
+class ShopEpisodes:
+    """What the runner needs to know of trials in a shop."""
+
+    def __init__(self, design: Design, base_url: str) -> None:
+        self._design = design
+        self._base_url = base_url
+        self._allow = AllowList.of(base_url)
+
+    def session(self, trial: Trial) -> Session:
+        """The session that makes the trial's edits."""
+        return Session(self._design.plan(trial), self._design.site, self._allow)
+
+    async def episode(self, trial: Trial, agent: Agent, context: BrowserContext, session: Session) -> Course:
+        """Run one episode in a fresh context whose traffic passes through the session's proxy port."""
+        return await run_episode(trial, self._design, agent, context, session, self._base_url)
+
+    def record(
+        self, trial: Trial, course: Course, session: Session, *, began: float, attempts: int
+    ) -> TrialRecord:
+        """The record of a finished trial."""
+        return to_record(trial, self._design, course, session, began=began, attempts=attempts)
 
 
 async def run_episode(
@@ -162,9 +185,7 @@ def to_record(
     trial: Trial, design: Design, course: Course, session: Session, *, began: float, attempts: int
 ) -> TrialRecord:
     """The record of a finished trial."""
-    calls = [(step, call) for step, decision in enumerate(course.decisions) for call in decision.calls] + [
-        (len(course.decisions), call) for call in course.vain_calls
-    ]
+    calls = recorded_calls(course)
     usage = Usage.of(call for _, call in calls)
     nudge = trial.nudge
     record = TrialRecord(
@@ -202,11 +223,25 @@ def to_record(
     record.disagreements = [
         {"number": number, "text": text} for number, text in enumerate(disagreements(seen))
     ]
+    record.steps, record.artifacts = trace(course)
+    return record
+
+
+def recorded_calls(course: Course) -> list[tuple[int, Call]]:
+    """The requests to a provider, each with the step that it was made for."""
+    used = [(step, call) for step, decision in enumerate(course.decisions) for call in decision.calls]
+    return used + [(len(course.decisions), call) for call in course.vain_calls]
+
+
+def trace(course: Course) -> tuple[list[Row], dict[str, str]]:
+    """A row for each look and what the agent did then, and the pages that it saw, by their hash."""
+    steps: list[Row] = []
+    artifacts: dict[str, str] = {}
     for step, look in enumerate(course.looks):
         name = artifact_hash(look.observation.html)
-        record.artifacts[name] = look.observation.html
+        artifacts[name] = look.observation.html
         decision = course.decisions[step] if step < len(course.decisions) else None
-        record.steps.append(
+        steps.append(
             {
                 "step": step,
                 "url": look.url,
@@ -218,7 +253,7 @@ def to_record(
                 "seconds": course.times[step] if step < len(course.times) else 0.0,
             }
         )
-    return record
+    return steps, artifacts
 
 
 def _option_rows(trial: Trial) -> list[Row]:

@@ -515,7 +515,11 @@ def test_a_strangers_database_names_no_folder(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("end", "before"),
-    [(signal.SIGINT, []), (signal.SIGTERM, []), (signal.SIGTERM, ["sh", "-c", 'trap "" INT; exec "$@"', "sh"])],
+    [
+        (signal.SIGINT, []),
+        (signal.SIGTERM, []),
+        (signal.SIGTERM, ["sh", "-c", 'trap "" INT; exec "$@"', "sh"]),
+    ],
     ids=["Ctrl-C", "terminated", "terminated where Ctrl-C is ignored"],
 )
 def test_the_authority_of_a_proxy_is_private_and_goes_with_it(

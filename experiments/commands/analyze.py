@@ -1,5 +1,6 @@
 """souk analyze, souk report and souk export: from stored runs, or any tidy tables, to effects."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -12,11 +13,15 @@ from experiments.commands.common import (
     Out,
     Run,
     analyze_run,
+    analyze_stored,
     open_records,
     read_all,
     show,
+    show_study,
     write,
+    write_study,
 )
+from interventions.errors import UserError
 
 app = typer.Typer(no_args_is_help=True, help="Estimate effects from a run or from any tidy table.")
 
@@ -48,8 +53,159 @@ def choice(
         show(analysis, {"tables": ", ".join(map(str, files))}, out, as_json=as_json)
         return
     records = open_records(db)
-    found = records.latest_run(run)
+    found = records.latest_run(run, "choice")
     analyze_run(records, found["run"], out, as_json=as_json)
+
+
+Size = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--size", metavar="AGENT=BILLIONS", help="A model's size, in billions of parameters; repeatable."
+    ),
+]
+
+
+@app.command("conjoint")
+def conjoint(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Tidy tables, or a folder of PriceBench; a stored run by default."),
+    ] = None,
+    size: Size = None,
+    db: Db = DEFAULT_DB,
+    run: Run = None,
+    out: Out = None,
+    as_json: AsJson = False,
+) -> None:
+    """Choices among cards: who reads at all, and what price, quality and brand are worth to them.
+
+    Examples:
+
+      souk run hotels --mode text && souk analyze conjoint
+
+      souk analyze conjoint one-model.csv another.csv --size openai:small=8 --out report/
+    """
+    _analyze("conjoint", files, db, run, out, as_json=as_json, sizes=_sizes(size))
+
+
+@app.command("montecarlo")
+def montecarlo(
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Tables of responses; a stored run by default.")
+    ] = None,
+    condition: Annotated[
+        str, typer.Option(help="The condition in which answers are compared with the list price.")
+    ] = "control",
+    size: Size = None,
+    generation: Annotated[
+        list[str] | None,
+        typer.Option("--generation", metavar="AGENT=VERSION", help="For comparing generations; repeatable."),
+    ] = None,
+    db: Db = DEFAULT_DB,
+    run: Run = None,
+    out: Out = None,
+    as_json: AsJson = False,
+) -> None:
+    """Willingness to pay: how scattered, how plausible, how far from the list price, and how anchored.
+
+    Examples:
+
+      souk run wtp --mode text && souk analyze montecarlo
+
+      souk analyze montecarlo old.csv new.csv --generation openai:a=3 --generation openai:b=4
+    """
+    generations = dict(_pair("--generation", text) for text in generation or ())
+    _analyze(
+        "montecarlo",
+        files,
+        db,
+        run,
+        out,
+        as_json=as_json,
+        condition=condition,
+        sizes=_sizes(size),
+        generations=generations,
+    )
+
+
+@app.command("biases")
+def biases(
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Tables of responses; a stored run by default.")
+    ] = None,
+    population: Annotated[
+        bool, typer.Option("--population", help="Standard deviations with divisor n, as published data have.")
+    ] = False,
+    legacy_zero: Annotated[
+        bool, typer.Option("--legacy-zero", help="Complete separation counts as no effect, as published.")
+    ] = False,
+    valid: Annotated[
+        int,
+        typer.Option(min=2, help="Valid answers that a question needs; experiments with fewer are left out."),
+    ] = 100,
+    size: Size = None,
+    db: Db = DEFAULT_DB,
+    run: Run = None,
+    out: Out = None,
+    as_json: AsJson = False,
+) -> None:
+    """Eight cognitive biases: the effect of each, its direction, and what goes with it.
+
+    Examples:
+
+      souk run biases --mode text && souk analyze biases
+
+      souk analyze biases responses.csv --valid 50
+    """
+    _analyze(
+        "biases",
+        files,
+        db,
+        run,
+        out,
+        as_json=as_json,
+        population=population,
+        legacy_zero=legacy_zero,
+        valid=valid,
+        sizes=_sizes(size),
+    )
+
+
+def _analyze(
+    kind: str,
+    files: list[Path] | None,
+    db: str,
+    run: str | None,
+    out: Path | None,
+    *,
+    as_json: bool,
+    **options: object,
+) -> None:
+    if files:
+        from experiments.studies import STUDIES, read_tables
+
+        analysis = STUDIES[kind].analyze(read_tables(kind, files), **options)
+        show_study(analysis, kind, {"tables": ", ".join(map(str, files))}, out, as_json=as_json)
+        return
+    records = open_records(db)
+    analyze_stored(records, records.latest_run(run, kind), out, as_json=as_json, **options)
+
+
+def _sizes(size: list[str] | None) -> dict[str, float]:
+    sizes = {}
+    for text in size or ():
+        name, number = _pair("--size", text)
+        if not re.fullmatch(r"\d+(\.\d+)?", number):
+            raise UserError(f"--size {text}: {number} is no size; write billions, such as openai:small=8")
+        sizes[name] = float(number)
+    return sizes
+
+
+def _pair(option: str, text: str) -> tuple[str, str]:
+    name, _, value = text.rpartition("=")
+    if not name or not value:
+        raise UserError(f"{option} {text}: write the agent, an equals sign and the value: openai:small=8")
+    return name, value
 
 
 def report(
@@ -64,6 +220,7 @@ def report(
     """
     from analysis.choice import analyze_choice
     from experiments.output import run_facts, run_folder
+    from experiments.records import kind_of
     from experiments.tidy import receipts_table, tidy_table
 
     if files:
@@ -72,9 +229,16 @@ def report(
     else:
         records = open_records(db)
         found = records.latest_run(run)
-        table = tidy_table(records, found["run"])
-        analysis = analyze_choice(table, receipts_table(records, found["run"]))
-        path = write(analysis, run_facts(found), out or run_folder(found["run"]))
+        name, kind = found["run"], kind_of(found)
+        folder = out or run_folder(name)
+        if kind == "choice":
+            analysis = analyze_choice(tidy_table(records, name), receipts_table(records, name))
+            path = write(analysis, run_facts(found), folder)
+        else:
+            from experiments.studies import STUDIES, stored_table
+
+            sections = STUDIES[kind].analyze(stored_table(records, name, kind)).sections()
+            path = write_study(sections, kind, run_facts(found), folder)
     typer.echo(path)
 
 
@@ -83,14 +247,16 @@ def export(
     db: Db = DEFAULT_DB,
     run: Run = None,
 ) -> None:
-    """Write the tidy table: one row per option shown in a trial.
+    """Write the tidy table: one row per option shown in a trial, or per question that was asked.
 
     Example: souk export --db sqlite:///t.db --out t.parquet
     """
-    from experiments.tidy import tidy_table, write_table
+    from experiments.records import kind_of
+    from experiments.tidy import response_table, tidy_table, write_table
 
     records = open_records(db)
     found = records.latest_run(run)
-    table = tidy_table(records, found["run"])
+    rows = response_table if kind_of(found) in ("montecarlo", "biases") else tidy_table
+    table = rows(records, found["run"])
     write_table(table, out)
     typer.echo(f"{out}: {len(table):,} rows, {table['trial'].nunique():,} trials of run {found['run']}")

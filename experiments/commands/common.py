@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from analysis.choice import ChoiceAnalysis
+    from analysis.sections import Section
     from experiments.records import Records
+    from experiments.studies import StudyAnalysis
 
 DEFAULT_DB = "sqlite:///runs/souk.db"
 
@@ -70,6 +72,62 @@ def write(analysis: "ChoiceAnalysis", facts: dict[str, Any], folder: Path) -> Pa
         write_report(path, f"What moved the choices: {facts.get('run', 'tables')}", facts, analysis)
         for suffix in (".png", ".svg"):
             save_figure(effects_figure(analysis.effects), folder / f"effects{suffix}")
+    except OSError as error:
+        raise UserError(
+            f"--out {folder}: cannot be written ({error.strerror}); choose another folder"
+        ) from None
+    return path
+
+
+def analyze_stored(
+    records: "Records", found: dict[str, Any], out: Path | None, *, as_json: bool, **options: Any
+) -> None:
+    """Analyse a stored run as its kind of study wants it."""
+    from experiments.output import run_facts, run_folder
+    from experiments.records import kind_of
+
+    run, kind = found["run"], kind_of(found)
+    if kind == "choice":
+        analyze_run(records, run, out, as_json=as_json)
+        return
+    from experiments.studies import STUDIES, stored_table
+
+    analysis = STUDIES[kind].analyze(stored_table(records, run, kind), **options)
+    show_study(analysis, kind, run_facts(found), out or run_folder(run), as_json=as_json)
+
+
+def show_study(
+    analysis: "StudyAnalysis", kind: str, facts: dict[str, Any], out: Path | None, *, as_json: bool
+) -> None:
+    """Print an analysis that comes in sections, and write its report, tables and figures."""
+    from experiments.output import print_sections
+    from experiments.terminal import stdout_console
+
+    sections = analysis.sections()
+    path = write_study(sections, kind, facts, out) if out else None
+    if as_json:
+        content = {**json.loads(analysis.to_json()), "facts": facts, "report": str(path) if path else None}
+        typer.echo(json.dumps(content, indent=2))
+        return
+    console = stdout_console()
+    print_sections(console, sections, out)
+    for line in analysis.notes:
+        console.print(line, style="dim", highlight=False, markup=False, soft_wrap=True)
+    if path:
+        console.print(f"report: {escape(str(path))}", highlight=False, soft_wrap=True)
+
+
+def write_study(sections: "list[Section]", kind: str, facts: dict[str, Any], folder: Path) -> Path:
+    """The report, and each table and figure as files of their own."""
+    from analysis.study_report import write_study_files, write_study_report
+    from experiments.studies import STUDIES
+
+    path = folder / "report.html"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        title = f"{STUDIES[kind].title}: {facts.get('run', 'tables')}"
+        write_study_report(path, title, facts, sections)
+        write_study_files(folder, sections)
     except OSError as error:
         raise UserError(
             f"--out {folder}: cannot be written ({error.strerror}); choose another folder"

@@ -2,12 +2,12 @@
 
 import asyncio
 import logging
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from analysis.errors import AnalysisError
-from experiments.commands.common import DEFAULT_DB, AsJson, Db, Out, analyze_run
+from experiments.commands.common import DEFAULT_DB, AsJson, Db, Out, analyze_stored
 from experiments.terminal import stderr_console
 
 
@@ -22,13 +22,19 @@ def run(
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first N trials of each agent (balanced blocks).")
     ] = None,
+    mode: Annotated[
+        Literal["page", "text"] | None,
+        typer.Option(
+            help="Cards as pages in a browser, or as text in a prompt; the experiment's by default."
+        ),
+    ] = None,
     slots: Annotated[int | None, typer.Option(min=1, max=64, help="Episodes at the same time.")] = None,
     db: Db = DEFAULT_DB,
     out: Out = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would run, and stop.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run an experiment: expand its design, run the trials, print the effects, write the report.
+    """Run an experiment: expand its design, run the trials, print what came out, write the report.
 
     The same command again resumes: trials that have ended are never repeated.
 
@@ -38,12 +44,14 @@ def run(
 
       souk run nudges --agent openai:gpt-4.1-mini --slots 8
 
+      souk run hotels --mode text
+
       souk run my-experiment.yaml --db sqlite:///study.db --dry-run
     """
     from experiments.experiment_run import ExperimentRun
 
     console = stderr_console()
-    session = ExperimentRun(experiment, agents=agent, limit=limit, db=db, out=out)
+    session = ExperimentRun(experiment, agents=agent, limit=limit, db=db, out=out, mode=mode)
     console.print(session.summary(), highlight=False, markup=False, soft_wrap=True)
     if dry_run:
         return
@@ -60,7 +68,8 @@ def run(
         console.print(line, style="red", highlight=False, markup=False, soft_wrap=True)
         status = 1
     try:
-        analyze_run(session.records, session.design.run, session.folder, as_json=as_json)
+        found = session.records.latest_run(session.design.run)
+        analyze_stored(session.records, found, session.folder, as_json=as_json)
     except AnalysisError as error:
         console.print(f"no effects: {error}", highlight=False, markup=False, soft_wrap=True)
     raise typer.Exit(status)

@@ -22,7 +22,7 @@ from experiments.records import Records
 from experiments.runner import Runner, open_stage
 from experiments.schema import experiment_source
 from experiments.tidy import tidy_table
-from experiments.trial import squeeze
+from experiments.trial import ShopEpisodes, squeeze
 from interventions.edits.registry import EDITS
 from interventions.sitemap import product_key
 from interventions.yaml_source import Source, parse_yaml
@@ -57,7 +57,9 @@ async def carry_out(folder: Path, source: Source, agent: str, count: int, slots:
     trials = {trial.id: trial for trial in islice(design.trials([agent]), count)}
     records = Records(f"sqlite:///{folder}/t.db")
     async with open_stage(folder) as stage:
-        await Runner(design, records, stage).run(trials.values(), slots, lambda _: None)
+        await Runner(ShopEpisodes(design, stage.base_url), records, stage).run(
+            trials.values(), slots, lambda _: None
+        )
     return Done(records, design, trials, tidy_table(records, design.run))
 
 

@@ -17,6 +17,7 @@ from experiments.products import shop_products
 from experiments.records import Records, TrialRecord
 from experiments.runner import Runner, open_stage
 from experiments.schema import experiment_source
+from experiments.trial import ShopEpisodes
 
 ROOT = Path(__file__).parents[2]
 TRIALS = 8
@@ -96,7 +97,9 @@ async def run_trials(folder: Path, shop: Shop, *, disturbed: bool) -> Records:
     async with open_stage(folder, shop.url) as stage:
         trials = islice(design.trials(["simulated:balanced"]), TRIALS)
         async with asyncio.TaskGroup() as group:
-            group.create_task(Runner(design, records, stage).run(trials, SLOTS, note))
+            group.create_task(
+                Runner(ShopEpisodes(design, stage.base_url), records, stage).run(trials, SLOTS, note)
+            )
             if disturbed:
                 group.create_task(restart(shop, amid))
     assert len(finished) == len({record.trial["trial"] for record in finished}) == TRIALS
@@ -141,6 +144,6 @@ async def test_a_shop_that_is_gone_for_good_ends_the_trials_as_infra_error(
     await shop.kill()
     async with open_stage(tmp_path, shop.url) as stage:
         trials = islice(design.trials(["simulated:balanced"]), 3)
-        await Runner(design, records, stage).run(trials, SLOTS, lambda _: None)
+        await Runner(ShopEpisodes(design, stage.base_url), records, stage).run(trials, SLOTS, lambda _: None)
     assert records.outcomes(design.run) == {"infra_error": 3}
     assert rows(records, tables.trials.c.attempts) == [(3,), (3,), (3,)]
