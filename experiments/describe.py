@@ -66,8 +66,13 @@ def print_intervention(console: Console, intervention: Intervention, source: Sou
     for edit in intervention.edits:
         for row in _places(edit, intervention, site):
             table.add_row(*map(escape, row))
-    console.print(table)
-    for line in _filled(intervention):
+    if intervention.card is None:
+        console.print(table)
+    else:
+        card = intervention.card.example_card(intervention.id)
+        shown = "\n\n".join(text for text in (card.system, card.prompt) if text)
+        console.print(shown, style="italic", highlight=False, markup=False, soft_wrap=True)
+    for line in _filled(intervention) if intervention.card is None else ():
         console.print(line, highlight=False)
     console.print(f"\n{escape(source.name)}:{first}", style="dim", highlight=False, soft_wrap=True)
     code = "\n".join(lines[first - 1 : last])

@@ -156,6 +156,11 @@ def preview(
             replace(item, category=given or item.category or known.get(item.key, "")) for item in carriers
         ]
     everywhere = intervention.kind == "display" or not carriers
+    if intervention.card is not None:
+        raise UserError(
+            f"{intervention.id} is a card, not a change to a page; look at it with souk interventions show, "
+            f"or as a page: python -m interventions.cards FILE {intervention.id} --page"
+        )
     targets = [None] if everywhere else carriers
     plan = Plan(tuple(_treatment(intervention, target, values) for target in targets))
     try:

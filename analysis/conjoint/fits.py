@@ -4,6 +4,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from analysis.choice_sets import Covariance
 from analysis.clogit import CLogit, fit_clogit, fit_logit
@@ -35,24 +36,36 @@ def fit_models(cards: Cards, agents: list[str], *, cov: Covariance = "classical"
     blocks = [*cards.blocks, *([POOLED] if len(cards.blocks) > 1 else [])]
     edges = {block: decile_edges(cards.prices(block)) for block in blocks}
     chains = brand_families(cards)
+    # The matrices are small: several threads would wait for each other longer than they work.
+    with threadpool_limits(limits=1, user_api="blas"):
+        return {
+            spec: fit
+            for agent in agents
+            for spec, fit in _models_of(agent, cards, edges, chains, cov).items()
+        }
+
+
+def _models_of(
+    agent: str, cards: Cards, edges: dict[str, Floats], chains: tuple[str, ...], cov: Covariance
+) -> Fits:
+    """Every model of one agent, in each of the blocks that have edges."""
     fits: Fits = {}
     columns = ["trial_id", "set", "block", "chosen", "chain", *PRICES, *cards.controls]
-    for agent in agents:
-        own = cards.rows.loc[cards.rows["agent"] == agent, columns]
-        for block in blocks:
-            rows = own if block == POOLED else own[own["block"] == block]
-            if rows.empty:
-                continue
-            for form in FORMS:
-                terms = regressors(rows, cards.controls, form, edges[block])
-                if block == "binary":
-                    fits[Spec(agent, "logit", block, form)] = logit_of_pairs(rows, terms, cov)
-                fits[Spec(agent, "clogit", block, form)] = clogit_of_sets(rows, terms, cov)
-            if block == cards.blocks[0] and chains:
-                terms = regressors(rows, cards.controls, "deciles", edges[block], chains)
-                fit = logit_of_pairs if block == "binary" else clogit_of_sets
-                model: Literal["logit", "clogit"] = "logit" if block == "binary" else "clogit"
-                fits[Spec(agent, model, block, "deciles", True)] = fit(rows, terms, cov)
+    own = cards.rows.loc[cards.rows["agent"] == agent, columns]
+    for block, prices in edges.items():
+        rows = own if block == POOLED else own[own["block"] == block]
+        if rows.empty:
+            continue
+        for form in FORMS:
+            terms = regressors(rows, cards.controls, form, prices)
+            if block == "binary":
+                fits[Spec(agent, "logit", block, form)] = logit_of_pairs(rows, terms, cov)
+            fits[Spec(agent, "clogit", block, form)] = clogit_of_sets(rows, terms, cov)
+        if block == cards.blocks[0] and chains:
+            terms = regressors(rows, cards.controls, "deciles", prices, chains)
+            fit = logit_of_pairs if block == "binary" else clogit_of_sets
+            model: Literal["logit", "clogit"] = "logit" if block == "binary" else "clogit"
+            fits[Spec(agent, model, block, "deciles", True)] = fit(rows, terms, cov)
     return fits
 
 

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -14,6 +14,7 @@ from experiments.commands.common import (
     Run,
     analyze_run,
     analyze_stored,
+    estimating,
     open_records,
     read_all,
     show,
@@ -72,6 +73,12 @@ def conjoint(
         typer.Argument(help="Tidy tables, or a folder of PriceBench; a stored run by default."),
     ] = None,
     size: Size = None,
+    cov: Annotated[
+        Literal["classical", "robust", "clustered"],
+        typer.Option(
+            help="Standard errors; clustered: by choice set, for sets that are shown several times."
+        ),
+    ] = "classical",
     db: Db = DEFAULT_DB,
     run: Run = None,
     out: Out = None,
@@ -85,7 +92,7 @@ def conjoint(
 
       souk analyze conjoint one-model.csv another.csv --size openai:small=8 --out report/
     """
-    _analyze("conjoint", files, db, run, out, as_json=as_json, sizes=_sizes(size))
+    _analyze("conjoint", files, db, run, out, as_json=as_json, sizes=_sizes(size), cov=cov)
 
 
 @app.command("montecarlo")
@@ -184,7 +191,8 @@ def _analyze(
     if files:
         from experiments.studies import STUDIES, read_tables
 
-        analysis = STUDIES[kind].analyze(read_tables(kind, files), **options)
+        with estimating():
+            analysis = STUDIES[kind].analyze(read_tables(kind, files), **options)
         show_study(analysis, kind, {"tables": ", ".join(map(str, files))}, out, as_json=as_json)
         return
     records = open_records(db)

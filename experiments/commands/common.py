@@ -1,6 +1,8 @@
 """What several commands share: options, and how an analysis is shown and written."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -92,8 +94,19 @@ def analyze_stored(
         return
     from experiments.studies import STUDIES, stored_table
 
-    analysis = STUDIES[kind].analyze(stored_table(records, run, kind), **options)
+    with estimating():
+        analysis = STUDIES[kind].analyze(stored_table(records, run, kind), **options)
     show_study(analysis, kind, run_facts(found), out or run_folder(run), as_json=as_json)
+
+
+@contextmanager
+def estimating() -> Iterator[None]:
+    """Say on a terminal that something is being done."""
+    from experiments.terminal import stderr_console
+
+    console = stderr_console()
+    with console.status("estimating, and drawing the figures ...") if console.is_terminal else nullcontext():
+        yield
 
 
 def show_study(
@@ -103,8 +116,9 @@ def show_study(
     from experiments.output import print_sections
     from experiments.terminal import stdout_console
 
-    sections = analysis.sections()
-    path = write_study(sections, kind, facts, out) if out else None
+    with estimating():
+        sections = analysis.sections()
+        path = write_study(sections, kind, facts, out) if out else None
     if as_json:
         content = {**json.loads(analysis.to_json()), "facts": facts, "report": str(path) if path else None}
         typer.echo(json.dumps(content, indent=2))

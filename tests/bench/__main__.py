@@ -1,4 +1,4 @@
-"""`python -m tests.bench [rewriting|proxied|episodes ...]`: speed, as ratios measured in one run.
+"""`python -m tests.bench [NAME ...]`: speed, as ratios measured in one run.
 
 Writes `docs/benchmarks.md` when all benchmarks have run.
 """
@@ -10,10 +10,17 @@ import sys
 from playwright.sync_api import sync_playwright
 
 from environments.browser import find_browser
-from tests.bench import episodes, proxied, rewriting
+from tests.bench import clogit, conjoint, episodes, proxied, rewriting, text_mode
 from tests.bench.result import DOCUMENT, show, write_document
 
-BENCHMARKS = {"rewriting": rewriting.run, "proxied": proxied.run, "episodes": episodes.run}
+BENCHMARKS = {
+    "rewriting": rewriting.run,
+    "proxied": proxied.run,
+    "episodes": episodes.run,
+    "clogit": clogit.run,
+    "conjoint": conjoint.run,
+    "text_mode": text_mode.run,
+}
 
 
 def main() -> None:

@@ -12,7 +12,15 @@ from rich.console import Console
 from rich.table import Table
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks.md"
-PACKAGES = ("mitmproxy", "selectolax", "playwright", "browsergym-core", "beautifulsoup4", "lxml")
+PACKAGES = (
+    "mitmproxy",
+    "selectolax",
+    "playwright",
+    "browsergym-core",
+    "beautifulsoup4",
+    "lxml",
+    "statsmodels",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +61,7 @@ def write_document(results: Iterable[Result], browser: str) -> None:
         "# Benchmarks",
         "",
         "Written by `make bench`; do not edit. Both sides of each comparison are measured in the same run,",
-        "on the same machine and the same pages. What counts is the ratio or the difference, not the times.",
+        "on the same machine and the same pages or data. What counts is the ratio, or the difference.",
         "",
         f"* Measured on {now:%Y-%m-%d}, {os.cpu_count()} cores, {machine()}.",
         f"* {platform.python_implementation()} {platform.python_version()}, {browser}, {packages}.",

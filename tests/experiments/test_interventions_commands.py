@@ -126,6 +126,15 @@ def test_list_and_show(tmp_path: Path) -> None:
     assert "row.price_box" in run("show", "mine.yaml", cwd=tmp_path).out
 
 
+def test_a_card_is_shown_as_its_prompt_and_is_no_change_to_a_page(tmp_path: Path) -> None:
+    shown = run("show", "hotels", cwd=tmp_path).out
+    assert "Option A:\n  Hotel: Larkspur Mews Hotel\n  Star rating: 3 stars" in shown
+    assert "Reply with only the letter A or B." in shown
+    assert "filled in for a product" not in shown
+    ended = run("preview", "hotels", "hotel-choice", "shop:/", cwd=tmp_path, status=2)
+    assert ended.err.startswith("error: hotel-choice is a card, not a change to a page; look at it with")
+
+
 def test_new_asks_on_a_terminal(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen(

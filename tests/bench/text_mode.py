@@ -1,0 +1,52 @@
+"""Trials per minute with cards as prompts, recorded, with an agent that needs no time."""
+
+import itertools
+import tempfile
+import time
+
+from experiments.card_designs.design import make_card_design
+from experiments.records import Records
+from experiments.schema import experiment_source
+from experiments.text_runner import SLOTS_WITHOUT_WAITING, TextRunner
+from tests.bench.result import Result
+
+AGENT = "simulated:balanced"
+WARM_UP = 200
+TRIALS = 3_000
+GOAL = 5_000
+
+
+async def run() -> Result:
+    """The first trials of the hotel study, from the design to the database."""
+    design = make_card_design(experiment_source("hotels"))
+    trials = design.trials([AGENT])
+    with tempfile.TemporaryDirectory() as folder:
+        records = Records(f"sqlite:///{folder}/souk.db")
+        await TextRunner("warm-up", 300, records).run(
+            itertools.islice(trials, WARM_UP), SLOTS_WITHOUT_WAITING, lambda _: None
+        )
+        began, processor = time.perf_counter(), time.process_time()
+        await TextRunner(design.run, 300, records).run(
+            itertools.islice(trials, TRIALS), SLOTS_WITHOUT_WAITING, lambda _: None
+        )
+        seconds, processor = time.perf_counter() - began, time.process_time() - processor
+        outcomes = records.outcomes(design.run)
+    assert outcomes == {"choice": TRIALS}, outcomes
+    rate = 60 * TRIALS / seconds
+    return Result(
+        what="trials per minute with cards as text, with records",
+        against="nothing: a rate",
+        figure=f"{rate:,.0f} per minute",
+        goal=f"{GOAL:,} per minute",
+        reached=rate >= GOAL,
+        times=(
+            (f"{TRIALS:,} trials", f"{seconds:.1f} s"),
+            ("processor's time", f"{processor:.1f} s"),
+        ),
+        how=(
+            f"Trials of the hotel study, in order, after {WARM_UP} of warm-up: each is drawn from the "
+            f"design, written as a prompt, answered by `{AGENT}`, read, and stored in SQLite with its prompt, its "
+            "options and the answer. Every trial ended as a choice."
+        ),
+        notes=("The agent reads the prompt, as any agent does; a model would add its latency.",),
+    )
