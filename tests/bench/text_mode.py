@@ -45,8 +45,8 @@ async def run() -> Result:
         ),
         how=(
             f"Trials of the hotel study, in order, after {WARM_UP} of warm-up: each is drawn from the "
-            f"design, written as a prompt, answered by `{AGENT}`, read, and stored in SQLite with its prompt, its "
-            "options and the answer. Every trial ended as a choice."
+            f"design, written as a prompt, answered by `{AGENT}`, read, and stored in SQLite with its "
+            "prompt, its options and the answer. Every trial ended as a choice."
         ),
         notes=("The agent reads the prompt, as any agent does; a model would add its latency.",),
     )
