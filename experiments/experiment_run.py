@@ -6,6 +6,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from rich.console import Console
 
 from agents.registry import check_agent
@@ -105,6 +106,10 @@ class ExperimentRun:
         total, done = self.total, self.done
         lines.append(f"{total:,} trials: {done:,} done, {total - done:,} to run")
         return "\n".join(lines)
+
+    def balance(self) -> pd.DataFrame | None:
+        """How evenly the wanted trials spread what their cards show; None for trials in the shop."""
+        return self.design.balance(self._wanted()) if isinstance(self.design, CardDesign) else None
 
     async def run(self, console: Console, slots: int | None) -> None:
         """Run the trials that have not ended yet."""

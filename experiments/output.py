@@ -21,6 +21,7 @@ from analysis.figures import LABELS
 from analysis.sections import NamedTable, Section
 from experiments.doctor import Check
 from experiments.terminal import new_table
+from experiments.tidy import write_table
 from interventions.errors import UserError
 
 RUNS: Final = Path("runs")
@@ -28,6 +29,8 @@ LONGEST_TABLE: Final = 30
 INTERVAL: Final = "95 % interval"
 HEADINGS: Final = {"group": "agent", "p_value": "p", "std_error": "std. error", "n_missing": "missing"}
 RESULTS: Final = ("estimate", "std_error", INTERVAL, "p_value", "note")
+MOST_LEVELS: Final = 10
+"""Of an attribute whose balance is shown."""
 MOST_COLUMNS: Final = 9
 """Of a table in the terminal; the files have them all."""
 COUNTS: Final = ("trials", "receipts", "matches")
@@ -102,6 +105,28 @@ def print_sections(console: Console, sections: Sequence[Section], folder: Path |
             console.print(table)
             for line in footnotes:
                 console.print(line, style="dim", highlight=False, markup=False)
+
+
+def print_balance(console: Console, balance: pd.DataFrame, out: Path | None) -> None:
+    """What a design shows at each place, and in which condition; `out` gets the whole report.
+
+    Raises:
+        UserError: the folder cannot be written.
+    """
+    for check, heading in (("trials", "Trials by condition"), ("position", "Means and shares by position")):
+        rows = balance[balance["check"] == check]
+        rows = rows[rows.groupby("attribute")["level"].transform("nunique") <= MOST_LEVELS]
+        if rows.empty:
+            continue
+        wide = rows.pivot(index=["attribute", "level"], columns="group", values="value").reset_index()
+        wide.columns = [str(name) or "all" for name in wide]
+        wide = wide.sort_values("level", key=lambda level: level != "mean", kind="stable")
+        table, lines = frame_table(NamedTable("balance", heading, wide.fillna(0)), out)
+        console.print(table)
+        for line in lines:
+            console.print(line, style="dim", highlight=False, markup=False, soft_wrap=True)
+    if out:
+        write_table(balance, out / "balance.csv")
 
 
 def frame_table(named: NamedTable, folder: Path | None) -> tuple[Table, list[str]]:

@@ -31,7 +31,9 @@ def run(
     slots: Annotated[int | None, typer.Option(min=1, max=64, help="Episodes at the same time.")] = None,
     db: Db = DEFAULT_DB,
     out: Out = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would run, and stop.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would run, and how balanced it is; stop.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run an experiment: expand its design, run the trials, print what came out, write the report.
@@ -49,11 +51,14 @@ def run(
       souk run my-experiment.yaml --db sqlite:///study.db --dry-run
     """
     from experiments.experiment_run import ExperimentRun
+    from experiments.output import print_balance
 
     console = stderr_console()
     session = ExperimentRun(experiment, agents=agent, limit=limit, db=db, out=out, mode=mode)
     console.print(session.summary(), highlight=False, markup=False, soft_wrap=True)
     if dry_run:
+        if (balance := session.balance()) is not None:
+            print_balance(console, balance, out)
         return
     try:
         asyncio.run(session.run(console, slots))

@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import sqlalchemy as sql
 from rich.console import Console
@@ -193,6 +195,17 @@ def test_the_commands(tmp_path: Path) -> None:
     wrong = forked_souk("analyze", "montecarlo", "--db", database, cwd=tmp_path)
     assert wrong.status == 2
     assert "no run for souk analyze montecarlo" in wrong.err
+
+
+def test_the_balance_is_told_before_a_run(tmp_path: Path) -> None:
+    (tmp_path / "hotels.yaml").write_text(HOTELS.replace(", {set_size: 3, sets: 4, repeats: 1}", ""))
+    told = forked_souk("run", "hotels.yaml", "--dry-run", "--out", "plan", cwd=tmp_path)
+    assert told.status == 0, told.err
+    stars = re.search(r"stars +mean +([\d.]+) +([\d.]+) *$", told.err, re.MULTILINE)
+    assert stars
+    assert stars[1] == stars[2], "pairs in both orders show the same at both places"
+    report = pd.read_csv(tmp_path / "plan" / "balance.csv")
+    assert {"trials", "position", "correlation", "shows"} <= set(report["check"])
 
 
 def test_only_cards_can_be_text(tmp_path: Path) -> None:
