@@ -125,17 +125,17 @@ class ExperimentRun:
     async def _run_round(self, console: Console, slots: int | None) -> None:
         design, records = self.design, self.records
         progress = RunProgress(console, self.total, self.done)
-        facts = {**design.facts(self.agents), "analysis": analysis_of(design)}
-        records.begin_run(design.run, design.experiment.name, facts)
         todo = (trial for trial in self._wanted() if trial.id not in self._done)
         if isinstance(design, CardDesign) and mode_of(design) == "text":
             waits = not all(agent.startswith("simulated:") for agent in self.agents)
             default = default_slots(self.agents) if waits else SLOTS_WITHOUT_WAITING
+            self._begin()
             with progress:
                 runner = TextRunner(design.run, design.experiment.limits.seconds, records)
                 await runner.run(todo, slots or default, progress.note)
             return
         async with open_stage(self.folder) as stage:
+            self._begin()
             episodes: Any = (
                 CardEpisodes(design, stage.base_url)
                 if isinstance(design, CardDesign)
@@ -145,6 +145,11 @@ class ExperimentRun:
                 await Runner(episodes, records, stage).run(
                     todo, slots or default_slots(self.agents), progress.note
                 )
+
+    def _begin(self) -> None:
+        """Note the run, once nothing can keep it from starting."""
+        facts = {**self.design.facts(self.agents), "analysis": analysis_of(self.design)}
+        self.records.begin_run(self.design.run, self.design.experiment.name, facts)
 
     def warnings(self) -> Iterator[str]:
         """What may have spoilt trials that count."""

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sqlalchemy as sql
+from scipy.stats import binomtest
 
 from agents.simulated import shipped_taste
 from agents.utility import Alternative, choice_probabilities
@@ -191,5 +192,7 @@ async def test_the_placebo_moves_nobody(tmp_path: Path) -> None:
         done.table.groupby("trial")["nudged"].sum()
         == (done.table.groupby("trial")["condition"].first() == "nudged")
     ).all()
-    effects = choice_effects(done.table).set_index("term")
-    assert abs(effects.loc["nudged", "estimate"]) < 3 * effects.loc["nudged", "std_error"]
+    carried = done.table[done.table["nudged"] == 1]
+    # Nothing else moves this shopper, so that each is a toss of a coin.
+    assert len(carried) == 40
+    assert binomtest(int(carried["chosen"].sum()), len(carried)).pvalue > 0.001
