@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import os
 import re
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from experiments import text_runner
 from experiments.experiment_run import ExperimentRun
 from experiments.records import answers, questions, steps, trials
 from experiments.tidy import response_table, tidy_table
-from tests.experiments.command_line import forked_souk
+from tests.experiments.command_line import forked_souk, start, started_at
 
 HOTELS = """\
 name: few-hotels
@@ -129,6 +131,25 @@ def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
         for run in (whole, once)
     )
     assert first.equals(second)
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_is_ended_from_outside_keeps_what_was_finished(tmp_path: Path, end: int) -> None:
+    many = HOTELS.replace("sets: 6, repeats: 2", "sets: 300, repeats: 2")
+    (tmp_path / "x.yaml").write_text(many)
+    db = tmp_path / "t.db"
+    process = start("run", "x.yaml", "--db", f"sqlite:///{db}", cwd=tmp_path)
+    while not started_at(db) and process.is_alive():
+        process.join(0.01)
+    os.kill(process.pid or 0, end)
+    process.join()
+    stored = started_at(db)
+    assert 0 < len(stored) < 1208
+    assert process.exitcode == (130 if end == signal.SIGINT else -end)
+    ended(tmp_path, many, "simulated:balanced")
+    now = started_at(db)
+    assert len(now) == 1208
+    assert stored.items() <= now.items(), "a trial that had ended ran again"
 
 
 def test_the_prompt_and_the_answer_are_kept(tmp_path: Path) -> None:
