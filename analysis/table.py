@@ -1,5 +1,6 @@
 """The tidy choice table: its columns, how it is read, and what must hold before anything is estimated."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -65,10 +66,18 @@ def read_table(path: str | Path) -> pd.DataFrame:
 
     Raises AnalysisError if the file is missing, has another suffix or cannot be parsed.
     """
+    texts = {column.name: "str" for column in COLUMNS if column.kind == "text"}
+    return read_frame(path, texts)
+
+
+def read_frame(path: str | Path, texts: Mapping[str, str] | type[str]) -> pd.DataFrame:
+    """Read any table; `texts` are the columns of a CSV file that are text, or `str` for all of them.
+
+    Raises AnalysisError as `read_table` does.
+    """
     path = Path(path)
     if path.suffix not in {".csv", ".parquet"}:
         raise AnalysisError(f"{path}: unknown table format {path.suffix!r}; use .csv or .parquet")
-    texts = {column.name: "str" for column in COLUMNS if column.kind == "text"}
     try:
         if path.suffix == ".csv":
             # Only an empty field is missing: an agent may be called "NA" or "None".
@@ -102,16 +111,16 @@ def check_table(table: pd.DataFrame) -> pd.DataFrame:
     table = table.reset_index(drop=True)
     for column in COLUMNS:
         if column.name in table:
-            table[column.name] = _coerce(table[column.name], column, source)
+            table[column.name] = coerce(table[column.name], column, source)
     for name in ("trial", "agent", "set", "option", "outcome"):
-        _refuse(table, table[name] == "", source, f"{name} is empty; every row needs one")
+        refuse(table, table[name] == "", source, f"{name} is empty; every row needs one")
     for name in _FILLED_TEXT:
         if name not in table:
             table[name] = ""
     _check_trials(table, source)
     _derive(table)
     first = table.groupby(TRIAL)["viewed_first"].transform("sum")
-    _refuse(table, first > 1, source, "viewed_first is 1 for more than one option; mark the first one only")
+    refuse(table, first > 1, source, "viewed_first is 1 for more than one option; mark the first one only")
     return table
 
 
@@ -124,7 +133,8 @@ def _meaning(name: str) -> str:
     return next(column.meaning for column in COLUMNS if column.name == name)
 
 
-def _coerce(values: pd.Series, column: Column, source: str) -> pd.Series:
+def coerce(values: pd.Series, column: Column, source: str) -> pd.Series:
+    """The values of a column as its kind wants them. Raises AnalysisError with the row of a wrong one."""
     if column.kind == "text":
         return values.astype("object").where(values.notna(), "").astype(str)
     if column.kind == "flag" and not pd.api.types.is_numeric_dtype(values):
@@ -147,7 +157,8 @@ def _coerce(values: pd.Series, column: Column, source: str) -> pd.Series:
     return numbers.astype("Int64") if column.kind == "flag" else numbers
 
 
-def _refuse(table: pd.DataFrame, wrong: "pd.Series[bool]", source: str, problem: str) -> None:
+def refuse(table: pd.DataFrame, wrong: "pd.Series[bool]", source: str, problem: str) -> None:
+    """Raises AnalysisError with the trial of the first row that is wrong."""
     if wrong.any():
         trial = table.loc[wrong, "trial"].iloc[0]
         raise AnalysisError(f"{source}: trial {trial!r}: {problem}")
@@ -156,27 +167,27 @@ def _refuse(table: pd.DataFrame, wrong: "pd.Series[bool]", source: str, problem:
 def _check_trials(table: pd.DataFrame, source: str) -> None:
     trials = table.groupby(TRIAL)
     duplicated = table.duplicated([*TRIAL, "option"])
-    _refuse(table, duplicated, source, "an option appears twice; give one row per option")
+    refuse(table, duplicated, source, "an option appears twice; give one row per option")
     size = trials["option"].transform("size")
-    _refuse(table, size < 2, source, "only one option; a choice needs two or more rows")
+    refuse(table, size < 2, source, "only one option; a choice needs two or more rows")
     for name in ("outcome", "set"):
-        _refuse(
+        refuse(
             table, trials[name].transform("nunique") > 1, source, f"{name} differs between its rows; use one"
         )
     marked = trials["chosen"].transform("count")
-    _refuse(table, marked.between(1, size - 1), source, "chosen is empty for some options only; fill in 0")
+    refuse(table, marked.between(1, size - 1), source, "chosen is empty for some options only; fill in 0")
     has_choice = table["outcome"] == "choice"
-    _refuse(
+    refuse(
         table, has_choice & (marked == 0), source, "outcome is 'choice' but chosen is empty; mark the chosen"
     )
-    _refuse(
+    refuse(
         table,
         ~has_choice & (marked > 0),
         source,
         "chosen is filled in but outcome is not 'choice'; leave chosen empty",
     )
     chosen = trials["chosen"].transform("sum")
-    _refuse(table, has_choice & (chosen != 1), source, "not exactly one option is chosen; mark one with 1")
+    refuse(table, has_choice & (chosen != 1), source, "not exactly one option is chosen; mark one with 1")
 
 
 def _derive(table: pd.DataFrame) -> None:

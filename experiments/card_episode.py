@@ -1,19 +1,18 @@
 """One trial with cards in the browser: the proxy shows the cards, and takes the answers."""
 
-import asyncio
 import time
 from collections.abc import Sequence
 from typing import Final
 
 from playwright.async_api import BrowserContext
 
-from agents.base import Agent, AgentError, ProviderError
-from environments.episode import BrowserFailure, Episode
+from agents.base import Agent
+from environments.episode import Episode
 from experiments.card_designs.design import CardDesign
 from experiments.card_record import Given, card_record, conclude
 from experiments.card_trial import CardTrial
 from experiments.records import TrialRecord, to_row
-from experiments.trial import Course, is_error_page, recorded_calls, trace
+from experiments.trial import Course, is_error_page, limited, recorded_calls, trace
 from interventions.cards.card import Card
 from interventions.edits.ask import Ask
 from interventions.edits.remove import Remove
@@ -53,21 +52,10 @@ class CardEpisodes:
         course = Course()
         system = trial.cards[0].system
         url = f"{self._base_url}{trial.page}.html" if trial.page else CARD_ADDRESS
-        try:
-            async with asyncio.timeout(limits.seconds):
-                episode = Episode(context, f"{system}\n\n{GOAL}" if system else GOAL)
-                await episode.open([url])
-                await _act_until_answered(course, episode, agent, session, limits.steps)
-        except TimeoutError:
-            course.end("agent_limit", f"{limits.seconds:g} seconds have passed")
-        except AgentError as error:
-            course.vain_calls = error.calls
-            course.end("agent_error", str(error))
-        except ProviderError as error:
-            course.vain_calls = error.calls
-            course.end("infra_error", f"provider: {error}")
-        except BrowserFailure as error:
-            course.end("infra_error", f"browser: {error}")
+        async with limited(course, limits.seconds):
+            episode = Episode(context, f"{system}\n\n{GOAL}" if system else GOAL)
+            await episode.open([url])
+            await _act_until_answered(course, episode, agent, session, limits.steps)
         cards = run_of(session)
         if session.failures:
             course.end("treatment_failed", session.failures[0])
@@ -91,7 +79,6 @@ class CardEpisodes:
             began=began,
             attempts=attempts,
         )
-        record.trial["steps"] = len(course.decisions)
         record.receipts = [to_row(receipt, number=number) for number, receipt in enumerate(session.receipts)]
         record.steps, record.artifacts = trace(course)
         return record

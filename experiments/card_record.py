@@ -1,15 +1,13 @@
 """How a trial with cards ends, and its record: the same for pages and prompts."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final, Literal
 
-from agents.base import Call, Usage
+from agents.base import Call
 from experiments.card_trial import CardTrial
 from experiments.records import Row, TrialRecord, to_row
-from experiments.trial import Course
+from experiments.trial import Course, trial_row
 from interventions.cards.card import Card, InvalidAnswer
 
 ANSWER_LIMIT: Final = 200
@@ -71,34 +69,8 @@ def card_record(
     attempts: int,
 ) -> TrialRecord:
     """The record of a finished trial, without its steps. `calls` come with the step that made them."""
-    usage = Usage.of(call for _, call in calls)
     return TrialRecord(
-        trial={
-            "run": run,
-            "trial": trial.id,
-            "agent": trial.agent,
-            "set": trial.set,
-            "condition": trial.condition,
-            "nudge": "",
-            "nudge_text": "",
-            "family": "",
-            "direction": None,
-            "match": "none",
-            "profile": "none",
-            "ordering": trial.ordering,
-            "repeat": trial.repeat,
-            "seed": trial.seed,
-            "outcome": course.outcome,
-            "choice": course.choice,
-            "reason": course.reason,
-            "attempts": attempts,
-            "started_at": datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
-            "seconds": time.time() - began,
-            "steps": len(given),
-            "tokens_in": usage.tokens_in,
-            "tokens_out": usage.tokens_out,
-            "cost": usage.cost,
-        },
+        trial=trial_row(run, trial, course, calls, began=began, attempts=attempts),
         options=[_option_row(trial, position) for position in range(len(trial.options))],
         attributes=[
             {"position": position, "attributes": dict(option.attributes)}

@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final
 
-from agents.base import ActError, Call, Message, ProviderError
+from agents.base import Call, Message
 from agents.registry import close_agents, make_respondent
 from experiments.card_record import Given, card_record, conclude, read_answer
 from experiments.card_trial import CardTrial
 from experiments.records import Records, Row, TrialRecord, artifact_hash
 from experiments.runner import MAX_ATTEMPTS, first_leaf
-from experiments.trial import Course
+from experiments.trial import Course, limited
 
 logger = logging.getLogger(__name__)
 
@@ -81,18 +81,10 @@ class TextRunner:
         for attempt in range(1, MAX_ATTEMPTS + 1):
             conversation = Conversation(trial)
             course = Course()
-            try:
-                async with asyncio.timeout(self._seconds):
-                    await conversation.hold()
+            async with limited(course, self._seconds):
+                await conversation.hold()
                 conclude(course, trial, conversation.given)
-            except TimeoutError:
-                course.end("agent_limit", f"{self._seconds:g} seconds have passed")
-            except ActError as error:
-                conversation.calls += ((len(conversation.given), call) for call in error.calls)
-                if isinstance(error, ProviderError):
-                    course.end("infra_error", f"provider: {error}")
-                else:
-                    course.end("agent_error", str(error))
+            conversation.calls += ((len(conversation.given), call) for call in course.vain_calls)
             if course.outcome != "infra_error":
                 break
             logger.warning("trial %s, attempt %d: %s", trial.id, attempt, course.reason)
@@ -106,6 +98,7 @@ class TextRunner:
             began=began,
             attempts=attempt,
         )
+        record.trial["steps"] = len(conversation.given)
         record.steps, record.artifacts = conversation.trace()
         return record
 

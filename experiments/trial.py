@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from html import unescape
@@ -13,6 +14,7 @@ from playwright.async_api import BrowserContext
 from agents.base import Agent, AgentError, Call, Decision, ProviderError, Usage
 from environments.episode import BrowserFailure, Episode, Look
 from environments.stops import COMPARE_TABS
+from experiments.card_trial import CardTrial
 from experiments.design import Design, Trial
 from experiments.records import Row, TrialRecord, artifact_hash, to_row
 from interventions.consistency import disagreements
@@ -52,6 +54,24 @@ def start_urls(base_url: str, trial: Trial) -> list[str]:
     return [f"{base_url}{product.key}.html" for product in trial.products]
 
 
+@asynccontextmanager
+async def limited(course: Course, seconds: float) -> AsyncIterator[None]:
+    """What keeps an attempt from its own end becomes its outcome."""
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError:
+        course.end("agent_limit", f"{seconds:g} seconds have passed")
+    except AgentError as error:
+        course.vain_calls = error.calls
+        course.end("agent_error", str(error))
+    except ProviderError as error:
+        course.vain_calls = error.calls
+        course.end("infra_error", f"provider: {error}")
+    except BrowserFailure as error:
+        course.end("infra_error", f"browser: {error}")
+
+
 class ShopEpisodes:
     """What the runner needs to know of trials in a shop."""
 
@@ -81,21 +101,10 @@ async def run_episode(
     """Run one episode in a fresh context whose traffic passes through the session's proxy port."""
     limits = design.experiment.limits
     course = Course()
-    try:
-        async with asyncio.timeout(limits.seconds):
-            episode = Episode(context, design.experiment.goal, COMPARE_TABS)
-            await episode.open(start_urls(base_url, trial))
-            await _act_until_over(course, episode, agent, session, limits.steps)
-    except TimeoutError:
-        course.end("agent_limit", f"{limits.seconds:g} seconds have passed")
-    except AgentError as error:
-        course.vain_calls = error.calls
-        course.end("agent_error", str(error))
-    except ProviderError as error:
-        course.vain_calls = error.calls
-        course.end("infra_error", f"provider: {error}")
-    except BrowserFailure as error:
-        course.end("infra_error", f"browser: {error}")
+    async with limited(course, limits.seconds):
+        episode = Episode(context, design.experiment.goal, COMPARE_TABS)
+        await episode.open(start_urls(base_url, trial))
+        await _act_until_over(course, episode, agent, session, limits.steps)
     if session.failures:
         course.end("treatment_failed", session.failures[0])
     elif session.upstream_errors:
@@ -186,34 +195,15 @@ def to_record(
 ) -> TrialRecord:
     """The record of a finished trial."""
     calls = recorded_calls(course)
-    usage = Usage.of(call for _, call in calls)
     nudge = trial.nudge
     record = TrialRecord(
-        trial={
-            "run": design.run,
-            "trial": trial.id,
-            "agent": trial.agent,
-            "set": trial.set,
-            "condition": trial.condition,
+        trial=trial_row(design.run, trial, course, calls, began=began, attempts=attempts)
+        | {
             "nudge": nudge.id if nudge else "",
             "nudge_text": nudge.text if nudge else "",
             "family": nudge.family if nudge else "",
             "direction": nudge.direction if nudge else None,
             "match": design.match,
-            "profile": "none",
-            "ordering": trial.ordering,
-            "repeat": trial.repeat,
-            "seed": trial.seed,
-            "outcome": course.outcome,
-            "choice": course.choice,
-            "reason": course.reason,
-            "attempts": attempts,
-            "started_at": datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
-            "seconds": time.time() - began,
-            "steps": len(course.decisions),
-            "tokens_in": usage.tokens_in,
-            "tokens_out": usage.tokens_out,
-            "cost": usage.cost,
         },
         options=_option_rows(trial),
         receipts=[to_row(receipt, number=number) for number, receipt in enumerate(session.receipts)],
@@ -225,6 +215,45 @@ def to_record(
     ]
     record.steps, record.artifacts = trace(course)
     return record
+
+
+def trial_row(
+    run: str,
+    trial: Trial | CardTrial,
+    course: Course,
+    calls: Sequence[tuple[int, Call]],
+    *,
+    began: float,
+    attempts: int,
+) -> Row:
+    """The row of a finished trial in which nothing was nudged or matched."""
+    usage = Usage.of(call for _, call in calls)
+    return {
+        "run": run,
+        "trial": trial.id,
+        "agent": trial.agent,
+        "set": trial.set,
+        "condition": trial.condition,
+        "nudge": "",
+        "nudge_text": "",
+        "family": "",
+        "direction": None,
+        "match": "none",
+        "profile": "none",
+        "ordering": trial.ordering,
+        "repeat": trial.repeat,
+        "seed": trial.seed,
+        "outcome": course.outcome,
+        "choice": course.choice,
+        "reason": course.reason,
+        "attempts": attempts,
+        "started_at": datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
+        "seconds": time.time() - began,
+        "steps": len(course.decisions),
+        "tokens_in": usage.tokens_in,
+        "tokens_out": usage.tokens_out,
+        "cost": usage.cost,
+    }
 
 
 def recorded_calls(course: Course) -> list[tuple[int, Call]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.errors import AnalysisError
-from analysis.table import Column, _coerce, _refuse
+from analysis.table import Column, coerce, read_frame, refuse
 
 RESPONSE_COLUMNS = (
     Column("run", "text", "the run that made the trial"),
@@ -38,22 +38,8 @@ def read_responses(path: str | Path) -> pd.DataFrame:
 
     Raises AnalysisError if the file is missing, has another suffix or cannot be parsed.
     """
-    path = Path(path)
-    if path.suffix not in {".csv", ".parquet"}:
-        raise AnalysisError(f"{path}: unknown table format {path.suffix!r}; use .csv or .parquet")
-    try:
-        if path.suffix == ".csv":
-            # Text first, so that an item "007" stays itself and an agent may be called "NA".
-            table = pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""])
-        else:
-            table = pd.read_parquet(path)
-    except FileNotFoundError:
-        raise AnalysisError(f"{path}: no such file; export the run first") from None
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise AnalysisError(f"{path}: not a readable table: {reason}; export it again") from None
-    table.attrs["source"] = str(path)
-    return table
+    # Text first, so that an item "007" stays itself.
+    return read_frame(path, str)
 
 
 def check_responses(table: pd.DataFrame) -> pd.DataFrame:
@@ -73,17 +59,17 @@ def check_responses(table: pd.DataFrame) -> pd.DataFrame:
     table = table.reset_index(drop=True)
     for column in RESPONSE_COLUMNS:
         absent = pd.Series(None, index=table.index, dtype="object")
-        table[column.name] = _coerce(table.get(column.name, absent), column, source)
+        table[column.name] = coerce(table.get(column.name, absent), column, source)
     for name in ("trial", "agent", "item", "condition"):
-        _refuse(table, table[name] == "", source, f"{name} is empty; every row needs one")
+        refuse(table, table[name] == "", source, f"{name} is empty; every row needs one")
     table["scenario"] = table["scenario"].replace("", "base")
     empty = table["response"].isna()
     table["reason"] = table["reason"].mask(empty & (table["reason"] == ""), UNEXPLAINED)
     contradiction = "response is given and so is the reason why it is empty; keep one of them"
-    _refuse(table, ~empty & (table["reason"] != ""), source, contradiction)
-    _refuse(table, table["low"] > table["high"], source, "low is above high; exchange them")
+    refuse(table, ~empty & (table["reason"] != ""), source, contradiction)
+    refuse(table, table["low"] > table["high"], source, "low is above high; exchange them")
     repeated = "the same question appears twice; number them in repeat"
-    _refuse(table, table.duplicated(QUESTION), source, repeated)
+    refuse(table, table.duplicated(QUESTION), source, repeated)
     return table
 
 
@@ -92,7 +78,7 @@ def check_conditions(table: pd.DataFrame, allowed: tuple[str, ...]) -> None:
     source = str(table.attrs.get("source", "table"))
     for name in sorted(set(table["condition"]) - set(allowed)):
         problem = f"condition: {name!r} is unknown; use {' or '.join(allowed)}"
-        _refuse(table, table["condition"] == name, source, problem)
+        refuse(table, table["condition"] == name, source, problem)
 
 
 def missing_reasons(table: pd.DataFrame) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from scipy import stats
 
 from analysis.responses.results import counted, join_notes, result_frame
 from analysis.responses.t_tests import one_sample_t, summarize, wald_interval, wilson_interval
-from analysis.table import _refuse
+from analysis.table import refuse
 
 CONTROL, LOW, HIGH = "control", "low", "high"
 HUMAN_CORRELATION = 0.388
@@ -30,7 +30,7 @@ def measures(table: pd.DataFrame) -> pd.DataFrame:
     """
     source = str(table.attrs.get("source", "table"))
     below = "response is below 0, which no willingness to pay is; leave it empty and give the reason"
-    _refuse(table, table["response"] < 0, source, below)
+    refuse(table, table["response"] < 0, source, below)
     deviation = table["response"] - table["reference"]
     inside = table["response"].between(table["low"], table["high"]).astype(float)
     known = table[["response", "low", "high"]].notna().all(axis=1)

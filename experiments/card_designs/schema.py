@@ -113,8 +113,6 @@ class CardExperiment(Model):
     task: Literal["card"]
     mode: Literal["page", "text"] = "page"
     """`page`: in a browser, through the proxy; `text`: as a prompt, without a browser."""
-    site: str = "onestopmarket"
-    """Site map of the shop in whose pages cards stand: a shipped one by name, or a path."""
     cards: str
     """A file of interventions with cards: a shipped one by name, or a path."""
     design: Parts

@@ -12,7 +12,6 @@ from experiments.commands.common import (
     Db,
     Out,
     Run,
-    analyze_run,
     analyze_stored,
     estimating,
     open_records,
@@ -54,8 +53,7 @@ def choice(
         show(analysis, {"tables": ", ".join(map(str, files))}, out, as_json=as_json)
         return
     records = open_records(db)
-    found = records.latest_run(run, "choice")
-    analyze_run(records, found["run"], out, as_json=as_json)
+    analyze_stored(records, records.latest_run(run, "choice"), out, as_json=as_json)
 
 
 Size = Annotated[

@@ -39,16 +39,6 @@ def open_records(db: str) -> "Records":
     return Records(db)
 
 
-def analyze_run(records: "Records", run: str, out: Path | None, *, as_json: bool) -> None:
-    from analysis.choice import analyze_choice
-    from experiments.output import run_facts, run_folder
-    from experiments.tidy import receipts_table, tidy_table
-
-    found = records.latest_run(run)
-    analysis = analyze_choice(tidy_table(records, run), receipts_table(records, run))
-    show(analysis, run_facts(found), out or run_folder(run), as_json=as_json)
-
-
 def show(analysis: "ChoiceAnalysis", facts: dict[str, Any], out: Path | None, *, as_json: bool) -> None:
     from experiments.output import print_analysis
     from experiments.terminal import stdout_console
@@ -89,14 +79,19 @@ def analyze_stored(
     from experiments.records import kind_of
 
     run, kind = found["run"], kind_of(found)
+    facts, out = run_facts(found), out or run_folder(run)
     if kind == "choice":
-        analyze_run(records, run, out, as_json=as_json)
+        from analysis.choice import analyze_choice
+        from experiments.tidy import receipts_table, tidy_table
+
+        choices = analyze_choice(tidy_table(records, run), receipts_table(records, run))
+        show(choices, facts, out, as_json=as_json)
         return
     from experiments.studies import STUDIES, stored_table
 
     with estimating():
         analysis = STUDIES[kind].analyze(stored_table(records, run, kind), **options)
-    show_study(analysis, kind, run_facts(found), out or run_folder(run), as_json=as_json)
+    show_study(analysis, kind, facts, out, as_json=as_json)
 
 
 @contextmanager
