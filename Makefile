@@ -5,12 +5,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 ROOMS := interventions proxy environments agents experiments analysis
 
-.PHONY: demo test lint bench storefronts setup lock clean
+.PHONY: demo test lint bench storefronts setup local lock clean
 
 demo: setup  ## set everything up, run the nudge experiment with a simulated shopper, print the effects
 	$(BIN)/souk run nudges --agent simulated:balanced --limit 240
 
-test: setup lint  ## everything that must hold
+test: local lint  ## everything that must hold
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder tests
 
 lint: setup
@@ -19,7 +19,7 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: setup  ## speed, as ratios measured in one run; writes docs/benchmarks.md
+bench: local  ## speed, as ratios measured in one run; writes docs/benchmarks.md
 	$(BIN)/python -m tests.bench
 
 storefronts: setup  ## foreign shops, the slow one (EverShop, npm) included
@@ -37,8 +37,16 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 	@$(BIN)/python -m environments.install_browser
 	@touch $@
 
+local: $(VENV)/.local  ## models that run on this machine: torch and transformers
+
+$(VENV)/.local: $(VENV)/.ready requirements-local.lock
+	@echo "adding torch and transformers ..."
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -r requirements-local.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check torch  # and what this build of it needs
+	@touch $@
+
 lock:  ## resolve the exact versions anew (needs uv)
-	uv pip compile pyproject.toml --extra browsergym --extra postgres --extra dev --universal \
+	uv pip compile pyproject.toml --extra browsergym --extra postgres --extra ray --extra dev --universal \
 		--no-header --no-annotate --output-file requirements.lock
 
 clean:

@@ -11,8 +11,9 @@ from environments.episode import Episode
 from experiments.card_designs.design import CardDesign
 from experiments.card_record import Given, card_record, conclude
 from experiments.card_trial import CardTrial
+from experiments.course import Course, limited, recorded_calls, trace
 from experiments.records import TrialRecord, to_row
-from experiments.trial import Course, is_error_page, limited, recorded_calls, trace
+from experiments.trial import is_error_page
 from interventions.cards.card import Card
 from interventions.edits.ask import Ask
 from interventions.edits.remove import Remove

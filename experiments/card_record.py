@@ -6,8 +6,8 @@ from typing import Final, Literal
 
 from agents.base import Call
 from experiments.card_trial import CardTrial
+from experiments.course import Course, trial_row
 from experiments.records import Row, TrialRecord, to_row
-from experiments.trial import Course, trial_row
 from interventions.cards.card import Card, InvalidAnswer
 
 ANSWER_LIMIT: Final = 200

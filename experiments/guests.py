@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Final
 
 from environments.shop.server import shop
+from experiments.course import Course
 from experiments.design import Design, Trial
 from experiments.products import shop_products
 from experiments.records import Records, Row, TrialRecord, artifact_hash
 from experiments.schema import experiment_source
-from experiments.trial import Course, start_urls, to_record, untreated
+from experiments.trial import start_urls, to_record, untreated
 from interventions.errors import UserError
 from interventions.yaml_source import did_you_mean
 from proxy.guests import PREFIX, Guests

@@ -160,6 +160,16 @@ answers = _of_trial(
 disagreements = _of_trial("disagreements", sql.Column("text", sql.Text, nullable=False), key="number")
 """Where pages of one trial show a product with different prices, ratings or numbers of reviews."""
 
+factors = _of_trial(
+    "factors",
+    sql.Column("factor", sql.String(20), nullable=False),
+    sql.Column("quotation", sql.Text, nullable=False),
+    sql.Column("judge", sql.String(120), nullable=False),
+    sql.Column("reason", sql.Text, nullable=False),
+    key="number",
+)
+"""What decided a choice by the agent's own words, as a judge read them; `reason`: why that is not accepted."""
+
 artifacts = sql.Table(
     "artifacts",
     metadata,
@@ -168,7 +178,7 @@ artifacts = sql.Table(
 )
 
 OF_TRIAL: Final = (
-    trials, options, steps, receipts, calls, disagreements, attributes, questions, answers,
+    trials, options, steps, receipts, calls, disagreements, attributes, questions, answers, factors,
 )  # fmt: skip
 
 Row = dict[str, Any]
@@ -190,6 +200,7 @@ class TrialRecord:
     attributes: list[Row] = field(default_factory=list)
     questions: list[Row] = field(default_factory=list)
     answers: list[Row] = field(default_factory=list)
+    factors: list[Row] = field(default_factory=list)
     artifacts: dict[str, str] = field(default_factory=dict)
 
 

@@ -18,9 +18,9 @@ from agents.base import Agent
 from agents.registry import close_agents, make_agent
 from environments.browser import BrowserPool, run_browsers
 from environments.shop.server import shop
+from experiments.course import Course
 from experiments.records import Records, TrialRecord
 from experiments.shop_watch import ShopWatch, watch_shop
-from experiments.trial import Course
 from proxy.server import Proxy, Slot, run_proxy
 from proxy.session import Session
 

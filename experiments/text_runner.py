@@ -12,9 +12,9 @@ from agents.base import Call, Message
 from agents.registry import close_agents, make_respondent
 from experiments.card_record import Given, card_record, conclude, read_answer
 from experiments.card_trial import CardTrial
+from experiments.course import Course, limited
 from experiments.records import Records, Row, TrialRecord, artifact_hash
 from experiments.runner import MAX_ATTEMPTS, first_leaf
-from experiments.trial import Course, limited
 
 logger = logging.getLogger(__name__)
 

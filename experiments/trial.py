@@ -1,22 +1,17 @@
 """One trial from start to outcome: bind the plan, open the tabs, let the agent act, check the treatment."""
 
-import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from html import unescape
-from typing import Final, Literal
 
 from playwright.async_api import BrowserContext
 
-from agents.base import Agent, AgentError, Call, Decision, ProviderError, Usage
-from environments.episode import BrowserFailure, Episode, Look
+from agents.base import Agent
+from environments.episode import Episode, Look
 from environments.stops import COMPARE_TABS
-from experiments.card_trial import CardTrial
+from experiments.course import Course, limited, recorded_calls, trace, trial_row
 from experiments.design import Design, Trial
-from experiments.records import Row, TrialRecord, artifact_hash, to_row
+from experiments.records import Row, TrialRecord, to_row
 from interventions.consistency import disagreements
 from interventions.engine import is_for_own_page
 from interventions.plan import Plan
@@ -24,52 +19,10 @@ from interventions.sitemap import product_key
 from proxy.error_page import NOT_TREATED
 from proxy.session import AllowList, Session
 
-Outcome = Literal["choice", "no_choice", "agent_limit", "agent_error", "treatment_failed", "infra_error"]
-
-TEXT_LIMIT: Final = 20_000
-"""Longest thought or memory that is stored, in characters."""
-
-
-@dataclass(slots=True)
-class Course:
-    """What happened in an episode, step by step."""
-
-    outcome: Outcome = "infra_error"
-    reason: str = ""
-    choice: str | None = None
-    looks: list[Look] = field(default_factory=list)
-    decisions: list[Decision] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-    times: list[float] = field(default_factory=list)
-    vain_calls: tuple[Call, ...] = ()
-    """Requests to a provider that brought no decision."""
-
-    def end(self, outcome: Outcome, reason: str = "", choice: str | None = None) -> None:
-        """Set how the episode ended."""
-        self.outcome, self.reason, self.choice = outcome, reason, choice
-
 
 def start_urls(base_url: str, trial: Trial) -> list[str]:
     """The products' pages in order of presentation."""
     return [f"{base_url}{product.key}.html" for product in trial.products]
-
-
-@asynccontextmanager
-async def limited(course: Course, seconds: float) -> AsyncIterator[None]:
-    """What keeps an attempt from its own end becomes its outcome."""
-    try:
-        async with asyncio.timeout(seconds):
-            yield
-    except TimeoutError:
-        course.end("agent_limit", f"{seconds:g} seconds have passed")
-    except AgentError as error:
-        course.vain_calls = error.calls
-        course.end("agent_error", str(error))
-    except ProviderError as error:
-        course.vain_calls = error.calls
-        course.end("infra_error", f"provider: {error}")
-    except BrowserFailure as error:
-        course.end("infra_error", f"browser: {error}")
 
 
 class ShopEpisodes:
@@ -215,74 +168,6 @@ def to_record(
     ]
     record.steps, record.artifacts = trace(course)
     return record
-
-
-def trial_row(
-    run: str,
-    trial: Trial | CardTrial,
-    course: Course,
-    calls: Sequence[tuple[int, Call]],
-    *,
-    began: float,
-    attempts: int,
-) -> Row:
-    """The row of a finished trial in which nothing was nudged or matched."""
-    usage = Usage.of(call for _, call in calls)
-    return {
-        "run": run,
-        "trial": trial.id,
-        "agent": trial.agent,
-        "set": trial.set,
-        "condition": trial.condition,
-        "nudge": "",
-        "nudge_text": "",
-        "family": "",
-        "direction": None,
-        "match": "none",
-        "profile": "none",
-        "ordering": trial.ordering,
-        "repeat": trial.repeat,
-        "seed": trial.seed,
-        "outcome": course.outcome,
-        "choice": course.choice,
-        "reason": course.reason,
-        "attempts": attempts,
-        "started_at": datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
-        "seconds": time.time() - began,
-        "steps": len(course.decisions),
-        "tokens_in": usage.tokens_in,
-        "tokens_out": usage.tokens_out,
-        "cost": usage.cost,
-    }
-
-
-def recorded_calls(course: Course) -> list[tuple[int, Call]]:
-    """The requests to a provider, each with the step that it was made for."""
-    used = [(step, call) for step, decision in enumerate(course.decisions) for call in decision.calls]
-    return used + [(len(course.decisions), call) for call in course.vain_calls]
-
-
-def trace(course: Course) -> tuple[list[Row], dict[str, str]]:
-    """A row for each look and what the agent did then, and the pages that it saw, by their hash."""
-    steps: list[Row] = []
-    artifacts: dict[str, str] = {}
-    for step, look in enumerate(course.looks):
-        name = artifact_hash(look.observation.html)
-        artifacts[name] = look.observation.html
-        decision = course.decisions[step] if step < len(course.decisions) else None
-        steps.append(
-            {
-                "step": step,
-                "url": look.url,
-                "observation": name,
-                "thought": decision.thought[:TEXT_LIMIT] if decision else "",
-                "memory": decision.memory[:TEXT_LIMIT] if decision else "",
-                "action": str(decision.action) if decision else "",
-                "error": course.errors[step] if step < len(course.errors) else "",
-                "seconds": course.times[step] if step < len(course.times) else 0.0,
-            }
-        )
-    return steps, artifacts
 
 
 def _option_rows(trial: Trial) -> list[Row]:

@@ -31,10 +31,11 @@ from environments.browser import BROWSER_VARIABLE, SYSTEM_BROWSERS, BrowserPool,
 from environments.episode import BrowserFailure, Episode
 from environments.stops import COMPARE_TABS
 from experiments.cli import main
+from experiments.course import Course
 from experiments.output import run_folder
 from experiments.records import Records, artifact_hash
 from experiments.terminal import plain
-from experiments.trial import Course, is_error_page
+from experiments.trial import is_error_page
 from interventions.errors import UserError
 from interventions.plan import Plan
 from interventions.sitemap import load_site_map
