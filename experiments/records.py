@@ -168,7 +168,7 @@ factors = _of_trial(
     sql.Column("reason", sql.Text, nullable=False),
     key="number",
 )
-"""What decided a choice by the agent's own words, as a judge read them; `reason`: why that is not accepted."""
+"""What decided a choice by the agent's own words, to a judge; `reason`: why that is not accepted."""
 
 artifacts = sql.Table(
     "artifacts",

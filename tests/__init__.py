@@ -1,0 +1,1 @@
+"""A package, because others install one of this name."""
