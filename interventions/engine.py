@@ -1,5 +1,6 @@
 """Apply a plan to a page: which edits concern it, what they did, and a failure where one cannot be made."""
 
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
@@ -86,14 +87,47 @@ def rewrite(body: bytes, *, content_type: str, url: str, plan: Plan, site: SiteM
             return task.run_data(content_type) if plan.writes_values and site.loads(url) else untouched
         if not is_html(content_type):
             return untouched
-        for marks in (_marks(body, plan, site), ALL_TAGS):
+        for marks in _attempts(body, url, plan, site):
+            page = Page(body, content_type, marks, url)
             try:
-                return task.run(Page(body, content_type, marks, url))
+                result = task.run(page)
             except Unmarked:
-                continue
+                _places.forget(url, plan)
+            else:
+                _places.learn(url, plan, page.located)
+                return result
     except CannotEdit as error:
         raise EditFailed(*(error.owner or task.current), url, str(error)) from None
     raise EditFailed(*task.current, url, "the element cannot be found in the page's source")
+
+
+class _Places:
+    """Where on a page the elements stood that a plan touches, when it was last seen: an experiment shows each
+    page dozens of times, and from one time to the next only tokens and the like are different.
+
+    No more than a hint where to look. A page whose elements have moved once is not remembered again.
+    """
+
+    def __init__(self) -> None:
+        self._offsets: OrderedDict[tuple[str, frozenset[str]], frozenset[int]] = OrderedDict()
+
+    def marks(self, url: str, plan: Plan) -> Marks | None:
+        offsets = self._offsets.get((url, plan.roles))
+        return Marks(offsets=offsets) if offsets else None
+
+    def learn(self, url: str, plan: Plan, offsets: frozenset[int]) -> None:
+        self._offsets.setdefault((url, plan.roles), offsets)
+        if len(self._offsets) > _PAGES:
+            self._offsets.popitem(last=False)
+
+    def forget(self, url: str, plan: Plan) -> None:
+        if (url, plan.roles) in self._offsets:
+            self._offsets[url, plan.roles] = frozenset()
+
+
+_places = _Places()
+_PAGES = 2_000
+"""How many pages are remembered."""
 
 
 class _Rewriting:
@@ -206,6 +240,14 @@ class _Rewriting:
 def is_for_own_page(role: str, site: SiteMap) -> bool:
     """Whether a planned product's own page has to show an edit of this role."""
     return role.partition(".")[0] not in (*site.cards, "page")
+
+
+def _attempts(body: bytes, url: str, plan: Plan, site: SiteMap) -> Iterator[Marks]:
+    """The ways to mark a page, from the quickest to the one that misses nothing."""
+    if known := _places.marks(url, plan):
+        yield known
+    yield _marks(body, plan, site)
+    yield ALL_TAGS
 
 
 def _marks(body: bytes, plan: Plan, site: SiteMap) -> Marks:

@@ -266,7 +266,7 @@ class Page(ReadPage):
         """The policy that the page itself states allows what edits have put in."""
         if not self.inline:
             return
-        for node in self.find('meta[http-equiv="Content-Security-Policy" i]'):
+        for node in self.find('head meta[http-equiv="Content-Security-Policy" i]'):
             policy = node.attributes.get("content") or ""
             if (allowed := allow(policy, self.inline)) != policy:
                 self.set_attribute(node, "content", allowed)

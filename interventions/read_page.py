@@ -88,6 +88,11 @@ class ReadPage:
 
     # Where it was written
 
+    @property
+    def located(self) -> frozenset[int]:
+        """The offsets of the start tags that were looked up so far."""
+        return frozenset(tag.start for tag in self._tags.values())
+
     def _locate(self, node: LexborNode) -> Tag:
         """The start tag of `node` in the source, which has to agree with the tree."""
         if known := self._tags.get(node.mem_id):
@@ -128,6 +133,8 @@ class ReadPage:
         # `div.main span.price` is looked for in the one `div.main`: every search walks over all elements.
         if root is None and css.startswith("head ") and self.tree.head and "," not in css:
             return list(self.tree.head.css(css))
+        if root is None and css == "body":
+            return [self.tree.body] if self.tree.body else []
         if root is None and "," not in css and (scope := _SCOPE.match(css)):
             around = self.find(scope[1])
             if len(around) <= 1:
