@@ -7,15 +7,23 @@ One object serves one trial and may hold state; it may be both. A failure is one
 * `interventions.errors.UserError`: nothing will work until the user mends it, e.g. a refused API key.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, Self, runtime_checkable
+from typing import Any, NotRequired, Protocol, Self, TypedDict, runtime_checkable
 
 from environments.actions import Action
 from environments.observation import Observation
 
-Message = dict[str, str]
-"""`{"role": "system" | "user" | "assistant", "content": text}`"""
+
+class Message(TypedDict):
+    """A message of a conversation; `role` is `system`, `user` or `assistant`.
+
+    `images` are PNG files in base64, in messages of the user only.
+    """
+
+    role: str
+    content: str
+    images: NotRequired[list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +104,18 @@ class Agent(Protocol):
 class Respondent(Protocol):
     """Anything that answers in a conversation. One object per conversation."""
 
-    async def answer(self, messages: list[Message], *, temperature: float | None, max_tokens: int) -> Reply:
+    async def answer(
+        self,
+        messages: list[Message],
+        *,
+        temperature: float | None,
+        max_tokens: int,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Reply:
         """Answer the last of `messages`, the whole conversation so far.
 
-        `temperature` None: the provider's own. `max_tokens` is the longest answer, in tokens.
+        `temperature` is on a scale of 0 to 2; None: the provider's own. `max_tokens` is the longest answer,
+        in tokens. `schema` is the JSON Schema of the wanted answer, for those that can hold to one.
 
         Raises:
             AgentError, ProviderError, UserError: see the top of this module.

@@ -33,17 +33,17 @@ def read_product_page(html: str) -> ProductPage:
     """Read any HTML; a page that shows no product has no `add_to_cart`."""
     tree = LexborHTMLParser(html)
     button, options = _controls(tree)
-    title, text = "", _text(tree.body)
+    title, text = "", text_of(tree.body)
     if heading := tree.css_first("h1"):
-        title = _text(heading)
+        title = text_of(heading)
         heading.replace_with(_HEADING)
-        text = _text(tree.body).partition(_HEADING)[2]
-    price, rating, reviews = (pattern.search(text) for pattern in (_PRICE, _RATING, _REVIEWS))
+        text = text_of(tree.body).partition(_HEADING)[2]
+    price, rating, reviews = read_facts(text)
     return ProductPage(
         title=title,
-        price=_number(price) if price else None,
-        rating=_number(rating) if rating else None,
-        reviews=int(_number(reviews)) if reviews else 0,
+        price=price,
+        rating=rating,
+        reviews=reviews,
         text=text.strip().lower(),
         add_to_cart=button,
         options=options,
@@ -52,17 +52,37 @@ def read_product_page(html: str) -> ProductPage:
 
 def _controls(tree: LexborHTMLParser) -> tuple[str | None, tuple[tuple[str, ...], ...]]:
     """The bid of "Add to Cart", and the radio buttons before it: those after it belong to other forms."""
+    button = add_to_cart_button(tree)
     groups: dict[str, list[str]] = {}
     for node in tree.css("[bid]"):
         bid = node.attributes["bid"] or ""
-        if (_text(node) or node.attributes.get("value") or "").lower() == "add to cart":
+        if bid == button:
             return bid, tuple(map(tuple, groups.values()))
         if node.tag == "input" and node.attributes.get("type") == "radio":
             groups.setdefault(node.attributes.get("name") or "", []).append(bid)
     return None, ()
 
 
-def _text(node: LexborNode | None) -> str:
+def read_facts(text: str) -> tuple[float | None, float | None, int]:
+    """The first price (currency units), rating (percent) and number of reviews that a text names."""
+    price, rating, reviews = (pattern.search(text) for pattern in (_PRICE, _RATING, _REVIEWS))
+    return (
+        _number(price) if price else None,
+        _number(rating) if rating else None,
+        int(_number(reviews)) if reviews else 0,
+    )
+
+
+def add_to_cart_button(scope: LexborHTMLParser | LexborNode) -> str | None:
+    """The bid of the first control that says "Add to Cart"."""
+    for node in scope.css("[bid]"):
+        if (text_of(node) or node.attributes.get("value") or "").lower() == "add to cart":
+            return node.attributes["bid"]
+    return None
+
+
+def text_of(node: LexborNode | None) -> str:
+    """The text in an element, with single spaces."""
     return " ".join(node.text(separator=" ").split()) if node else ""
 
 

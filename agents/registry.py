@@ -1,24 +1,36 @@
-"""Agents by name: `simulated:PROFILE`, `openai:MODEL`, and those of installed packages.
+"""Agents by name: `simulated:PROFILE`, `PROVIDER:MODEL`, and those of installed packages.
 
 A package offers one as an entry point of the group `souk.agents`; its name is `ENTRY` or `ENTRY:ARGUMENT`.
 What can `act` is an agent, what can `answer` is a respondent, and a name may stand for both.
 """
 
 import difflib
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Final, Literal, Protocol
 
 from agents.base import Agent, Respondent
-from agents.chat import KEY_VARIABLE, ChatModel, close_clients
-from agents.openai_shopper import OpenAIShopper
+from agents.prompt import PromptTemplates
+from agents.providers import PROVIDERS, close_models, make_model, problem_of
+from agents.settings import SERVICES
+from agents.shopper import LanguageModelShopper
 from agents.simulated import shipped, shipped_profile
 from agents.simulated_agent import SimulatedAgent
 from interventions.errors import UserError
 
 ENTRY_POINTS: Final = "souk.agents"
 
-KEYS: Final = {"openai": KEY_VARIABLE}
+KEYS: Final = {name: service.key_variable for name, service in SERVICES.items() if service.needs_key}
 """The environment variable that holds each provider's key."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownAgent:
+    """A name, capitals for the user's choice; what it needs; why it has not got that, as `cause; fix`."""
+
+    name: str
+    needs: str
+    problem: str
 
 
 class AgentFactory(Protocol):
@@ -30,13 +42,19 @@ class AgentFactory(Protocol):
     def __call__(self, argument: str, *, seed: int) -> Agent | Respondent: ...
 
 
-def make_agent(name: str, *, seed: int) -> Agent:
-    """A fresh agent for one episode.
+def make_agent(name: str, *, seed: int, prompt: PromptTemplates | None = None) -> Agent:
+    """A fresh agent for one episode. `prompt` is for language models; None: the shipped one.
 
     Raises:
         UserError: when the name is unknown, it cannot act, or a setting (a key) that it needs is missing.
     """
-    agent = _make(name, seed)
+    family, _, argument = name.partition(":")
+    agent: Agent | Respondent
+    if family in PROVIDERS:
+        # No seed is sent: providers honour it loosely or not at all, and some reject it.
+        agent = LanguageModelShopper(make_model(name), prompt)
+    else:
+        agent = _factory(family, name)(argument, seed=seed)
     if not isinstance(agent, Agent):
         raise UserError(
             f'agents: "{name}" cannot act in a browser; ask it in text mode, or name another agent'
@@ -45,12 +63,15 @@ def make_agent(name: str, *, seed: int) -> Agent:
 
 
 def make_respondent(name: str, *, seed: int) -> Respondent:
-    """A fresh respondent for one conversation.
+    """A fresh respondent for one conversation, who takes temperatures on a scale of 0 to 2.
 
     Raises:
         UserError: when the name is unknown, it cannot answer, or a setting (a key) that it needs is missing.
     """
-    respondent = _make(name, seed)
+    family, _, argument = name.partition(":")
+    if family in PROVIDERS:
+        return LanguageModelShopper(make_model(name, nominal=True))
+    respondent = _factory(family, name)(argument, seed=seed)
     if not isinstance(respondent, Respondent):
         raise UserError(f'agents: "{name}" cannot answer in text; ask it in page mode, or name another agent')
     return respondent
@@ -61,31 +82,31 @@ def check_agent(name: str, *, mode: Literal["page", "text"] = "page") -> None:
     (make_agent if mode == "page" else make_respondent)(name, seed=0)
 
 
+def known_agents() -> list[KnownAgent]:
+    """All agents that have a name here, and whether what they need is there; nobody is asked."""
+    return [
+        *(KnownAgent(f"simulated:{profile}", "", "") for profile in shipped().agents),
+        *(
+            KnownAgent(f"{name}:MODEL", service.needs, service.problem())
+            for name, service in SERVICES.items()
+        ),
+        KnownAgent("hf:NAME_OR_FOLDER", "torch, transformers, the model's files", problem_of("hf")),
+        *(KnownAgent(name, "", "") for name in sorted(_installed())),
+    ]
+
+
 def agent_names() -> list[str]:
     """The names that are known; capitals stand for the user's choice."""
-    return [*(f"simulated:{profile}" for profile in shipped().agents), "openai:MODEL", *sorted(_installed())]
+    return [agent.name for agent in known_agents()]
 
 
 async def close_agents() -> None:
     """Close what the agents of this process share; to be called before the event loop ends."""
-    await close_clients()
-
-
-def _make(name: str, seed: int) -> Agent | Respondent:
-    family, _, argument = name.partition(":")
-    return _factory(family, name)(argument, seed=seed)
+    await close_models()
 
 
 def _simulated(argument: str, *, seed: int) -> SimulatedAgent:
     return SimulatedAgent(shipped_profile(argument), seed=seed)
-
-
-def _openai(argument: str, *, seed: int) -> OpenAIShopper:
-    # No seed is sent: providers honour it loosely or not at all, and some reject it.
-    return OpenAIShopper(ChatModel(argument))
-
-
-_BUILT_IN: Final[dict[str, AgentFactory]] = {"simulated": _simulated, "openai": _openai}
 
 
 def _installed() -> dict[str, EntryPoint]:
@@ -93,8 +114,8 @@ def _installed() -> dict[str, EntryPoint]:
 
 
 def _factory(family: str, name: str) -> AgentFactory:
-    if family in _BUILT_IN:
-        return _BUILT_IN[family]
+    if family == "simulated":
+        return _simulated
     entry = _installed().get(family)
     if entry is None:
         names = agent_names()

@@ -6,8 +6,8 @@ and the questions of the bias battery. All it ever reads is the text.
 
 import random
 import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from agents.base import AgentError, Message, Reply
 from agents.card_text import card_probabilities, read_options
@@ -41,7 +41,14 @@ class SimulatedRespondent:
         self._valuation: float | None = None
         self._anchor: float | None = None
 
-    async def answer(self, messages: list[Message], *, temperature: float | None, max_tokens: int) -> Reply:
+    async def answer(
+        self,
+        messages: list[Message],
+        *,
+        temperature: float | None,
+        max_tokens: int,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Reply:
         """Answer the last question among the user's messages, at any temperature in few words.
 
         Raises:

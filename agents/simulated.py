@@ -1,4 +1,4 @@
-"""Simulated agents: their profiles, and how they shop (read every open tab, weigh, put one into the cart)."""
+"""Simulated agents: their profiles, and how they shop in tabs (read all, weigh, put one into the cart)."""
 
 import functools
 import random
@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from agents.base import Decision
+from agents.listing_page import Card
 from agents.product_page import ProductPage, read_product_page
 from agents.utility import Alternative, Taste, choice_probabilities, draw
 from environments.actions import Action
@@ -16,6 +17,8 @@ from interventions.errors import UserError
 from interventions.yaml_source import did_you_mean, load_model
 
 _SCROLL = Action("scroll", (0.0, 600.0))
+
+Weight = Literal["log_price", "rating", "log_reviews", "position", "nudge"]
 
 
 class Cues(BaseModel):
@@ -46,6 +49,16 @@ class Cues(BaseModel):
         return 1 if favourable else -1
 
 
+class Wish(BaseModel):
+    """Words in the goal about the user, and what they do to a taste."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    says: str = Field(min_length=1)
+    weights: tuple[Weight, ...]
+    times: float = Field(ge=0, description="what these weights are multiplied by")
+
+
 class Profile(BaseModel):
     """All that is known of a simulated agent."""
 
@@ -67,6 +80,7 @@ class Profiles(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     cues: Cues
+    wishes: tuple[Wish, ...] = ()
     agents: dict[str, Profile]
 
 
@@ -91,6 +105,53 @@ def shipped_taste(name: str) -> Taste:
     return shipped_profile(name).taste
 
 
+def taste_for(goal: str, taste: Taste) -> Taste:
+    """The taste of an agent that shops for the user whom the goal describes."""
+    weights = taste.model_dump()
+    for wish in shipped().wishes:
+        if wish.says in goal:
+            weights |= {name: weights[name] * wish.times for name in wish.weights}
+    return Taste(**weights)
+
+
+def alternative(item: ProductPage | Card, taste: Taste, *, viewed_first: bool) -> Alternative:
+    """What a page or a card says, as an alternative to choose."""
+    title = item.title.lower()
+    return Alternative(
+        price=item.price,
+        rating=item.rating,
+        reviews=item.reviews,
+        cue=shipped().cues.sign(item.text),
+        viewed_first=viewed_first,
+        brand=next((brand for brand in taste.brand if brand in title), None),
+    )
+
+
+def describe(item: ProductPage | Card) -> str:
+    """What a page or a card says, in words."""
+    price = "no price" if item.price is None else f"a price of {item.price:,.2f}"
+    rating = "no rating" if item.rating is None else f"a rating of {item.rating:g}%"
+    found = shipped().cues.find(item.text)
+    said = f' It says "{found[0]}".' if found else ""
+    reviews = f"{item.reviews:,} review{'' if item.reviews == 1 else 's'}"
+    return f"{item.title} with {price}, {rating} and {reviews}.{said}"
+
+
+class Purchase:
+    """Puts what a product's page shows into the cart: first the required options, then the button."""
+
+    def __init__(self) -> None:
+        self._options_picked = 0
+
+    def go_on(self, page: ProductPage) -> tuple[str, Action]:
+        """The next thing to do on the page, which has a button."""
+        if self._options_picked < len(page.options):
+            first = page.options[self._options_picked][0]
+            self._options_picked += 1
+            return f"{page.title} needs an option; the first will do.", Action("click", (first,))
+        return f"I prefer {page.title} and add it to the cart.", Action("click", (page.add_to_cart or "",))
+
+
 class SimulatedShopper:
     """A shopper of a known taste.
 
@@ -101,11 +162,10 @@ class SimulatedShopper:
 
     def __init__(self, taste: Taste, *, seed: int) -> None:
         self._taste = taste
-        self._cues = shipped().cues
         self._random = random.Random(seed)  # noqa: S311 (sampling must be reproducible; nothing is secret)
         self._pages: dict[int, ProductPage] = {}  # by tab; the first key is the tab viewed first
         self._choice: int | None = None
-        self._options_picked = 0
+        self._purchase = Purchase()
 
     async def act(self, observation: Observation) -> Decision:
         """Read the active tab, then take the next action; never fails, whatever the page holds."""
@@ -127,44 +187,21 @@ class SimulatedShopper:
             return "No open tab shows a product that can be bought here. I scroll to look for one.", _SCROLL
         if self._choice not in buyable:
             self._choice = self._choose(buyable)
-            self._options_picked = 0
+            self._purchase = Purchase()
         title = self._pages[self._choice].title
         if self._choice != tab:
             return f"Of all I saw I prefer {title}; back to tab {self._choice}.", Action(
                 "tab_focus", (self._choice,)
             )
-        return self._buy(self._pages[tab])
+        return self._purchase.go_on(self._pages[tab])
 
     def _choose(self, tabs: list[int]) -> int:
-        probabilities = choice_probabilities(self._taste, [self._alternative(tab) for tab in tabs])
-        return tabs[draw(probabilities, self._random.random())]
-
-    def _alternative(self, tab: int) -> Alternative:
-        page = self._pages[tab]
-        title = page.title.lower()
-        return Alternative(
-            price=page.price,
-            rating=page.rating,
-            reviews=page.reviews,
-            cue=self._cues.sign(page.text),
-            viewed_first=tab == next(iter(self._pages)),
-            brand=next((brand for brand in self._taste.brand if brand in title), None),
-        )
-
-    def _buy(self, page: ProductPage) -> tuple[str, Action]:
-        if self._options_picked < len(page.options):
-            first = page.options[self._options_picked][0]
-            self._options_picked += 1
-            return f"{page.title} needs an option; the first will do.", Action("click", (first,))
-        return f"I prefer {page.title} and add it to the cart.", Action("click", (page.add_to_cart or "",))
+        first = next(iter(self._pages))
+        alternatives = [alternative(self._pages[tab], self._taste, viewed_first=tab == first) for tab in tabs]
+        return tabs[draw(choice_probabilities(self._taste, alternatives), self._random.random())]
 
     def _describe(self, tab: int) -> str:
         page = self._pages[tab]
         if not page.add_to_cart:
             return f'Tab {tab} shows nothing to buy; its title is "{page.title}".'
-        price = "no price" if page.price is None else f"a price of {page.price:,.2f}"
-        rating = "no rating" if page.rating is None else f"a rating of {page.rating:g}%"
-        found = self._cues.find(page.text)
-        said = f' It says "{found[0]}".' if found else ""
-        reviews = f"{page.reviews:,} review{'' if page.reviews == 1 else 's'}"
-        return f"Tab {tab} shows {page.title} with {price}, {rating} and {reviews}.{said}"
+        return f"Tab {tab} shows {describe(page)}"

@@ -1,9 +1,14 @@
-"""A simulated agent: shops in tabs, and answers questions in a conversation or on a page."""
+"""A simulated agent: shops in tabs or from a listing, answers in a conversation or on a page."""
+
+from collections.abc import Mapping
+from typing import Any
 
 from agents.base import Decision, Message, Reply
+from agents.listing_page import read_cards
+from agents.listing_shopper import ListingShopper, words_to_search
 from agents.page_respondent import PageRespondent
 from agents.respondent import SimulatedRespondent
-from agents.simulated import Profile, SimulatedShopper
+from agents.simulated import Profile, SimulatedShopper, taste_for
 from environments.observation import Observation
 
 
@@ -11,14 +16,33 @@ class SimulatedAgent:
     """An agent and respondent of a known profile, whose draws follow from `seed`."""
 
     def __init__(self, profile: Profile, *, seed: int) -> None:
-        self._shopper = SimulatedShopper(profile.taste, seed=seed)
+        self._taste, self._seed = profile.taste, seed
+        self._shopper: SimulatedShopper | ListingShopper | None = None
         self._respondent = SimulatedRespondent(profile, seed=seed)
         self._on_page = PageRespondent(self._respondent)
 
     async def act(self, observation: Observation) -> Decision:
         """Answer the card that is in sight, else shop. Raises AgentError as `answer` does."""
-        return self._on_page.decide(observation) or await self._shopper.act(observation)
+        if decision := self._on_page.decide(observation):
+            return decision
+        self._shopper = self._shopper or self._shopper_for(observation)
+        return await self._shopper.act(observation)
 
-    async def answer(self, messages: list[Message], *, temperature: float | None, max_tokens: int) -> Reply:
+    async def answer(
+        self,
+        messages: list[Message],
+        *,
+        temperature: float | None,
+        max_tokens: int,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Reply:
         """See `SimulatedRespondent.answer`."""
         return await self._respondent.answer(messages, temperature=temperature, max_tokens=max_tokens)
+
+    def _shopper_for(self, observation: Observation) -> SimulatedShopper | ListingShopper:
+        """From one tab with cards, or from which to search, as from a listing; else as from tabs."""
+        taste = taste_for(observation.goal, self._taste)
+        lists = words_to_search(observation.goal) or read_cards(observation.html)
+        if len(observation.tabs) == 1 and lists:
+            return ListingShopper(taste, seed=self._seed)
+        return SimulatedShopper(taste, seed=self._seed)

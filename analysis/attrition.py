@@ -24,7 +24,12 @@ def attrition(table: pd.DataFrame) -> pd.DataFrame:
 
     Raises AnalysisError for a table that `check_table` refuses.
     """
-    trials = _trials(table)
+    return count_outcomes(check_table(table))
+
+
+def count_outcomes(table: pd.DataFrame) -> pd.DataFrame:
+    """`attrition` of a table that is checked."""
+    trials = table.drop_duplicates(TRIAL)
     cells = pd.crosstab([trials["agent"], trials["condition"]], trials["outcome"])
     counts = cells.melt(ignore_index=False, value_name="count").reset_index()
     counts = counts.sort_values(["agent", "condition", "outcome"], ignore_index=True)
@@ -42,8 +47,13 @@ def equal_attrition(table: pd.DataFrame) -> pd.DataFrame:
     Returns the columns of every estimator; `estimate` is the largest difference between two conditions, in
     percentage points.
     """
+    return compare_outcomes(check_table(table))
+
+
+def compare_outcomes(table: pd.DataFrame) -> pd.DataFrame:
+    """`equal_attrition` of a table that is checked."""
     rows = []
-    for agent, trials in _trials(table).groupby("agent", sort=True):
+    for agent, trials in table.drop_duplicates(TRIAL).groupby("agent", sort=True):
         missing = trials["outcome"] != "choice"
         counts = pd.crosstab(trials["condition"], missing).reindex(columns=[False, True], fill_value=0)
         shares = counts[True] / counts.sum(axis=1)
@@ -63,11 +73,6 @@ def equal_attrition(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(FRAME_COLUMNS)).astype(
         dict.fromkeys(("std_error", "p_adjusted", "conf_low", "conf_high"), float)
     )
-
-
-def _trials(table: pd.DataFrame) -> pd.DataFrame:
-    """One row per trial."""
-    return check_table(table).drop_duplicates(TRIAL)
 
 
 def _test_independence(counts: Counts) -> tuple[float, float, str]:

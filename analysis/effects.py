@@ -1,23 +1,20 @@
 """Choice effects of each agent: how much a feature of an option moves its probability of being chosen."""
 
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from statsmodels.stats.multitest import multipletests
 
+from analysis.clusters import choose_clusters
+from analysis.design import Design, Query, best_design, interactions
 from analysis.errors import AnalysisError
-from analysis.lpm import Contrast, Floats, Ints, average_contrast, design_matrix, is_identified, within_trials
+from analysis.lpm import Contrast, Fit, Floats, Ints, Model
 from analysis.table import check_table, trial_ids
 
 TERMS = ("viewed_first", "higher_rated", "cheaper", "nudged")
-
-COMPARISONS_PER_COEFFICIENT = 5
-"""Options less trials, per coefficient: with fewer, 95 % intervals of the full model cover less than 90 %."""
-
-LEAST_CLUSTERS = 3
-"""Two clusters leave one degree of freedom, and so an interval 12.7 standard errors to each side."""
 
 FRAME_COLUMNS = (
     "term",
@@ -35,6 +32,8 @@ FRAME_COLUMNS = (
 )
 """The columns of every estimator's frame. Undefined statistics are NaN, with the reason in `note`."""
 
+NO_CHOICE = "no trial has a choice"
+
 
 def choice_effects(table: pd.DataFrame) -> pd.DataFrame:
     """Effects of the four features on choice, one row per agent and term, in percentage points.
@@ -47,14 +46,15 @@ def choice_effects(table: pd.DataFrame) -> pd.DataFrame:
 
     Raises AnalysisError for a table that `check_table` refuses.
     """
-    table = check_table(table)
+    return main_effects(check_table(table))
+
+
+def main_effects(table: pd.DataFrame) -> pd.DataFrame:
+    """`choice_effects` of a table that is checked."""
     frames = []
-    for agent, rows in table.groupby("agent", sort=True):
-        used = rows[rows["chosen"].notna()]
+    for agent, rows, used in agents(table):
         contrasts = _contrasts(used, used["chosen"].to_numpy(float))
-        frames.append(
-            _frame(contrasts, str(agent), _count_trials(used), _count_trials(rows) - _count_trials(used))
-        )
+        frames.append(contrast_frame(contrasts, agent, count_trials(used), count_trials(rows)))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -71,41 +71,22 @@ def true_effects(table: pd.DataFrame, probabilities: npt.ArrayLike) -> pd.DataFr
     if truth.shape != (len(table),):
         raise AnalysisError(f"probabilities: {truth.shape} values for {len(table)} rows; give one per row")
     frames = []
-    for agent, rows in table.groupby("agent", sort=True):
-        used = rows[rows["chosen"].notna()]
+    for agent, _, used in agents(table):
         contrasts = _contrasts(used, truth[used.index.to_numpy()])
-        frames.append(_frame(contrasts, str(agent), 0, 0)[["term", "group", "estimate", "note"]])
+        frames.append(contrast_frame(contrasts, agent, 0, 0)[["term", "group", "estimate", "note"]])
     effects = pd.concat(frames, ignore_index=True)
     effects["note"] = effects["note"].where(effects["estimate"].isna(), "")
     return effects
 
 
-def _count_trials(rows: pd.DataFrame) -> int:
+def agents(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
+    """Each agent, its rows, and those of its trials with a choice."""
+    for agent, rows in table.groupby("agent", sort=True):
+        yield str(agent), rows, rows[rows["chosen"].notna()]
+
+
+def count_trials(rows: pd.DataFrame) -> int:
     return int(trial_ids(rows).nunique())
-
-
-def _contrasts(rows: pd.DataFrame, outcome: Floats) -> dict[str, Contrast]:
-    """The contrast of each term for the rows of one agent; all trials have a choice."""
-    if rows.empty:
-        return {term: Contrast(note="no trial has a choice") for term in TERMS}
-    x, trial = regressors(rows), trial_ids(rows).to_numpy()
-    by_trial = x.groupby(trial)
-    differs = (by_trial.max() > by_trial.min()).any()
-    varying = x.loc[:, differs]
-    designs, order = _identified_designs(varying, trial)
-    clusters, note = _clusters(rows, trial)
-    if order < varying.shape[1]:
-        note = _join(note, f"interactions of {order + 1} or more features left out: too little data")
-    contrasts = {}
-    for term in TERMS:
-        if not differs[term]:
-            contrasts[term] = Contrast(note=f"{term} never differs between the options of a trial")
-        elif term not in designs:
-            contrasts[term] = Contrast(note=f"{term} cannot be told from the other features in these trials")
-        else:
-            found = average_contrast(outcome, designs[term], trial, clusters)
-            contrasts[term] = replace(found, note=_join(found.note, note))
-    return contrasts
 
 
 def regressors(rows: pd.DataFrame) -> pd.DataFrame:
@@ -117,56 +98,117 @@ def regressors(rows: pd.DataFrame) -> pd.DataFrame:
     return x
 
 
-def _identified_designs(x: pd.DataFrame, trial: Ints) -> tuple[dict[str, pd.DataFrame], int]:
-    """Design matrices of the identified terms, at the highest order of interactions that identifies most.
+Key = tuple[str, int]
+"""The name of a contrast, such as a term, and the group of rows over which it is averaged."""
 
-    An order with too many coefficients for the data is passed over, the main effects never.
+
+@dataclass(frozen=True)
+class Estimands:
+    """Average marginal contrasts of a model by term and group: their weights, or why there are none."""
+
+    model: Model | None
+    weights: Mapping[Key, Floats]
+    reasons: Mapping[Key, str]
+    note: str = ""
+
+    def fit(self, y: Floats, clusters: dict[str, Ints], note: str = "") -> "Estimates":
+        """Fit to an outcome by row, with errors clustered as `Fit` does; `note` goes with every estimate."""
+        fit = self.model.fit(y, clusters) if self.model and self.weights else None
+        return Estimates(self, fit, join_notes(note, self.note))
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """The contrasts of a fitted model; undefined ones have their reason."""
+
+    estimands: Estimands
+    fit: Fit | None
+    note: str
+
+    def of(self, key: Key) -> Contrast:
+        """A contrast."""
+        return self._contrast(self.estimands.reasons.get(key, ""), self.estimands.weights.get(key))
+
+    def difference(self, key: Key, base: Key) -> Contrast:
+        """A contrast less another one."""
+        reasons, weights = self.estimands.reasons, self.estimands.weights
+        if reason := reasons.get(key) or reasons.get(base):
+            return Contrast(note=reason)
+        return self._contrast("", weights[key] - weights[base])
+
+    def _contrast(self, reason: str, weights: Floats | None) -> Contrast:
+        if weights is None or self.fit is None:
+            return Contrast(note=reason)
+        found = self.fit.contrast(weights)
+        return replace(found, note=join_notes(found.note, self.note))
+
+
+def estimands(designs: Sequence[Design], trial: Ints, queries: Sequence[Query]) -> Estimands:
+    """What the first fitting one of the designs identifies (see `best_design`)."""
+    design, model, found = best_design(designs, trial, queries)
+    weights, reasons = {}, {}
+    for query, rows in zip(queries, found, strict=True):
+        moves = varies(design.x[query.focus], trial)
+        for group, row in enumerate(rows):
+            key, inside = (query.name, group), query.groups == group
+            if not inside.any():
+                reasons[key] = NO_CHOICE
+            elif not moves[inside].any():
+                reasons[key] = f"{query.focus} never differs between the options of a trial"
+            elif not model.identifies(row):
+                reasons[key] = f"{query.focus} cannot be told from the other features in these trials"
+            else:
+                weights[key] = row
+    return Estimands(model, weights, reasons, design.note)
+
+
+def main_estimands(rows: pd.DataFrame, groups: Ints, count: int = 1) -> Estimands:
+    """The terms' contrasts over the rows of each group, in one model, fully interacted with the groups.
+
+    groups: integers from 0 below `count`, the same for all rows of a trial. One group: the main model.
     """
-    best: dict[str, pd.DataFrame] = {}
-    best_order = x.shape[1]
-    comparisons = len(x) - len(np.unique(trial))
-    for order in range(x.shape[1], 0, -1):
-        designs = {str(term): design_matrix(x, str(term), order) for term in x}
-        # Every focus spans the same space, so any one of the designs tells the number of coefficients.
-        rank = np.linalg.matrix_rank(within_trials(next(iter(designs.values())), trial))
-        if order > 1 and comparisons < COMPARISONS_PER_COEFFICIENT * rank:
-            continue
-        identified = {term: design for term, design in designs.items() if is_identified(design, trial)}
-        if len(identified) > len(best):
-            best, best_order = identified, order
-        if len(best) == x.shape[1]:
-            break
-    return best, best_order
+    keys = [(term, group) for term in TERMS for group in range(count)]
+    if rows.empty:
+        return Estimands(None, {}, dict.fromkeys(keys, NO_CHOICE))
+    x, trial = regressors(rows), trial_ids(rows).to_numpy()
+    varying = [term for term in TERMS if varies(x[term], trial).any()]
+    fixed = {
+        key: f"{key[0]} never differs between the options of a trial" for key in keys if key[0] not in varying
+    }
+    if not varying:
+        return Estimands(None, {}, fixed)
+    designs = [
+        Design(
+            x, {"group": groups}, interactions(varying, order, "group", groups), left_out(order, len(varying))
+        )
+        for order in range(len(varying), 0, -1)
+    ]
+    found = estimands(designs, trial, [Query(term, term, groups, count) for term in varying])
+    return replace(found, reasons={**found.reasons, **fixed})
 
 
-def _clusters(rows: pd.DataFrame, trial: Ints) -> tuple[dict[str, Ints], str]:
-    """Nudge text and category, or the one of them with enough clusters; else the set, at last the trial.
-
-    Trials without a nudge are one more cluster of the nudge texts.
-    """
-    texts = rows["nudge_text"].where(rows["nudge_text"] != "", rows["nudge"])
-    codes = {"nudge text": _codes(texts, trial), "category": _codes(rows["category"], trial)}
-    found = {name: code for name, code in codes.items() if code.max() + 1 >= LEAST_CLUSTERS}
-    if len(found) == 2:
-        return found, ""
-    if len(found) == 1:
-        (lost,) = codes.keys() - found.keys()
-        return found, f"clustered by {next(iter(found))} only: fewer than {LEAST_CLUSTERS} clusters by {lost}"
-    sets = _codes(rows["set"], trial)
-    if sets.max() + 1 >= LEAST_CLUSTERS:
-        return {"set": sets}, f"clustered by set: fewer than {LEAST_CLUSTERS} nudge texts and categories"
-    return {
-        "trial": trial
-    }, f"clustered by trial: fewer than {LEAST_CLUSTERS} sets, so only these are spoken of"
+def left_out(order: int, count: int) -> str:
+    """The note of a model of `count` features with interactions of up to `order` of them."""
+    return "" if order == count else f"interactions of {order + 1} or more features left out: too little data"
 
 
-def _codes(labels: "pd.Series[str]", trial: Ints) -> Ints:
-    """One code per trial from the labels of its rows, so that no cluster cuts through a trial."""
-    codes = pd.Series(pd.factorize(labels)[0]).groupby(trial)
-    return pd.factorize(codes.transform("min") * len(labels) + codes.transform("max"))[0]
+def varies(column: "pd.Series[float]", trial: Ints) -> npt.NDArray[np.bool_]:
+    """Whether the row's trial holds different values."""
+    by_trial = column.groupby(trial)
+    differs: npt.NDArray[np.bool_] = (by_trial.transform("max") > by_trial.transform("min")).to_numpy()
+    return differs
 
 
-def _frame(contrasts: dict[str, Contrast], agent: str, n: int, n_missing: int) -> pd.DataFrame:
+def _contrasts(rows: pd.DataFrame, outcome: Floats) -> dict[str, Contrast]:
+    """The contrast of each term for the rows of one agent; all trials have a choice."""
+    found = main_estimands(rows, np.zeros(len(rows), int))
+    clusters, note = choose_clusters(rows, trial_ids(rows).to_numpy()) if len(rows) else ({}, "")
+    estimates = found.fit(outcome, clusters, note)
+    return {term: estimates.of((term, 0)) for term in TERMS}
+
+
+def contrast_frame(contrasts: Mapping[str, Contrast], agent: str, n: int, trials: int) -> pd.DataFrame:
+    """The frame of one agent's contrasts by term; they are the family of the adjusted p values."""
     frame = pd.DataFrame(
         {
             "term": list(contrasts),
@@ -179,7 +221,7 @@ def _frame(contrasts: dict[str, Contrast], agent: str, n: int, n_missing: int) -
             "conf_low": [100 * (c.estimate - c.half_width) for c in contrasts.values()],
             "conf_high": [100 * (c.estimate + c.half_width) for c in contrasts.values()],
             "n": n,
-            "n_missing": n_missing,
+            "n_missing": trials - n,
             "note": [c.note for c in contrasts.values()],
         },
         columns=list(FRAME_COLUMNS),
@@ -190,5 +232,5 @@ def _frame(contrasts: dict[str, Contrast], agent: str, n: int, n_missing: int) -
     return frame
 
 
-def _join(*notes: str) -> str:
+def join_notes(*notes: str) -> str:
     return "; ".join(note for note in notes if note)

@@ -1,35 +1,31 @@
-"""Linear probability model with trial fixed effects: one average marginal contrast and its standard error.
+"""Linear probability model with trial fixed effects, and the standard errors of what follows from it.
 
-The model is `chosen ~ x1 x x2 x ... (all interactions) | trial`. The average marginal contrast of x1 (the
-prediction at 1 less the prediction at 0, averaged over the observed values of the other regressors) is a
-linear combination of its coefficients. Centring each product that multiplies x1 at its mean, as in
-`x1 * (x2 * x3 - mean(x2 * x3))`, leaves the fit unchanged and makes the coefficient of x1 that very
-combination, so its delta-method standard error is simply the coefficient's. (As usual for average marginal
-effects, the observed values are taken as given.)
+The model is fitted by least squares to what the trial means leave of outcome and columns. All that is asked
+of it is a linear combination of its coefficients, such as an average marginal contrast: its estimate is the
+same combination of the estimates, and its standard error follows by the delta method, which is exact here.
 """
 
-import warnings
 from dataclasses import dataclass
-from itertools import combinations
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
-import pyfixest
-from scipy import stats
+from scipy import sparse, stats
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.integer[Any]]
 
-ROUNDING = 9
-TOLERANCE = 10.0**-ROUNDING
-"""Size below which a demeaned column, a residual or an estimate is rounding noise."""
+TOLERANCE = 1e-9
+"""Size below which an eigenvalue of the correlations, a residual or an estimate is rounding noise."""
+
+ESTIMABLE = 1e-6
+"""Share of a combination that may lie outside of what the data tell before it counts as not identified."""
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """An average marginal contrast, in probability units. NaN is undefined, with the reason in `note`."""
+    """A combination of coefficients, in probability units. NaN is undefined, with the reason in `note`."""
 
     estimate: float = np.nan
     std_error: float = np.nan
@@ -50,74 +46,138 @@ class Contrast:
         return float(stats.t.ppf(0.975, self.df) * self.std_error)
 
 
-def design_matrix(x: pd.DataFrame, focus: str, order: int) -> pd.DataFrame:
-    """Columns of the model with interactions up to `order`; the first, `x0`, is the regressor `focus`.
+class Model:
+    """The columns of a model (N x K) less their trial means, and what they can tell.
 
-    The names are generated: labels of the data never reach a formula.
+    trial: the fixed effect of each row, integers from 0.
     """
-    others = [x[name].to_numpy(float) for name in x if name != focus]
-    at = x[focus].to_numpy(float)
-    columns = [at]
-    for size in range(1, order + 1):
-        for factors in combinations(others, size):
-            product = np.prod(factors, axis=0)
-            columns.append(product)
-            if size < order:
-                columns.append(at * (product - product.mean()))
-    return pd.DataFrame({f"x{i}": column for i, column in enumerate(columns)})
+
+    def __init__(self, columns: Floats, trial: Ints) -> None:
+        self._order = np.argsort(trial, kind="stable")
+        self.trial = trial[self._order]
+        self._starts = np.flatnonzero(np.r_[True, self.trial[1:] != self.trial[:-1]])
+        self._sizes = np.diff(np.r_[self._starts, len(trial)])
+        self.within = self._centred(columns)
+        gram = self.within.T @ self.within
+        size = np.sqrt(np.diag(gram))
+        self._scale = np.where(size > TOLERANCE, size, 1.0)
+        values, vectors = np.linalg.eigh(gram / np.outer(self._scale, self._scale))
+        kept = values > TOLERANCE
+        self.rank = int(kept.sum())
+        self._space = vectors[:, kept]
+        self.inverse: Floats = self._space / values[kept] @ self._space.T / np.outer(self._scale, self._scale)
+
+    @property
+    def comparisons(self) -> int:
+        """Rows less trials: what the fixed effects leave."""
+        return len(self.trial) - len(self._starts)
+
+    def identifies(self, weights: Floats) -> bool:
+        """Whether the data tell this combination of the coefficients (it is estimable, Rao 1973)."""
+        scaled = weights / self._scale
+        outside = scaled - self._space @ (self._space.T @ scaled)
+        return bool(np.linalg.norm(outside) <= ESTIMABLE * np.linalg.norm(scaled))
+
+    def influence(self, weights: Floats) -> Floats:
+        """What each row's outcome adds to the estimate per unit (N), in the order of the rows as given."""
+        influence = np.empty(len(self.trial))
+        influence[self._order] = self.within @ (self.inverse @ weights)
+        return influence
+
+    def fit(self, y: Floats, clusters: dict[str, Ints]) -> "Fit":
+        """Fit to an outcome, one value per row: a choice, or a choice probability. clusters: see `Fit`."""
+        outcome = self._centred(y[:, None])[:, 0]
+        coefficients = self.inverse @ (self.within.T @ outcome)
+        residuals = outcome - self.within @ coefficients
+        codes: dict[str, Ints] = {
+            name: np.unique(code[self._order], return_inverse=True)[1] for name, code in clusters.items()
+        }
+        return Fit(self, coefficients, residuals, codes)
+
+    def _centred(self, columns: Floats) -> Floats:
+        ordered = columns[self._order]
+        means = np.add.reduceat(ordered, self._starts, axis=0) / self._sizes[:, None]
+        centred: Floats = ordered - np.repeat(means, self._sizes, axis=0)
+        centred[:, abs(centred).max(axis=0) <= 1e-12 * abs(ordered).max(axis=0)] = 0
+        return centred
 
 
-def within_trials(design: pd.DataFrame, trial: Ints) -> Floats:
-    """The distinct rows of the columns less their trial means: they span what the fixed effects leave."""
-    within = design - design.groupby(trial).transform("mean")
-    return within.round(ROUNDING).drop_duplicates().to_numpy(float)
+BOTH = "both ways"
 
 
-def is_identified(design: pd.DataFrame, trial: Ints) -> bool:
-    """Whether `x0` varies within trials beyond what the other columns explain (Frisch-Waugh-Lovell)."""
-    within = within_trials(design, trial)
-    focus, others = within[:, 0], within[:, 1:]
-    left = focus - others @ np.linalg.lstsq(others, focus, rcond=TOLERANCE)[0] if others.size else focus
-    return bool(left @ left > TOLERANCE * (focus @ focus))
+@dataclass(frozen=True)
+class Fit:
+    """Least squares, with errors clustered by one or two named partitions of the rows.
 
-
-def average_contrast(y: Floats, design: pd.DataFrame, trial: Ints, clusters: dict[str, Ints]) -> Contrast:
-    """Fit the model by least squares and return the contrast of `x0`.
-
-    y: outcome, one value per row (a choice, or a choice probability). trial: fixed effect, integers.
-    clusters: one or two named partitions of the rows, each coarser than `trial` and with two or more parts.
-
-    One-way standard errors are CRV1: the sandwich times (N-1)/(N-K) G/(G-1), where K counts the coefficients
-    and one for the trial effects, which are nested in the clusters. The two-way variance adds the one-way
-    ones and subtracts that of the intersection (Cameron, Gelbach and Miller 2011), each with the smaller G.
-    With few clusters that is often too small, or negative; so the largest of the two-way and the two one-way
-    standard errors is taken (MacKinnon, Nielsen and Webb 2024), and the note says so. t has min(G) - 1
-    degrees of freedom.
+    Each partition is coarser than the trial and has two or more parts. One-way standard errors are CRV1: the
+    sandwich times (N-1)/(N-K) G/(G-1), where K counts the coefficients and one for the trial effects, which
+    are nested in the clusters. The two-way variance adds the one-way ones and subtracts that of the
+    intersection (Cameron, Gelbach and Miller 2011), each with the smaller G. With few clusters that is often
+    too small, or negative; so the largest of the two-way and the two one-way standard errors is taken
+    (MacKinnon, Nielsen and Webb 2024), and the note says so. t has min(G) - 1 degrees of freedom.
     """
-    names = {name: f"g{i}" for i, name in enumerate(clusters)}
-    data = design.assign(y=y, trial=trial, **{names[name]: codes for name, codes in clusters.items()})
-    formula = f"y ~ {' + '.join(map(str, design))} | trial"
-    one_way = list(names.values())
-    ways = one_way if len(one_way) == 1 else ["+".join(one_way), *one_way]
-    with warnings.catch_warnings():
-        # Collinear interactions are expected (in pairs, "cheaper" of one option mirrors that of the other); a
-        # negative two-way variance gives an invalid square root, which the largest of the three replaces.
-        warnings.simplefilter("ignore")
-        fit = pyfixest.feols(formula, data, vcov={"CRV1": ways[0]})
-        errors = [float(fit.se()["x0"])]
-        errors += [float(fit.vcov({"CRV1": way}).se()["x0"]) for way in ways[1:]]
-        estimate, residuals = float(fit.coef()["x0"]), fit.resid()
-    if abs(estimate) < TOLERANCE:
-        estimate = 0.0
-    if np.abs(residuals).max() < TOLERANCE:
-        return Contrast(estimate, note="no standard error: the model fits every choice exactly")
-    std_error = float(np.nanmax(errors))
-    if std_error < TOLERANCE:
-        return Contrast(estimate, note="no standard error: the residuals cancel in every cluster")
-    df = min(len(np.unique(codes)) for codes in clusters.values()) - 1
-    note = ""
-    if len(ways) > 1 and not errors[0] >= std_error:
-        widest = list(names)[int(np.nanargmax(errors[1:]))]
-        two_way = "undefined" if np.isnan(errors[0]) else f"{100 * errors[0]:.2f}"
-        note = f"standard error by {widest}, larger than two-way ({two_way})"
-    return Contrast(estimate, std_error, df, note)
+
+    model: Model
+    coefficients: Floats
+    residuals: Floats
+    clusters: dict[str, Ints]
+
+    def contrast(self, weights: Floats) -> Contrast:
+        """A combination of the coefficients (K weights); undefined where the data do not tell it."""
+        if not self.model.identifies(weights):
+            return Contrast(note="not identified")
+        estimate = float(weights @ self.coefficients)
+        if abs(estimate) < TOLERANCE:
+            estimate = 0.0
+        if np.abs(self.residuals).max() < TOLERANCE:
+            return Contrast(estimate, note="no standard error: the model fits every choice exactly")
+        names, two_way, one_way = self._errors(weights)
+        std_error = float(np.nanmax([two_way, *one_way]))
+        if std_error < TOLERANCE:
+            return Contrast(estimate, note="no standard error: the residuals cancel in every cluster")
+        note = ""
+        if len(names) > 1 and not two_way >= std_error:
+            widest = names[int(np.argmax(one_way))]
+            said = "undefined" if np.isnan(two_way) else f"{100 * two_way:.2f}"
+            note = f"standard error by {widest}, larger than two-way ({said})"
+        df = min(len(self._scores[name]) for name in names) - 1
+        return Contrast(estimate, std_error, df, note)
+
+    def _errors(self, weights: Floats) -> tuple[list[str], float, list[float]]:
+        """The partitions, the two-way standard error (NaN if there is none) and the one-way ones."""
+        direction = self.model.inverse @ weights
+        rows = len(self.residuals)
+        correction = (rows - 1) / (rows - self.model.rank - 1)
+        names = list(self.clusters)
+        sums = {name: float(((scores @ direction) ** 2).sum()) for name, scores in self._scores.items()}
+        parts = {name: len(self._scores[name]) for name in names}
+        one_way = [float(np.sqrt(correction * parts[n] / (parts[n] - 1) * sums[n])) for n in names]
+        if len(names) == 1:
+            return names, np.nan, one_way
+        fewest = min(parts.values())
+        variance = correction * fewest / (fewest - 1) * (sum(sums[n] for n in names) - sums[BOTH])
+        return names, float(np.sqrt(variance)) if variance >= 0 else np.nan, one_way
+
+    @cached_property
+    def _scores(self) -> dict[str, Floats]:
+        """The columns times the residuals, summed by cluster (G x K); also by the intersection of two."""
+        within = self.model.within
+        if len(self.clusters) == 1:
+            return {name: _sums(within, code, self.residuals) for name, code in self.clusters.items()}
+        (name, code), (other, its_code) = self.clusters.items()
+        width = its_code.max() + 1
+        kinds, both = np.unique(code * width + its_code, return_inverse=True)
+        cells = _sums(within, both, self.residuals)
+        ones = np.ones(len(kinds))
+        return {
+            name: _sums(cells, kinds // width, ones),
+            other: _sums(cells, kinds % width, ones),
+            BOTH: cells,
+        }
+
+
+def _sums(rows: Floats, code: Ints, weight: Floats) -> Floats:
+    """The weighted rows summed by code."""
+    member = sparse.csr_matrix((weight, (code, np.arange(len(code)))))
+    sums: Floats = member @ rows
+    return sums

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
@@ -68,9 +68,9 @@ def find_browser(playwright: Playwright) -> Path | None:
 class BrowserPool:
     """One Chromium that is launched again when it has died; each episode gets a context of its own."""
 
-    def __init__(self, playwright: Playwright, spki: str | None) -> None:
-        self._playwright = playwright
+    def __init__(self, spki: str | None) -> None:
         self._flags = [*FLAGS, *([f"--ignore-certificate-errors-spki-list={spki}"] if spki else [])]
+        self._playwright: Playwright | None = None
         self._browser: Browser | None = None
         self._launching = asyncio.Lock()
 
@@ -78,22 +78,24 @@ class BrowserPool:
         """The running browser."""
         async with self._launching:
             if self._browser is None or not self._browser.is_connected():
-                self._browser = await self._launch()
+                await self.close()
+                self._playwright = await async_playwright().start()
+                self._browser = await self._launch(self._playwright)
             return self._browser
 
     @asynccontextmanager
     async def context(self, proxy_url: str | None) -> AsyncIterator[BrowserContext]:
         """A context without history, cookies or cache. All its traffic goes through `proxy_url`."""
         browser = await self.browser()
-        width, height = VIEWPORT
-        context = await browser.new_context(
-            # Chromium sends loopback past a proxy, silently, unless the bypass list says otherwise.
-            proxy={"server": proxy_url, "bypass": "<-loopback>"} if proxy_url else None,
-            viewport={"width": width, "height": height},
-            locale="en-US",
-            timezone_id="UTC",
-            accept_downloads=False,
-        )
+        try:
+            context = await _new_context(browser, proxy_url)
+        except PlaywrightError:
+            # When Playwright's own process has died, its browser seems to be connected for ever.
+            async with self._launching:
+                if browser is self._browser:
+                    await self.close()
+            browser = await self.browser()
+            context = await _new_context(browser, proxy_url)
         try:
             yield context
         finally:
@@ -101,15 +103,20 @@ class BrowserPool:
                 await context.close()
 
     async def close(self) -> None:
-        """End the browser."""
-        if self._browser is not None and self._browser.is_connected():
-            await self._browser.close()
+        """End the browser, and Playwright's own process; either may have died."""
+        browser, playwright, self._browser, self._playwright = self._browser, self._playwright, None, None
+        with suppress(Exception):  # what is dead says so in many ways
+            if browser is not None and browser.is_connected():
+                await browser.close()
+        with suppress(Exception):
+            if playwright is not None:
+                await playwright.stop()
 
-    async def _launch(self) -> Browser:
-        executable = find_browser(self._playwright)
+    async def _launch(self, playwright: Playwright) -> Browser:
+        executable = find_browser(playwright)
 
         async def launch(sandbox: bool) -> Browser:
-            return await self._playwright.chromium.launch(
+            return await playwright.chromium.launch(
                 executable_path=executable,
                 args=self._flags,
                 env={name: value for name, value in os.environ.items() if not SECRET.search(name)},
@@ -128,6 +135,18 @@ class BrowserPool:
             return await launch(sandbox=False)
 
 
+async def _new_context(browser: Browser, proxy_url: str | None) -> BrowserContext:
+    width, height = VIEWPORT
+    return await browser.new_context(
+        # Chromium sends loopback past a proxy, silently, unless the bypass list says otherwise.
+        proxy={"server": proxy_url, "bypass": "<-loopback>"} if proxy_url else None,
+        viewport={"width": width, "height": height},
+        locale="en-US",
+        timezone_id="UTC",
+        accept_downloads=False,
+    )
+
+
 @asynccontextmanager
 async def run_browsers(spki: str | None = None) -> AsyncIterator[BrowserPool]:
     """Run one Chromium.
@@ -135,9 +154,8 @@ async def run_browsers(spki: str | None = None) -> AsyncIterator[BrowserPool]:
     `spki` is the key of the proxy's certificate authority (base64 SHA-256): certificates that it signed are
     accepted, and only those, so that HTTPS keeps its meaning and its cache.
     """
-    async with async_playwright() as playwright:
-        pool = BrowserPool(playwright, spki)
-        try:
-            yield pool
-        finally:
-            await pool.close()
+    pool = BrowserPool(spki)
+    try:
+        yield pool
+    finally:
+        await pool.close()

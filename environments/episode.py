@@ -4,19 +4,19 @@ import asyncio
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, Final
 
 from playwright.async_api import BrowserContext, Page, Request
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 
+from environments.accessibility import BID
 from environments.actions import Action
 from environments.observation import Observation, Tab
+from environments.observe import Disturbed, Seen, observe, storable
+from environments.observe import View as View  # noqa: PLC0414 - an episode is begun with one
 from environments.stops import Stop
-
-OBSERVE: Final = (Path(__file__).parent / "observe.js").read_text(encoding="utf-8")
 
 # Lets callbacks of finished requests run before we look whether new requests have begun.
 YIELD_TO_PAGE: Final = "() => new Promise((done) => setTimeout(() => setTimeout(done)))"
@@ -30,7 +30,7 @@ MAX_TABS: Final = 20
 """Further tabs are closed as they open: a page may open any number, and the agent has to read of all."""
 
 AWAITED: Final = frozenset({"document", "xhr", "fetch"})
-BID: Final = re.compile(r"[A-Za-z0-9]{1,32}\Z")
+DEFAULT_VIEW: Final = View()
 
 
 class BrowserFailure(Exception):
@@ -49,11 +49,13 @@ class Look:
 class Episode:
     """The tabs of one browser context, acted on by one agent."""
 
-    def __init__(self, context: BrowserContext, goal: str, stops: Sequence[Stop] = ()) -> None:
+    def __init__(
+        self, context: BrowserContext, goal: str, stops: Sequence[Stop] = (), view: View = DEFAULT_VIEW
+    ) -> None:
         self._context = context
         self._goal = goal
         self._stops = tuple(stops)
-        self._arguments = {"wholePage": False, "stops": [asdict(stop) for stop in stops]}
+        self._view = view
         self._pages: list[Page] = []
         self._closing: set[asyncio.Task[None]] = set()
         self._titles: dict[Page, str] = {}
@@ -98,16 +100,20 @@ class Episode:
         """
         try:
             seen = await self._observe()
-        except PlaywrightError as error:
+        except (PlaywrightError, Disturbed) as error:
             raise BrowserFailure(first_line(error)) from error
-        if not is_observation(seen, len(self._stops)):
-            raise BrowserFailure("the page's scripts disturb the observation")
-        seen["html"], seen["title"] = storable(seen["html"]), storable(seen["title"])
-        self._titles[self._active] = seen["title"]
-        tabs = tuple(Tab(self._titles.get(page, ""), page.url, page is self._active) for page in self._pages)
-        observation = Observation(self._goal, seen["html"], tabs, self._error, self._step)
-        stop = self._stops[seen["stop"]] if seen["stop"] >= 0 else None
-        return Look(observation, seen["url"], stop)
+        self._titles[self._active] = seen.title
+        observation = Observation(
+            self._goal,
+            seen.html,
+            tuple(Tab(self._titles.get(page, ""), page.url, page is self._active) for page in self._pages),
+            self._error,
+            self._step,
+            tree=seen.tree,
+            screenshot=seen.screenshot,
+            page=self._view.page,
+        )
+        return Look(observation, seen.url, self._stops[seen.stop] if seen.stop >= 0 else None)
 
     async def act(self, action: Action) -> str:
         """Take one action and wait until the page has settled.
@@ -130,13 +136,13 @@ class Episode:
         await self._settle()
         return self._error
 
-    async def _observe(self) -> dict[str, Any]:
+    async def _observe(self) -> Seen:
         # A page that navigates by itself destroys the first call's context; the second sees the new page.
         try:
-            return await self._active.evaluate(OBSERVE, self._arguments)  # type: ignore[no-any-return]
+            return await observe(self._active, self._view, self._stops)
         except PlaywrightError:
             await self._settle()
-            return await self._active.evaluate(OBSERVE, self._arguments)  # type: ignore[no-any-return]
+            return await observe(self._active, self._view, self._stops)
 
     async def _dispatch(self, action: Action) -> str | None:
         page = self._active
@@ -269,19 +275,6 @@ async def close(page: Page) -> None:
     """Close a tab that may be going away by itself."""
     with suppress(PlaywrightError):
         await page.close()
-
-
-def is_observation(seen: Any, stops: int) -> bool:
-    """Whether this is what the in-page call returns; a page can replace the functions that the call uses."""
-    match seen:
-        case {"html": str(), "title": str(), "url": str(), "stop": int(stop)}:
-            return -1 <= stop < stops
-    return False
-
-
-def storable(text: str) -> str:
-    """The text with a question mark for each half of a character: those cannot be sent or stored."""
-    return text.encode(errors="replace").decode()
 
 
 def first_line(error: Exception) -> str:

@@ -1,6 +1,7 @@
-"""What an agent sees: the pruned HTML of the active tab's viewport, the open tabs, the last error."""
+"""What an agent sees: the pruned HTML of the active tab, the open tabs, the last error; more where wanted."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +17,10 @@ class Tab:
 class Observation:
     """The state of the browser before one action.
 
-    `html` holds what is visible in the viewport of the active tab; interactive elements carry a `bid`
-    attribute, which actions name. `error` is why the last action failed, or empty. `step` counts from 0.
+    `html` holds what is visible in the active tab, in its viewport or on its whole `page`; interactive
+    elements carry a `bid` attribute, which actions name. `error` is why the last action failed, or empty.
+    `step` counts from 0. `tree` is the accessibility tree of what `html` shows, and `screenshot` a PNG of the
+    viewport; both are empty unless they were asked for.
     """
 
     goal: str
@@ -25,6 +28,9 @@ class Observation:
     tabs: tuple[Tab, ...]
     error: str = ""
     step: int = 0
+    tree: str = ""
+    screenshot: bytes = b""
+    page: Literal["viewport", "whole"] = "viewport"
 
     @property
     def active_tab(self) -> int:

@@ -3,7 +3,10 @@
 // An element counts as visible when at least half of its area lies in the viewport (and in the scroll
 // containers around it); a text is shown when its parent element is visible. Interactive elements get a
 // `bid` attribute that stays the same for as long as the element lives.
-({ wholePage, stops }) => {
+//
+// `shown`: where a tree is wanted too, the indices of the visible elements among all elements of the page; an
+// open shadow tree comes right after its host.
+({ wholePage, tree, stops }) => {
   const SKIPPED = new Set(["HEAD", "SCRIPT", "STYLE", "LINK", "META", "NOSCRIPT", "TEMPLATE", "BR"]);
   const UNWRAPPED = new Set(["HTML", "BODY", "DIV", "SPAN", "I", "P", "PICTURE", "CENTER", "FONT"]);
   const INTERACTIVE = new Set(["BUTTON", "SELECT", "TEXTAREA", "SUMMARY"]);
@@ -16,6 +19,7 @@
 
   const escape = (text) => text.replace(/[&<>"]/g, (character) => ENTITIES[character]);
   const squeeze = (text) => text.replace(/\s+/g, " ").trim();
+  const seen = new Set();
 
   const isInteractive = (element) =>
     (element.tagName === "A" && element.hasAttribute("href")) ||
@@ -50,6 +54,10 @@
     return area === 0 ? 1 : ((shown.right - shown.left) * (shown.bottom - shown.top)) / area;
   };
 
+  // How text for screen readers only is hidden from the eye.
+  const isClippedAway = (style) =>
+    style.clip === "rect(0px, 0px, 0px, 0px)" && ["absolute", "fixed"].includes(style.position);
+
   const attributes = (element) => {
     let text = "";
     for (const name of ATTRIBUTES) {
@@ -71,24 +79,26 @@
   const visit = (element, clip, prefix) => {
     const tag = element.tagName.toUpperCase();
     if (SKIPPED.has(tag)) return [];
-    const contents = getComputedStyle(element).display === "contents";
+    const style = getComputedStyle(element);
+    if (isClippedAway(style)) return [];
+    const contents = style.display === "contents";
     if (!contents && element.getClientRects().length === 0 && tag !== "OPTION") return [];
     const box = element.getBoundingClientRect();
     const visible = contents || shownShare(box, clip) >= 0.5;
 
     let inner = clip;
-    if (element.scrollHeight > element.clientHeight || element.scrollWidth > element.clientWidth) {
-      const style = getComputedStyle(element);
-      if (style.overflowX !== "visible" || style.overflowY !== "visible") {
-        if (element !== element.ownerDocument.scrollingElement && tag !== "BODY") inner = intersect(clip, box);
-      }
+    if ((style.overflowX !== "visible" || style.overflowY !== "visible") && style.display !== "inline") {
+      if (element !== element.ownerDocument.scrollingElement && tag !== "BODY") inner = intersect(clip, box);
     }
 
-    const hidden = getComputedStyle(element).visibility !== "visible";
+    const hidden = style.visibility !== "visible";
+    const isShown = visible && !hidden;
+    if (tree && isShown) seen.add(element);
     const pieces = [];
     const add = (list) => { for (const piece of list) pieces.push(piece); };
     if (tag === "SELECT") {
-      for (const option of [...element.options].slice(0, MAX_OPTIONS)) {
+      for (const option of isShown ? [...element.options].slice(0, MAX_OPTIONS) : []) {
+        if (tree) seen.add(option);
         const selected = option.selected ? " selected" : "";
         pieces.push({ line: `<option${selected}>${escape(squeeze(option.text))}</option>` });
       }
@@ -100,16 +110,18 @@
           `${mark(element, prefix)}f`));
       }
     } else if (tag !== "TEXTAREA" && tag !== "SVG") {
-      for (const child of (element.shadowRoot ?? element).childNodes) {
+      const slotted = tag === "SLOT" ? element.assignedNodes() : [];
+      for (const child of slotted.length ? slotted : (element.shadowRoot ?? element).childNodes) {
+        if (tag === "DETAILS" && !element.open && child.tagName !== "SUMMARY") continue;
         if (child.nodeType === Node.TEXT_NODE) {
-          const text = visible && !hidden ? squeeze(child.data) : "";
+          const text = isShown ? squeeze(child.data) : "";
           if (text) pieces.push({ text: escape(text) });
         } else if (child.nodeType === Node.ELEMENT_NODE) {
           add(visit(child, inner, prefix));
         }
       }
     }
-    if (!visible || hidden) return pieces;
+    if (!isShown) return pieces;
 
     const interactive = isInteractive(element);
     const shown = attributes(element);
@@ -142,5 +154,8 @@
   const stop = stops.findIndex(({ selector, text }) =>
     [...document.querySelectorAll(selector)].some((element) =>
       squeeze(element.innerText ?? "").toLowerCase().includes(text.toLowerCase())));
-  return { html, title: document.title, url: location.href, stop };
+  const elements = (root) => [...root.querySelectorAll("*")].flatMap((element) =>
+    element.shadowRoot ? [element, ...elements(element.shadowRoot)] : [element]);
+  const shown = tree ? elements(document).flatMap((element, index) => (seen.has(element) ? [index] : [])) : [];
+  return { html, title: document.title, url: location.href, stop, shown };
 }

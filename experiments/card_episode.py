@@ -7,6 +7,7 @@ from typing import Final
 from playwright.async_api import BrowserContext
 
 from agents.base import Agent
+from agents.registry import make_agent
 from environments.episode import Episode
 from experiments.card_designs.design import CardDesign
 from experiments.card_record import Given, card_record, conclude
@@ -37,6 +38,10 @@ class CardEpisodes:
         self._site = load_site_map(DEFAULT_SITE)
         self._base_url = base_url
         self._allow = AllowList.of(base_url, CARD_ADDRESS)
+
+    def agent(self, trial: CardTrial) -> Agent:
+        """Who answers, anew for each attempt."""
+        return make_agent(trial.agent, seed=trial.seed)
 
     def session(self, trial: CardTrial) -> Session:
         """The session that shows the trial's cards."""

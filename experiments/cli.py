@@ -8,7 +8,21 @@ import sys
 import typer
 
 from analysis.errors import AnalysisError
-from experiments.commands import analyze, doctor, env, interventions, power, proxy, run
+from experiments.commands import (
+    agents,
+    analyze,
+    catalogue,
+    control,
+    doctor,
+    env,
+    interventions,
+    judge,
+    power,
+    prompts,
+    proxy,
+    run,
+    status,
+)
 from experiments.terminal import PlainFormatter, plain
 from interventions.errors import UserError
 from interventions.yaml_source import YamlError
@@ -23,11 +37,18 @@ app = typer.Typer(
     "on pages that the proxy rewrites, and a table of effects comes out.",
 )
 app.command()(run.run)
+app.command()(status.status)
+app.command()(control.pause)
+app.command()(control.resume)
 app.command()(analyze.report)
 app.command()(analyze.export)
+app.command()(judge.judge)
 app.command()(doctor.doctor)
 app.add_typer(analyze.app, name="analyze")
 app.add_typer(power.app, name="power")
+app.add_typer(agents.app, name="agents")
+app.add_typer(prompts.app, name="prompts")
+app.add_typer(catalogue.app, name="catalogue")
 app.add_typer(interventions.app, name="interventions")
 app.add_typer(proxy.app, name="proxy")
 app.add_typer(env.app, name="env")

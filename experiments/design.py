@@ -1,18 +1,25 @@
-"""From an experiment to its trials: choice sets x nudge x carrier x order x agent, in balanced blocks."""
+"""From an experiment to its trials: choice sets x nudge x profile x carrier x order x agent, in blocks."""
 
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
 from math import lcm
+from pathlib import Path
 from statistics import mean
-from typing import Final, Literal
+from typing import Any, Final, Literal
+from urllib.parse import quote
 
-from experiments.choice_sets import ChoiceSet, price_adjacent
+from agents.prompt import load_prompt
+from environments.episode import View
+from environments.launchable import launchable
+from experiments.choice_sets import ChoiceSet, form_choice_sets
+from experiments.listing import category_address, listed_sets, show_only
+from experiments.profiles import sentences
 from experiments.records import canonical_json
-from experiments.schema import Experiment
+from experiments.schema import EMBEDDED, Experiment
 from interventions.plan import Plan, ProductFacts, Treatment, compile_treatment
 from interventions.schema import Intervention, load_interventions
 from interventions.sitemap import SiteMap, load_site_map
@@ -21,6 +28,7 @@ from interventions.yaml_source import Source, validate
 VERSIONED: Final = ("souk", "mitmproxy", "playwright", "selectolax", "pyfixest")
 CONTROL: Final = "control"
 NUDGED: Final = "nudged"
+PRODUCT_PAGE: Final = "${key}.html"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +36,8 @@ class Trial:
     """One episode to run.
 
     `products` are in order of presentation, with their facts as displayed. A control trial belongs to the
-    cell of its nudge (`nudge` is set) but no product carries it (`carrier` is None).
+    cell of its nudge (`nudge` is set) but no product carries it (`carrier` is None). `start` are the pages
+    that are opened, each in a tab, below the shop's address.
     """
 
     id: str
@@ -37,9 +46,12 @@ class Trial:
     products: ChoiceSet
     nudge: Intervention | None
     carrier: str | None
+    profile: str
     ordering: Literal["forward", "reversed"]
     repeat: int
     seed: int
+    goal: str
+    start: tuple[str, ...]
 
     @property
     def condition(self) -> str:
@@ -48,9 +60,9 @@ class Trial:
 
 
 class Design:
-    """An experiment with everything it refers to: products, interventions, site map."""
+    """An experiment with everything it refers to: products, interventions, profiles, prompt, site map."""
 
-    def __init__(self, source: Source, products: Sequence[ProductFacts]) -> None:
+    def __init__(self, source: Source) -> None:
         """Check the experiment and form its choice sets.
 
         Raises:
@@ -58,20 +70,35 @@ class Design:
         """
         self.experiment = experiment = validate(source, Experiment)
         self.site: SiteMap = load_site_map(experiment.site)
+        self.profiles = sentences(experiment.profiles, source)
+        self.prompt = load_prompt(experiment.prompt, Path(source.name).parent)
         self.nudges = self._nudges(source)
         self._matching = load_interventions("matching", self.site)
-        display = load_interventions("display", self.site)
-        self._display = tuple(compile_treatment(item, None) for item in display.interventions)
-        sets = price_adjacent(products, experiment.options, experiment.seed)
+        self._display = load_interventions("display", self.site)
+        self._everywhere = tuple(compile_treatment(item, None) for item in self._display.interventions)
+        formed, self._notes = self._form(source)
+        self._products = {product.key: product for products in formed for product in products}
+        self.sets: dict[str, ChoiceSet] = {
+            set_id(products): tuple(self._displayed(products)) for products in formed
+        }
+        self._treatments: dict[tuple[str, ProductFacts], Treatment] = {}
+
+    def _form(self, source: Source) -> tuple[list[ChoiceSet], list[str]]:
+        experiment = self.experiment
+        options = experiment.options
+        if experiment.task == "compare-tabs":
+            formed = form_choice_sets(source, options, experiment.seed)
+            return formed.sets, formed.notes
+        sets = listed_sets(experiment.task, options, experiment.seed)
         if not sets:
             raise source.error(
                 ("options",),
-                f"no {experiment.options.set_size} products of a category are that close; "
-                "raise max_price_gap or max_rating_gap",
+                f"no {options.set_size} products on one page are that close; raise max_price_gap",
             )
-        self.sets: dict[str, ChoiceSet] = {
-            set_id(products): tuple(self._displayed(products)) for products in sets
-        }
+        if len(sets) == options.sets:
+            return sets, []
+        page = "page of a category" if experiment.task == "listing" else "page of results"
+        return sets, [f"there are only {len(sets)} of the {options.sets} choice sets asked for on one {page}"]
 
     def _nudges(self, source: Source) -> tuple[Intervention | None, ...]:
         factor = self.experiment.factors.nudge
@@ -97,35 +124,68 @@ class Design:
             yield replace(shown, reviews=reviews) if "reviews" in match else shown
 
     @cached_property
-    def run(self) -> str:
-        """The id of the run: the same experiment, with the same texts and site map, resumes the same run."""
-        content = [
-            self.experiment.model_dump(mode="json", exclude={"agents"}),
-            self.site.model_dump(mode="json"),
-            *([nudge.model_dump(mode="json"), nudge.tables] for nudge in self.nudges if nudge),
+    def base_url(self) -> str | None:
+        """The address of the shop, with a slash at its end; None: the embedded one, still to be started."""
+        environment = self.experiment.environment
+        if environment == EMBEDDED:
+            return None
+        if environment.startswith("compose:"):
+            target = launchable(environment.removeprefix("compose:"))
+            return target.url.format(port=target.port)
+        return environment.rstrip("/") + "/"
+
+    @property
+    def view(self) -> View:
+        """What the agent is shown of the browser."""
+        return View(**self.experiment.observation.model_dump())
+
+    @cached_property
+    def _inputs(self) -> dict[str, Any]:
+        interventions = [
+            *(nudge for nudge in self.nudges if nudge),
+            *self._matching.interventions,
+            *self._display.interventions,
         ]
-        return f"{self.experiment.name}-{digest(content)[:8]}"
+        return {
+            "experiment": self.experiment.model_dump(mode="json", exclude={"agents"}),
+            "profiles": self.profiles,
+            "site_map": self.site.model_dump(mode="json"),
+            "interventions": [[item.model_dump(mode="json"), item.tables] for item in interventions],
+            "products": {key: asdict(product) for key, product in self._products.items()},
+            "sets": {name: [product.key for product in products] for name, products in self.sets.items()},
+            "prompt": {
+                "name": self.prompt.name,
+                "digest": self.prompt.digest,
+                "templates": dict(self.prompt.sources),
+            },
+        }
+
+    @cached_property
+    def run(self) -> str:
+        """The id of the run: the same experiment, from the same texts, products and site map, resumes it."""
+        return f"{self.experiment.name}-{digest(self._inputs)[:8]}"
 
     def summary(self) -> str:
         """What will be done, for people."""
         parts = f"{len(self.sets)} choice sets x {len(self.nudges)} interventions"
-        return f"{parts}, {self.block_size()} conditions and orders each"
+        if len(self.profiles) > 1:
+            parts += f" x {len(self.profiles)} profiles"
+        conditions = self.block_size() // len(self.profiles)
+        return f"{parts}, {conditions} conditions and orders each"
 
     def shortage(self) -> list[str]:
-        """A line where there is less than was asked for."""
-        wanted = self.experiment.options.sets
-        if len(self.sets) >= wanted:
-            return []
-        return [f"the catalogue holds only {len(self.sets)} of the {wanted} choice sets asked for"]
+        """A line for each thing to know of the choice sets, such as that there are fewer than asked for."""
+        return self._notes
 
     def facts(self, agents: Sequence[str]) -> dict[str, object]:
-        """What the records keep of the run as a whole."""
+        """What the records keep of the run as a whole; `inputs` is all that its trials follow from."""
         return {
             "experiment": self.experiment.model_dump(mode="json"),
             "agents": list(agents),
             "sets": len(self.sets),
             "site": self.site.name,
             "versions": {name: version(name) for name in VERSIONED},
+            "inputs": self._inputs,
         }
 
     @property
@@ -136,8 +196,8 @@ class Design:
     def trials(self, agents: Sequence[str]) -> Iterator[Trial]:
         """All trials of these agents.
 
-        They come in blocks: one choice set with one nudge, in all its conditions and orders. The blocks run
-        through the sets and through the nudges, so that any number of whole blocks is balanced in both.
+        They come in blocks: one choice set with one nudge, with all profiles, in all conditions and orders.
+        The blocks run through the sets and the nudges, so that any number of whole blocks is balanced.
         """
         names, nudges = list(self.sets), self.nudges
         # Going through both lists at once comes back to the first pair after this many blocks; going on one
@@ -161,46 +221,71 @@ class Design:
         orders: list[Literal["forward", "reversed"]] = ["forward"]
         if factors.order == "both":
             orders.append("reversed")
-        for ordering in orders:
-            shown = products if ordering == "forward" else products[::-1]
-            for carrier in carriers:
-                trial = Trial("", agent, name, shown, nudge, carrier, ordering, repeat, 0)
-                identity = digest(self._content(trial))
-                yield replace(trial, id=identity, seed=int(identity[:12], 16))
+        for profile in self.profiles:
+            for ordering in orders:
+                shown = products if ordering == "forward" else products[::-1]
+                keys = [product.key for product in shown]
+                for carrier in carriers:
+                    cell = [agent, name, keys, nudge.id if nudge else "", carrier, profile, repeat]
+                    identity = digest([self.run, *cell])
+                    yield Trial(
+                        id=identity,
+                        agent=agent,
+                        set=name,
+                        products=shown,
+                        nudge=nudge,
+                        carrier=carrier,
+                        profile=profile,
+                        ordering=ordering,
+                        repeat=repeat,
+                        seed=int(identity[:12], 16),
+                        goal=self._goal(products[0].category, profile),
+                        start=self._start(shown),
+                    )
 
     def block_size(self) -> int:
         """Trials per block and agent."""
         return sum(1 for _ in self._block("", next(iter(self.sets)), self.nudges[0], 0))
 
-    def _content(self, trial: Trial) -> dict[str, object]:
-        """All that makes this trial the one it is, so that its hash is the same on any machine."""
-        return {
-            "run": self.run,
-            "agent": trial.agent,
-            "set": trial.set,
-            "products": [product.key for product in trial.products],
-            "nudge": trial.nudge.id if trial.nudge else "",
-            "carrier": trial.carrier,
-            "plan": self.plan(trial).digest,
-            "repeat": trial.repeat,
-        }
+    def _goal(self, category: str, profile: str) -> str:
+        goal = self.experiment.goal.replace("${category}", category)
+        sentence = self.profiles[profile]
+        return f"{goal.rstrip()}\n\n{sentence}" if sentence else goal
+
+    def _start(self, products: ChoiceSet) -> tuple[str, ...]:
+        match self.experiment.task:
+            case "listing":
+                return (category_address(products[0].category),)
+            case "search":
+                return ("",)
+        page = self.experiment.live.page if self.experiment.live else PRODUCT_PAGE
+        return tuple(page.replace("${key}", quote(product.key)) for product in products)
 
     def plan(self, trial: Trial) -> Plan:
-        """The edits of a trial: what matching and display ask for, and the nudge on its carrier."""
+        """The edits of a trial: what matching, the listing and display ask for, the nudge on its carrier."""
         treatments: list[Treatment] = []
         for product in trial.products:
             for name in self.experiment.match:
                 value = getattr(product, name)
-                treatments.append(compile_treatment(self._matching[f"match-{name}"], product, value=value))
+                treatments.append(self._treatment(self._matching[f"match-{name}"], product, value=value))
             if trial.nudge is not None and product.key == trial.carrier:
-                treatments.append(compile_treatment(trial.nudge, product))
-        return Plan((*treatments, *self._display))
+                treatments.append(self._treatment(trial.nudge, product))
+        listing = () if self.experiment.task == "compare-tabs" else (show_only(trial.products),)
+        return Plan((*treatments, *listing, *self._everywhere))
+
+    def _treatment(self, intervention: Intervention, product: ProductFacts, **values: object) -> Treatment:
+        """Compiled once for a product as displayed, from which `values` follow."""
+        known = self._treatments.get((intervention.id, product))
+        if known is None:
+            known = compile_treatment(intervention, product, **values)
+            self._treatments[intervention.id, product] = known
+        return known
 
 
 def set_id(products: ChoiceSet) -> str:
-    """A readable, stable name: the category and four characters from the hash of the products."""
+    """A readable, stable name: the category and eight characters from the hash of the products."""
     category = re.sub(r"[^a-z0-9]+", "-", products[0].category.lower()).strip("-")
-    return f"{category}-{digest(sorted(product.key for product in products))[:4]}"
+    return f"{category}-{digest(sorted(product.key for product in products))[:8]}"
 
 
 def digest(value: object) -> str:

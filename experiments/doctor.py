@@ -9,6 +9,7 @@ from pathlib import Path
 from playwright.async_api import Error as PlaywrightError
 
 from agents.registry import KEYS
+from agents.settings import setting
 from environments.browser import run_browsers
 from interventions.errors import UserError
 from proxy.server import HOST, run_proxy
@@ -74,7 +75,7 @@ def _folder() -> Check:
 def _keys() -> list[Check]:
     return [
         Check(f"key {provider}", True, f"{variable} is set")
-        if os.environ.get(variable)
+        if setting(variable)
         else Check(
             f"key {provider}", None, f"{variable} is not set", f"export {variable}=... to use {provider}"
         )

@@ -10,19 +10,18 @@ import pandas as pd
 from rich.console import Console
 
 from agents.registry import check_agent
+from experiments.backends.coordinator import Coordinator
+from experiments.backends.workers import Workers, open_workers
 from experiments.card_designs.design import CardDesign, make_card_design
-from experiments.card_episode import CardEpisodes
 from experiments.card_record import Mode
 from experiments.card_trial import CardTrial
 from experiments.design import Design
+from experiments.gate import Gate
 from experiments.output import run_folder
-from experiments.products import shop_products
 from experiments.progress import RunProgress
 from experiments.records import Records
-from experiments.runner import Runner, default_slots, open_stage
 from experiments.schema import experiment_source
-from experiments.text_runner import SLOTS_WITHOUT_WAITING, TextRunner
-from experiments.trial import ShopEpisodes
+from experiments.writer import Trace, Writer
 from interventions.errors import UserError
 
 
@@ -51,6 +50,8 @@ class ExperimentRun:
         self.limit = limit
         self.folder = out or run_folder(self.design.run)
         self.records = Records(db)
+        self.stopped = ""
+        """Why it ended before all wanted trials had run."""
         self._done = self.records.finished(self.design.run)
         self._again: list[CardTrial] = []
         self._ids = {trial.id for trial in self._wanted()}
@@ -111,44 +112,57 @@ class ExperimentRun:
         """How evenly the wanted trials spread what their cards show; None for trials in the shop."""
         return self.design.balance(self._wanted()) if isinstance(self.design, CardDesign) else None
 
-    async def run(self, console: Console, slots: int | None) -> None:
-        """Run the trials that have not ended yet."""
+    async def run(
+        self,
+        console: Console,
+        workers: Workers | None = None,
+        *,
+        trace: Trace = "full",
+        budget: float | None = None,
+    ) -> None:
+        """Run the trials that have not ended yet: in this process, or by `workers`.
+
+        `trace` is what is kept of each step; `budget`, in USD, what the run may cost in all.
+        """
         for turn in count():
             if self.done < self.total:
-                await self._run_round(console, slots)
+                await self._run_round(console, workers or Workers(), trace, budget)
             self._done = self.records.finished(self.design.run)
-            if not self._ask_again():
+            if self.stopped or not self._ask_again():
                 return
             wanted = self.total - self.done
             console.print(f"{wanted:,} more for answers that were not valid (round {turn + 2})")
 
-    async def _run_round(self, console: Console, slots: int | None) -> None:
+    async def _run_round(
+        self, console: Console, workers: Workers, trace: Trace, budget: float | None
+    ) -> None:
         design, records = self.design, self.records
         progress = RunProgress(console, self.total, self.done)
         todo = (trial for trial in self._wanted() if trial.id not in self._done)
-        if isinstance(design, CardDesign) and mode_of(design) == "text":
-            waits = not all(agent.startswith("simulated:") for agent in self.agents)
-            default = default_slots(self.agents) if waits else SLOTS_WITHOUT_WAITING
-            self._begin()
-            with progress:
-                runner = TextRunner(design.run, design.experiment.limits.seconds, records)
-                await runner.run(todo, slots or default, progress.note)
-            return
-        async with open_stage(self.folder) as stage:
-            self._begin()
-            episodes: Any = (
-                CardEpisodes(design, stage.base_url)
-                if isinstance(design, CardDesign)
-                else ShopEpisodes(design, stage.base_url)
-            )
-            with progress:
-                await Runner(episodes, records, stage).run(
-                    todo, slots or default_slots(self.agents), progress.note
-                )
+        setup = workers.setup(design, self.folder, self.agents)
+        gate = Gate(
+            records,
+            design.run,
+            budget=budget,
+            agents=self.agents,
+            steps=design.experiment.limits.steps,
+            trials=self.total,
+            say=progress.say,
+        )
+        async with open_workers(workers, setup, progress.say) as executor:
+            self._begin(trace)
+            writer = Writer(records, trace, say=progress.say)
+            try:
+                async with gate:
+                    with progress:
+                        await Coordinator(executor, writer, gate, setup.lost).run(todo, progress.note)
+            finally:
+                await writer.close()
+        self.stopped = gate.reason
 
-    def _begin(self) -> None:
+    def _begin(self, trace: Trace) -> None:
         """Note the run, once nothing can keep it from starting."""
-        facts = {**self.design.facts(self.agents), "analysis": analysis_of(self.design)}
+        facts = {**self.design.facts(self.agents), "analysis": analysis_of(self.design), "trace": trace}
         self.records.begin_run(self.design.run, self.design.experiment.name, facts)
 
     def warnings(self) -> Iterator[str]:
@@ -161,7 +175,9 @@ class ExperimentRun:
             )
 
     def complaints(self) -> Iterator[str]:
-        """A line for each kind of failure among the wanted trials."""
+        """A line for whatever kept the run from its end, and for each kind of failure among its trials."""
+        if self.stopped:
+            yield self.stopped
         counts = self.records.outcomes(self.design.run, self._ids)
         untreated = counts.get("treatment_failed", 0)
         if untreated:
@@ -195,5 +211,5 @@ def load_design(name: str, mode: Mode | None = None) -> Design | CardDesign:
     if source.data.get("task") != "card":
         if mode == "text":
             raise UserError(f"--mode text: {name} is about pages of a shop; only cards can be asked as text")
-        return Design(source, shop_products())
+        return Design(source)
     return make_card_design(replace(source, data={**source.data, "mode": mode}) if mode else source)

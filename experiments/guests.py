@@ -15,15 +15,14 @@ from typing import Final
 from environments.shop.server import shop
 from experiments.course import Course
 from experiments.design import Design, Trial
-from experiments.products import shop_products
 from experiments.records import Records, Row, TrialRecord, artifact_hash
 from experiments.schema import experiment_source
-from experiments.trial import start_urls, to_record, untreated
+from experiments.trial import allowed, start_urls, to_record, untreated
 from interventions.errors import UserError
 from interventions.yaml_source import did_you_mean
 from proxy.guests import PREFIX, Guests
 from proxy.server import run_proxy
-from proxy.session import AllowList, Session, ShownPage
+from proxy.session import Session, ShownPage
 
 EMBEDDED: Final = "shop"
 """In the place of an address: the embedded shop, started for the occasion."""
@@ -54,11 +53,11 @@ class GuestTrial:
     @property
     def goal(self) -> str:
         """What the guest is told to do."""
-        return self.design.experiment.goal
+        return self.definition.goal
 
     @property
     def urls(self) -> list[str]:
-        """The products' pages in order of presentation."""
+        """The pages to begin with."""
         return start_urls(self.base_url, self.definition)
 
     def chose(self, product: str) -> None:
@@ -113,7 +112,7 @@ class Reception:
     def __init__(self, design: Design, trials: Iterator[Trial], shop_url: str, finished: Finished) -> None:
         self._design, self._trials, self._finished = design, trials, finished
         # Some programs open a tunnel to whatever address they ask for their task.
-        self._allow = AllowList.of(shop_url, OWN_ADDRESS)
+        self._allow = allowed(design, shop_url, OWN_ADDRESS)
         self.base_url = shop_url
 
     def welcome(self) -> GuestTrial | None:
@@ -158,7 +157,10 @@ async def serve_guests(options: Serving) -> None:
     Raises:
         UserError: a mistake in the experiment or an option, or a port is taken.
     """
-    design = Design(experiment_source(options.experiment), shop_products())
+    source = experiment_source(options.experiment)
+    design = Design(source)
+    if design.experiment.live:
+        raise source.error(("live",), "nothing keeps guests from pressing a button; use `souk run`")
     records = Records(options.db)
     trials = _wanted(design, records, options)
     wanted = options.reverse or options.at

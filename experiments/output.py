@@ -16,8 +16,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from analysis.choice import ChoiceAnalysis
-from analysis.figures import LABELS
 from analysis.sections import NamedTable, Section
 from experiments.doctor import Check
 from experiments.terminal import new_table
@@ -26,14 +24,20 @@ from interventions.errors import UserError
 
 RUNS: Final = Path("runs")
 LONGEST_TABLE: Final = 30
+MOST_NOTES: Final = 8
 INTERVAL: Final = "95 % interval"
-HEADINGS: Final = {"group": "agent", "p_value": "p", "std_error": "std. error", "n_missing": "missing"}
-RESULTS: Final = ("estimate", "std_error", INTERVAL, "p_value", "note")
+HEADINGS: Final = {
+    "group": "agent",
+    "p_value": "p",
+    "p_adjusted": "adjusted p",
+    "std_error": "std. error",
+    "n_missing": "missing",
+}
+RESULTS: Final = ("estimate", "std_error", INTERVAL, "p_value", "p_adjusted", "note")
 MOST_LEVELS: Final = 10
 """Of an attribute whose balance is shown."""
 MOST_COLUMNS: Final = 9
 """Of a table in the terminal; the files have them all."""
-COUNTS: Final = ("trials", "receipts", "matches")
 
 
 def run_folder(run: str) -> Path:
@@ -61,46 +65,12 @@ def run_facts(found: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value is not None}
 
 
-def print_analysis(console: Console, analysis: ChoiceAnalysis) -> None:
-    """Attrition and treatment check first, then the effects."""
-    console.print(attrition_table(analysis.attrition))
-    if analysis.treatment is not None and len(analysis.treatment):
-        console.print(treatment_table(analysis.treatment))
-    table, footnotes = effects_table(analysis.effects)
-    console.print(table)
-    for line in (*footnotes, *analysis.notes):
-        console.print(line, style="dim", highlight=False, markup=False)
-
-
-def effects_table(effects: pd.DataFrame) -> tuple[Table, list[str]]:
-    """Effects in percentage points, and the footnotes; an undefined effect is blank, with its reason."""
-    table = new_table("Effects on the probability of being chosen (percentage points)", "agent", "effect")
-    for name in ("estimate", "std. error", "95 % interval", "p", "adjusted p", "trials"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("")
-    footnotes: dict[str, int] = {}
-    for row in effects.to_dict("records"):
-        notes = str(row["note"] or "").split("; ")
-        marks = [footnotes.setdefault(note, len(footnotes) + 1) for note in notes if note]
-        defined = is_number(row["conf_low"])
-        table.add_row(
-            escape(str(row["group"])),
-            LABELS.get(row["term"], str(row["term"])),
-            number(row["estimate"], "+.1f"),
-            number(row["std_error"], ".1f"),
-            f"{row['conf_low']:+.1f} to {row['conf_high']:+.1f}" if defined else "",
-            p_value(row["p_value"]),
-            p_value(row["p_adjusted"]),
-            number(row["n"], ",.0f"),
-            escape(" ".join(f"[{mark}]" for mark in marks)),
-        )
-    return table, [f"[{index}] {note}" for note, index in footnotes.items()]
-
-
 def print_sections(console: Console, sections: Sequence[Section], folder: Path | None) -> None:
     """Each table of a study, cut where it is long: the whole of it is in the folder."""
     for section in sections:
         for named in section.tables:
+            if named.detail or named.frame.empty:
+                continue
             table, footnotes = frame_table(named, folder)
             console.print(table)
             for line in footnotes:
@@ -134,7 +104,7 @@ def frame_table(named: NamedTable, folder: Path | None) -> tuple[Table, list[str
 
     What is the same in every row is said once below; what has no place here is in the files.
     """
-    rows, same = _condensed(named.frame)
+    rows, same = _condensed(named.frame, named.decimals)
     footnotes: dict[str, int] = {}
     names = [str(name) for name in rows if name != "note"]
     table = new_table(named.caption)
@@ -149,26 +119,29 @@ def frame_table(named: NamedTable, folder: Path | None) -> tuple[Table, list[str
     for row in rows.head(LONGEST_TABLE).to_dict("records"):
         notes = [note for note in str(row.get("note") or "").split("; ") if note]
         marks = [footnotes.setdefault(note, len(footnotes) + 1) for note in notes]
-        cells = [_cell(name, row[name]) for name in names]
+        cells = [_cell(name, row[name], named.decimals) for name in names]
         table.add_row(*cells, *([escape(" ".join(f"[{mark}]" for mark in marks))] if marked else []))
     lines = []
     if same:
         said = ", ".join(f"{HEADINGS.get(name, name.replace('_', ' '))} {text}" for name, text in same)
         lines.append(f"all rows: {said}")
-    lines += [f"[{index}] {note}" for note, index in footnotes.items()]
+    lines += [f"[{index}] {note}" for note, index in footnotes.items() if index <= MOST_NOTES]
+    where = f"{folder / named.name}.csv" if folder else "a folder with --out DIR"
+    if len(footnotes) > MOST_NOTES:
+        lines.append(f"... and {len(footnotes) - MOST_NOTES} more notes: {where}")
     if len(rows) > LONGEST_TABLE:
-        where = f"{folder / named.name}.csv" if folder else "a folder with --out DIR"
         lines.append(f"... and {len(rows) - LONGEST_TABLE:,} more rows: {where}")
     return table, lines
 
 
-def _condensed(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[tuple[str, str]]]:
+def _condensed(frame: pd.DataFrame, decimals: int | None) -> tuple[pd.DataFrame, list[tuple[str, str]]]:
     """The columns that tell rows apart, then results; and what is the same in all rows."""
-    rows = frame.drop(columns=[name for name in ("statistic", "p_adjusted") if name in frame])
+    rows = frame.drop(columns=[name for name in ("statistic",) if name in frame])
     if "conf_low" in rows:
         bounds = zip(rows["conf_low"], rows["conf_high"], strict=True)
         rows[INTERVAL] = [
-            f"{_number(low)} to {_number(high)}" if is_number(low) else "" for low, high in bounds
+            f"{_number(low, decimals)} to {_number(high, decimals)}" if is_number(low) else ""
+            for low, high in bounds
         ]
         rows = rows.drop(columns=["conf_low", "conf_high"])
     if "note" in rows:
@@ -178,7 +151,7 @@ def _condensed(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[tuple[str, str]]
     same = []
     for name in [str(name) for name in rows if name not in RESULTS]:
         if len(rows) > 1 and rows[name].notna().all() and rows[name].astype(str).nunique() == 1:
-            text = _cell(name, rows[name].iloc[0])
+            text = _cell(name, rows[name].iloc[0], decimals)
             rows = rows.drop(columns=name)
             if (name, text) != ("n_missing", "0"):
                 same.append((name, text))
@@ -187,48 +160,29 @@ def _condensed(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[tuple[str, str]]
     labels = [name for name in labels if name not in RESULTS]
     results = [name for name in RESULTS if name in names and name != "note"]
     others = [name for name in names if name not in (*labels, *RESULTS)]
+    if len(labels) + len(results) + len(others) >= MOST_COLUMNS and "n_missing" in others:
+        others.remove("n_missing")
     shown = [*labels, *results, *others][:MOST_COLUMNS]
     return rows[[*shown, *(["note"] if "note" in names else [])]], same
 
 
-def _cell(name: str, value: object) -> str:
+def _cell(name: str, value: object, decimals: int | None) -> str:
     if name.startswith("p_") or name == "p":
         return p_value(value)
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     if isinstance(value, Real):
-        return _number(float(value))
+        whole = isinstance(value, int | np.integer)
+        return _number(float(value), None if whole else decimals)
     return "" if value is None or value is pd.NA else escape(str(value))
 
 
-def _number(value: float) -> str:
-    """At most four digits that count; nothing for an undefined value."""
+def _number(value: float, decimals: int | None) -> str:
+    """So many decimals, or at most four digits that count; nothing for an undefined value."""
+    if decimals is not None:
+        return number(value, f"z,.{decimals}f")
     whole = math.isfinite(value) and value == round(value)
     return number(value, ",.0f" if whole or abs(value) >= 1_000 else ".3g" if abs(value) < 1 else ".4g")
-
-
-def attrition_table(attrition: pd.DataFrame) -> Table:
-    """Trials by agent and condition, and how they ended."""
-    outcomes = sorted(attrition["outcome"].unique(), key=lambda name: (name != "choice", name))
-    table = new_table("How the trials ended", "agent", "condition")
-    for name in ("trials", *outcomes):
-        table.add_column(name.replace("_", " "), justify="right", no_wrap=True)
-    for (agent, condition), cell in attrition.groupby(["agent", "condition"], sort=False):
-        counts = dict(zip(cell["outcome"], cell["count"], strict=True))
-        shown = [f"{counts.get(name, 0):,}" for name in outcomes]
-        table.add_row(escape(str(agent)), escape(str(condition)), f"{cell['trials'].iloc[0]:,}", *shown)
-    return table
-
-
-def treatment_table(treatment: pd.DataFrame) -> Table:
-    """Receipts by intervention and edit."""
-    table = new_table("Treatment check: edits that reached a page", "intervention", "edit", "role", "page")
-    for name in ("trials", "receipts", "places"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in treatment.to_dict("records"):
-        names = (row["intervention"], row["edit"], row["role"], row["page_type"])
-        table.add_row(*(escape(str(name)) for name in names), *(f"{row[n]:,.0f}" for n in COUNTS))
-    return table
 
 
 def checks_table(checks: Sequence[Check]) -> Table:

@@ -1,12 +1,15 @@
 """The products that experiments choose from."""
 
+from functools import cache
+
 from environments.shop.catalogue import generate
 from interventions.plan import ProductFacts
 
 
-def shop_products() -> list[ProductFacts]:
+@cache
+def shop_products() -> tuple[ProductFacts, ...]:
     """The embedded shop's products that can stand in a choice set: in stock, without options."""
-    return [
+    return tuple(
         ProductFacts(
             key=product.key,
             category=product.category,
@@ -17,4 +20,4 @@ def shop_products() -> list[ProductFacts]:
         )
         for product in generate().products
         if product.in_stock and not product.options
-    ]
+    )

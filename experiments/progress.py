@@ -57,12 +57,16 @@ class RunProgress:
             self._last_line = now
             self._console.print(f"{self._resumed + self.finished}/{self._total} trials, {self.pace()}")
 
+    def say(self, line: str) -> None:
+        """Show a line above the bar: that the run is paused, or what it waits for."""
+        self._console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
+
     def pace(self) -> str:
         """`82/min, 6 min left`."""
         elapsed = time.monotonic() - self._began
         rate = self.finished / elapsed if elapsed > 0 else 0.0
         left = (self._total - self._resumed - self.finished) / rate if rate else 0.0
-        return f"{rate * 60:.0f}/min, {duration(left)} left"
+        return f"{rate * 60:,.0f}/min, {duration(left)} left"
 
 
 def duration(seconds: float) -> str:

@@ -1,18 +1,21 @@
-"""The kinds of study with cards: from a stored run, or tables from anywhere, to an analysis in sections."""
+"""The kinds of study: from a stored run, or tables from anywhere, to an analysis in sections."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import pandas as pd
+import sqlalchemy as sql
 
+from analysis.choice import analyze_choice
 from analysis.conjoint import analyze_conjoint
 from analysis.conjoint.pricebench import read_conjoint
 from analysis.responses import analyze_biases, analyze_montecarlo, read_responses
 from analysis.sections import Section
-from experiments.records import Records
-from experiments.tidy import response_table, tidy_table
+from analysis.table import read_table
+from experiments.records import Records, Row, factors, kind_of, trials
+from experiments.tidy import receipts_table, response_table, tidy_table
 
 
 class StudyAnalysis(Protocol):
@@ -31,24 +34,51 @@ class StudyAnalysis(Protocol):
 
 @dataclass(frozen=True)
 class Study:
-    """How one kind is called and analysed."""
+    """How one kind is called and analysed: `analyze` takes a table, and what else `stored` gives."""
 
     title: str
     analyze: Callable[..., StudyAnalysis]
     read: Callable[[Path], pd.DataFrame]
-    stored: Callable[[Records, str], pd.DataFrame]
+    stored: Callable[[Records, str], tuple[pd.DataFrame | None, ...]]
+
+
+def factors_table(records: Records, run: str) -> pd.DataFrame | None:
+    """The deciding factors of a run; None where it was not judged."""
+    query = (
+        sql.select(factors.c.trial, trials.c.agent, factors.c.factor, factors.c.judge, factors.c.reason)
+        .join_from(factors, trials, (factors.c.run == trials.c.run) & (factors.c.trial == trials.c.trial))
+        .where(factors.c.run == run)
+        .order_by(factors.c.trial, factors.c.number)
+    )
+    with records.engine.connect() as connection:
+        found = pd.read_sql(query, connection)
+    return None if found.empty else found
+
+
+def _choices(records: Records, run: str) -> tuple[pd.DataFrame | None, ...]:
+    return tidy_table(records, run), receipts_table(records, run), factors_table(records, run)
+
+
+def _cards(records: Records, run: str) -> tuple[pd.DataFrame | None, ...]:
+    return (tidy_table(records, run),)
+
+
+def _responses(records: Records, run: str) -> tuple[pd.DataFrame | None, ...]:
+    return (response_table(records, run),)
 
 
 STUDIES: Final = {
-    "conjoint": Study("What the choices are worth", analyze_conjoint, read_conjoint, tidy_table),
-    "montecarlo": Study("Willingness to pay", analyze_montecarlo, read_responses, response_table),
-    "biases": Study("Cognitive biases", analyze_biases, read_responses, response_table),
+    "choice": Study("What moved the choices", analyze_choice, read_table, _choices),
+    "conjoint": Study("What the choices are worth", analyze_conjoint, read_conjoint, _cards),
+    "montecarlo": Study("Willingness to pay", analyze_montecarlo, read_responses, _responses),
+    "biases": Study("Cognitive biases", analyze_biases, read_responses, _responses),
 }
 
 
-def stored_table(records: Records, run: str, kind: str) -> pd.DataFrame:
-    """What a stored run gives to its analysis."""
-    return STUDIES[kind].stored(records, run)
+def analyze_run(records: Records, found: Row, **options: Any) -> StudyAnalysis:
+    """Analyse a stored run as its kind of study wants it."""
+    study = STUDIES[kind_of(found)]
+    return study.analyze(*study.stored(records, found["run"]), **options)
 
 
 def read_tables(kind: str, files: Sequence[Path]) -> pd.DataFrame:

@@ -1,93 +1,37 @@
 """Trials as prompts: no browser and no proxy; the same cards as on pages, and the same records."""
 
-import asyncio
-import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Final
 
 from agents.base import Call, Message
-from agents.registry import close_agents, make_respondent
+from agents.registry import make_respondent
+from experiments.backends.executor import Attempt
 from experiments.card_record import Given, card_record, conclude, read_answer
 from experiments.card_trial import CardTrial
 from experiments.course import Course, limited
-from experiments.records import Records, Row, TrialRecord, artifact_hash
-from experiments.runner import MAX_ATTEMPTS, first_leaf
-
-logger = logging.getLogger(__name__)
+from experiments.records import Row, TrialRecord, artifact_hash
 
 SLOTS_WITHOUT_WAITING: Final = 64
 """Trials at once for agents that answer at once: what ends while others are written is written together."""
 
 
 class TextRunner:
-    """Takes trials from a queue, as many at once as there are slots. Finished trials are stored at once."""
+    """Asks the cards of trials in this process."""
 
-    def __init__(self, run: str, seconds: float, records: Records) -> None:
+    def __init__(self, run: str, seconds: float, slots: int) -> None:
         """`seconds` is the limit of one trial."""
+        self.slots = slots
         self._run = run
         self._seconds = seconds
-        self._records = records
-        self._waiting: list[tuple[TrialRecord, asyncio.Future[None]]] = []
-        self._storing = asyncio.Lock()
 
-    async def run(
-        self, trials: Iterable[CardTrial], slots: int, finished: Callable[[TrialRecord], None]
-    ) -> None:
-        """Run all trials; `finished` is called after each has been stored.
-
-        Cancelling stops the running trials; they leave no record and run again when resumed.
-        """
-        queue, writer = iter(trials), ThreadPoolExecutor(max_workers=1, thread_name_prefix="records")
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(slots):
-                    group.create_task(self._work(queue, writer, finished))
-        except BaseExceptionGroup as error:
-            raise first_leaf(error) from None
-        finally:
-            writer.shutdown(wait=True)
-            self._records.save(*(record for record, _ in self._waiting))
-            await close_agents()
-
-    async def _work(
-        self, queue: Iterator[CardTrial], writer: ThreadPoolExecutor, finished: Callable[[TrialRecord], None]
-    ) -> None:
-        for trial in queue:
-            await self._store(await self._trial(trial), writer, finished)
-
-    async def _store(
-        self, record: TrialRecord, writer: ThreadPoolExecutor, finished: Callable[[TrialRecord], None]
-    ) -> None:
-        """Wait until a record is written, together with those of other trials that end meanwhile."""
-        loop = asyncio.get_running_loop()
-        written = loop.create_future()
-        self._waiting.append((record, written))
-        if len(self._waiting) == 1:  # whoever comes first writes for all
-            async with self._storing:
-                await asyncio.sleep(0)
-                batch, self._waiting = self._waiting, []
-                records = [each for each, _ in batch]
-                await loop.run_in_executor(writer, partial(self._records.save, *records))
-            for each, done in batch:
-                finished(each)
-                done.set_result(None)
-        await written
-
-    async def _trial(self, trial: CardTrial) -> TrialRecord:
-        began = time.time()
-        for attempt in range(1, MAX_ATTEMPTS + 1):
-            conversation = Conversation(trial)
-            course = Course()
-            async with limited(course, self._seconds):
-                await conversation.hold()
-                conclude(course, trial, conversation.given)
-            conversation.calls += ((len(conversation.given), call) for call in course.vain_calls)
-            if course.outcome != "infra_error":
-                break
-            logger.warning("trial %s, attempt %d: %s", trial.id, attempt, course.reason)
+    async def run(self, attempt: Attempt[CardTrial]) -> TrialRecord:
+        """Run one attempt; how it ended stands in its record."""
+        trial, course = attempt.trial, Course()
+        conversation = Conversation(trial)
+        async with limited(course, self._seconds):
+            await conversation.hold()
+            conclude(course, trial, conversation.given)
+        conversation.calls += ((len(conversation.given), call) for call in course.vain_calls)
         record = card_record(
             self._run,
             trial,
@@ -95,8 +39,8 @@ class TextRunner:
             conversation.given,
             conversation.calls,
             mode="text",
-            began=began,
-            attempts=attempt,
+            began=attempt.began,
+            attempts=attempt.number,
         )
         record.trial["steps"] = len(conversation.given)
         record.steps, record.artifacts = conversation.trace()

@@ -56,7 +56,7 @@ class Proxy:
         self._server = server
         self._mode = mode
         self._slots: dict[int, Slot] = {}
-        self._listeners: list[ServerInstance[Any]] = []
+        self._listeners: dict[int, ServerInstance[Any]] = {}
 
     async def open_slot(self, port: int = 0, reverse: str | None = None) -> Slot:
         """Listen on one more port (0: any free one), as a proxy or in the place of the shop `reverse`.
@@ -73,10 +73,14 @@ class Proxy:
                 f"port {port}: cannot listen on it ({os.strerror(error.errno or 0)}); "
                 "stop the program that uses it, or choose another with --port"
             ) from None
-        self._listeners.append(listener)
         slot = Slot(listener.listen_addrs[0][1], origin)
+        self._listeners[slot.port] = listener
         self._slots[slot.port] = slot
         return slot
+
+    def listens(self, slot: Slot) -> bool:
+        """Whether the slot's port is still open."""
+        return self._slots[slot.port] is slot and bool(self._listeners[slot.port].listen_addrs)
 
     def slot_of(self, flow: http.HTTPFlow) -> Slot | None:
         """The slot at whose port a request came in."""
@@ -104,8 +108,9 @@ class Proxy:
 
     async def close(self) -> None:
         """Stop listening, drop open connections and wait until they have ended."""
-        for listener in self._listeners:
-            await listener.stop()
+        for listener in self._listeners.values():
+            if listener.is_running:
+                await listener.stop()
         while connections := list(self._server.connections.values()):
             for connection in connections:
                 transport = connection.transports.get(connection.client)

@@ -15,11 +15,8 @@ from experiments.commands.common import (
     analyze_stored,
     estimating,
     open_records,
-    read_all,
     show,
-    show_study,
     write,
-    write_study,
 )
 from interventions.errors import UserError
 
@@ -46,14 +43,7 @@ def choice(
 
       souk analyze choice other-study.csv --out report/
     """
-    from analysis.choice import analyze_choice
-
-    if files:
-        analysis = analyze_choice(read_all(files))
-        show(analysis, {"tables": ", ".join(map(str, files))}, out, as_json=as_json)
-        return
-    records = open_records(db)
-    analyze_stored(records, records.latest_run(run, "choice"), out, as_json=as_json)
+    _analyze("choice", files, db, run, out, as_json=as_json)
 
 
 Size = Annotated[
@@ -191,7 +181,7 @@ def _analyze(
 
         with estimating():
             analysis = STUDIES[kind].analyze(read_tables(kind, files), **options)
-        show_study(analysis, kind, {"tables": ", ".join(map(str, files))}, out, as_json=as_json)
+        show(analysis, kind, {"tables": ", ".join(map(str, files))}, out, as_json=as_json)
         return
     records = open_records(db)
     analyze_stored(records, records.latest_run(run, kind), out, as_json=as_json, **options)
@@ -224,27 +214,18 @@ def report(
 
     Example: souk report --run nudges --out report/
     """
-    from analysis.choice import analyze_choice
     from experiments.output import run_facts, run_folder
     from experiments.records import kind_of
-    from experiments.tidy import receipts_table, tidy_table
+    from experiments.studies import STUDIES, analyze_run, read_tables
 
     if files:
-        analysis = analyze_choice(read_all(files))
-        path = write(analysis, {"tables": ", ".join(map(str, files))}, out or Path("report"))
+        sections = STUDIES["choice"].analyze(read_tables("choice", files)).sections()
+        path = write(sections, "choice", {"tables": ", ".join(map(str, files))}, out or Path("report"))
     else:
         records = open_records(db)
         found = records.latest_run(run)
-        name, kind = found["run"], kind_of(found)
-        folder = out or run_folder(name)
-        if kind == "choice":
-            analysis = analyze_choice(tidy_table(records, name), receipts_table(records, name))
-            path = write(analysis, run_facts(found), folder)
-        else:
-            from experiments.studies import STUDIES, stored_table
-
-            sections = STUDIES[kind].analyze(stored_table(records, name, kind)).sections()
-            path = write_study(sections, kind, run_facts(found), folder)
+        sections = analyze_run(records, found).sections()
+        path = write(sections, kind_of(found), run_facts(found), out or run_folder(found["run"]))
     typer.echo(path)
 
 

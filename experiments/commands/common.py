@@ -12,9 +12,6 @@ from rich.markup import escape
 from interventions.errors import UserError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from analysis.choice import ChoiceAnalysis
     from analysis.sections import Section
     from experiments.records import Records
     from experiments.studies import StudyAnalysis
@@ -39,59 +36,17 @@ def open_records(db: str) -> "Records":
     return Records(db)
 
 
-def show(analysis: "ChoiceAnalysis", facts: dict[str, Any], out: Path | None, *, as_json: bool) -> None:
-    from experiments.output import print_analysis
-    from experiments.terminal import stdout_console
-
-    path = write(analysis, facts, out) if out else None
-    if as_json:
-        content = {**json.loads(analysis.to_json()), "facts": facts, "report": str(path) if path else None}
-        typer.echo(json.dumps(content, indent=2))
-        return
-    console = stdout_console()
-    print_analysis(console, analysis)
-    if path:
-        console.print(f"report: {escape(str(path))}", highlight=False, soft_wrap=True)
-
-
-def write(analysis: "ChoiceAnalysis", facts: dict[str, Any], folder: Path) -> Path:
-    from analysis.figures import effects_figure, save_figure
-    from analysis.report import write_report
-
-    path = folder / "report.html"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        write_report(path, f"What moved the choices: {facts.get('run', 'tables')}", facts, analysis)
-        for suffix in (".png", ".svg"):
-            save_figure(effects_figure(analysis.effects), folder / f"effects{suffix}")
-    except OSError as error:
-        raise UserError(
-            f"--out {folder}: cannot be written ({error.strerror}); choose another folder"
-        ) from None
-    return path
-
-
 def analyze_stored(
     records: "Records", found: dict[str, Any], out: Path | None, *, as_json: bool, **options: Any
 ) -> None:
     """Analyse a stored run as its kind of study wants it."""
     from experiments.output import run_facts, run_folder
     from experiments.records import kind_of
-
-    run, kind = found["run"], kind_of(found)
-    facts, out = run_facts(found), out or run_folder(run)
-    if kind == "choice":
-        from analysis.choice import analyze_choice
-        from experiments.tidy import receipts_table, tidy_table
-
-        choices = analyze_choice(tidy_table(records, run), receipts_table(records, run))
-        show(choices, facts, out, as_json=as_json)
-        return
-    from experiments.studies import STUDIES, stored_table
+    from experiments.studies import analyze_run
 
     with estimating():
-        analysis = STUDIES[kind].analyze(stored_table(records, run, kind), **options)
-    show_study(analysis, kind, facts, out, as_json=as_json)
+        analysis = analyze_run(records, found, **options)
+    show(analysis, kind_of(found), run_facts(found), out or run_folder(found["run"]), as_json=as_json)
 
 
 @contextmanager
@@ -104,16 +59,16 @@ def estimating() -> Iterator[None]:
         yield
 
 
-def show_study(
+def show(
     analysis: "StudyAnalysis", kind: str, facts: dict[str, Any], out: Path | None, *, as_json: bool
 ) -> None:
-    """Print an analysis that comes in sections, and write its report, tables and figures."""
+    """Print an analysis, and write its report, tables and figures."""
     from experiments.output import print_sections
     from experiments.terminal import stdout_console
 
     with estimating():
         sections = analysis.sections()
-        path = write_study(sections, kind, facts, out) if out else None
+        path = write(sections, kind, facts, out) if out else None
     if as_json:
         content = {**json.loads(analysis.to_json()), "facts": facts, "report": str(path) if path else None}
         typer.echo(json.dumps(content, indent=2))
@@ -126,29 +81,19 @@ def show_study(
         console.print(f"report: {escape(str(path))}", highlight=False, soft_wrap=True)
 
 
-def write_study(sections: "list[Section]", kind: str, facts: dict[str, Any], folder: Path) -> Path:
+def write(sections: "list[Section]", kind: str, facts: dict[str, Any], folder: Path) -> Path:
     """The report, and each table and figure as files of their own."""
-    from analysis.study_report import write_study_files, write_study_report
+    from analysis.report import write_files, write_report
     from experiments.studies import STUDIES
 
     path = folder / "report.html"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         title = f"{STUDIES[kind].title}: {facts.get('run', 'tables')}"
-        write_study_report(path, title, facts, sections)
-        write_study_files(folder, sections)
+        write_report(path, title, facts, sections)
+        write_files(folder, sections)
     except OSError as error:
         raise UserError(
             f"--out {folder}: cannot be written ({error.strerror}); choose another folder"
         ) from None
     return path
-
-
-def read_all(files: list[Path]) -> "pd.DataFrame":
-    """All tables as one; the name of a single file is kept for messages."""
-    import pandas as pd
-
-    from analysis.table import read_table
-
-    tables = [read_table(path) for path in files]
-    return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)

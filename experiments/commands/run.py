@@ -28,7 +28,28 @@ def run(
             help="Cards as pages in a browser, or as text in a prompt; the experiment's by default."
         ),
     ] = None,
-    slots: Annotated[int | None, typer.Option(min=1, max=64, help="Episodes at the same time.")] = None,
+    workers: Annotated[
+        int, typer.Option(min=1, max=1_000, help="Processes, each with its own proxy and browser.")
+    ] = 1,
+    slots: Annotated[
+        int | None, typer.Option(min=1, max=64, help="Episodes at the same time, of each worker.")
+    ] = None,
+    backend: Annotated[
+        Literal["local", "ray"], typer.Option(help="Workers on this machine, or on a Ray cluster.")
+    ] = "local",
+    address: Annotated[
+        str, typer.Option(metavar="ADDR", help="The Ray cluster: auto, HOST:PORT or ray://HOST:PORT.")
+    ] = "auto",
+    budget: Annotated[
+        float | None, typer.Option(min=0, metavar="USD", help="Stop before the run costs more than this.")
+    ] = None,
+    trace: Annotated[
+        Literal["full", "light", "none"],
+        typer.Option(help="What is kept of each step: all, all but the pages, or nothing."),
+    ] = "full",
+    detached: Annotated[
+        bool, typer.Option("--detach", help="Go on in the background; follow it with souk status.")
+    ] = False,
     db: Db = DEFAULT_DB,
     out: Out = None,
     dry_run: Annotated[
@@ -46,10 +67,14 @@ def run(
 
       souk run nudges --agent openai:gpt-4.1-mini --slots 8
 
+      souk run nudges --workers 4
+
       souk run hotels --mode text
 
       souk run my-experiment.yaml --db sqlite:///study.db --dry-run
     """
+    from experiments.backends.workers import Workers
+    from experiments.detach import detach
     from experiments.experiment_run import ExperimentRun
     from experiments.output import print_balance
 
@@ -60,8 +85,17 @@ def run(
         if (balance := session.balance()) is not None:
             print_balance(console, balance, out)
         return
+    if detached:
+        log = session.folder / "log.txt"
+        process = detach(log)
+        console.print(f"runs in the background as process {process}; what it says is in {log}")
+        console.print(
+            f"souk status {session.design.run} --watch follows it, souk pause {session.design.run} pauses"
+        )
+        return
     try:
-        asyncio.run(session.run(console, slots))
+        several = Workers(workers, slots, backend, address)
+        asyncio.run(session.run(console, several, trace=trace, budget=budget))
     except KeyboardInterrupt:
         logging.getLogger("asyncio").disabled = True  # an interrupted Playwright leaves futures behind
         console.print("stopped; what was finished is stored. The same command goes on from here.")

@@ -1,5 +1,7 @@
-"""A provider on loopback that speaks the wire format of chat completions, as a test scripts it."""
+"""Providers on loopback that speak each wire format, as a test scripts them."""
 
+import asyncio
+import json
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -12,64 +14,70 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from agents.registry import close_agents
+from agents.providers import close_models
 from environments.observation import Observation, Tab
 
 KEY = "sk-proj-0123456789abcdef0123456789abcdef"
 
+PATHS = {
+    "openai": "/v1/chat/completions",
+    "openai-responses": "/v1/responses",
+    "anthropic": "/v1/messages",
+    "ollama": "/api/chat",
+    "compatible": "/v1/chat/completions",
+}
+"""The providers that are reached by network, and where each takes requests."""
+
 
 class Provider:
-    """Answers each request with the next of `script`; keeps the bodies of the requests in `requests`."""
+    """Answers each request with the next of `script`; keeps what was sent in `requests` and `headers`.
 
-    def __init__(self) -> None:
+    `asked` is set when a request has come.
+    """
+
+    def __init__(self, kind: str = "openai") -> None:
+        self.kind = kind
+        self.loop = asyncio.get_running_loop()
         self.script: list[Response | None] = []
         self.requests: list[dict[str, Any]] = []
-        self.authorization: list[str] = []
+        self.headers: list[dict[str, str]] = []
+        self.asked = asyncio.Event()
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys that were sent."""
+        return [
+            headers.get("authorization", "").removeprefix("Bearer ") or headers.get("x-api-key", "")
+            for headers in self.headers
+        ]
 
     def say(self, text: str | None, *, finish_reason: str = "stop", usage: object = (1_000, 100)) -> None:
-        """Script a completion; `usage` is (tokens in, tokens out), or None for a server that counts none."""
-        body: dict[str, Any] = {
-            "id": "chatcmpl-1",
-            "object": "chat.completion",
-            "created": 1_700_000_000,
-            "model": "gpt-4.1-mini",
-            "choices": [
-                {
-                    "index": 0,
-                    "finish_reason": finish_reason,
-                    "message": {"role": "assistant", "content": text},
-                }
-            ],
-        }
-        if isinstance(usage, tuple):
-            body["usage"] = {
-                "prompt_tokens": usage[0],
-                "completion_tokens": usage[1],
-                "total_tokens": sum(usage),
-            }
-        self.script.append(JSONResponse(body))
+        """Script an answer; `usage` is (tokens in, tokens out), or None for a server that counts none."""
+        tokens = usage if isinstance(usage, tuple) else None
+        self.script.append(JSONResponse(_BODIES[self.kind](text, finish_reason == "length", tokens)))
 
-    def fail(self, status: int, message: str = "try later") -> None:
-        """Script an error in OpenAI's form; a client that retries is asked to do so at once."""
-        self.script.append(
-            JSONResponse(
-                {"error": {"message": message, "type": "error", "code": None}},
-                status_code=status,
-                headers={"retry-after-ms": "1"},
-            )
-        )
+    def fail(self, status: int, message: str = "try later", headers: dict[str, str] | None = None) -> None:
+        """Script an error in the provider's form; a client that retries is asked to do so at once."""
+        error: object = {"message": message, "type": "error", "code": None}
+        body = {"error": message} if self.kind == "ollama" else {"type": "error", "error": error}
+        self.script.append(JSONResponse(body, status_code=status, headers=headers or {"retry-after-ms": "1"}))
 
     def send(self, body: bytes, content_type: str = "application/json") -> None:
         """Script a 200 with any bytes."""
         self.script.append(Response(body, media_type=content_type))
+
+    def cut(self) -> None:
+        """Script a body that ends before its stated length, with the connection."""
+        self.script.append(Response(b'{"cho', headers={"content-length": "1000"}))
 
     def hang(self) -> None:
         """Script a request that is never answered."""
         self.script.append(None)
 
     async def handle(self, request: Request) -> Response:
-        self.requests.append(await request.json())
-        self.authorization.append(request.headers["authorization"])
+        self.requests.append(json.loads(await request.body()))
+        self.headers.append(dict(request.headers))
+        self.loop.call_soon_threadsafe(self.asked.set)
         response = self.script.pop(0)
         if response is None:
             await request.receive()  # comes back when the client has hung up
@@ -77,15 +85,75 @@ class Provider:
         return response
 
 
+def _chat(text: str | None, cut_off: bool, usage: tuple[int, int] | None) -> dict[str, Any]:
+    message = {"role": "assistant", "content": text}
+    choice = {"index": 0, "finish_reason": "length" if cut_off else "stop", "message": message}
+    body = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1_700_000_000, "model": "m"}
+    if usage:
+        counts = {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)}
+        return {**body, "choices": [choice], "usage": counts}
+    return {**body, "choices": [choice]}
+
+
+def _response(text: str | None, cut_off: bool, usage: tuple[int, int] | None) -> dict[str, Any]:
+    thoughts = {"type": "reasoning", "id": "rs-1", "summary": []}
+    part = (
+        {"type": "refusal", "refusal": "no"}
+        if text is None
+        else {"type": "output_text", "text": text, "annotations": []}
+    )
+    message = {"type": "message", "id": "msg-1", "role": "assistant", "content": [part]}
+    return {
+        "id": "resp-1",
+        "object": "response",
+        "status": "incomplete" if cut_off else "completed",
+        "output": [thoughts, message],
+        "usage": usage and {"input_tokens": usage[0], "output_tokens": usage[1]},
+    }
+
+
+def _message(text: str | None, cut_off: bool, usage: tuple[int, int] | None) -> dict[str, Any]:
+    return {
+        "id": "msg-1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [] if text is None else [{"type": "text", "text": text}],
+        "stop_reason": "max_tokens" if cut_off else "end_turn",
+        "usage": usage and {"input_tokens": usage[0], "output_tokens": usage[1]},
+    }
+
+
+def _ollama(text: str | None, cut_off: bool, usage: tuple[int, int] | None) -> dict[str, Any]:
+    counts = {"prompt_eval_count": usage[0], "eval_count": usage[1]} if usage else {}
+    message = {"role": "assistant", "content": text or ""}
+    return {
+        "model": "m",
+        "message": message,
+        "done": True,
+        "done_reason": "length" if cut_off else "stop",
+        **counts,
+    }
+
+
+_BODIES = {
+    "openai": _chat,
+    "openai-responses": _response,
+    "anthropic": _message,
+    "ollama": _ollama,
+    "compatible": _chat,
+}
+
+
 @pytest.fixture(scope="session")
 def server() -> Iterator[tuple[Starlette, str]]:
-    """A server whose `app.state.provider` answers, and its base URL."""
-    app = Starlette(routes=[Route("/v1/chat/completions", _handle, methods=["POST"])])
+    """A server whose `app.state.provider` answers, and its root URL."""
+    app = Starlette(routes=[Route(path, _handle, methods=["POST"]) for path in set(PATHS.values())])
     with socket.create_server(("127.0.0.1", 0)) as listener:
         running = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
         thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
         thread.start()
-        yield app, f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        yield app, f"http://127.0.0.1:{listener.getsockname()[1]}"
         running.should_exit = True
         thread.join()
 
@@ -96,15 +164,21 @@ async def _handle(request: Request) -> Response:
 
 
 @pytest.fixture
-async def provider(server: tuple[Starlette, str], monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Provider]:
-    """A provider with an empty script, which the environment variables point to."""
-    app, base_url = server
-    app.state.provider = Provider()
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("OPENAI_BASE_URL", base_url)
+async def provider(
+    request: pytest.FixtureRequest, server: tuple[Starlette, str], monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Provider]:
+    """A provider with an empty script, which the environment variables point to; OpenAI's chat by default."""
+    app, root = server
+    app.state.provider = Provider(getattr(request, "param", "openai"))
+    for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OLLAMA_API_KEY", "COMPATIBLE_API_KEY"):
+        monkeypatch.setenv(variable, KEY)
+    for variable in ("OPENAI_BASE_URL", "COMPATIBLE_BASE_URL"):
+        monkeypatch.setenv(variable, f"{root}/v1")
+    for variable in ("ANTHROPIC_BASE_URL", "OLLAMA_HOST"):
+        monkeypatch.setenv(variable, root)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     yield app.state.provider
-    await close_agents()
+    await close_models()
 
 
 @pytest.fixture

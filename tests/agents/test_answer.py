@@ -1,8 +1,12 @@
+import json
+import re
+
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.answer import MAX_LENGTH, Answer, AnswerError, parse_answer
+from agents.answer import MAX_LENGTH, SCHEMA, Answer, AnswerError, parse_answer
 from environments.actions import Action
 
 GOOD = "<think>cheap</think>\n<memory>$5</memory>\n<action>click('12')</action>"
@@ -26,7 +30,7 @@ def test_text_around_the_tags_and_blank_parts_are_fine() -> None:
         (GOOD.replace("memory>", "Memory>"), "missing <memory>, </memory>"),
         (GOOD + "<action>click('13')</action>", "each exactly once"),
         (GOOD.replace("cheap", "<action>go_back()</action>"), "each exactly once"),
-        (GOOD.replace("cheap", "</think><think>"), "each exactly once"),
+        (GOOD.replace("$5", "</think><think>"), "missing </think>, <memory>"),
         ("<action>go_back()</action><think></think><memory></memory>", "in this order"),
         (GOOD.replace("click('12')", ""), "no action given"),
         (GOOD.replace("click('12')", "click('12')\nclick('13')"), "not a single call"),
@@ -37,6 +41,17 @@ def test_text_around_the_tags_and_blank_parts_are_fine() -> None:
         (GOOD.replace("click('12')", "click(open('/etc/passwd').read())"), "must be a plain value"),
         (GOOD.replace("click('12')", "__import__('os').system('id')"), "not a call of an action"),
         (GOOD + " " * MAX_LENGTH, "the limit is 40,000"),
+        (f"<think>so: {GOOD} and then", "each exactly once"),
+        ("{}", "the JSON object: thought: Field required"),
+        (
+            '{"thought": "", "memory": "", "action": 7}',
+            "the JSON object: action: Input should be a valid string",
+        ),
+        ('{"thought": "", "memory": "", "action": "", "more": ""}', "the JSON object: more: Extra inputs"),
+        ('{"thought": "", "memory": "", "action": "buy()"}', "action: unknown action 'buy'"),
+        ('{"thought": "\\ud800", "memory": "", "action": "go_back()"}', "the JSON object: Invalid JSON"),
+        ('{"thought": "", ' * 9_000, "the limit is 40,000"),
+        ('{"a":' * 7_000, "the JSON object: Invalid JSON"),
     ],
 )
 def test_hostile_answers_are_rejected_with_a_reason(text: str, reason: str) -> None:
@@ -45,8 +60,40 @@ def test_hostile_answers_are_rejected_with_a_reason(text: str, reason: str) -> N
     assert reason in str(caught.value)
 
 
+JSON = '{"thought": "cheap", "memory": "$5", "action": "click(\'12\')"}'
+
+
+@pytest.mark.parametrize("answer", [GOOD, JSON, f"```json\n{JSON}\n```", f"```\n{JSON}```"])
+@pytest.mark.parametrize(
+    "reasoning",
+    [
+        "",
+        "<think></think>",
+        "\n<think>\nThe lamp is cheap.\n</think>\n\n",
+        "<think>I must write <think>, <memory> and then <action>click('1')</action>.</think>\n",
+        f"<think>For example {GOOD}</think>",
+        "The opening tag was part of the prompt.\n</think>\n",
+        "<think>" + "a long thought " * 10_000 + "</think>",
+    ],
+)
+def test_reasoning_before_the_answer_is_ignored(reasoning: str, answer: str) -> None:
+    assert parse_answer(reasoning + answer) == Answer("cheap", "$5", Action("click", ("12",)))
+
+
+def test_reasoning_that_takes_the_place_of_the_thought_is_the_thought() -> None:
+    answer = GOOD.removeprefix("<think>")
+    assert parse_answer(answer) == Answer("cheap", "$5", Action("click", ("12",)))
+
+
+def test_an_object_may_speak_of_tags() -> None:
+    thought = "no <action> </think> <think> {"
+    answer = json.dumps({"thought": thought, "memory": "", "action": "go_back()"})
+    assert parse_answer(answer) == Answer(thought, "", Action("go_back"))
+
+
+TAGS = ["<think>", "</think>", "<memory>", "</memory>", "<action>", "</action>"]
 pieces = st.sampled_from(
-    ["<think>", "</think>", "<memory>", "</memory>", "<action>", "</action>", "click('1')", "<", "think>"]
+    [*TAGS, "click('1')", "<", "think>", '{"thought": "', '", "memory": "", "action": "', '"}', "```"]
 )
 
 
@@ -56,8 +103,8 @@ def test_nothing_but_an_answer_error_comes_out(text: str) -> None:
         answer = parse_answer(text)
     except AnswerError:
         return
-    assert all(text.count(tag) == 1 for tag in ("<think>", "</memory>", "<action>"))
     assert isinstance(answer.action, Action)
+    assert str(answer.action)[:5] in text
 
 
 plain = st.text().filter(lambda text: "<" not in text)
@@ -67,3 +114,15 @@ plain = st.text().filter(lambda text: "<" not in text)
 def test_what_is_between_the_tags_comes_back(thought: str, memory: str) -> None:
     answer = parse_answer(f"<think>{thought}</think><memory>{memory}</memory><action>go_back()</action>")
     assert answer == Answer(thought.strip(), memory.strip(), Action("go_back"))
+
+
+@given(st.text(), st.text())
+def test_what_an_object_holds_comes_back(thought: str, memory: str) -> None:
+    found = {"thought": thought, "memory": memory, "action": "go_back()"}
+    jsonschema.validate(found, SCHEMA)
+    try:
+        answer = parse_answer(json.dumps(found))
+    except AnswerError:
+        assert re.search("[\ud800-\udfff]", thought + memory)
+    else:
+        assert answer == Answer(thought.strip(), memory.strip(), Action("go_back"))

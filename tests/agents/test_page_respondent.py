@@ -11,9 +11,9 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from agents.base import Agent, Decision
-from agents.openai_shopper import OpenAIShopper
 from agents.registry import make_agent
 from agents.respondent import SimulatedRespondent
+from agents.shopper import LanguageModelShopper
 from agents.simulated import Profile, shipped_profile
 from agents.simulated_agent import SimulatedAgent
 from environments.browser import run_browsers
@@ -180,7 +180,7 @@ async def test_a_language_model_fills_in_and_clicks(provider) -> None:
     provider.say(answer.format("fill('1', '49.50')"))
     provider.say(answer.format("click('2')"))
     agent = make_agent("openai:gpt-4.1-mini", seed=1)
-    assert isinstance(agent, OpenAIShopper)
+    assert isinstance(agent, LanguageModelShopper)
     await respond(agent, questioner)
     assert questioner.valid == [49.5]
     shown = provider.requests[0]["messages"][1]["content"]

@@ -2,8 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from agents.openai_shopper import OpenAIShopper
-from agents.registry import agent_names, check_agent, make_agent, make_respondent
+from agents.prompt import PromptTemplates, default_prompt
+from agents.registry import agent_names, check_agent, known_agents, make_agent, make_respondent
+from agents.settings import SERVICES
+from agents.shopper import LanguageModelShopper
 from agents.simulated_agent import SimulatedAgent
 from interventions.errors import UserError
 
@@ -18,7 +20,7 @@ class Waiter:
         return Decision(self.argument, str(self.seed), Action("scroll", (0.0, 1.0)))
 
 class Parrot:
-    async def answer(self, messages, *, temperature, max_tokens):
+    async def answer(self, messages, *, temperature, max_tokens, schema=None):
         return Reply(messages[-1]["content"], False, None)
 
 def make(argument, *, seed):
@@ -53,9 +55,49 @@ def test_simulated_shoppers_by_taste() -> None:
     assert make_agent("simulated:balanced", seed=1) is not make_agent("simulated:balanced", seed=1)
 
 
-def test_openai_models_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-abc")
-    assert isinstance(make_agent("openai:gpt-4.1-mini", seed=1), OpenAIShopper)
+@pytest.mark.parametrize(
+    "name", ["openai:m", "openai-responses:m", "anthropic:m", "ollama:m", "compatible:m"]
+)
+def test_models_by_name(provider, name: str) -> None:
+    assert isinstance(make_agent(name, seed=1), LanguageModelShopper)
+    assert isinstance(make_respondent(name, seed=1), LanguageModelShopper)
+
+
+async def test_an_agent_is_given_its_prompt(provider, observe) -> None:
+    prompt = default_prompt()
+    shouting = PromptTemplates("mine", prompt.system + "ACT NOW", prompt.step)
+    provider.say("<think>t</think><memory>m</memory><action>go_back()</action>")
+    provider.say("<think>t</think><memory>m</memory><action>go_back()</action>")
+    await make_agent("openai:gpt-4.1-mini", seed=1, prompt=shouting).act(observe())
+    await make_agent("openai:gpt-4.1-mini", seed=1).act(observe())
+    mine, shipped = (request["messages"][0]["content"] for request in provider.requests)
+    assert mine.endswith("ACT NOW")
+    assert "ACT NOW" not in shipped
+
+
+@pytest.mark.parametrize("provider", ["anthropic"], indirect=True)
+async def test_a_respondent_takes_temperatures_on_a_scale_of_0_to_2(provider, observe) -> None:
+    provider.say("B")
+    await make_respondent("anthropic:claude-haiku-4-5", seed=1).answer(
+        [{"role": "user", "content": "A or B?"}], temperature=1.3, max_tokens=8
+    )
+    provider.say("<think>t</think><memory>m</memory><action>go_back()</action>")
+    await make_agent("anthropic:claude-haiku-4-5", seed=1).act(observe())
+    assert [request["temperature"] for request in provider.requests] == [0.65, 0.1]
+
+
+def test_what_is_missing_is_known_before_anyone_is_asked(
+    provider, plugin: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    monkeypatch.delenv("OLLAMA_API_KEY")
+    known = {agent.name: agent for agent in known_agents()}
+    assert {f"{name}:MODEL" for name in SERVICES} < set(known)
+    assert {"simulated:balanced", "waiter", "hf:NAME_OR_FOLDER"} < set(known)
+    assert known["openai:MODEL"].problem == known["ollama:MODEL"].problem == ""
+    assert known["anthropic:MODEL"].problem.startswith("ANTHROPIC_API_KEY is not set; set it")
+    assert "ANTHROPIC_API_KEY" in known["anthropic:MODEL"].needs
+    assert provider.requests == []
 
 
 def test_a_missing_key_is_found_before_any_episode(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +118,8 @@ def test_a_missing_key_is_found_before_any_episode(monkeypatch: pytest.MonkeyPat
         ("", 'unknown agent ""; known agents: '),
         ("simulated", 'unknown simulated agent ""; simulated agents: anchored, balanced, '),
         ("simulated:prize", 'unknown simulated agent "prize"; did you mean "price"?'),
-        ("openai", "the model is missing"),
+        ("openai", "openai: the model is missing; write for example openai:gpt-4.1-mini"),
+        ("hf", "hf: the model is missing; write for example hf:FOLDER"),
     ],
 )
 def test_wrong_names_are_one_line(name: str, message: str) -> None:

@@ -88,6 +88,6 @@ def simulate_study(
     return Study(table, probabilities)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def simulate() -> Callable[..., Study]:
     return simulate_study

@@ -1,9 +1,11 @@
-"""The linear probability model against pyfixest, statsmodels and arithmetic done by hand."""
+"""The linear probability model against pyfixest, statsmodels, marginaleffects and arithmetic done by hand."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import combinations
 from typing import Any
 
+import marginaleffects
 import numpy as np
 import pandas as pd
 import pyfixest
@@ -11,11 +13,21 @@ import pytest
 import statsmodels.formula.api as smf
 from scipy import stats
 
+from analysis.design import Design, Query, interactions
 from analysis.effects import TERMS
-from analysis.lpm import average_contrast, design_matrix, is_identified
+from analysis.lpm import Contrast, Fit, Model
 
 Simulate = Callable[..., Any]
 pytestmark = pytest.mark.filterwarnings("ignore")
+
+FORMULAS = (
+    "viewed_first",
+    "cheaper + nudged",
+    "cheaper * nudged",
+    "viewed_first * higher_rated * cheaper",
+    "viewed_first * higher_rated * cheaper * nudged",
+    "cheaper * nudged + price",
+)
 
 
 def prepare(table: pd.DataFrame) -> pd.DataFrame:
@@ -34,39 +46,136 @@ def prepare(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def contrast(data: pd.DataFrame, focus: str, order: int = 4, **clusters: str) -> Any:
-    design = design_matrix(data[list(TERMS)], focus, order)
+def design(data: pd.DataFrame, terms: tuple[str, ...] = TERMS, order: int = 4) -> Design:
+    one = np.zeros(len(data), int)
+    return Design(data[list(terms)], {"all": one}, interactions(terms, order, "all", one))
+
+
+def contrast(data: pd.DataFrame, focus: str, order: int = 4, **clusters: str) -> Contrast:
+    made = design(data, order=order)
     codes = {name: data[column].to_numpy() for name, column in clusters.items()}
-    return average_contrast(data["y"].to_numpy(float), design, data["t"].to_numpy(), codes)
+    fit = Model(made.values(), data["t"].to_numpy()).fit(data["y"].to_numpy(float), codes)
+    return fit.contrast(made.weights(Query(focus, focus, np.zeros(len(data), int), 1))[0])
 
 
-def weights_of_contrast(data: pd.DataFrame, names: list[str], focus: str) -> np.ndarray:
-    """The combination of the coefficients of `a * b * c * d` that is the average contrast of `focus`."""
-    weights = []
-    for name in names:
-        factors = name.split(":")
-        others = [factor for factor in factors if factor != focus]
-        weights.append(data[others].prod(axis=1).mean() if focus in factors else 0.0)
-    return np.array(weights)
+def fitted(x: list[float], y: np.ndarray, trial: np.ndarray, **clusters: Any) -> Contrast:
+    """The coefficient of a single regressor."""
+    codes = {name: np.asarray(code) for name, code in clusters.items()}
+    return Model(np.array(x)[:, None], trial).fit(y, codes).contrast(np.ones(1))
+
+
+@pytest.fixture(scope="module")
+def data(simulate: Simulate) -> pd.DataFrame:
+    return prepare(simulate(3, sets=20, nudges=6, nudges_per_set=3, categories=8).table)
 
 
 @pytest.mark.parametrize("size", [2, 3])
-def test_contrasts_agree_with_the_delta_method_on_an_uncentred_fit(simulate: Simulate, size: int) -> None:
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_every_formula_agrees_with_pyfixest(simulate: Simulate, formula: str, size: int) -> None:
+    data = prepare(simulate(3, sets=12, size=size, nudges=4, nudges_per_set=2, categories=5).table)
+    theirs = pyfixest.feols(f"y ~ {formula} | t", data, vcov="iid")
+    names = list(theirs.coef().index)
+    columns = np.column_stack([data[name.split(":")].prod(axis=1) for name in names])
+    model = Model(columns, data["t"].to_numpy())
+    assert model.rank == len(names)
+    y = data["y"].to_numpy(float)
+    for ways in (["text"], ["cat"], ["text", "cat"]):
+        fit = model.fit(y, {way: data[way].to_numpy() for way in ways})
+        errors = []
+        for way in ("+".join(ways), *ways):
+            theirs.vcov({"CRV1": way})
+            errors.append(theirs.se().to_numpy())
+        found = [fit.contrast(row) for row in np.eye(len(names))]
+        assert [each.estimate for each in found] == pytest.approx(list(theirs.coef()), abs=1e-8)
+        # Where residuals cancel in all clusters the error is rounding noise, which we leave out.
+        expected = [error if error > 1e-7 else np.nan for error in np.nanmax(errors, axis=0)]
+        assert [each.std_error for each in found] == pytest.approx(expected, abs=1e-8, nan_ok=True)
+        assert np.isfinite(expected).any()
+
+
+def test_collinear_columns_change_nothing_that_is_identified(data: pd.DataFrame) -> None:
+    x = data[["cheaper", "nudged", "viewed_first"]].to_numpy()
+    trial, y = data["t"].to_numpy(), data["y"].to_numpy(float)
+    clusters = {"cat": data["cat"].to_numpy(), "text": data["text"].to_numpy()}
+    plain = Model(x, trial).fit(y, clusters)
+    double = Model(np.column_stack([x, x[:, 0] + x[:, 1], trial, 0 * trial]), trial)
+    assert double.rank == 3
+    assert not double.identifies(np.array([1.0, 0, 0, 0, 0, 0]))
+    assert not double.identifies(np.array([0, 0, 1.0, 0, 0, 1]))
+    fit = double.fit(y, clusters)
+    assert fit.contrast(np.eye(6)[0]).note == "not identified"
+    for weights, more in (([0, 0, 1], [0, 0, 1, 0, 0, 0]), ([1, 1, 0], [1, 1, 0, 2, 0, 0])):
+        one, other = plain.contrast(np.array(weights, float)), fit.contrast(np.array(more, float))
+        assert (one.estimate, one.std_error) == pytest.approx((other.estimate, other.std_error), abs=1e-10)
+
+
+def test_the_order_of_the_rows_does_not_matter(data: pd.DataFrame) -> None:
+    mixed = data.sample(frac=1, random_state=1)
+    for focus in TERMS:
+        one, other = (contrast(rows, focus, text="text", cat="cat") for rows in (data, mixed))
+        assert (one.estimate, one.std_error) == pytest.approx((other.estimate, other.std_error), abs=1e-12)
+
+
+def test_influence_adds_up_to_the_estimate(data: pd.DataFrame) -> None:
+    mixed = data.sample(frac=1, random_state=1)
+    made = design(mixed)
+    model = Model(made.values(), mixed["t"].to_numpy())
+    weights = made.weights(Query("n", "nudged", np.zeros(len(mixed), int), 1))[0]
+    y = mixed["y"].to_numpy(float)
+    estimate = model.fit(y, {"cat": mixed["cat"].to_numpy()}).contrast(weights).estimate
+    assert model.influence(weights) @ y == pytest.approx(estimate, abs=1e-12)
+
+
+@contextmanager
+def delta_method(fit: Any) -> Iterator[dict[str, np.ndarray]]:
+    variances = {}
+    for way in ("text+cat", "text", "cat"):
+        fit.vcov({"CRV1": way})
+        variances[way] = fit._vcov
+    yield variances
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_average_contrasts_agree_with_the_delta_method_on_pyfixest(simulate: Simulate, size: int) -> None:
     data = prepare(simulate(3, sets=20, size=size, nudges=6, nudges_per_set=3, categories=8).table)
     fit = pyfixest.feols(f"y ~ {' * '.join(TERMS)} | t", data, vcov="iid")
-    names = list(fit.coef().index)
+    factors = [str(name).split(":") for name in fit.coef().index]
     for focus in TERMS:
-        weights = weights_of_contrast(data, names, focus)
-        variances = {}
-        for way in ("text+cat", "text", "cat"):
-            fit.vcov({"CRV1": way})
-            variances[way] = weights @ fit._vcov @ weights
+        weights = np.array(
+            [
+                data[[name for name in each if name != focus]].prod(axis=1).mean() if focus in each else 0.0
+                for each in factors
+            ]
+        )
         found = contrast(data, focus, text="text", cat="cat")
         assert found.estimate == pytest.approx(weights @ fit.coef().to_numpy(), abs=1e-8)
-        assert found.std_error == pytest.approx(np.sqrt(max(variances.values())), abs=1e-8)
+        with delta_method(fit) as variances:
+            largest = max(weights @ each @ weights for each in variances.values())
+            assert found.std_error == pytest.approx(np.sqrt(largest), abs=1e-8)
+            one_way = contrast(data, focus, cat="cat")
+            assert one_way.std_error == pytest.approx(np.sqrt(weights @ variances["cat"] @ weights), abs=1e-8)
         assert found.df == min(data["text"].nunique(), data["cat"].nunique()) - 1
-        one_way = contrast(data, focus, cat="cat")
-        assert one_way.std_error == pytest.approx(np.sqrt(variances["cat"]), abs=1e-8)
+
+
+def test_average_contrasts_are_those_of_marginaleffects(simulate: Simulate) -> None:
+    """On an ordinary regression with a dummy for each trial; also by group."""
+    data = prepare(simulate(5, sets=6, nudges=3, nudges_per_set=3, categories=3).table)
+    terms = ("viewed_first", "cheaper", "nudged")
+    whole = data[["y", "cat", *terms]].astype(int)
+    whole["t"] = data["t"].map("t{}".format).astype("category")
+    model = smf.ols(f"y ~ {' * '.join(terms)} + t", whole).fit()
+    made = design(data, terms, 3)
+    fit = Model(made.values(), data["t"].to_numpy()).fit(
+        data["y"].to_numpy(float), {"cat": data["cat"].to_numpy()}
+    )
+    ours = Query("all", "nudged", np.zeros(len(data), int), 1)
+    theirs = marginaleffects.avg_comparisons(model, variables="nudged").to_pandas()
+    assert fit.contrast(made.weights(ours)[0]).estimate == pytest.approx(theirs["estimate"].item(), abs=1e-8)
+    groups = data["cat"].to_numpy()
+    theirs = marginaleffects.avg_comparisons(model, variables="nudged", by="cat").to_pandas()
+    rows = made.weights(Query("cat", "nudged", groups, int(groups.max()) + 1))
+    found = [fit.contrast(rows[int(cat)]).estimate for cat in theirs["cat"]]
+    assert found == pytest.approx(theirs["estimate"].tolist(), abs=1e-8)
 
 
 def test_two_way_errors_agree_with_statsmodels_on_dummies(simulate: Simulate) -> None:
@@ -91,9 +200,8 @@ def test_one_regressor_by_hand() -> None:
     """Pairs: the contrast is the mean of the within-trial differences, clustered by set."""
     difference = np.array([1, 1, -1, 1, 1, 1, 1, -1, -1, -1, 1, 1.0])
     groups = np.repeat([0, 1, 2, 3], 3)
-    data = pd.DataFrame({"x": [1.0, 0.0] * 12, "t": np.repeat(range(12), 2), "g": np.repeat(groups, 2)})
     y = np.column_stack([(1 + difference) / 2, (1 - difference) / 2]).ravel()
-    found = average_contrast(y, design_matrix(data[["x"]], "x", 1), data["t"].to_numpy(), {"set": data["g"]})
+    found = fitted([1.0, 0.0] * 12, y, np.repeat(np.arange(12), 2), set=np.repeat(groups, 2))
     mean = difference.mean()
     sums = np.bincount(groups, (difference - mean) / 12)
     error = np.sqrt(sums @ sums * 23 / 22 * 4 / 3)
@@ -113,24 +221,24 @@ def test_one_regressor_by_hand() -> None:
 def test_without_variance_there_is_no_standard_error(difference: list[int], reason: str) -> None:
     change = np.array(difference)
     y = np.column_stack([(1 + change) / 2, (1 - change) / 2]).ravel()
-    x = pd.DataFrame({"x": [1.0, 0.0] * 6})
-    codes = {"set": np.repeat([0, 1], 6)}
-    found = average_contrast(y, design_matrix(x, "x", 1), np.repeat(np.arange(6), 2), codes)
+    found = fitted([1.0, 0.0] * 6, y, np.repeat(np.arange(6), 2), set=np.repeat([0, 1], 6))
     assert found.estimate == pytest.approx(change.mean())
     assert np.isnan([found.std_error, found.statistic, found.p_value, found.half_width]).all()
     assert found.note == f"no standard error: {reason}"
 
 
-def test_a_larger_one_way_error_replaces_the_two_way_one_and_is_named(simulate: Simulate) -> None:
-    data = prepare(simulate(3, sets=20, nudges=6, nudges_per_set=3, categories=8).table)
+def test_a_larger_one_way_error_replaces_the_two_way_one_and_is_named(data: pd.DataFrame) -> None:
+    replaced = 0
     for focus in TERMS:
         both = contrast(data, focus, text="text", cat="cat")
         single = {way: contrast(data, focus, **{way: way}).std_error for way in ("text", "cat")}
-        assert both.std_error >= max(single.values())
+        assert both.std_error >= max(single.values()) - 1e-12
         if "standard error by" in both.note:
+            replaced += 1
             widest = max(single, key=lambda way: single[way])
-            assert both.std_error == single[widest]
+            assert both.std_error == pytest.approx(single[widest], rel=1e-12)
             assert f"standard error by {widest}, larger than two-way" in both.note
+    assert replaced
 
 
 def test_the_two_way_error_stands_where_it_is_the_largest() -> None:
@@ -139,46 +247,46 @@ def test_the_two_way_error_stands_where_it_is_the_largest() -> None:
     row, column = np.divmod(np.arange(144), 12)
     shift = np.clip((rng.normal(size=12)[row] + rng.normal(size=12)[column]) / 4, -1, 1)
     y = np.column_stack([(1 + shift) / 2, (1 - shift) / 2]).ravel()
-    x = pd.DataFrame({"x": [1.0, 0.0] * 144})
     clusters = {"row": np.repeat(row, 2), "column": np.repeat(column, 2)}
-    trial = np.repeat(np.arange(144), 2)
-    both = average_contrast(y, design_matrix(x, "x", 1), trial, clusters)
-    single = [
-        average_contrast(y, design_matrix(x, "x", 1), trial, {k: v}).std_error for k, v in clusters.items()
-    ]
+    x, trial = [1.0, 0.0] * 144, np.repeat(np.arange(144), 2)
+    both = fitted(x, y, trial, **clusters)
+    single = [fitted(x, y, trial, **{name: code}).std_error for name, code in clusters.items()]
     assert both.note == ""
     assert both.std_error > max(single)
 
 
-def test_centring_leaves_the_model_unchanged(simulate: Simulate) -> None:
-    """The centred columns span what the plain products span, within trials."""
-    data = prepare(simulate(3, sets=12, size=3, nudges=3, nudges_per_set=2).table)
+def test_interactions_are_all_products() -> None:
+    parts = np.array([0, 0, 2, 2])
+    columns = interactions("abc", 2, "by", parts)
+    factors = {frozenset(pair) for size in (1, 2) for pair in combinations("abc", size)}
+    assert columns == [(each, "by", part) for part in (0, 2) for each, *_ in columns[:6]]
+    assert {each for each, *_ in columns} == factors
+    x = pd.DataFrame({"a": [1, 1, 1, 0], "b": [1, 0, 1, 1], "c": [0, 0, 1, 1]})
+    values = Design(x, {"by": parts}, columns).values()
+    for k, (each, _, part) in enumerate(columns):
+        assert values[:, k].tolist() == (x[list(each)].prod(axis=1) * (parts == part)).tolist()
+
+
+def test_identification(data: pd.DataFrame) -> None:
+    trial = data["t"].to_numpy()
+
+    def identified(x: pd.DataFrame, focus: str, order: int) -> bool:
+        one = np.zeros(len(x), int)
+        made = Design(x, {"all": one}, interactions(list(x), order, "all", one))
+        return Model(made.values(), trial).identifies(made.weights(Query(focus, focus, one, 1))[0])
+
     x = data[list(TERMS)]
-    plain = pd.DataFrame(
-        {
-            factors: x[list(factors)].prod(axis=1)
-            for size in (1, 2, 3, 4)
-            for factors in combinations(TERMS, size)
-        }
-    )
-
-    def within(columns: pd.DataFrame) -> np.ndarray:
-        return (columns - columns.groupby(data["t"]).transform("mean")).to_numpy()
-
-    for focus in TERMS:
-        design = design_matrix(x, focus, 4)
-        assert design.shape == (len(x), 15)
-        both = np.column_stack([within(design), within(plain)])
-        ranks = [np.linalg.matrix_rank(part, tol=1e-8) for part in (both, within(design), within(plain))]
-        assert ranks[0] == ranks[1] == ranks[2]
-
-
-def test_identification(simulate: Simulate) -> None:
-    data = prepare(simulate(3, sets=12, nudges=3, nudges_per_set=2).table)
-    x, trial = data[list(TERMS)], data["t"].to_numpy()
-    assert is_identified(design_matrix(x, "cheaper", 4), trial)
+    assert identified(x, "cheaper", 4)
     mirrored = x.assign(higher_rated=1 - x["cheaper"])
-    assert not is_identified(design_matrix(mirrored, "cheaper", 4), trial)
-    assert not is_identified(design_matrix(mirrored, "cheaper", 1), trial)
-    assert is_identified(design_matrix(mirrored, "viewed_first", 4), trial)
-    assert is_identified(design_matrix(x[["nudged"]], "nudged", 1), trial)
+    assert not identified(mirrored, "cheaper", 4)
+    assert not identified(mirrored, "cheaper", 1)
+    assert identified(mirrored, "viewed_first", 4)
+    assert identified(x[["nudged"]], "nudged", 1)
+
+
+def test_a_fit_is_made_of_the_model(data: pd.DataFrame) -> None:
+    """Residuals are what is left of the outcome, and tell nothing of the columns."""
+    model = Model(design(data).values(), data["t"].to_numpy())
+    fit: Fit = model.fit(data["y"].to_numpy(float), {"cat": data["cat"].to_numpy()})
+    assert model.comparisons == len(data) - data["t"].nunique()
+    assert abs(model.within.T @ fit.residuals).max() < 1e-9

@@ -10,13 +10,15 @@ import sys
 from playwright.sync_api import sync_playwright
 
 from environments.browser import find_browser
-from tests.bench import clogit, conjoint, episodes, proxied, rewriting, text_mode
+from tests.bench import clogit, conjoint, episodes, proxied, rewriting, steps, storage, text_mode
 from tests.bench.result import DOCUMENT, show, write_document
 
 BENCHMARKS = {
     "rewriting": rewriting.run,
     "proxied": proxied.run,
+    "steps": steps.run,
     "episodes": episodes.run,
+    "storage": storage.run,
     "clogit": clogit.run,
     "conjoint": conjoint.run,
     "text_mode": text_mode.run,

@@ -2,8 +2,9 @@
 
 `python -m tests.bench.browsergym_episodes N SLOW_MO URL URL ...`: each episode opens two product pages in
 tabs, as Souk's `compare-tabs` does, and ends when one is in the cart. BrowserGym runs with its own
-environment and default settings; SLOW_MO is what it adds to each browser operation, in milliseconds.
-It reads the shop directly, without a proxy. Prints the seconds and the outcome of each episode, one per line.
+environment and default settings, but launches the browser program that Souk does; SLOW_MO is what it adds to
+each browser operation, in milliseconds. It reads the shop directly, without a proxy. Prints the seconds and
+the outcome of each episode, one per line.
 """
 
 import asyncio
@@ -15,16 +16,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import playwright.sync_api
-from browsergym.core import _get_global_playwright
 from browsergym.core.action.highlevel import HighLevelActionSet
 from browsergym.core.env import BrowserEnv
 from browsergym.core.task import AbstractBrowserTask
-from browsergym.utils.obs import flatten_dom_to_str, prune_html
 
 from agents.base import Agent, Decision
 from agents.registry import make_agent
-from environments.browser import find_browser
-from environments.observation import Observation, Tab
+from environments.browsergym_task import launched_with, look_of
+from environments.observation import Observation
 
 MAX_STEPS = 10
 IN_CART = 'div.message-success div[data-bind*="prepareMessageForHtml"]'
@@ -52,22 +51,6 @@ class CompareTabs(AbstractBrowserTask):
         return float(done), done, "", {}
 
 
-def observation(obs: dict[str, Any], step: int) -> Observation:
-    """BrowserGym's observation as Souk's: its own pruned HTML of what is visible."""
-    dom = flatten_dom_to_str(
-        obs["dom_object"], extra_properties=obs["extra_element_properties"], filter_visible_only=True
-    )
-    active = int(obs["active_page_index"][0])
-    tabs = zip(obs["open_pages_titles"], obs["open_pages_urls"], strict=True)
-    return Observation(
-        obs["goal"],
-        prune_html(dom),
-        tuple(Tab(title, url, index == active) for index, (title, url) in enumerate(tabs)),
-        obs["last_action_error"],
-        step,
-    )
-
-
 def decide(agent: Agent, observation: Observation) -> Decision:
     """What the agent does; has to run in a thread that has no event loop, as Playwright's own has one."""
     return asyncio.run(agent.act(observation))
@@ -77,7 +60,6 @@ def main() -> None:
     """Run N episodes over pairs of the given URLs, in turn."""
     logging.disable(logging.WARNING)  # it warns at each episode that slow_mo is given
     count, slow_mo, urls = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
-    use_same_browser()
     thread = ThreadPoolExecutor(max_workers=1)
     env = BrowserEnv(
         CompareTabs,
@@ -89,28 +71,18 @@ def main() -> None:
         began = time.perf_counter()
         start = 2 * episode % len(urls)
         env.task_kwargs = {"urls": urls[start : start + 2]}
-        obs, _ = env.reset(seed=episode)
+        with launched_with(()):
+            obs, _ = env.reset(seed=episode)
         agent = make_agent("simulated:balanced", seed=episode)
         done = False
         for step in range(MAX_STEPS):
-            decision = thread.submit(decide, agent, observation(obs, step)).result()
+            decision = thread.submit(decide, agent, look_of(obs, step, None).observation).result()
             obs, _, done, _, _ = env.step(str(decision.action))
             if done:
                 break
         sys.stdout.write(f"{time.perf_counter() - began:.3f} {'choice' if done else 'no choice'}\n")
         sys.stdout.flush()
     env.close()
-
-
-def use_same_browser() -> None:
-    """Launch the browser that Souk would; BrowserGym has no setting for that of its chat window."""
-    program = find_browser(_get_global_playwright())
-    launch = playwright.sync_api.BrowserType.launch
-
-    def launch_program(self: Any, **options: Any) -> Any:
-        return launch(self, **{"executable_path": program, **options})
-
-    playwright.sync_api.BrowserType.launch = launch_program
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from environments.shop.server import shop
 from experiments.design import Design, Trial
-from experiments.products import shop_products
 from experiments.records import Records, TrialRecord
 from experiments.runner import Runner, default_slots, open_stage
 from experiments.schema import experiment_source
@@ -30,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 
 async def run() -> Result:
     """Half of Souk's episodes before BrowserGym's and half after, as a machine's speed may drift."""
-    design = Design(experiment_source("nudges"), shop_products())
+    design = Design(experiment_source("nudges"))
     slots = default_slots([AGENT])
     trials = list(itertools.islice(design.trials([AGENT]), slots + EPISODES))
     warm_up, first = trials[:slots], trials[slots : slots + EPISODES // 2]

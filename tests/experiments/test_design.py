@@ -1,10 +1,11 @@
 """Designs: each trial once, the same ids on any machine, every whole block balanced."""
 
 import hashlib
+import json
+import pickle
 import subprocess
 import sys
 from collections import Counter
-from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,8 @@ from hypothesis import strategies as st
 
 from experiments.design import CONTROL, NUDGED, Design, Trial
 from experiments.experiment_run import ExperimentRun
-from experiments.products import shop_products
 from experiments.schema import experiment_source
 from interventions.errors import UserError
-from interventions.plan import ProductFacts
 from interventions.yaml_source import parse_yaml
 
 ROOT = Path(__file__).parents[2]
@@ -30,15 +29,10 @@ NUDGES = (
 )  # fmt: skip
 
 
-@cache
-def catalogue() -> tuple[ProductFacts, ...]:
-    return tuple(shop_products())
-
-
 def design(**changes: Any) -> Design:
     """The shipped experiment with other values under some keys."""
     data = {**experiment_source("nudges").data, **changes}
-    return Design(parse_yaml(yaml.safe_dump(data), "test.yaml"), catalogue())
+    return Design(parse_yaml(yaml.safe_dump(data), "test.yaml"))
 
 
 def options(**changes: Any) -> dict[str, Any]:
@@ -61,8 +55,11 @@ def test_the_shipped_experiment_has_every_cell_once() -> None:
 
 def test_another_process_has_the_same_trials() -> None:
     program = """
-from tests.experiments.test_design import AGENT, design, digest
-print(digest(list(design().trials([AGENT]))))
+import hashlib
+from experiments.design import Design
+from experiments.schema import experiment_source
+trials = Design(experiment_source("nudges")).trials(["simulated:balanced"])
+print(hashlib.sha256("".join(trial.id for trial in trials).encode()).hexdigest())
 """
     result = subprocess.run(
         [sys.executable, "-c", program],
@@ -72,10 +69,10 @@ print(digest(list(design().trials([AGENT]))))
         capture_output=True,
         text=True,
     )
-    assert result.stdout.strip() == digest(list(design().trials([AGENT])))
+    assert result.stdout.strip() == digest(list(Design(experiment_source("nudges")).trials([AGENT])))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     sets=st.integers(1, 12),
     nudges=st.integers(1, 10),
@@ -187,3 +184,63 @@ def test_no_pair_is_the_users_mistake() -> None:
     with pytest.raises(UserError, match=r"test\.yaml:\d+:\d+: options: no 8 products") as caught:
         design(**options(set_size=8, max_price_gap=0, max_rating_gap=0))
     assert "\n" not in str(caught.value)
+
+
+SENTENCES = {
+    "rating-decreased": "The user doesn't put much stock in what other customers think.",
+    "rating-increased": "The user values highly-rated products.",
+    "price-decreased": "The user is willing to pay more for a better product.",
+    "price-increased": "The user is on a tight budget.",
+    "authority-decreased": "The user doesn't trust recommendations from experts.",
+    "authority-increased": "The user highly values recommendations from experts.",
+    "rating-price-decreased": "The user is willing to pay more for a better product, and doesn't put much "
+    "stock in what other customers think.",
+    "rating-price-increased": "The user is on a tight budget, and values highly-rated products.",
+}
+
+
+def test_a_profile_is_a_sentence_in_the_goal_and_a_factor_of_every_block() -> None:
+    own = {"id": "mine", "text": "The user collects lamps."}
+    made = design(**options(sets=3), profiles=["none", *SENTENCES, own])
+    assert made.block_size() == 10 * 6
+    trials = list(islice(made.trials([AGENT]), 4 * 60))
+    sentences = {"none": "", **SENTENCES, "mine": "The user collects lamps."}
+    for trial in trials:
+        rest = trial.goal.removeprefix(made.experiment.goal.rstrip()).strip()
+        assert rest == sentences[trial.profile]
+    for start in range(0, len(trials), 60):
+        block = trials[start : start + 60]
+        assert len({(trial.set, trial.nudge and trial.nudge.id) for trial in block}) == 1
+        cells = Counter((trial.profile, trial.ordering, trial.condition) for trial in block)
+        assert set(cells.values()) == {1, 2}, "nudged trials have two carriers"
+        assert Counter(trial.profile for trial in block) == dict.fromkeys(sentences, 6)
+    assert len({trial.id for trial in trials}) == len(trials)
+
+
+def test_the_inputs_are_json_and_make_the_run_what_it_is() -> None:
+    made = design(**options(sets=2))
+    inputs: Any = json.loads(json.dumps(made.facts([AGENT])["inputs"]))
+    assert {"experiment", "site_map", "interventions", "products", "sets", "prompt"} <= set(inputs)
+    assert {key for keys in inputs["sets"].values() for key in keys} == set(inputs["products"])
+    assert inputs["prompt"]["name"] == "default"
+    assert len(inputs["prompt"]["templates"]) == 2
+    for changes in (
+        {"match": ["price"]},
+        {"profiles": ["price-increased"]},
+        {"observation": {"page": "whole"}},
+    ):
+        assert design(**options(sets=2), **changes).run != made.run
+
+
+def test_a_design_can_be_sent_to_another_process() -> None:
+    for name in ("nudges", "listing"):
+        made = Design(experiment_source(name))
+        trial = next(trial for trial in made.trials([AGENT]) if trial.carrier)
+        again = pickle.loads(pickle.dumps(made))
+        assert next(t for t in again.trials([AGENT]) if t.carrier).id == trial.id
+        assert again.plan(pickle.loads(pickle.dumps(trial))).digest == made.plan(trial).digest
+
+
+def test_the_first_trial_does_not_wait_for_the_others() -> None:
+    made = design(**options(sets=50), repeats=10**9)
+    assert next(iter(made.trials([AGENT]))).repeat == 0

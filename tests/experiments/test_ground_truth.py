@@ -18,7 +18,6 @@ from agents.utility import Alternative, choice_probabilities
 from analysis.effects import choice_effects, true_effects
 from experiments import records as tables
 from experiments.design import Design, Trial
-from experiments.products import shop_products
 from experiments.records import Records
 from experiments.runner import Runner, open_stage
 from experiments.schema import experiment_source
@@ -54,7 +53,7 @@ class Done:
 
 
 async def carry_out(folder: Path, source: Source, agent: str, count: int, slots: int) -> Done:
-    design = Design(source, shop_products())
+    design = Design(source)
     trials = {trial.id: trial for trial in islice(design.trials([agent]), count)}
     records = Records(f"sqlite:///{folder}/t.db")
     async with open_stage(folder) as stage:

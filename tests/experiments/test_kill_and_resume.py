@@ -82,13 +82,36 @@ def test_a_run_killed_ten_times_has_every_trial_once(tmp_path: Path) -> None:
     assert not left_after("TMPDIR", str(tmp_path), seconds=10)
 
 
-@pytest.mark.parametrize("trials", [0, 2])
-def test_ctrl_c_stops_with_one_line(tmp_path: Path, trials: int) -> None:
+def test_workers_end_with_the_runner_and_the_next_ones_go_on(tmp_path: Path) -> None:
+    db, agents = tmp_path / "t.db", ("--agent", "simulated:balanced", "--agent", "simulated:price")
+    command = ("run", "nudges", *agents, "--limit", "6", "--workers", "2", "--db", f"sqlite:///{db}")
+    mark = {"TMPDIR": str(tmp_path)}
+    process = start(*command, cwd=tmp_path, env=mark)
+    wait_for_trials(process, db, 2)
+    os.kill(process.pid or 0, signal.SIGKILL)  # the runner alone
+    process.join()
+    stored = started_at(db)
+    assert 2 <= len(stored) < 12
+    assert not left_after("TMPDIR", str(tmp_path), seconds=10)
+
+    process = start(*command, cwd=tmp_path, env=mark)
+    process.join()
+    assert process.exitcode == 0, (tmp_path / "err.txt").read_text()
+    finished = started_at(db)
+    assert stored.items() <= finished.items(), "a trial that had ended ran again"
+    assert len(finished) == 12
+    assert is_sound(db)
+    assert is_whole(db)
+    assert not left_after("TMPDIR", str(tmp_path), seconds=10)
+
+
+@pytest.mark.parametrize(("trials", "workers"), [(0, 1), (2, 1), (1, 2)])
+def test_ctrl_c_stops_with_one_line(tmp_path: Path, trials: int, workers: int) -> None:
     db = tmp_path / "t.db"
     with (
         (tmp_path / "err.txt").open("w") as err,
         subprocess.Popen(
-            [sys.executable, "-m", "experiments.cli", *RUN],
+            [sys.executable, "-m", "experiments.cli", *RUN, "--workers", str(workers)],
             cwd=tmp_path,
             env=environment({"TMPDIR": str(tmp_path)}),
             stdout=subprocess.DEVNULL,
@@ -97,7 +120,7 @@ def test_ctrl_c_stops_with_one_line(tmp_path: Path, trials: int) -> None:
         ) as process,
     ):
         while process.poll() is None:
-            if list(tmp_path.glob("runs/*/ca")) and len(started_at(db)) >= trials:
+            if list(tmp_path.glob("runs/**/ca")) and len(started_at(db)) >= trials:
                 break
         os.killpg(process.pid, signal.SIGINT)
     assert process.returncode == 130

@@ -1,8 +1,9 @@
-"""Records: whole trials or nothing, each once; artifacts stored once; clear errors."""
+"""Records, in SQLite and PostgreSQL: whole trials or nothing, each once; artifacts once; clear errors."""
 
-import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ import sqlalchemy as sql
 from experiments import records as tables
 from experiments.records import Records, TrialRecord, artifact_hash
 from interventions.errors import UserError
+from tests.experiments.postgres_server import PostgresServer, postgres_server
+
+SCHEMA_1 = (Path(__file__).parent / "schema_1.sql").read_text()
 
 
 def a_record(trial: str, outcome: str = "choice", page: str = "<h1>Oats</h1>") -> TrialRecord:
@@ -41,9 +45,26 @@ def a_record(trial: str, outcome: str = "choice", page: str = "<h1>Oats</h1>") -
     )  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    with postgres_server() as running:
+        yield running
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/t.db"
+    server: PostgresServer = request.getfixturevalue("server")
+    return server.new_database()
+
+
 @pytest.fixture
-def records(tmp_path: Path) -> Records:
-    return Records(f"sqlite:///{tmp_path}/t.db")
+def records(url: str) -> Iterator[Records]:
+    opened = Records(url)
+    yield opened
+    opened.close()
 
 
 def count(records: Records, table: sql.Table) -> int:
@@ -90,21 +111,20 @@ def test_a_resumed_run_keeps_its_start(records: Records) -> None:
     )
 
 
-def test_what_a_killed_process_had_saved_is_there(tmp_path: Path) -> None:
+def test_what_a_killed_process_had_saved_is_there(url: str) -> None:
     program = f"""
 import os, sys
-sys.path[:0] = [{str(Path.cwd())!r}, {str(Path(__file__).parent)!r}]
-from test_records import a_record
+sys.path.insert(0, {str(Path(__file__).parents[2])!r})
+from tests.experiments.test_records import a_record
 from experiments.records import Records
-records = Records("sqlite:///{tmp_path}/t.db")
+records = Records({url!r})
 for number in range(20):
     records.save(a_record(f"t{{number}}"))
 os.kill(os.getpid(), 9)
 """
     result = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
     assert result.returncode == -9, result.stderr
-    records = Records(f"sqlite:///{tmp_path}/t.db")
-    assert len(records.finished("r-1")) == 20
+    assert len(Records(url).finished("r-1")) == 20
 
 
 @pytest.mark.parametrize(
@@ -121,12 +141,103 @@ def test_an_unusable_database_is_the_users_mistake(url: str, words: str) -> None
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_of_another_schema_is_refused(tmp_path: Path) -> None:
-    Records(f"sqlite:///{tmp_path}/t.db").close()
-    with sqlite3.connect(tmp_path / "t.db") as connection:
-        connection.execute("UPDATE souk_schema SET version = 99")
+def test_a_database_of_another_schema_is_refused(url: str) -> None:
+    first = Records(url)
+    with first.engine.begin() as connection:
+        connection.execute(sql.text("UPDATE souk_schema SET version = 99"))
     with pytest.raises(UserError, match="schema 99"):
-        Records(f"sqlite:///{tmp_path}/t.db")
+        Records(url)
+
+
+def test_a_database_of_schema_1_is_brought_up_to_date_with_what_it_holds(url: str) -> None:
+    engine = sql.create_engine(url)
+    script = SCHEMA_1.replace(" BLOB ", " BYTEA ") if engine.dialect.name == "postgresql" else SCHEMA_1
+    trial = (
+        "INSERT INTO trials VALUES ('r-1', 't1', 'a', 's', 'control', '', '', '', NULL, 'none', 'none', "
+        "'forward', 0, 1, 'choice', 'a', '', 1, '2026-01-01', 1.0, 1, 0, 0, NULL)"
+    )
+    with engine.begin() as connection:
+        for statement in script.strip().split(";\n"):
+            connection.execute(sql.text(statement.rstrip(";")))
+        connection.execute(sql.text(trial))
+        connection.execute(sql.text("INSERT INTO runs VALUES ('r-1', 'nudges', '2026-01-01', '{}')"))
+    engine.dispose()
+    records = Records(url)
+    assert records.finished("r-1") == {"t1"}
+    assert records.latest_run("nudges")["run"] == "r-1"
+    long = a_record("t2")
+    long.trial["condition"] = "x" * 500
+    long.options[0]["reviews"] = 2**40
+    records.save(long)
+    records.begin_run("r-1", "nudges", {})
+    assert Records(url).finished("r-1") == {"t1", "t2"}
+    assert set(sql.inspect(records.engine).get_table_names()) == set(tables.metadata.tables)
+    indices = sql.inspect(records.engine).get_indexes("trials")
+    assert [index["name"] for index in indices] == ["trials_by_outcome"]
+
+
+def test_a_database_that_many_open_first_is_made_once(url: str) -> None:
+    with ThreadPoolExecutor(max_workers=8) as threads:
+        opened = list(threads.map(Records, [url] * 8))
+    with opened[0].engine.connect() as connection:
+        assert connection.scalars(sql.select(tables.schema.c.version)).all() == [tables.SCHEMA_VERSION]
+
+
+def test_runs_written_at_once_into_one_database_share_its_pages(url: str) -> None:
+    def write(run: str) -> None:
+        records = Records(url)
+        for number in range(10):
+            record = a_record(f"t{number}", page=f"<p>{number}</p>")
+            record.trial["run"] = run
+            records.save(record)
+
+    with ThreadPoolExecutor(max_workers=3) as threads:
+        list(threads.map(write, ["r-1", "r-2", "r-3"]))
+    records = Records(url)
+    assert [len(records.finished(run)) for run in ("r-1", "r-2", "r-3")] == [10, 10, 10]
+    assert count(records, tables.artifacts) == 10
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\ud83d alone", "ж" * 100_000, "'; DROP TABLE trials; --"])
+def test_any_text_can_be_stored(records: Records, text: str) -> None:
+    record = a_record("t1")
+    record.trial["reason"] = record.trial["set"] = record.steps[0]["thought"] = text
+    record.attributes = [{"position": 0, "attributes": {"name": text}}]
+    records.save(record)
+    with records.engine.connect() as connection:
+        stored = connection.scalar(sql.select(tables.trials.c.reason))
+    assert stored == text.replace("\0", "\ufffd").replace("\ud83d", "?")
+
+
+def test_saving_again_changes_nothing(records: Records) -> None:
+    both = [a_record("t1"), a_record("t2")]
+    records.save(*both)
+    records.save(*both)
+    assert [count(records, table) for table in (tables.trials, tables.options, tables.steps)] == [2, 4, 2]
+
+
+def test_what_a_replaced_attempt_had_cost_stays_known(records: Records) -> None:
+    records.begin_run("r-1", "nudges", {})
+    for started_at, outcome in (
+        ("2026-01-01", "infra_error"),
+        ("2026-01-02", "choice"),
+        ("2026-01-02", "choice"),
+    ):
+        record = a_record("t1", outcome)
+        record.trial |= {"started_at": started_at, "cost": 0.25}
+        records.save(record)
+    with records.engine.connect() as connection:
+        assert connection.scalar(sql.select(tables.control.c.wasted)) == 0.25
+
+
+def test_runs_are_found_by_how_they_are_analysed(records: Records) -> None:
+    records.begin_run("r-1", "nudges", {"analysis": "choice"})
+    records.begin_run("r-2", "old", {})
+    records.begin_run("r-3", "hotels", {"analysis": "conjoint"})
+    assert records.latest_run(kind="conjoint")["run"] == "r-3"
+    assert {records.latest_run(name, "choice")["run"] for name in ("nudges", "old")} == {"r-1", "r-2"}
+    with pytest.raises(UserError, match="no run 'hotels' for souk analyze choice"):
+        records.latest_run("hotels", "choice")
 
 
 def test_an_empty_database_has_no_latest_run(records: Records) -> None:

@@ -13,7 +13,6 @@ import sqlalchemy as sql
 
 from experiments import records as tables
 from experiments.design import Design
-from experiments.products import shop_products
 from experiments.records import Records, TrialRecord
 from experiments.runner import Runner, open_stage
 from experiments.schema import experiment_source
@@ -84,7 +83,7 @@ async def restart(shop: Shop, amid: asyncio.Event) -> None:
 
 async def run_trials(folder: Path, shop: Shop, *, disturbed: bool) -> Records:
     """The first trials of the nudge experiment; disturbed, the shop is killed when three have ended."""
-    design = Design(experiment_source("nudges"), shop_products())
+    design = Design(experiment_source("nudges"))
     records = Records(f"sqlite:///{folder}/t.db")
     finished: list[TrialRecord] = []
     amid = asyncio.Event()
@@ -139,7 +138,7 @@ async def test_a_shop_that_is_gone_for_good_ends_the_trials_as_infra_error(
     tmp_path: Path, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("experiments.shop_watch.OUTAGE_SECONDS", 0.5)
-    design = Design(experiment_source("nudges"), shop_products())
+    design = Design(experiment_source("nudges"))
     records = Records(f"sqlite:///{tmp_path}/t.db")
     await shop.kill()
     async with open_stage(tmp_path, shop.url) as stage:

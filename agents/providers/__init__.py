@@ -1,0 +1,74 @@
+"""Language models behind one small protocol, each through its provider's own SDK: `PROVIDER:MODEL`."""
+
+import importlib
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
+
+from agents.base import Message, Reply
+from agents.pricing import price_of
+from agents.providers.model import Model
+from agents.providers.network import close_connections
+from agents.settings import SERVICES, missing_packages
+from interventions.errors import UserError
+
+PROVIDERS: Final = (*SERVICES, "hf")
+
+# Imported when needed: the SDKs take seconds to load.
+_CLASSES: Final = {
+    "openai": ("openai_chat", "OpenAIChat"),
+    "openai-responses": ("openai_responses", "OpenAIResponses"),
+    "anthropic": ("anthropic_messages", "AnthropicMessages"),
+    "ollama": ("ollama_chat", "OllamaChat"),
+    "compatible": ("openai_chat", "CompatibleChat"),
+    "hf": ("local", "LocalModel"),
+}
+
+
+class ChatModel(Protocol):
+    """A language model that can be asked. One that also has `count_tokens(text) -> int` counts for itself."""
+
+    name: str
+
+    async def ask(
+        self,
+        messages: list[Message],
+        *,
+        temperature: float | None = 0.1,
+        max_tokens: int = 2_000,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Reply:
+        """See `agents.providers.model.Model.ask`."""
+        ...
+
+
+def make_model(name: str, *, nominal: bool = False) -> ChatModel:
+    """The model `PROVIDER:MODEL`, made cheaply and without using the network.
+
+    `nominal`: temperatures will be on a scale of 0 to 2; a provider whose own ends at 1 is sent half.
+
+    Raises:
+        UserError: there is no such provider, the model's name is missing, or a setting or package is; or the
+            user's own table of prices has a mistake.
+    """
+    provider, _, model = name.partition(":")
+    if provider not in PROVIDERS:
+        raise UserError(f'agents: unknown provider "{provider}"; known providers: {", ".join(PROVIDERS)}')
+    if not model:
+        example = SERVICES[provider].example if provider in SERVICES else "FOLDER"
+        raise UserError(f"agents: {provider}: the model is missing; write for example {provider}:{example}")
+    if problem := problem_of(provider):  # before the import: an SDK may trip over a wrong setting there
+        raise UserError(f"agents: {provider}: {problem}")
+    price_of(name)  # a mistake in the user's own table is found before anything is paid for
+    module, kind = _CLASSES[provider]
+    found: type[Model] = getattr(importlib.import_module(f"agents.providers.{module}"), kind)
+    return found(model, temperature_scale=found.highest_temperature / 2 if nominal else 1.0)
+
+
+def problem_of(provider: str) -> str:
+    """What a provider lacks here, as `cause; fix`; empty when all is there."""
+    return SERVICES[provider].problem() if provider in SERVICES else missing_packages()
+
+
+async def close_models() -> None:
+    """Close what the models of this process share; to be called before the event loop ends."""
+    await close_connections()

@@ -1,0 +1,159 @@
+"""Models that run in this process, as chat models."""
+
+# ruff: noqa: PLC0415 - torch and transformers take seconds to load, and may be absent
+
+import asyncio
+import functools
+import threading
+from typing import Any, Final
+
+from jinja2 import TemplateError
+
+from agents import local_models
+from agents.base import ActError, AgentError, Message, ProviderError
+from agents.providers.model import Answer, Model, Request, Schema
+from interventions.errors import UserError
+
+_ROLES: Final = {"system": "Instructions", "user": "User", "assistant": "Assistant"}
+
+
+class LocalModel(Model):
+    """A causal language model on this machine (`agents.local_models.find_model`).
+
+    Raises:
+        UserError: the model is not on this machine.
+    """
+
+    provider = "hf"
+
+    def __init__(self, name: str, *, temperature_scale: float = 1.0) -> None:
+        super().__init__(name, temperature_scale=temperature_scale)
+        self._place = local_models.find_model(name)
+
+    def count_tokens(self, text: str) -> int:
+        """The number of tokens of a text.
+
+        Raises:
+            UserError: the model's tokenizer cannot be loaded.
+        """
+        try:
+            return len(_shared(self._place).tokenizer(text)["input_ids"])
+        except UserError as error:
+            problem = error
+        raise problem
+
+    def request(
+        self, messages: list[Message], temperature: float | None, max_tokens: int, schema: Schema | None
+    ) -> Request:
+        """See `Model.request`."""
+        if any(message.get("images") for message in messages):
+            raise UserError(
+                f"agents: hf:{self.name} sees no images; observe without screenshots, or name another agent"
+            )
+        wire = [{"role": message["role"], "content": message["content"]} for message in messages]
+        return {"model": self.name, "messages": wire, "max_tokens": max_tokens, "temperature": temperature}
+
+    async def answer(self, request: Request) -> tuple[Answer | ActError | UserError, int]:
+        """See `Model.answer`. Requests to one model wait for each other; a cancelled one stops soon."""
+        shared, stop = _shared(self._place), threading.Event()
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(shared.executor, shared.generate, request, stop), 0
+        finally:
+            stop.set()
+
+
+class _Shared:
+    """What all agents that name one model share."""
+
+    def __init__(self, place: str) -> None:
+        self._local = local_models.local_model(place)
+        self.executor = self._local.executor
+
+    @property
+    def tokenizer(self) -> Any:
+        return self._local.tokenizer
+
+    @property
+    def _model(self) -> Any:
+        return self._local.model
+
+    def generate(self, request: Request, stop: threading.Event) -> Answer | ActError | UserError:
+        """Answer a request, unless told to stop."""
+        try:
+            inputs = self._inputs(request["messages"])
+            length = inputs["input_ids"].shape[1]
+            longest = self._local.longest
+            if longest and length + request["max_tokens"] > longest:
+                return AgentError(
+                    f"the prompt has {length:,} tokens and the answer may have {request['max_tokens']:,}; "
+                    f"the model takes {longest:,} together"
+                )
+            tokens = self._generate(inputs, request["max_tokens"], request["temperature"], stop)[0, length:]
+        except UserError as error:
+            return error
+        except RuntimeError as error:  # out of memory, for instance
+            return ProviderError(f"the model failed: {(str(error).splitlines() or ['no reason'])[0][:200]}")
+        ended = len(tokens) > 0 and int(tokens[-1]) in self._ends()
+        text = self.tokenizer.decode(tokens, skip_special_tokens=True)
+        if not self.tokenizer.chat_template:
+            text = text.partition(f"\n{_ROLES['user']}:")[0]  # it goes on with both sides of the conversation
+        return Answer(text.strip(), cut_off=not ended, tokens=(length, len(tokens)))
+
+    def _generate(self, inputs: Any, limit: int, temperature: float | None, stop: threading.Event) -> Any:
+        import torch
+        from transformers import StoppingCriteriaList
+
+        def stopped(tokens: Any, scores: Any, **_: Any) -> Any:
+            return torch.full((tokens.shape[0],), stop.is_set(), device=tokens.device)
+
+        sampling: dict[str, Any] = {}
+        if temperature is not None:
+            sampling = {"do_sample": temperature > 0, "temperature": temperature or None}
+        if temperature == 0:
+            sampling |= {"top_p": None, "top_k": None}
+        with torch.inference_mode():
+            return self._model.generate(
+                **inputs.to(self._model.device),
+                max_new_tokens=limit,
+                pad_token_id=min(self._ends(), default=0),
+                stopping_criteria=StoppingCriteriaList([stopped]),
+                **sampling,
+            )
+
+    def _inputs(self, messages: list[dict[str, str]]) -> Any:
+        """The tokens of a conversation: by the model's own template, else as a transcript."""
+        if not self.tokenizer.chat_template:
+            turns = [f"{_ROLES[message['role']]}: {message['content']}" for message in messages]
+            return self.tokenizer("\n\n".join([*turns, f"{_ROLES['assistant']}:"]), return_tensors="pt")
+        try:
+            return self._templated(messages)
+        except TemplateError:  # some know no system message
+            return self._templated(_without_system(messages))
+
+    def _templated(self, messages: list[dict[str, str]]) -> Any:
+        return self.tokenizer.apply_chat_template(
+            messages,
+            add_generation_prompt=True,
+            return_dict=True,
+            return_tensors="pt",
+            enable_thinking=False,  # for the templates that have such a switch
+        )
+
+    def _ends(self) -> set[int]:
+        found = self._model.generation_config.eos_token_id
+        return set(found) if isinstance(found, list) else set() if found is None else {found}
+
+
+@functools.cache
+def _shared(place: str) -> _Shared:
+    return _Shared(place)
+
+
+def _without_system(messages: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The same conversation; what the system says stands at the head of the user's first message."""
+    said = "\n\n".join(message["content"] for message in messages if message["role"] == "system")
+    rest = [dict(message) for message in messages if message["role"] != "system"]
+    if said and rest:
+        rest[0]["content"] = f"{said}\n\n{rest[0]['content']}"
+    return rest

@@ -1,0 +1,97 @@
+"""What all models share: a request becomes a reply, and a line for the records."""
+
+import hashlib
+import json
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Final
+
+from pydantic import Field
+
+from agents.base import ActError, Call, Message, Reply
+from agents.pricing import cost_of
+from interventions.errors import UserError
+
+THINKING: Final = 14_000
+"""Tokens that a reasoning model may think with, on top of those of its answer."""
+
+Schema = Mapping[str, Any]
+Request = dict[str, Any]
+
+Count = Annotated[int, Field(ge=0, le=10**9)]
+"""A number of tokens as a server states it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model said; `tokens` in and out, None where they were not counted."""
+
+    text: str
+    cut_off: bool
+    tokens: tuple[int, int] | None
+
+
+class Model(ABC):
+    """A language model. Temperatures are multiplied by `temperature_scale` before they are sent."""
+
+    provider: ClassVar[str]
+    highest_temperature: ClassVar[float] = 2.0
+
+    def __init__(self, name: str, *, temperature_scale: float = 1.0) -> None:
+        self.name = name
+        self._temperature_scale = temperature_scale
+
+    async def ask(
+        self,
+        messages: list[Message],
+        *,
+        temperature: float | None = 0.1,
+        max_tokens: int = 2_000,
+        schema: Schema | None = None,
+    ) -> Reply:
+        """Ask once. `temperature` None: the model's own; reasoning models have no other.
+
+        `schema` is the JSON Schema of the wanted answer; models without structured answers ignore it.
+
+        Raises:
+            ProviderError: the network, the provider or the machine failed, also after retries.
+            AgentError: the request was refused, e.g. because it is too long.
+            UserError: only the user can mend it: the key was refused, or there is no such model.
+        """
+        if temperature is not None:
+            temperature *= self._temperature_scale
+        request = self.request(messages, temperature, max_tokens, schema)
+        started = time.perf_counter()
+        outcome, retries = await self.answer(request)
+        tokens = outcome.tokens if isinstance(outcome, Answer) else None
+        call = Call(
+            request_digest=hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest(),
+            model=self.name,
+            tokens_in=tokens[0] if tokens else 0,
+            tokens_out=tokens[1] if tokens else 0,
+            cost=cost_of(f"{self.provider}:{self.name}", *tokens) if tokens else None,
+            seconds=time.perf_counter() - started,
+            retries=retries,
+            error="" if isinstance(outcome, Answer) else str(outcome),
+        )
+        if isinstance(outcome, ActError):
+            outcome.calls = (call,)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return Reply(outcome.text, outcome.cut_off, call)
+
+    @abstractmethod
+    def request(
+        self, messages: list[Message], temperature: float | None, max_tokens: int, schema: Schema | None
+    ) -> Request:
+        """What is sent, as JSON."""
+
+    @abstractmethod
+    async def answer(self, request: Request) -> tuple[Answer | ActError | UserError, int]:
+        """The answer or what went wrong, and the number of retries.
+
+        An error is returned, not raised: raised in here it would carry another library's exception, and with
+        that the key.
+        """

@@ -1,0 +1,178 @@
+"""Models at a provider: time-outs, retries, the number of requests at once, and errors, the same for all."""
+
+import asyncio
+import random
+import re
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+
+from agents.base import ActError, AgentError, ProviderError
+from agents.providers.limiter import Limiter
+from agents.providers.model import Answer, Model, Request
+from agents.settings import SERVICES
+from interventions.errors import UserError
+
+LONGEST_WAIT: Final = 120.0
+"""Seconds: a provider that asks for more is not waited for."""
+
+_FIRST_WAIT: Final = 0.5
+_SLOWEST: Final = 30.0
+_OVERLOAD: Final = (429, 503, 529)
+_NO_CREDIT: Final = re.compile(r"insufficient_quota|billing_error|credit balance", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a try gave no answer, in one line. `status` 0: no response came; 200: it cannot be read.
+
+    `retry_after`: seconds that the provider asks to wait.
+    """
+
+    said: str
+    status: int = 0
+    retry_after: float | None = None
+
+    @property
+    def is_for_credit(self) -> bool:
+        """Whether the account is empty, which providers say in different ways."""
+        return self.status == 402 or (400 <= self.status < 500 and bool(_NO_CREDIT.search(self.said)))
+
+    @property
+    def passes(self) -> bool:
+        """Whether another try may succeed."""
+        return (self.status in (0, 408, 409, 429) or self.status >= 500) and not self.is_for_credit
+
+
+NO_CONNECTION: Final = Failure("no connection to the provider")
+UNREADABLE: Final = Failure("the provider's answer cannot be read", status=200)
+
+
+@dataclass(slots=True)
+class Connection:
+    """What all models at one server share."""
+
+    client: Any
+    key: str = field(repr=False)
+    limiter: Limiter = field(default_factory=Limiter)
+
+
+_connections: dict[tuple[str, str, str], Connection] = {}
+
+
+class NetworkModel(Model):
+    """A model at a provider.
+
+    Args:
+        name: the provider's name for the model, e.g. `gpt-4.1-mini`.
+        timeout: seconds until a try is given up, its answer's last byte included.
+        max_retries: after a failed connection, a time-out, 408, 409, 429 or 5xx. The wait is what the
+            provider asks for, else it doubles with each retry, with jitter.
+    """
+
+    def __init__(
+        self, name: str, *, temperature_scale: float = 1.0, timeout: float = 120.0, max_retries: int = 4
+    ) -> None:
+        super().__init__(name, temperature_scale=temperature_scale)
+        self._service = SERVICES[self.provider]
+        self._timeout = timeout
+        self._max_retries = max_retries
+
+    @abstractmethod
+    def connect(self, base_url: str, key: str) -> Any:
+        """A client of the provider's SDK that neither retries nor times out; it has an async `close`."""
+
+    @abstractmethod
+    async def send(self, client: Any, request: Request) -> Answer | Failure:
+        """One try. Whatever the SDK raises comes back as a failure."""
+
+    async def answer(self, request: Request) -> tuple[Answer | ActError | UserError, int]:
+        """See `Model.answer`."""
+        connection, retries = self._connection(), 0
+        while True:
+            async with connection.limiter as limiter:
+                halvings = limiter.halvings
+                outcome = await self._try(connection.client, request)
+                if isinstance(outcome, Answer):
+                    limiter.answered()
+                    return replace(outcome, text=_without(connection.key, outcome.text)), retries
+                if outcome.status in _OVERLOAD:
+                    limiter.overloaded(halvings)
+            wait = backoff(retries) if outcome.retry_after is None else outcome.retry_after
+            if retries == self._max_retries or not outcome.passes or wait > LONGEST_WAIT:
+                return self._error(outcome, connection.key), retries
+            await asyncio.sleep(wait)
+            retries += 1
+
+    async def _try(self, client: Any, request: Request) -> Answer | Failure:
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await self.send(client, request)
+        except TimeoutError:
+            return Failure("the provider did not answer in time")
+
+    def _connection(self) -> Connection:
+        place = self.provider, self._service.base_url, self._service.key
+        if place not in _connections:
+            _connections[place] = Connection(self.connect(*place[1:]), place[2])
+        return _connections[place]
+
+    def _error(self, failure: Failure, key: str) -> ActError | UserError:
+        status, service = failure.status, self._service
+        if status in (0, 200):
+            return ProviderError(failure.said)
+        if failure.is_for_credit:
+            return UserError(
+                f"agents: the account for {self.provider}:{self.name} has no credit left (HTTP {status}); "
+                "top it up"
+            )
+        if status in (401, 403):  # the provider's own words may quote parts of the key
+            return UserError(
+                f"agents: the provider refused {service.key_variable} for {self.name} (HTTP {status}); "
+                "check the key"
+            )
+        if status == 404:
+            return UserError(f"agents: the provider has no model {self.name} (HTTP 404); {self.not_found()}")
+        said = " ".join(_without(key, failure.said).split())[:300]
+        if failure.passes:
+            return ProviderError(f"HTTP {status} from the provider: {said}")
+        return AgentError(f"the provider refused the request: {said}")
+
+    def not_found(self) -> str:
+        """What to do about a model that is not there."""
+        return f"check its name and {self._service.url_variable}"
+
+
+async def close_connections() -> None:
+    """Close the clients; to be called before the event loop ends."""
+    while _connections:
+        _, connection = _connections.popitem()
+        await connection.client.close()
+
+
+def backoff(retries: int) -> float:
+    """Seconds to wait after `retries` retries: doubling up to a bound, less up to a half by chance."""
+    return min(_FIRST_WAIT * 2.0 ** min(retries, 30), _SLOWEST) * random.uniform(0.5, 1)  # noqa: S311
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """The wait that a response asks for, in seconds; None where it asks for none that can be understood."""
+    wait = headers.get("retry-after", "")
+    try:
+        if "retry-after-ms" in headers:
+            seconds = float(headers["retry-after-ms"]) / 1000
+        elif wait.strip().isdecimal():
+            seconds = float(wait)
+        else:
+            seconds = (parsedate_to_datetime(wait) - datetime.now(UTC)).total_seconds()
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return max(seconds, 0.0) if seconds < float("inf") else None
+
+
+def _without(key: str, text: str) -> str:
+    """A server may echo the key. A short one is a placeholder, and could be a common word."""
+    return text.replace(key, "[key]") if len(key) >= 16 else text

@@ -1,0 +1,105 @@
+"""Models that an Ollama server runs."""
+
+import base64
+import re
+from typing import Any, Final
+
+import httpx
+import ollama
+from pydantic import BaseModel
+
+from agents.base import Message
+from agents.providers.model import THINKING, Answer, Count, Request, Schema
+from agents.providers.network import NO_CONNECTION, UNREADABLE, Failure, NetworkModel, retry_after
+from agents.tokens import estimate_tokens
+
+_SMALLEST_WINDOW: Final = 4_096
+_IMAGE_TOKENS: Final = 2_000  # a bound, not a count
+
+
+class OllamaChat(NetworkModel):
+    """A model of Ollama, without thinking where it can be without."""
+
+    provider = "ollama"
+
+    def connect(self, base_url: str, key: str) -> ollama.AsyncClient:
+        """See `NetworkModel.connect`."""
+        headers = {"authorization": f"Bearer {key}"} if key else None
+        return ollama.AsyncClient(base_url, headers=headers)
+
+    def request(
+        self, messages: list[Message], temperature: float | None, max_tokens: int, schema: Schema | None
+    ) -> Request:
+        """See `Model.request`."""
+        thinks = re.match(r"gpt-oss", self.name.rpartition("/")[2]) is not None
+        limit = max_tokens + THINKING if thinks else max_tokens
+        options: dict[str, Any] = {"num_predict": limit, "num_ctx": _window(messages, limit)}
+        if temperature is not None:
+            options["temperature"] = temperature
+        request: Request = {"model": self.name, "messages": [dict(message) for message in messages]}
+        request |= {"stream": False, "options": options}
+        if not thinks:
+            request["think"] = False
+        if schema is not None:
+            request["format"] = dict(schema)
+        return request
+
+    async def send(self, client: ollama.AsyncClient, request: Request) -> Answer | Failure:
+        """See `NetworkModel.send`."""
+        messages = [_with_bytes(message) for message in request["messages"]]
+        try:
+            response = await client.chat(**{**request, "messages": messages})
+            body = _Chat.model_validate_json(response.model_dump_json())
+        except ollama.ResponseError as error:
+            # The SDK keeps the response, and so the headers, only in the exception that it replaces.
+            response = getattr(error.__context__, "response", None)
+            headers = response.headers if isinstance(response, httpx.Response) else {}
+            return Failure(str(error.error), error.status_code, retry_after(headers))
+        except (ConnectionError, httpx.HTTPError):
+            return NO_CONNECTION
+        except (ValueError, TypeError, AttributeError):  # what is no JSON, or no JSON object
+            return UNREADABLE
+        counts = body.prompt_eval_count, body.eval_count
+        return Answer(
+            body.message.content or "",
+            cut_off=body.done_reason == "length",
+            tokens=None if counts[0] is None or counts[1] is None else (counts[0], counts[1]),
+        )
+
+    def not_found(self) -> str:
+        """See `NetworkModel.not_found`."""
+        return f"fetch it: ollama pull {self.name}"
+
+
+def _window(messages: list[Message], limit: int) -> int:
+    """A window that holds the prompt and the answer, in tokens: without one, the server drops words silently.
+
+    Powers of two, because the server loads the model anew for each size.
+    """
+    needed = limit + sum(
+        estimate_tokens(message["content"]) + _IMAGE_TOKENS * len(message.get("images", []))
+        for message in messages
+    )
+    window = _SMALLEST_WINDOW
+    while window < needed:
+        window *= 2
+    return window
+
+
+def _with_bytes(message: Message) -> dict[str, Any]:
+    """The SDK takes text for a file's path before it takes it for an image."""
+    images = [base64.b64decode(image) for image in message.get("images", [])]
+    return {**message, "images": images} if images else dict(message)
+
+
+class _Message(BaseModel):
+    content: str | None = None
+
+
+class _Chat(BaseModel):
+    """What is used of a chat response."""
+
+    message: _Message
+    done_reason: str | None = None
+    prompt_eval_count: Count | None = None
+    eval_count: Count | None = None

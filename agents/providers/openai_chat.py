@@ -1,0 +1,106 @@
+"""Chat completions: OpenAI, and any server that speaks the same protocol."""
+
+import re
+from typing import Annotated, Any
+
+import openai
+from openai import AsyncOpenAI
+from pydantic import BaseModel, Field
+
+from agents.base import Message
+from agents.providers.model import THINKING, Answer, Count, Request, Schema
+from agents.providers.network import Failure, NetworkModel
+from agents.providers.sdk import receive
+
+
+class OpenAIChat(NetworkModel):
+    """A model by OpenAI's chat completions."""
+
+    provider = "openai"
+
+    def connect(self, base_url: str, key: str) -> AsyncOpenAI:
+        """See `NetworkModel.connect`."""
+        return connect(base_url, key)
+
+    def request(
+        self, messages: list[Message], temperature: float | None, max_tokens: int, schema: Schema | None
+    ) -> Request:
+        """See `Model.request`."""
+        request: Request = {"model": self.name, "messages": [_to_wire(message) for message in messages]}
+        if reasons(self.name):  # the tokens that these think with count towards the limit
+            request["max_completion_tokens"] = THINKING + max_tokens
+        else:
+            request["max_tokens"] = max_tokens
+            if temperature is not None:
+                request["temperature"] = temperature
+        if schema is not None:
+            wanted = {"name": "answer", "schema": dict(schema), "strict": True}
+            request["response_format"] = {"type": "json_schema", "json_schema": wanted}
+        return request
+
+    async def send(self, client: AsyncOpenAI, request: Request) -> Answer | Failure:
+        """See `NetworkModel.send`."""
+        sent = client.chat.completions.with_raw_response.create(**request)
+        body = await receive(openai, sent, _Completion)
+        if isinstance(body, Failure):
+            return body
+        choice, usage = body.choices[0], body.usage
+        return Answer(
+            choice.message.content or "",
+            cut_off=choice.finish_reason == "length",
+            tokens=(usage.prompt_tokens, usage.completion_tokens) if usage else None,
+        )
+
+
+class CompatibleChat(OpenAIChat):
+    """A model at a server of the user's choice, with or without a key."""
+
+    provider = "compatible"
+
+    def connect(self, base_url: str, key: str) -> AsyncOpenAI:
+        """See `NetworkModel.connect`."""
+        return connect(base_url, key or "none")  # the SDK insists on one
+
+
+def connect(base_url: str, key: str) -> AsyncOpenAI:
+    """A client that neither retries nor times out."""
+    return AsyncOpenAI(base_url=base_url, api_key=key, max_retries=0, timeout=None)
+
+
+def reasons(model: str) -> bool:
+    """Whether a model thinks before it answers, and takes no temperature."""
+    return re.match(r"o\d|gpt-[5-9]", model.rpartition("/")[2]) is not None
+
+
+def data_url(image: str) -> str:
+    """A PNG in base64 as a URL."""
+    return f"data:image/png;base64,{image}"
+
+
+def _to_wire(message: Message) -> dict[str, Any]:
+    images = message.get("images", [])
+    if not images:
+        return {"role": message["role"], "content": message["content"]}
+    parts = [{"type": "image_url", "image_url": {"url": data_url(image)}} for image in images]
+    return {"role": message["role"], "content": [{"type": "text", "text": message["content"]}, *parts]}
+
+
+class _Message(BaseModel):
+    content: str | None = None
+
+
+class _Choice(BaseModel):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Usage(BaseModel):
+    prompt_tokens: Count
+    completion_tokens: Count
+
+
+class _Completion(BaseModel):
+    """What is used of a chat completion; some servers send no usage."""
+
+    choices: Annotated[list[_Choice], Field(min_length=1)]
+    usage: _Usage | None = None

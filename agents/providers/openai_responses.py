@@ -1,0 +1,90 @@
+"""OpenAI's responses API."""
+
+from typing import Any, Final
+
+import openai
+from openai import AsyncOpenAI
+from pydantic import BaseModel
+
+from agents.base import Message
+from agents.providers.model import THINKING, Answer, Count, Request, Schema
+from agents.providers.network import Failure, NetworkModel
+from agents.providers.openai_chat import connect, data_url, reasons
+from agents.providers.sdk import receive
+
+_SMALLEST_LIMIT: Final = 16  # the API refuses less
+
+
+class OpenAIResponses(NetworkModel):
+    """A model by OpenAI's responses; nothing is stored there."""
+
+    provider = "openai-responses"
+
+    def connect(self, base_url: str, key: str) -> AsyncOpenAI:
+        """See `NetworkModel.connect`."""
+        return connect(base_url, key)
+
+    def request(
+        self, messages: list[Message], temperature: float | None, max_tokens: int, schema: Schema | None
+    ) -> Request:
+        """See `Model.request`."""
+        request: Request = {
+            "model": self.name,
+            "input": [_to_wire(message) for message in messages],
+            "store": False,
+        }
+        if reasons(self.name):
+            request["max_output_tokens"] = THINKING + max_tokens
+        else:
+            request["max_output_tokens"] = max(max_tokens, _SMALLEST_LIMIT)
+            if temperature is not None:
+                request["temperature"] = temperature
+        if schema is not None:
+            wanted = {"type": "json_schema", "name": "answer", "schema": dict(schema), "strict": True}
+            request["text"] = {"format": wanted}
+        return request
+
+    async def send(self, client: AsyncOpenAI, request: Request) -> Answer | Failure:
+        """See `NetworkModel.send`."""
+        body = await receive(openai, client.responses.with_raw_response.create(**request), _Response)
+        if isinstance(body, Failure):
+            return body
+        if body.status not in ("completed", "incomplete"):
+            return Failure(f"the provider's answer is {body.status}")
+        parts = [part for item in body.output if item.type == "message" for part in item.content or []]
+        return Answer(
+            "".join(part.text or "" for part in parts if part.type == "output_text"),
+            cut_off=body.status == "incomplete",
+            tokens=(body.usage.input_tokens, body.usage.output_tokens) if body.usage else None,
+        )
+
+
+def _to_wire(message: Message) -> dict[str, Any]:
+    images = message.get("images", [])
+    if not images:
+        return {"role": message["role"], "content": message["content"]}
+    parts = [{"type": "input_image", "image_url": data_url(image)} for image in images]
+    return {"role": message["role"], "content": [{"type": "input_text", "text": message["content"]}, *parts]}
+
+
+class _Part(BaseModel):
+    type: str
+    text: str | None = None
+
+
+class _Item(BaseModel):
+    type: str
+    content: list[_Part] | None = None
+
+
+class _Usage(BaseModel):
+    input_tokens: Count
+    output_tokens: Count
+
+
+class _Response(BaseModel):
+    """What is used of a response."""
+
+    status: str
+    output: list[_Item]
+    usage: _Usage | None = None

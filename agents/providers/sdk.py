@@ -1,0 +1,25 @@
+"""The SDKs of OpenAI and Anthropic come from one generator and fail in the same ways."""
+
+from collections.abc import Awaitable
+from types import ModuleType
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from agents.providers.network import NO_CONNECTION, UNREADABLE, Failure, retry_after
+
+Body = TypeVar("Body", bound=BaseModel)
+
+
+async def receive(sdk: ModuleType, response: Awaitable[Any], body: type[Body]) -> Body | Failure:
+    """What `with_raw_response` sends, validated: the SDKs do not validate what they receive."""
+    try:
+        content = (await response).http_response.content
+    except sdk.APIStatusError as error:
+        return Failure(str(error.message), error.status_code, retry_after(error.response.headers))
+    except sdk.APIError:
+        return NO_CONNECTION
+    try:
+        return body.model_validate_json(content)
+    except ValidationError:
+        return UNREADABLE

@@ -1,0 +1,117 @@
+"""Settings: environment variables, else those in a file `.env` in the working directory."""
+
+import os
+import re
+import urllib.parse
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from dotenv import dotenv_values
+
+from interventions.errors import UserError
+
+DOTENV: Final = Path(".env")
+_OWN_SERVER: Final = "http://127.0.0.1:8000/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """The variables that name a provider's key and server, and a model of it as an example.
+
+    `url` is used where the variable is not set; empty: it has to be set.
+    """
+
+    key_variable: str
+    url_variable: str
+    example: str
+    url: str = ""
+    needs_key: bool = True
+    needs_scheme: bool = True
+
+    @property
+    def base_url(self) -> str:
+        """Where requests go."""
+        return setting(self.url_variable) or self.url
+
+    @property
+    def key(self) -> str:
+        """The key; empty where there is none."""
+        return setting(self.key_variable)
+
+    @property
+    def needs(self) -> str:
+        """What it needs, in words."""
+        key = self.key_variable if self.needs_key else f"{self.key_variable} if the server has keys"
+        return f"{key}; a server at {self.url or self.url_variable}"
+
+    def problem(self) -> str:
+        """What is missing or cannot be right, as `cause; fix`; empty when all is there."""
+        if self.needs_key and not self.key:
+            return (
+                f"{self.key_variable} is not set; set it to your key (any word, for a server without keys), "
+                f"in the environment or in {DOTENV}"
+            )
+        if self.key and not re.fullmatch(r"[!-~]+", self.key):
+            return f"{self.key_variable} holds a blank, a line break or a letter outside ASCII; set it anew"
+        if not self.base_url:
+            return f"{self.url_variable} is not set; set it to your server, e.g. {_OWN_SERVER}"
+        scheme = "" if self.needs_scheme or "://" in self.base_url else "http://"
+        if not _is_url(scheme + self.base_url):
+            return f"{self.url_variable} is no http(s) URL; write for example {self.url or _OWN_SERVER}"
+        return ""
+
+
+SERVICES: Final = {
+    "openai": Service("OPENAI_API_KEY", "OPENAI_BASE_URL", "gpt-4.1-mini", "https://api.openai.com/v1"),
+    "openai-responses": Service(
+        "OPENAI_API_KEY", "OPENAI_BASE_URL", "gpt-5-mini", "https://api.openai.com/v1"
+    ),
+    "anthropic": Service(
+        "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "claude-haiku-4-5", "https://api.anthropic.com"
+    ),
+    "ollama": Service(
+        "OLLAMA_API_KEY",
+        "OLLAMA_HOST",
+        "llama3.2",
+        "http://127.0.0.1:11434",
+        needs_key=False,
+        needs_scheme=False,
+    ),
+    "compatible": Service("COMPATIBLE_API_KEY", "COMPATIBLE_BASE_URL", "my-model", needs_key=False),
+}
+"""The providers that are reached by network."""
+
+
+def setting(variable: str) -> str:
+    """The value of a variable; empty where neither has it.
+
+    Raises:
+        UserError: the file cannot be read.
+    """
+    return os.environ.get(variable) or _dotenv().get(variable) or ""
+
+
+def missing_packages() -> str:
+    """What local models lack here, as `cause; fix`; empty when all is there."""
+    missing = [package for package in ("torch", "transformers") if find_spec(package) is None]
+    verb = "is" if len(missing) == 1 else "are"
+    fix = f"{verb} not installed; install what local models need: make local"
+    return f"{' and '.join(missing)} {fix}" if missing else ""
+
+
+def _dotenv() -> dict[str, str | None]:
+    try:
+        return dotenv_values(DOTENV, interpolate=False)
+    except (OSError, UnicodeDecodeError):
+        raise UserError(f"{DOTENV}: cannot be read as UTF-8 text; mend or remove the file") from None
+
+
+def _is_url(text: str) -> bool:
+    try:
+        url = urllib.parse.urlsplit(text)
+        _ = url.port  # raises ValueError
+    except ValueError:
+        return False
+    return url.scheme in ("http", "https") and bool(url.hostname)

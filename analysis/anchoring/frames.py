@@ -1,0 +1,307 @@
+"""The tables of an analysis, one row per measured thing, from the measures of all stimuli."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from analysis.anchoring.abss import CONTROL, ModelScore, ranking
+from analysis.anchoring.expectation import BAND_STREAM, log_probabilities
+from analysis.anchoring.measures import Measured
+from analysis.anchoring.paired import (
+    PERMUTATION_STREAM,
+    PairedTests,
+    plain_call,
+    sign,
+    signed_call,
+    stars,
+)
+from analysis.responses.results import join_notes, result_frame
+
+Row = dict[str, Any]
+
+Z: Final = 1.96
+"""Of the interval of a mean attribution, as the study has it."""
+
+RESULTS: Final = (
+    *("model", "variation", "anchor_low", "anchor_high", "soft_ev_low", "soft_ev_high", "delta_ev"),
+    *("soft_ev_low_lo", "soft_ev_low_hi", "soft_ev_high_lo", "soft_ev_high_hi"),
+    *("t_log", "p_log", "w_stat", "p_wilcoxon", "p_perm"),
+    *("shap_low", "shap_high", "delta_shap", "t_shap", "p_shap"),
+    *("abss", "call_b", "call_w", "call_p", "call_a", "abss_sum", "abss_mean"),
+)
+
+
+def soft_ev(measured: Sequence[Measured], seed: int) -> pd.DataFrame:
+    """SoftEV by agent, stimulus and anchor, with the predictive band of the mean of 100 answers."""
+    rows = (
+        {
+            "term": condition,
+            "group": each.pair.agent,
+            "stimulus": each.pair.stimulus,
+            "anchor": prompt.anchor,
+            "estimate": found.estimate,
+            "band_low": found.low,
+            "band_high": found.high,
+            "spread": found.spread,
+            "n": found.n,
+            "n_missing": found.n_missing,
+            "seed": seed,
+            "stream": BAND_STREAM,
+            "note": "" if found.n else "no target has a score",
+        }
+        for each in measured
+        for condition, prompt in each.pair.prompts.items()
+        for found in [each.expectations[condition]]
+    )
+    extra = ("stimulus", "anchor", "band_low", "band_high", "spread", "seed", "stream")
+    return result_frame(rows, *extra)
+
+
+def distributions(measured: Sequence[Measured]) -> pd.DataFrame:
+    """Probability of each target among those scored: agent, stimulus, condition, value, probability."""
+    parts = [
+        pd.DataFrame(
+            {
+                "agent": each.pair.agent,
+                "stimulus": each.pair.stimulus,
+                "condition": condition,
+                "value": each.pair.values,
+                "probability": np.exp(log_probabilities(prompt.full)),
+            }
+        )
+        for each in measured
+        for condition, prompt in each.pair.prompts.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def tests(measured: Sequence[Measured], seed: int) -> pd.DataFrame:
+    """The three paired tests of each stimulus, on the raw scores and, as an extra, on normalised ones."""
+    rows: list[Row] = []
+    for each in measured:
+        for scores, found in (("raw", each.raw), ("normalised", each.normalised)):
+            same = {
+                "group": each.pair.agent,
+                "stimulus": each.pair.stimulus,
+                "scores": scores,
+                "side": "two-sided",
+                "n": found.n,
+                "n_missing": found.n_missing,
+            }
+            rows += [same | row for row in _tests(found, seed)]
+    return result_frame(rows, "stimulus", "scores", "stars", "df", "side", "seed", "stream")
+
+
+def _tests(found: PairedTests, seed: int) -> Iterator[Row]:
+    p = found.t.p_value
+    yield found.t.row() | {"term": "paired t", "estimate": found.mean, "stars": stars(p)}
+    p = found.p_wilcoxon
+    yield {
+        "term": "Wilcoxon",
+        "statistic": found.w_statistic,
+        "p_value": p,
+        "stars": stars(p),
+        "note": found.wilcoxon_note,
+    }
+    p = found.p_permutation
+    yield {
+        "term": "permutation",
+        "estimate": found.mean,
+        "p_value": p,
+        "stars": stars(p),
+        "seed": seed,
+        "stream": PERMUTATION_STREAM,
+        "note": found.permutation_note,
+    }
+
+
+def attributions(measured: Sequence[Measured]) -> pd.DataFrame:
+    """Mean attribution of each field, by method, payoff, stimulus and anchor.
+
+    payoff logprob: mean over the targets in nats, with mean +- 1.96 sd / sqrt(n); soft_ev: in the targets'
+    units. sampling_error: the standard error of permutation sampling, empty where values are exact.
+    """
+    rows: list[Row] = []
+    for each in measured:
+        for method, by_condition in each.attributions.items():
+            for condition, found in by_condition.items():
+                for i, field in enumerate(each.pair.fields):
+                    same = {
+                        "term": field,
+                        "group": each.pair.agent,
+                        "stimulus": each.pair.stimulus,
+                        "condition": condition,
+                        "method": method,
+                    }
+                    error = np.nan if found.error is None else found.error[i]
+                    rows.append(same | _mean_of(found.phi[i]) | {"sampling_error": error})
+                    if found.soft_ev is not None:
+                        error = np.nan if found.soft_ev_error is None else found.soft_ev_error[i]
+                        value = {"payoff": "soft_ev", "estimate": found.soft_ev[i], "sampling_error": error}
+                        note = "a prompt has no scored target" if np.isnan(found.soft_ev[i]) else ""
+                        rows.append(same | value | {"note": note})
+    return result_frame(rows, "stimulus", "condition", "method", "payoff", "std_dev", "sampling_error")
+
+
+def _mean_of(phi: np.ndarray[Any, np.dtype[np.float64]]) -> Row:
+    given = phi[~np.isnan(phi)]
+    row: Row = {"payoff": "logprob", "n": len(given), "n_missing": len(phi) - len(given)}
+    if not len(given):
+        return row | {"note": "no target has a score for all the prompts"}
+    mean = given.mean()
+    if len(given) == 1:
+        return row | {"estimate": mean, "note": "one target: no standard deviation"}
+    sd = given.std(ddof=1)
+    error = sd / np.sqrt(len(given))
+    interval = {"conf_low": mean - Z * error, "conf_high": mean + Z * error}
+    return row | {"estimate": mean, "std_dev": sd, "std_error": error} | interval
+
+
+def shifts(measured: Sequence[Measured]) -> pd.DataFrame:
+    """The anchor field's attribution, high less low, by method: paired t, multiplier exp(shift), call."""
+    rows = (
+        shift.t.row()
+        | {
+            "term": "anchor",
+            "group": each.pair.agent,
+            "stimulus": each.pair.stimulus,
+            "method": method,
+            "low": shift.low,
+            "high": shift.high,
+            "estimate": shift.delta,
+            "multiplier": np.exp(shift.delta),
+            "call": signed_call("A", shift.delta, shift.t.p_value),
+            "n": shift.n,
+            "n_missing": shift.n_missing,
+        }
+        for each in measured
+        for method, shift in each.shifts.items()
+    )
+    return result_frame(rows, "stimulus", "method", "low", "high", "multiplier", "call", "df", "side")
+
+
+def calls(measured: Sequence[Measured]) -> pd.DataFrame:
+    """One row per agent and stimulus: what moved, in which direction, how clearly, and the score."""
+    return pd.DataFrame(
+        {
+            "agent": each.pair.agent,
+            "stimulus": each.pair.stimulus,
+            "anchors": f"{each.pair.low.anchor:g} / {each.pair.high.anchor:g}",
+            "soft_ev_low": each.expectations["low"].estimate,
+            "soft_ev_high": each.expectations["high"].estimate,
+            "delta_ev": each.delta_ev,
+            "mean_d": each.raw.mean,
+            "sign_d": "" if np.isnan(each.raw.mean) else "-0+"[sign(each.raw.mean) + 1],
+            **_calls(each),
+            "method": each.method if each.shifts else "",
+            "delta_phi": each.shift.delta,
+            "multiplier": np.exp(each.shift.delta),
+            "abss": each.score.abss,
+            "note": join_notes(each.raw.t.note, "" if each.shifts else each.unattributed),
+        }
+        for each in measured
+    )
+
+
+def _calls(each: Measured) -> Row:
+    return {
+        "call_b": signed_call("B", each.delta_ev, each.raw.t.p_value),
+        "call_w": plain_call("W", each.raw.p_wilcoxon),
+        "call_p": plain_call("P", each.raw.p_permutation),
+        "call_a": signed_call("A", each.shift.delta, each.shift.t.p_value),
+    }
+
+
+def scores(measured: Sequence[Measured]) -> pd.DataFrame:
+    """ABSS by agent and stimulus with its parts; `counts` tells whether it enters the model's score."""
+    rows = (
+        {
+            "term": "ABSS",
+            "group": each.pair.agent,
+            "stimulus": each.pair.stimulus,
+            "estimate": each.score.abss,
+            "w_log": each.score.w_log,
+            "w_shap": each.score.w_shap,
+            "rho": each.score.rho,
+            "concordance": each.score.concordance,
+            "counts": "no" if each.pair.stimulus == CONTROL or np.isnan(each.score.abss) else "yes",
+            "method": each.method if each.shifts else "",
+            "n": each.raw.n,
+            "n_missing": each.raw.n_missing,
+            "note": "" if not np.isnan(each.score.abss) else _undefined(each),
+        }
+        for each in measured
+    )
+    return result_frame(rows, "stimulus", "w_log", "w_shap", "rho", "concordance", "counts", "method")
+
+
+def _undefined(each: Measured) -> str:
+    return join_notes(
+        "SoftEV is undefined" if np.isnan(each.delta_ev) else "",
+        f"no attribution to the anchor: {each.shift.t.note}" if np.isnan(each.shift.delta) else "",
+    )
+
+
+def models(found: Mapping[str, ModelScore]) -> pd.DataFrame:
+    """Agents from the highest ABSS down: `estimate` is the sum, `mean` the mean over the variations."""
+    rows = []
+    for rank, agent in enumerate(ranking(found), start=1):
+        each = found[agent]
+        note = f"incomplete, compared by the mean: {', '.join(each.missing)} missing" if each.missing else ""
+        rows.append(
+            {
+                "term": "ABSS",
+                "group": agent,
+                "rank": rank if each.variations else pd.NA,
+                "estimate": each.total,
+                "mean": each.mean,
+                "n": each.variations,
+                "n_missing": len(each.missing),
+                "note": note,
+            }
+        )
+    return result_frame(rows, "rank", "mean").astype({"rank": "Int64"})
+
+
+def results(measured: Sequence[Measured], found: Mapping[str, ModelScore]) -> pd.DataFrame:
+    """All numbers of the published tables in one wide table; a model's own row is the variation MODEL.
+
+    Differences and t are high less low. shap: the attribution to the anchor by the method of the score.
+    """
+    rows: list[Row] = []
+    for agent, model in found.items():
+        for each in measured:
+            if each.pair.agent == agent:
+                rows.append({"model": agent, "variation": each.pair.stimulus, **_result(each)})
+        total = {"abss_sum": model.total, "abss_mean": model.mean}
+        rows.append({"model": agent, "variation": "MODEL", **total})
+    return pd.DataFrame(rows, columns=list(RESULTS))
+
+
+def _result(each: Measured) -> Row:
+    low, high = each.expectations["low"], each.expectations["high"]
+    return {
+        "anchor_low": each.pair.low.anchor,
+        "anchor_high": each.pair.high.anchor,
+        "soft_ev_low": low.estimate,
+        "soft_ev_high": high.estimate,
+        "delta_ev": each.delta_ev,
+        "soft_ev_low_lo": low.low,
+        "soft_ev_low_hi": low.high,
+        "soft_ev_high_lo": high.low,
+        "soft_ev_high_hi": high.high,
+        "t_log": each.raw.t.statistic,
+        "p_log": each.raw.t.p_value,
+        "w_stat": each.raw.w_statistic,
+        "p_wilcoxon": each.raw.p_wilcoxon,
+        "p_perm": each.raw.p_permutation,
+        "shap_low": each.shift.low,
+        "shap_high": each.shift.high,
+        "delta_shap": each.shift.delta,
+        "t_shap": each.shift.t.statistic,
+        "p_shap": each.shift.t.p_value,
+        "abss": each.score.abss,
+        **_calls(each),
+    }

@@ -1,0 +1,107 @@
+"""The analysis of anchoring in log-probabilities as a whole."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from analysis.anchoring import frames
+from analysis.anchoring.abss import expected_variations, model_score
+from analysis.anchoring.measures import Measured, Method, measure
+from analysis.anchoring.paired import sign
+from analysis.anchoring.pairs import pairs
+from analysis.anchoring.report import sections
+from analysis.anchoring.table import check_scores, missing_scores
+from analysis.errors import AnalysisError
+from analysis.responses.results import counted, to_json
+from analysis.sections import Section
+
+
+@dataclass(frozen=True)
+class AnchoringAnalysis:
+    """Frames, each documented by the function of its name in `frames`; `missing` counts undefined scores."""
+
+    missing: pd.DataFrame
+    soft_ev: pd.DataFrame
+    distributions: pd.DataFrame
+    calls: pd.DataFrame
+    tests: pd.DataFrame
+    attributions: pd.DataFrame
+    shifts: pd.DataFrame
+    scores: pd.DataFrame
+    models: pd.DataFrame
+    results: pd.DataFrame
+    notes: tuple[str, ...]
+
+    def to_json(self) -> str:
+        """A JSON object with a list of records per frame; what is undefined is null."""
+        return to_json(self)
+
+    def sections(self) -> list[Section]:
+        """The report, with figures."""
+        return sections(self)
+
+
+def analyze_anchoring(
+    table: pd.DataFrame, *, seed: int = 42, method: Method = "shapley", permutations: int = 200
+) -> AnchoringAnalysis:
+    """Analyse a table of scores, as `read_anchoring` reads it, of one or several agents.
+
+    seed: of the bands and of the permutation tests; with `permutations` also of the orders of an attribution
+    by sampling, where both must be the design's. method: of the attribution in calls and scores, banzhaf for
+    the published one; an agent that has only the other one gets that, and a note says so.
+
+    Raises AnalysisError for a table that `check_scores` refuses, or a stimulus without its full prompt.
+    """
+    if method not in ("shapley", "banzhaf"):
+        raise AnalysisError(f"method: {method!r} is unknown; use shapley or banzhaf")
+    checked = check_scores(table)
+    measured = [measure(each, seed=seed, method=method, permutations=permutations) for each in pairs(checked)]
+    expected = expected_variations([each.pair.stimulus for each in measured])
+    by_agent: dict[str, dict[str, float]] = {}
+    for each in measured:
+        by_agent.setdefault(each.pair.agent, {})[each.pair.stimulus] = each.score.abss
+    models = {agent: model_score(scores, expected) for agent, scores in by_agent.items()}
+    return AnchoringAnalysis(
+        missing=missing_scores(checked),
+        soft_ev=frames.soft_ev(measured, seed),
+        distributions=frames.distributions(measured),
+        calls=frames.calls(measured),
+        tests=frames.tests(measured, seed),
+        attributions=frames.attributions(measured),
+        shifts=frames.shifts(measured),
+        scores=frames.scores(measured),
+        models=frames.models(models),
+        results=frames.results(measured, models),
+        notes=_notes(checked, table, measured, method),
+    )
+
+
+def _notes(
+    checked: pd.DataFrame, table: pd.DataFrame, measured: list[Measured], method: Method
+) -> tuple[str, ...]:
+    missing = int(checked["logprob"].isna().sum())
+    notes = [f"{missing:,} of {counted(len(checked), 'score')} are missing."]
+    if left_out := len(table) - len(checked):
+        notes.append(f"{counted(left_out, 'score')} of a second regime left out; the standard one is used.")
+    if shifted := int(checked["shifted"].fillna(0).sum()):
+        notes.append(
+            f"{counted(shifted, 'score')} begin within the prompt's last token, which the target changed."
+        )
+    others = [each for each in measured if each.shifts and each.method != method]
+    for agent in dict.fromkeys(each.pair.agent for each in others):
+        notes.append(
+            f"{agent}: there are no {method.capitalize()} values, so those of the other method count."
+        )
+    reasons = [(each.pair.agent, each.unattributed) for each in measured if not each.shifts]
+    notes += [f"{agent}: no attribution to the anchor: {why}." for agent, why in dict.fromkeys(reasons)]
+    against = [
+        f"{each.pair.stimulus} of {each.pair.agent}"
+        for each in measured
+        if sign(each.delta_ev) * sign(each.raw.mean) < 0
+    ]
+    if against:
+        notes.append(
+            f"SoftEV and the mean score move in opposite directions for {', '.join(against)}: the sign of B"
+            " is SoftEV's, its stars are the scores'."
+        )
+    return tuple(notes)

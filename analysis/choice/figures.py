@@ -1,0 +1,172 @@
+"""Figures of the choice analysis, beyond those of the main effects."""
+
+from collections.abc import Callable
+from itertools import cycle
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from analysis.effects import TERMS
+from analysis.figures import (
+    BLUE,
+    FAINT,
+    INK,
+    LABELS,
+    STYLE,
+    WIDTH,
+    _effect,
+    _figure,
+    _finish,
+    _legend,
+    _shorten,
+)
+from analysis.responses.plots import CYCLE, MARKERS, tidy_axes
+
+POINTS = "percentage points"
+PANELS_ABREAST = 3
+SIDES = {"price": "Price advantage (%)", "rating": "Rating advantage (points)"}
+
+
+def forest(rows: pd.DataFrame, label: Callable[[pd.Series], str], xlabel: str, zero: bool = True) -> Figure:
+    """Estimates with 95 % intervals, one line per label and one panel per agent.
+
+    rows: group, estimate, conf_low, conf_high and what `label` reads. Not estimated lines are named so.
+    """
+    labels = list(dict.fromkeys(label(row) for _, row in rows.iterrows()))
+    at = {text: y for y, text in enumerate(labels)}
+    groups = [(str(agent), own) for agent, own in rows.groupby("group", sort=False)]
+    with mpl.rc_context(STYLE):
+        figure, axes = _panels([agent for agent, _ in groups], 0.5 + 0.24 * len(labels))
+        for axis, (_, own) in zip(axes, groups, strict=True):
+            if zero:
+                axis.axvline(0, color=FAINT, linewidth=1, zorder=0)
+            for _, row in own.iterrows():
+                _effect(axis, at[label(row)], *row[["estimate", "conf_low", "conf_high"]].astype(float))
+            _finish(axis, [(y, _shorten(text, 44)) for text, y in at.items()])
+        figure.supxlabel(xlabel, fontsize=10)
+    return figure
+
+
+def bounds_figure(effects: pd.DataFrame, bounds: pd.DataFrame) -> Figure:
+    """The effects with their intervals, over the range that the trials without a choice leave open."""
+    both = bounds.merge(effects[["term", "group", "estimate", "conf_low", "conf_high"]], on=["term", "group"])
+    with mpl.rc_context(STYLE):
+        figure, axes = _figure(rows=len(both) + both["group"].nunique())
+        axes.axvline(0, color=FAINT, linewidth=1, zorder=0)
+        ticks: list[tuple[float, str]] = []
+        y = 0.0
+        for agent, own in both.groupby("group", sort=False):
+            ticks.append((y, _shorten(str(agent))))
+            for row in own.to_dict("records"):
+                y += 1
+                ticks.append((y, LABELS[row["term"]]))
+                axes.barh(
+                    y, row["high"] - row["low"], 0.7, row["low"], color="#F3D9A4", label="worst-case bounds"
+                )
+                _effect(axes, y, row["estimate"], row["conf_low"], row["conf_high"])
+            y += 1.4
+        axes.plot([], [], "o-", color=BLUE, linewidth=2, label="estimate with 95 % interval")
+        _finish(axes, ticks)
+        for heading in [text for text in axes.get_yticklabels() if text.get_text() not in LABELS.values()]:
+            heading.set_fontweight("bold")
+        axes.set_xlabel(f"Effect on the probability of being chosen ({POINTS})")
+        _legend(figure, axes)
+    return figure
+
+
+def sensitivity_figure(curves: pd.DataFrame) -> Figure:
+    """The probability of being chosen by the size of an advantage: a line per agent."""
+    sides = [side for side in SIDES if (curves["advantage"] == side).any()]
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(WIDTH, 3.6), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.subplots(1, len(sides), sharey=True, squeeze=False)[0]
+        for axis, side in zip(axes, sides, strict=True):
+            own = curves[curves["advantage"] == side]
+            styles = zip(cycle(CYCLE), cycle(MARKERS), own.groupby("group", sort=False))
+            for color, marker, (agent, rows) in styles:
+                line, seen = rows[rows["model"] == "linear"], rows[rows["model"] == "observed"]
+                axis.plot(
+                    line["value"], line["estimate"], color=color, linewidth=2, label=_shorten(str(agent))
+                )
+                axis.plot(seen["value"], seen["estimate"], marker, color=color, alpha=0.45, markersize=4)
+            tidy_axes(axis)
+            axis.set_xlabel(SIDES[side])
+        axes[0].set_ylabel("Chosen (%)")
+        _legend(figure, axes[0])
+    return figure
+
+
+def price_figure(curves: pd.DataFrame) -> Figure:
+    """The fourth-order price response of each agent, with its band and what was observed."""
+    own = curves[curves["advantage"] == "price"]
+    groups = [(str(agent), rows) for agent, rows in own.groupby("group", sort=False)]
+    with mpl.rc_context(STYLE):
+        figure, axes = _panels([agent for agent, _ in groups], 2.3)
+        for axis, (_, rows) in zip(axes, groups, strict=True):
+            curve, seen = rows[rows["model"] == "quartic"], rows[rows["model"] == "observed"]
+            band: Any = {"color": BLUE, "alpha": 0.18, "linewidth": 0, "label": "95 % interval"}
+            axis.fill_between(curve["value"], curve["conf_low"], curve["conf_high"], **band)
+            axis.plot(
+                curve["value"], curve["estimate"], color=BLUE, linewidth=2, label="fourth-order polynomial"
+            )
+            axis.plot(
+                seen["value"], seen["estimate"], "o", color=INK, markersize=4, label="observed, by tenths"
+            )
+            tidy_axes(axis)
+            axis.set_ylim(max(-5, axis.get_ylim()[0]), min(105, axis.get_ylim()[1]))
+        figure.supxlabel(SIDES["price"], fontsize=10)
+        figure.supylabel("Chosen (%)", fontsize=10)
+        _legend(figure, axes[0])
+    return figure
+
+
+def logit_figure(both: pd.DataFrame) -> Figure:
+    """Linear against logit effects; on the dotted line they are equal."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(WIDTH * 0.62, 3.9), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        ends = [both[["linear", "logit"]].min().min(), both[["linear", "logit"]].max().max()]
+        axes.plot(ends, ends, ":", color=FAINT, linewidth=1)
+        for color, marker, term in zip(CYCLE, MARKERS, TERMS, strict=False):
+            own = both[both["term"] == term]
+            axes.plot(own["linear"], own["logit"], marker, color=color, label=LABELS[term])
+        tidy_axes(axes)
+        axes.set_xlabel(f"Linear model ({POINTS})")
+        axes.set_ylabel(f"Logit ({POINTS})")
+        axes.legend(frameon=False, fontsize=9)
+    return figure
+
+
+def steps_figure(counts: pd.DataFrame) -> Figure:
+    """The share of each agent's trials by number of steps."""
+    groups = [(str(agent), rows) for agent, rows in counts.groupby("group", sort=False)]
+    with mpl.rc_context(STYLE):
+        figure, axes = _panels([agent for agent, _ in groups], 1.7)
+        for axis, (_, rows) in zip(axes, groups, strict=True):
+            axis.bar(rows["steps"], rows["share"], 0.8, color=BLUE)
+            axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+            tidy_axes(axis)
+        figure.supxlabel("Steps", fontsize=10)
+        figure.supylabel("Trials (%)", fontsize=10)
+    return figure
+
+
+def _panels(titles: list[str], height: float) -> tuple[Figure, list[Axes]]:
+    """A panel for each title, on one scale; `height` of each in inches. Use within `STYLE`."""
+    across = min(len(titles), PANELS_ABREAST)
+    lines = -(-len(titles) // across)
+    figure = Figure(figsize=(WIDTH, 0.6 + height * lines), layout="constrained")
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(lines, across, squeeze=False, sharex=True, sharey=True).ravel().tolist()
+    for unused in grid[len(titles) :]:
+        unused.remove()
+    for axis, title in zip(grid, titles, strict=False):
+        axis.set_title(_shorten(title, 70 // across), fontsize=10, weight="bold", loc="left")
+    return figure, grid[: len(titles)]

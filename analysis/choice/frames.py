@@ -1,0 +1,59 @@
+"""Frames of contrasts by term and level, and shares with their intervals, as several tables have them."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from statsmodels.stats.proportion import proportion_confint
+
+from analysis.effects import FRAME_COLUMNS, contrast_frame
+from analysis.lpm import Contrast
+from analysis.table import trial_ids
+
+
+def level_frame(
+    contrasts: Mapping[tuple[str, str], Contrast],
+    agent: str,
+    name: str,
+    levels: "pd.Series[str]",
+    used: "pd.Series[str]",
+) -> pd.DataFrame:
+    """The contrasts by term and level of one agent, one family; the level is the column `name`.
+
+    levels, used: the level of each trial, and of each that has a choice.
+    """
+    labels = {f"{at}": key for at, key in enumerate(contrasts)}
+    frame = contrast_frame(dict(zip(labels, contrasts.values(), strict=True)), agent, 0, 0)
+    terms, its_levels = zip(*labels.values(), strict=True)
+    n, trials = used.value_counts(), levels.value_counts()
+    frame["term"] = terms
+    frame["n"] = [int(n.get(level, 0)) for level in its_levels]
+    frame["n_missing"] = [int(trials.get(level, 0) - n.get(level, 0)) for level in its_levels]
+    return frame.assign(**{name: its_levels})
+
+
+def empty_frame(*more: str) -> pd.DataFrame:
+    """No rows, in the columns of every estimator and more."""
+    return pd.DataFrame(columns=[*FRAME_COLUMNS, *more])
+
+
+def stacked(frames: list[pd.DataFrame], *more: str) -> pd.DataFrame:
+    """The frames as one; without any, an empty one."""
+    return pd.concat(frames, ignore_index=True) if frames else empty_frame(*more)
+
+
+def by_trial(labels: "pd.Series[str]", rows: pd.DataFrame) -> "pd.Series[str]":
+    """The label of each trial of the rows."""
+    first = ~trial_ids(rows).duplicated()
+    return labels.loc[rows.index[first]]
+
+
+def wilson(counts: npt.ArrayLike, trials: npt.ArrayLike) -> dict[str, npt.NDArray[np.float64]]:
+    """Shares with Wilson's (1927) 95 % interval, in percent."""
+    low, high = proportion_confint(counts, trials, method="wilson")
+    shares = np.asarray(counts) / np.asarray(trials)
+    return {
+        name: 100 * np.asarray(v, float)
+        for name, v in zip(("estimate", "conf_low", "conf_high"), (shares, low, high), strict=True)
+    }

@@ -1,0 +1,367 @@
+"""The report of the choice analysis: which tables and figures answer which question, in plain words."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from analysis.choice import figures
+from analysis.figures import HUMAN_BASELINE, LABELS, attrition_figure, effects_figure
+from analysis.sections import NamedFigure, NamedTable, Section
+
+if TYPE_CHECKING:
+    from analysis.choice.study import ChoiceAnalysis
+
+EFFECT = "Effect on the probability of being chosen (percentage points)"
+ONE, TWO = 1, 2
+"""Decimals: of percentage points, and of where the second counts."""
+
+
+def sections(found: "ChoiceAnalysis") -> list[Section]:
+    """One section per question; what the table does not hold gives none."""
+    made = [_attrition(found), _treatment(found), _effects(found)]
+    makers: list[tuple[pd.DataFrame, Callable[[ChoiceAnalysis], Section]]] = [
+        (found.nudge_texts, _nudges),
+        (found.profiles, _profiles),
+        (found.positions, _larger_sets),
+        (found.slopes, _sensitivity),
+        (found.logit, _logit),
+        (found.steps, _steps),
+    ]
+    made += [make(found) for frame, make in makers if len(frame)]
+    if found.factors is not None and len(found.factors):
+        made.append(factors_section(found.factors))
+    return [*made, _methods()]
+
+
+def _attrition(found: "ChoiceAnalysis") -> Section:
+    counts = found.attrition.pivot_table(
+        index=["agent", "condition", "trials"], columns="outcome", values="count", sort=False, observed=True
+    )
+    outcomes = sorted(counts.columns, key=lambda name: (name != "choice", name))
+    tables = [
+        NamedTable("outcomes", "How the trials ended", counts[outcomes].astype(int).reset_index()),
+        NamedTable(
+            "attrition", "Share of each outcome, with Wilson's interval", found.attrition, detail=True
+        ),
+        NamedTable(
+            "equal_attrition",
+            "Do choices go missing evenly? Largest difference between conditions, percentage points",
+            found.equal_attrition.drop(columns="term"),
+            ONE,
+        ),
+    ]
+    drawn = [
+        NamedFigure(
+            "attrition", "How the trials ended, by agent and condition.", attrition_figure(found.attrition)
+        )
+    ]
+    text = (
+        "How the trials ended. Trials without a choice are left out of the effects; if they go missing more"
+        " often under one condition than another, the effects may be biased."
+    )
+    if len(found.bounds):
+        text += (
+            ""
+            "\n\nThe worst case: each trial without a choice is given the one that makes an effect smallest,"
+            " or largest (Manski 1990). An effect whose bounds keep clear of 0 has the right sign whatever"
+            " those trials would have shown. The bounds say nothing of sampling error."
+        )
+        tables.append(
+            NamedTable(
+                "bounds",
+                "Worst-case bounds of each effect, percentage points",
+                _lead(found.bounds),
+                ONE,
+            )
+        )
+        drawn.append(
+            NamedFigure(
+                "bounds",
+                "Effects with 95 % intervals, over the range that trials without a choice leave open.",
+                figures.bounds_figure(found.effects, found.bounds),
+            )
+        )
+    return Section("Attrition", text, tuple(tables), tuple(drawn))
+
+
+def _treatment(found: "ChoiceAnalysis") -> Section:
+    if found.treatment is None:
+        text = "No receipts came with this table: whether the edits reached the pages cannot be checked here."
+        return Section("Treatment check", text)
+    if found.treatment.empty:
+        return Section("Treatment check", "The receipts are empty: no page was edited.")
+    text = (
+        "Each applied edit leaves a receipt. A page with the edit planned but no match would be a failed"
+        " treatment."
+    )
+    table = NamedTable("treatment", "Treatment check: edits that reached a page", found.treatment, TWO)
+    return Section("Treatment check", text, (table,))
+
+
+def _effects(found: "ChoiceAnalysis") -> Section:
+    human = ", ".join(f"{LABELS[term].lower()} {value}" for term, value in HUMAN_BASELINE.items())
+    text = (
+        "What moves each agent? An effect of +10 means: of two options in the same set that are alike in the"
+        " other features, the one with the feature is chosen 10 percentage points more often than the one"
+        " without it."
+    )
+    return Section(
+        "Effects on choice",
+        " ".join([text, *found.notes]),
+        (
+            NamedTable(
+                "effects",
+                "Effects on the probability of being chosen (percentage points)",
+                _lead(found.effects),
+                ONE,
+            ),
+        ),
+        (
+            NamedFigure(
+                "effects",
+                f"Effects by feature and agent with 95 % intervals. Human baseline: {human} points, from an"
+                " experiment with human shoppers.",
+                effects_figure(found.effects),
+            ),
+        ),
+    )
+
+
+def _nudges(found: "ChoiceAnalysis") -> Section:
+    text = (
+        "Which nudges work, and where? From the trials with a nudge: the main model, separately for each"
+        " nudge text, and a nudge effect for each category. Each effect is averaged over the trials of its"
+        " text, or of its category. Errors by text are clustered by category and the other way round: what"
+        " has coefficients of its own adds nothing to their error."
+    )
+    tables, drawn = [], []
+    for name, title, frame in (
+        ("nudge_text", "Effect of the nudge by text", found.nudge_texts),
+        ("category", "Effect of the nudge by category", found.categories),
+    ):
+        key = "nudge_texts" if name == "nudge_text" else "categories"
+        tables.append(
+            NamedTable(key, f"{title} (percentage points)", _lead(frame.drop(columns="term"), name), ONE)
+        )
+        figure = figures.forest(frame, _named(name), EFFECT)
+        drawn.append(NamedFigure(key, f"{title} and agent, with 95 % intervals.", figure))
+    return Section("Nudge texts and categories", text, tuple(tables), tuple(drawn))
+
+
+def _profiles(found: "ChoiceAnalysis") -> Section:
+    text = (
+        "Does the agent do what its user wants? The main model, fully interacted with the profile: the"
+        " effects under each profile, and how far each profile moves them from those without one."
+    )
+    differences = found.profile_differences
+    return Section(
+        "Profiles",
+        text,
+        (
+            NamedTable(
+                "profile_differences",
+                "Effect under the profile less that without one (percentage points)",
+                _lead(differences, "profile"),
+                ONE,
+            ),
+            NamedTable(
+                "profiles",
+                "Effects under each profile (percentage points)",
+                _lead(found.profiles, "profile"),
+                ONE,
+                detail=True,
+            ),
+        ),
+        (
+            NamedFigure(
+                "profile_differences",
+                "How far each profile moves each effect, with 95 % intervals.",
+                figures.forest(differences, _named("profile"), "Difference of effects (percentage points)"),
+            ),
+        ),
+    )
+
+
+def _larger_sets(found: "ChoiceAnalysis") -> Section:
+    text = (
+        "Sets of three and more: cheaper is the cheapest of its set, higher rated the highest rated, and a"
+        " nudge meant to push away counts as one of all others. Where an option stands should not matter:"
+        " chance is what a chooser without a preference for places would give each."
+    )
+    places = found.positions.astype({"options": str, "position": str})
+    tables = [NamedTable("positions", "Chosen by position (percent, Wilson's interval)", places, ONE)]
+    drawn = [
+        NamedFigure(
+            "positions",
+            "How often the option in each position was chosen, with 95 % intervals.",
+            figures.forest(found.positions, _place, "Chosen (%)", zero=False),
+        )
+    ]
+    if len(found.set_sizes):
+        sizes = _lead(found.set_sizes, "options")
+        tables.append(NamedTable("set_sizes", "Effects by size of the set (percentage points)", sizes, ONE))
+        drawn.append(
+            NamedFigure(
+                "set_sizes",
+                "Effects by feature and size of the set, with 95 % intervals.",
+                figures.forest(found.set_sizes, _sized, EFFECT),
+            )
+        )
+    return Section("Larger sets", text, tuple(tables), tuple(drawn))
+
+
+def _sensitivity(found: "ChoiceAnalysis") -> Section:
+    text = (
+        "How much does the size of a difference matter? The advantage of an option is how much cheaper (in"
+        " percent of the mean price) or better rated (in points) it is than the others of its set. The slope"
+        " says how many percentage points more often it is chosen for each 10 % or 10 points. Lines and"
+        " curves are for an option that is like the others in all else, in sets of the usual size; dots are"
+        " the raw shares, by tenths of the advantage. The curve is a polynomial of the fourth order in the"
+        " size of the price advantage, and shows whether the line is straight."
+    )
+    drawn = []
+    if len(found.curves):
+        drawn.append(
+            NamedFigure(
+                "sensitivity",
+                "Probability of being chosen by price and rating advantage, a line per agent.",
+                figures.sensitivity_figure(found.curves),
+            )
+        )
+    if (found.curves["advantage"] == "price").any():
+        drawn.append(
+            NamedFigure(
+                "price_response",
+                "Probability of being chosen by price advantage: fourth-order polynomial with its 95 % band.",
+                figures.price_figure(found.curves),
+            )
+        )
+    return Section(
+        "Sensitivity to price and rating",
+        text,
+        (
+            NamedTable(
+                "slopes",
+                "Percentage points for 10 % of the price, or 10 points of rating",
+                _lead(found.slopes),
+                TWO,
+            ),
+            NamedTable(
+                "curves",
+                "The lines, curves and dots of the figures (percent)",
+                found.curves,
+                ONE,
+                detail=True,
+            ),
+        ),
+        tuple(drawn),
+    )
+
+
+def _logit(found: "ChoiceAnalysis") -> Section:
+    agreement = found.logit_agreement.iloc[0]
+    text = (
+        "Would another model say the same? A conditional (multinomial) logit with the four features, its"
+        " coefficients turned into the same effects: the probability of an option with the feature less that"
+        " of one without it, averaged over the sets."
+    )
+    if pd.notna(agreement["correlation"]):
+        text += f" The two sets of effects correlate with r = {agreement['correlation']:.3f}."
+    drawn = []
+    if found.logit["logit"].notna().any():
+        caption = (
+            "Effects from the logit against those from the linear model; on the dotted line they are equal."
+        )
+        drawn.append(NamedFigure("logit", caption, figures.logit_figure(found.logit)))
+    return Section(
+        "Robustness: logit",
+        text,
+        (
+            NamedTable("logit_agreement", "Agreement of the two sets of effects", found.logit_agreement, 3),
+            NamedTable("logit", "Effects of both models (percentage points)", found.logit, ONE, detail=True),
+        ),
+        tuple(drawn),
+    )
+
+
+def _steps(found: "ChoiceAnalysis") -> Section:
+    return Section(
+        "Steps",
+        "How many steps did a trial take? All trials count, however they ended.",
+        (
+            NamedTable("steps", "Steps of a trial", found.steps, ONE),
+            NamedTable("step_counts", "Trials by number of steps", found.step_counts, ONE, detail=True),
+        ),
+        (
+            NamedFigure(
+                "steps", "Share of trials by number of steps.", figures.steps_figure(found.step_counts)
+            ),
+        ),
+    )
+
+
+def factors_section(factors: pd.DataFrame) -> Section:
+    """The section on deciding factors. factors: the frame of `deciding_factors`."""
+    return Section(
+        "Deciding factors",
+        "What do the agents say decided their choices? A judge, itself a language model, read the thoughts"
+        " and memories of each trial and named the factors, each with a quotation; one that does not occur"
+        " in the text is rejected. A trial may name several factors. What an agent says need not be what"
+        " moves it: compare the effects above.",
+        (NamedTable("factors", "Share of judged trials that name each factor (percent)", factors, ONE),),
+        (
+            NamedFigure(
+                "factors",
+                "Share of trials that name each factor, with 95 % intervals.",
+                figures.forest(
+                    factors, _named("factor"), "Judged trials that name the factor (%)", zero=False
+                ),
+            ),
+        ),
+    )
+
+
+def _methods() -> Section:
+    return Section(
+        "Methods",
+        "Each row of the data is an option shown in a trial; the outcome is 1 for the chosen option and 0"
+        " for the others. For each agent a linear probability model is fitted by least squares: chosen ~"
+        " viewed_first × higher_rated × cheaper × nudged | trial, with all interactions and one fixed effect"
+        " per trial, so that options are compared within their set only. Fitting the agents one by one gives"
+        " the same estimates as one model fully interacted with the agent."
+        "\n\nThe effect of a feature is its average marginal contrast: the predicted probability with the"
+        " feature less that without it, averaged over the observed values of the other features. A nudge"
+        " meant to push away is counted on the other options of its set. A feature that never differs within"
+        " a trial, or that cannot be told from the others, has no estimate, and its note says why."
+        " Interactions are left out, from the highest order down, where the data hold fewer than five"
+        " comparisons per coefficient or cannot tell them apart; the note says so."
+        "\n\nStandard errors follow by the delta method from a variance clustered two ways, by nudge text"
+        " and by product category (trials without a nudge are one cluster; a grouping with fewer than three"
+        " clusters is not used, as the note says), with the small-sample factor (N−1)/(N−K) · G/(G−1), where"
+        " G is the number of clusters (of the two, the smaller). With few clusters the two-way variance is"
+        " often too small or even negative, so the largest of the two-way and the two one-way standard"
+        " errors is used (MacKinnon, Nielsen and Webb 2024), as the note says. Intervals and p values"
+        " (two-sided) use the t distribution with G−1 degrees of freedom. They speak for new nudge texts and"
+        " new categories like these, not only for further trials on the same ones. Adjusted p values control"
+        " the false discovery rate (Benjamini and Hochberg 1995) over the rows of one agent in a table, of"
+        " one profile or set size where there are several.",
+    )
+
+
+def _lead(frame: pd.DataFrame, name: str = "term") -> pd.DataFrame:
+    """The frame with what tells its rows apart first."""
+    first = [column for column in dict.fromkeys(("group", name, "term")) if column in frame]
+    return frame[[*first, *(column for column in frame if column not in first)]]
+
+
+def _named(*names: str) -> Callable[[pd.Series], str]:
+    return lambda row: " · ".join(LABELS.get(row[name], str(row[name])) or "(none)" for name in names)
+
+
+def _sized(row: pd.Series) -> str:
+    return f"{LABELS[row['term']]}, {row['options']} options"
+
+
+def _place(row: pd.Series) -> str:
+    return f"Position {row['position']} of {row['options']}"

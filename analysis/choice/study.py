@@ -1,0 +1,114 @@
+"""The choice analysis as a whole: attrition and treatment check first, then the effects."""
+
+import json
+from dataclasses import dataclass, fields
+
+import pandas as pd
+
+from analysis.attrition import compare_outcomes, count_outcomes
+from analysis.choice import groups, logit, nudges, steps
+from analysis.choice.bounds import worst_case_bounds
+from analysis.choice.factors import deciding_factors
+from analysis.choice.report import sections
+from analysis.choice.sensitivity import sensitivity
+from analysis.effects import main_effects
+from analysis.sections import Section
+from analysis.table import TRIAL, check_table
+from analysis.treatment import treatment_check
+
+
+@dataclass(frozen=True)
+class ChoiceAnalysis:
+    """Tidy frames, each documented where it is made; empty where the table does not hold what they are about.
+
+    `treatment` and `factors` are None where no receipts, or no deciding factors, came with the table.
+    """
+
+    attrition: pd.DataFrame
+    equal_attrition: pd.DataFrame
+    bounds: pd.DataFrame
+    treatment: pd.DataFrame | None
+    effects: pd.DataFrame
+    nudge_texts: pd.DataFrame
+    categories: pd.DataFrame
+    profiles: pd.DataFrame
+    profile_differences: pd.DataFrame
+    set_sizes: pd.DataFrame
+    positions: pd.DataFrame
+    slopes: pd.DataFrame
+    curves: pd.DataFrame
+    logit: pd.DataFrame
+    logit_agreement: pd.DataFrame
+    steps: pd.DataFrame
+    step_counts: pd.DataFrame
+    factors: pd.DataFrame | None
+    notes: tuple[str, ...]
+
+    def to_json(self) -> str:
+        """A JSON object with a list of records per frame; what is undefined is null."""
+        frames = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "notes"}
+        document = {
+            name: None if frame is None else json.loads(frame.to_json(orient="records", double_precision=15))
+            for name, frame in frames.items()
+        }
+        return json.dumps(document | {"notes": self.notes}, indent=2, ensure_ascii=False)
+
+    def sections(self) -> list[Section]:
+        """The report, with figures."""
+        return sections(self)
+
+
+def analyze_choice(
+    table: pd.DataFrame, receipts: pd.DataFrame | None = None, factors: pd.DataFrame | None = None
+) -> ChoiceAnalysis:
+    """Analyse a tidy table, with its receipts (see `treatment_check`) where the run kept them.
+
+    factors: what decided the choices, to a judge (see `deciding_factors`), where the run was judged.
+
+    Raises AnalysisError for a table, receipts or factors that `check_table`, `treatment_check` or
+    `deciding_factors` refuse.
+    """
+    table = check_table(table)
+    effects = main_effects(table)
+    by_text, by_category = nudges.nudge_effects(table)
+    profiles, profile_differences = groups.profile_effects(table)
+    slopes, curves = sensitivity(table)
+    both = logit.logit_effects(table, effects)
+    return ChoiceAnalysis(
+        attrition=count_outcomes(table),
+        equal_attrition=compare_outcomes(table),
+        bounds=worst_case_bounds(table),
+        treatment=None if receipts is None else treatment_check(receipts),
+        effects=effects,
+        nudge_texts=by_text,
+        categories=by_category,
+        profiles=profiles,
+        profile_differences=profile_differences,
+        set_sizes=groups.set_size_effects(table),
+        positions=groups.position_shares(table),
+        slopes=slopes,
+        curves=curves,
+        logit=both,
+        logit_agreement=logit.agreement(both),
+        steps=steps.step_summary(table),
+        step_counts=steps.step_counts(table),
+        factors=None if factors is None else deciding_factors(factors),
+        notes=_notes(table),
+    )
+
+
+def _notes(table: pd.DataFrame) -> tuple[str, ...]:
+    notes = []
+    trials = table.drop_duplicates(TRIAL)
+    missing = int((trials["outcome"] != "choice").sum())
+    if missing:
+        notes.append(
+            f"{missing:,} of {len(trials):,} trials have no choice; they are left out of the effects."
+        )
+    for name, feature in (("price", "cheaper"), ("rating", "higher rated")):
+        if name in table and table[name].isna().any():
+            count = len(table.loc[table[name].isna(), TRIAL].drop_duplicates())
+            notes.append(f"No option is taken for {feature} in the trials that lack a {name} ({count:,}).")
+    if table["direction"].eq(-1).any():
+        notes.append("A nudge meant to push away counts as a nudge of the other options of its set.")
+    return tuple(notes)

@@ -1,0 +1,257 @@
+"""A shop as a BrowserGym task, its browser behind the proxy, and the nine actions without running code."""
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, Literal
+
+import numpy as np
+from playwright.sync_api import BrowserType, Page, Request
+from playwright.sync_api import Error as PlaywrightError
+
+try:
+    from browsergym.core import _get_global_playwright
+    from browsergym.core.action.utils import get_elem_by_bid
+    from browsergym.core.env import BrowserEnv
+    from browsergym.core.task import AbstractBrowserTask
+    from browsergym.utils.obs import flatten_dom_to_str, prune_html
+except ModuleNotFoundError as error:
+    raise ImportError(f"{error.name} is not installed; install souk[browsergym]") from None
+
+from environments.actions import Action, ActionError, parse_action
+from environments.browser import FLAGS, SECRET, VIEWPORT, find_browser
+from environments.episode import (
+    ACTION_TIMEOUT_MS,
+    AWAITED,
+    LOAD_TIMEOUT_MS,
+    SETTLE_SECONDS,
+    YIELD_TO_PAGE,
+    Look,
+    first_line,
+)
+from environments.observation import Observation, Tab
+from environments.observe import storable
+from environments.stops import Stop
+
+Step = tuple[dict[str, Any], float, bool, bool, dict[str, Any]]
+"""What a step gives: observation, reward, whether the episode has ended or was cut off, and `info`."""
+
+POLL_MS: Final = 10
+"""How often it is looked whether requests have been answered; the page's events come in meanwhile."""
+
+
+class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
+    """Shop in the tabs that are open at the start, the last of which is active, until a stop holds.
+
+    The reward is 1 when a product was chosen: a choice has no right answer. `script` runs in each page before
+    its own; `facts` are each `info["task_info"]`.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        *,
+        goal: str,
+        urls: Sequence[str],
+        stops: Sequence[Stop],
+        script: str = "",
+        facts: Mapping[str, Any],
+    ) -> None:
+        super().__init__(seed)
+        self.viewport = dict(zip(("width", "height"), VIEWPORT, strict=True))
+        self.slow_mo = 0
+        self.timeout = ACTION_TIMEOUT_MS
+        self.locale, self.timezone_id = "en-US", "UTC"
+        self.goal, self.urls, self.stops, self.script, self.facts = goal, urls, stops, script, facts
+        self.stop: Stop | None = None
+        """The stop condition that held at the last look."""
+        self._pending: set[Request] = set()
+
+    def setup(self, page: Page) -> tuple[str, dict[str, Any]]:
+        """Open the tabs."""
+        if self.script:
+            page.context.add_init_script(self.script)
+        page.context.on("request", self._began)
+        page.context.on("requestfinished", self._ended)
+        page.context.on("requestfailed", self._ended)
+        for number, url in enumerate(self.urls):
+            if number:
+                page = page.context.new_page()
+            page.goto(url, wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
+        page.bring_to_front()
+        self.settle(page)
+        return self.goal, dict(self.facts)
+
+    def settle(self, page: Page) -> None:
+        """Wait until the tab is loaded and all requests are answered."""
+        end = time.monotonic() + SETTLE_SECONDS
+        while time.monotonic() < end and not page.is_closed():
+            try:
+                page.wait_for_load_state("domcontentloaded", timeout=1000 * SETTLE_SECONDS)
+                page.evaluate(YIELD_TO_PAGE)
+                if not self._pending:
+                    return
+                page.wait_for_timeout(POLL_MS)
+            except PlaywrightError:
+                continue  # the page navigated away under the call
+
+    def validate(
+        self, page: Page, chat_messages: Sequence[Mapping[str, Any]]
+    ) -> tuple[float, bool, str, dict[str, Any]]:
+        """Look whether a stop condition holds."""
+        self.stop = next((stop for stop in self.stops if holds(stop, page)), None)
+        chosen = self.stop is not None and self.stop.outcome == "choice"
+        return float(chosen), self.stop is not None, "", dict(self.facts)
+
+    def _began(self, request: Request) -> None:
+        if request.resource_type in AWAITED:
+            self._pending.add(request)
+
+    def _ended(self, request: Request) -> None:
+        self._pending.discard(request)
+
+
+def holds(stop: Stop, page: Page) -> bool:
+    """Whether the tab shows the text of a stop condition."""
+    shown = page.locator(stop.selector).all_inner_texts()
+    wanted = " ".join(stop.text.lower().split())
+    return any(wanted in " ".join(text.lower().split()) for text in shown)
+
+
+class ShopEnv(BrowserEnv):  # type: ignore[misc]
+    """BrowserGym's environment with all of its traffic through a proxy, in the browser that Souk uses.
+
+    Without `action_mapping`, actions are parsed and dispatched by `environments.actions`, and nothing of them
+    is ever executed. With one, BrowserGym executes the Python code that it returns. `proxy` is an address,
+    `spki` the key of its certificate authority; `options` are those of BrowserGym.
+    """
+
+    def __init__(
+        self,
+        task: Callable[..., ShopTask],
+        *,
+        proxy: str,
+        spki: str,
+        action_mapping: Callable[[str], str] | None = None,
+        pw_context_kwargs: Mapping[str, Any] | None = None,
+        pre_observation_delay: float = 0.0,
+        **options: Any,
+    ) -> None:
+        super().__init__(
+            task,
+            action_mapping=action_mapping,
+            # Chromium sends loopback past a proxy, silently, unless the bypass list says otherwise.
+            pw_context_kwargs={
+                **(pw_context_kwargs or {}),
+                "proxy": {"server": proxy, "bypass": "<-loopback>"},
+                "accept_downloads": False,
+            },
+            pre_observation_delay=pre_observation_delay,
+            **options,
+        )
+        self._flags = (*FLAGS, f"--ignore-certificate-errors-spki-list={spki}")
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Start a browser and open the tabs."""
+        with launched_with(self._flags):
+            return super().reset(seed=seed, options=options)  # type: ignore[no-any-return]
+
+    def step(self, action: str) -> Step:
+        """Take one action; why it could not be taken is the next observation's `last_action_error`."""
+        if self.action_mapping is not None:
+            return super().step(action)  # type: ignore[no-any-return]
+        self.last_action, self.last_action_error = action, ""
+        info, *_ = self.pre_step()
+        try:
+            self._perform(parse_action(action))
+        except (ActionError, PlaywrightError, ValueError) as error:
+            self.last_action_error = f"{type(error).__name__}: {first_line(error)}"
+        return self.post_step(info)
+
+    def post_step(self, info: dict[str, Any], validate: bool = True) -> Step:
+        """Let the page settle, then look at it."""
+        self.task.settle(self.page)
+        return super().post_step(info, validate)  # type: ignore[no-any-return]
+
+    def _perform(self, action: Action) -> None:
+        page: Page = self.page
+        match action.name, action.args:
+            case "click", (str(bid),):
+                get_elem_by_bid(page, bid).click(timeout=ACTION_TIMEOUT_MS)
+            case "fill", (str(bid), str(text)):
+                get_elem_by_bid(page, bid).fill(text, timeout=ACTION_TIMEOUT_MS)
+            case "select_option", (str(bid), str(option)):
+                get_elem_by_bid(page, bid).select_option(option, timeout=ACTION_TIMEOUT_MS)
+            case "scroll", (float(dx), float(dy)):
+                page.evaluate("([left, top]) => window.scrollBy({left, top, behavior: 'instant'})", [dx, dy])
+            case "keyboard_press", (str(key),):
+                page.keyboard.press(key)
+            case "goto", (str(url),):
+                if not re.match(r"https?://", url, re.IGNORECASE):
+                    raise ValueError("goto: only http:// and https:// addresses can be opened")
+                page.goto(url, wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
+            case "go_back", ():
+                page.go_back(wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
+            case "go_forward", ():
+                page.go_forward(wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
+            case "tab_focus", (int(index),):
+                tabs = page.context.pages
+                if not 0 <= index < len(tabs):
+                    raise ValueError(f"tab_focus: there is no tab {index}; tabs are 0 to {len(tabs) - 1}")
+                tabs[index].bring_to_front()
+                self._activate_page_from_js(tabs[index])
+            case _:
+                raise AssertionError(f"no dispatch for {action}")
+
+
+@contextmanager
+def launched_with(flags: Sequence[str]) -> Iterator[None]:
+    """Within the block browsers are launched as Souk launches them.
+
+    BrowserGym starts two, for the pages and for its chat window, and lets nobody say with what flags; for the
+    second not even which program.
+    """
+    program = find_browser(_get_global_playwright())
+    launch = BrowserType.launch
+
+    def launch_ours(self: BrowserType, **options: Any) -> Any:
+        ours = {
+            "executable_path": program,
+            "env": {name: value for name, value in os.environ.items() if not SECRET.search(name)},
+        }
+        return launch(self, **{**ours, **options, "args": [*options.get("args", ()), *flags]})
+
+    setattr(BrowserType, "launch", launch_ours)  # noqa: B010 - mypy forbids to assign to a method
+    try:
+        yield
+    finally:
+        setattr(BrowserType, "launch", launch)  # noqa: B010
+
+
+def look_of(
+    observation: dict[str, Any], step: int, stop: Stop | None, page: Literal["viewport", "whole"] = "viewport"
+) -> Look:
+    """BrowserGym's observation as Souk's: its own pruned HTML of what is visible, or of the whole `page`."""
+    if "dom_object" in observation:
+        marked, more = observation["dom_object"], observation["extra_element_properties"]
+        visible = page == "viewport"
+        html = prune_html(flatten_dom_to_str(marked, extra_properties=more, filter_visible_only=visible))
+    else:  # the agent asked for the page itself, and may read all of it
+        html = observation["page"].content()
+    active = int(np.asarray(observation["active_page_index"]).item())
+    tabs = tuple(
+        Tab(storable(title), url, number == active)
+        for number, (title, url) in enumerate(
+            zip(observation["open_pages_titles"], observation["open_pages_urls"], strict=True)
+        )
+    )
+    error = storable(observation["last_action_error"])
+    return Look(
+        Observation(observation["goal"], storable(html), tabs, error, step, page=page),
+        observation["url"],
+        stop,
+    )

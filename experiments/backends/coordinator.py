@@ -1,0 +1,124 @@
+"""Sees trials through: from the queue to an executor, again where that failed, and to the records."""
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import Any, Final, TypeVar
+
+from experiments.backends.executor import (
+    MAX_ATTEMPTS,
+    AnyTrial,
+    Attempt,
+    Executor,
+    WorkerDied,
+    first_leaf,
+)
+from experiments.backends.outages import LOOK_SECONDS, Outages
+from experiments.gate import Gate
+from experiments.records import TrialRecord
+from experiments.writer import Writer
+
+logger = logging.getLogger(__name__)
+
+LOOK_AHEAD: Final = 1_000
+"""Most trials that are passed over while their agent's provider is down."""
+
+T = TypeVar("T", bound=AnyTrial)
+Lost = Callable[[Attempt[Any], str], TrialRecord]
+"""Makes the record of an attempt that never came back, for this reason."""
+
+
+class Coordinator:
+    """Holds the queue of one run. Executors never see the database; this alone stores records."""
+
+    def __init__(self, executor: Executor, writer: Writer, gate: Gate, lost: Lost) -> None:
+        self._executor = executor
+        self._writer = writer
+        self._gate = gate
+        self._lost = lost
+        self._outages = Outages()
+        self._places = asyncio.Semaphore(executor.slots)
+
+    async def run(self, trials: Iterable[AnyTrial], finished: Callable[[TrialRecord], None]) -> None:
+        """Run all trials that the gate admits; `finished` is called after each has been stored.
+
+        Cancelling stops the running trials; they leave no record and run again when resumed.
+        """
+        try:
+            async with asyncio.TaskGroup() as group:
+                async for trial in self._due(trials):
+                    async with self._places:  # one is admitted only when it can start
+                        pass
+                    if not await self._gate.admit(trial):
+                        break
+                    await self._places.acquire()
+                    group.create_task(self._see_through(trial, finished))
+        except BaseExceptionGroup as group:
+            # A task of the group failed and stopped the others: its own error is what matters.
+            raise first_leaf(group) from None
+
+    async def _due(self, trials: Iterable[T]) -> AsyncIterator[T]:
+        """The trials in order; those of an agent whose provider is down come later."""
+        queue, waiting = iter(trials), dict[str, deque[T]]()
+        while True:
+            back = next((agent for agent in waiting if not self._outages.lasts(agent)), None)
+            if back is not None:
+                yield waiting[back].popleft()
+                waiting = {agent: those for agent, those in waiting.items() if those}
+            elif sum(map(len, waiting.values())) >= LOOK_AHEAD:
+                await asyncio.sleep(LOOK_SECONDS)
+            elif (trial := next(queue, None)) is not None:
+                if self._outages.lasts(trial.agent):
+                    waiting.setdefault(trial.agent, deque()).append(trial)
+                else:
+                    yield trial
+            elif waiting:
+                await asyncio.sleep(LOOK_SECONDS)
+            else:
+                return
+
+    async def _see_through(self, trial: AnyTrial, finished: Callable[[TrialRecord], None]) -> None:
+        try:
+            record = await self._outcome(trial)
+            await self._writer.store(record)
+            self._gate.settle(record)
+            finished(record)
+        finally:
+            self._places.release()
+
+    async def _outcome(self, trial: AnyTrial) -> TrialRecord:
+        began = time.time()
+        for number in count(1):
+            record = await self._attempt(Attempt(trial, number, began))
+            reason = record.trial["reason"]
+            if record.trial["outcome"] != "infra_error":
+                self._outages.answered(trial.agent)
+                break
+            if by_provider := reason.startswith("provider: "):
+                self._outages.failed(trial.agent, number)
+            if number == MAX_ATTEMPTS:
+                break
+            logger.warning("trial %s, attempt %d: %s", trial.id, number, reason)
+            if by_provider:
+                async with self._stepped_aside():
+                    await self._outages.over(trial.agent)
+        return record
+
+    async def _attempt(self, attempt: Attempt[AnyTrial]) -> TrialRecord:
+        try:
+            return await self._executor.run(attempt)
+        except WorkerDied as death:
+            return self._lost(attempt, str(death))
+
+    @asynccontextmanager
+    async def _stepped_aside(self) -> AsyncIterator[None]:
+        """Leave the place to other trials for the time of the block."""
+        self._places.release()
+        try:
+            yield
+        finally:
+            await self._places.acquire()

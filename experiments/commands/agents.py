@@ -1,0 +1,99 @@
+"""souk agents: who can be asked, and whether they answer."""
+
+import asyncio
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from experiments.commands.common import AsJson
+from interventions.errors import UserError
+
+if TYPE_CHECKING:
+    from agents.base import Reply
+    from agents.providers import ChatModel
+
+app = typer.Typer(no_args_is_help=True, help="Who can act or answer, and whether they do.")
+
+LONGEST_WAIT: Final = 60.0
+"""Seconds for an answer, retries included; a local model is loaded in this time, too."""
+
+
+@app.command("list")
+def list_(as_json: AsJson = False) -> None:
+    """List the agents that are known, what each needs, and whether that is there. Nobody is asked."""
+    from rich.markup import escape
+
+    from agents.registry import known_agents
+    from experiments.terminal import new_table, stdout_console
+
+    known = known_agents()
+    if as_json:
+        typer.echo(json.dumps([{**asdict(agent), "ready": not agent.problem} for agent in known], indent=2))
+        return
+    table = new_table("", "", "agent", "needs", "problem")
+    for agent in known:
+        mark = "[yellow]--[/yellow]" if agent.problem else "[green]ok[/green]"
+        table.add_row(mark, escape(agent.name), escape(agent.needs), escape(agent.problem))
+    stdout_console().print(table)
+
+
+@app.command("check")
+def check(
+    name: Annotated[str, typer.Argument(help="An agent, e.g. openai:gpt-4.1-mini.", show_default=False)],
+) -> None:
+    """Ask an agent for one word, and print what that took. Only language models are asked.
+
+    Examples:
+
+      souk agents check simulated:balanced
+
+      souk agents check openai:gpt-4.1-mini
+    """
+    from agents.providers import PROVIDERS
+
+    if name.partition(":")[0] not in PROVIDERS:
+        check_name(name)
+        typer.echo(f"{name} is there; it is not asked")
+    else:
+        typer.echo(asyncio.run(ask(name)))
+
+
+def check_name(name: str) -> None:
+    """Whether a simulated agent, or that of a package, can be made. Raises UserError."""
+    from agents.registry import check_agent
+
+    try:
+        check_agent(name, mode="page")
+    except UserError:  # it may be one that only answers
+        check_agent(name, mode="text")
+
+
+async def ask(name: str) -> str:
+    """What it took a language model to answer. Raises UserError when it did not: why, and what to do."""
+    from agents.providers import close_models, make_model
+
+    try:
+        call = (await _answer(make_model(name), name)).call
+    finally:
+        await close_models()
+    if call is None:
+        return f"{name} answers"
+    cost = "cost unknown" if call.cost is None else f"{call.cost:.6f} USD"
+    tokens = f"{call.tokens_in:,} tokens in, {call.tokens_out:,} out"
+    return f"{name} answers: model {call.model}, {call.seconds:.1f} s, {tokens}, {cost}"
+
+
+async def _answer(model: "ChatModel", name: str) -> "Reply":
+    from agents.base import ActError, Message
+
+    question: Message = {"role": "user", "content": "Answer with one word: ready"}
+    try:
+        async with asyncio.timeout(LONGEST_WAIT):
+            return await model.ask([question], temperature=None, max_tokens=16)
+    except TimeoutError:
+        problem = f"no answer within {LONGEST_WAIT:.0f} s; check the network and the provider's status"
+    except ActError as error:
+        problem = f"{error}; check the model's name, the network and the provider's status"
+    raise UserError(f"agents: {name}: {problem}")

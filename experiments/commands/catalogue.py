@@ -1,0 +1,93 @@
+"""souk catalogue: the products of a running shop as a table."""
+
+import asyncio
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from experiments.catalogue.importer import Importer
+
+app = typer.Typer(no_args_is_help=True, help="The products of a shop as a table.")
+
+LINE_EVERY_SECONDS = 15.0
+
+
+@app.callback()
+def catalogue() -> None:
+    """One command for each thing to do with a catalogue."""
+
+
+@app.command("import")
+def import_(
+    url: Annotated[
+        str, typer.Argument(metavar="URL", help="A running shop, such as http://127.0.0.1:7770/.")
+    ],
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="The CSV file; one that is there is gone on with.")
+    ],
+    category: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this category of the menu; repeatable. Default: all."),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Fetch at most so many pages; then go on later.")
+    ] = None,
+    site: Annotated[str, typer.Option(metavar="MAP", help="Site map: a shipped name or a path.")] = (
+        "onestopmarket"
+    ),
+) -> None:
+    """Read the listings of a shop, page by page, into a catalogue for `options.catalogue`.
+
+    One connection, one page at a time, no other host. The same command goes on where it was stopped.
+
+    Examples:
+
+      souk catalogue import http://127.0.0.1:7770/ --out catalogue.csv
+
+      souk catalogue import http://127.0.0.1:7770/ --out wine.csv --category Wine --limit 5
+    """
+    from experiments.catalogue.importer import Importer
+    from experiments.terminal import stdout_console
+    from interventions.sitemap import load_site_map
+
+    importer = Importer(url if url.endswith("/") else f"{url}/", out, load_site_map(site), limit)
+    try:
+        asyncio.run(_show(importer, category or []))
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    done = importer.progress
+    console = stdout_console()
+    console.print(
+        f"{done.products:,} products, {done.added:,} of them new, from {done.fetched:,} pages; "
+        f"{done.out_of_stock:,} out of stock left out",
+        highlight=False,
+    )
+    if not done.complete:
+        console.print(f"stopped after {limit} pages (--limit); the same command goes on", highlight=False)
+    console.print(str(out), highlight=False, markup=False, soft_wrap=True)
+
+
+async def _show(importer: "Importer", wanted: list[str]) -> None:
+    """Say how far it is: in place on a terminal, a line now and then elsewhere."""
+    from experiments.progress import duration
+    from experiments.terminal import stderr_console
+
+    console = stderr_console()
+    began = last = time.monotonic()
+    with console.status("reading the menu ...") as status:
+        async for progress in importer.run(wanted):
+            now = time.monotonic()
+            left = (now - began) * (1 - progress.share) / progress.share
+            line = (
+                f"{progress.category}: page {progress.page} of {progress.pages}; category "
+                f"{progress.read + 1} of {progress.categories}; {progress.products:,} products, "
+                f"{duration(left)} left"
+            )
+            if console.is_terminal:
+                status.update(line)
+            elif now - last >= LINE_EVERY_SECONDS:
+                last = now
+                console.print(line, highlight=False, markup=False, soft_wrap=True)

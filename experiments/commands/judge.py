@@ -1,0 +1,60 @@
+"""souk judge."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from experiments.commands.common import DEFAULT_DB, Db, open_records
+
+
+def judge(
+    run: Annotated[str | None, typer.Argument(help="Run (id or name); the latest by default.")] = None,
+    agent: Annotated[
+        str, typer.Option("--agent", "-a", metavar="NAME", help="The judge, such as openai:gpt-4.1-mini.")
+    ] = "",
+    limit: Annotated[int | None, typer.Option(min=1, help="At most N trials.")] = None,
+    slots: Annotated[int, typer.Option(min=1, max=64, help="Trials at the same time.")] = 8,
+    db: Db = DEFAULT_DB,
+) -> None:
+    """What decided the choices: a model reads the agents' thoughts and memories, and names the factors.
+
+    Each factor (price, rating, nudge, other) needs a quotation that the agent wrote; another is rejected. The
+    same command again judges what is left. souk analyze choice shows the shares.
+
+    Example: souk judge nudges --agent openai:gpt-4.1-mini --limit 200
+    """
+    from analysis.choice.factors import deciding_factors
+    from analysis.choice.report import factors_section
+    from experiments.judging import Judging
+    from experiments.output import print_sections
+    from experiments.progress import RunProgress
+    from experiments.studies import factors_table
+    from experiments.terminal import stderr_console, stdout_console
+    from interventions.errors import UserError
+
+    if not agent:
+        raise UserError("--agent: name the judge, such as openai:gpt-4.1-mini")
+    records, console = open_records(db), stderr_console()
+    found = records.latest_run(run, "choice")
+    judging = Judging(records, found["run"], agent, limit)
+    console.print(
+        f"{found['run']}: {len(judging.waiting):,} trials to judge, {judging.done:,} judged before,"
+        f" {judging.wordless:,} without a word of the agent",
+        highlight=False,
+    )
+    try:
+        with RunProgress(console, len(judging.waiting)) as progress:
+            failures = asyncio.run(judging.carry_out(slots, progress.note))
+    except KeyboardInterrupt:
+        console.print("stopped; what was judged is stored. The same command goes on from here.")
+        raise typer.Exit(130) from None
+    table = factors_table(records, found["run"])
+    if table is not None:
+        print_sections(stdout_console(), [factors_section(deciding_factors(table))], None)
+    if failures:
+        console.print(
+            f"{failures:,} trials are not judged: the provider failed. The same command tries them again.",
+            style="red",
+        )
+        raise typer.Exit(1)

@@ -1,0 +1,128 @@
+"""souk status."""
+
+import json
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from experiments.commands.common import DEFAULT_DB, AsJson, Db, open_records
+from experiments.commands.control import RunName
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from experiments.status import RunStatus
+
+LOOK_EVERY = 2.0
+
+
+def status(
+    run: RunName = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Look every two seconds while it runs.")] = False,
+    db: Db = DEFAULT_DB,
+    as_json: AsJson = False,
+) -> None:
+    """How runs are going: all of them, or one with its outcomes by condition.
+
+    Examples:
+
+      souk status
+
+      souk status nudges --watch
+
+      souk status nudges --json
+    """
+    from rich.live import Live
+
+    from experiments.status import run_statuses
+    from experiments.terminal import stdout_console
+
+    records = open_records(db)
+    only = records.latest_run(run)["run"] if run or watch else None
+    found = run_statuses(records, only)
+    if as_json:
+        typer.echo(json.dumps([each.to_dict() for each in found], indent=2))
+        return
+    console = stdout_console()
+    if not found:
+        records.latest_run()
+    if only is None:
+        console.print(_all(found))
+        return
+    if watch:
+        with Live(console=console, auto_refresh=False, transient=True) as live:
+            while found[0].state in ("running", "paused"):
+                live.update(_one(found[0]), refresh=console.is_terminal)
+                time.sleep(LOOK_EVERY)
+                found = run_statuses(records, only)
+    console.print(_one(found[0]))
+
+
+def _all(found: "list[RunStatus]") -> "RenderableType":
+    from rich.markup import escape
+
+    from experiments.terminal import new_table
+
+    table = new_table("Runs", "run", "started (UTC)", "state")
+    for name in ("trials", "not a choice", "per minute", "left", "USD"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for one in found:
+        others = sum(one.outcomes.values()) - one.outcomes.get("choice", 0)
+        pace, left = _pace(one)
+        began = one.started_at.removesuffix("+00:00")
+        cells = (one.run, began, one.state, _trials(one), f"{others:,}", pace, left, _cost(one))
+        table.add_row(*map(escape, cells))
+    return table
+
+
+def _one(one: "RunStatus") -> "RenderableType":
+    from rich.console import Group
+    from rich.markup import escape
+    from rich.text import Text
+
+    from experiments.status import STATES
+    from experiments.terminal import new_table
+
+    pace, left = _pace(one)
+    lines = [f"{one.run}, started {one.started_at}: {STATES[one.state]}"]
+    flow = f", {one.running} running, {pace} per minute, {left} left" if pace else ""
+    lines.append(f"{_trials(one)} trials{flow}")
+    tokens = f"{one.tokens_in:,} tokens in, {one.tokens_out:,} out"
+    budget = "" if one.budget_left is None else f" of {one.budget:g}; {one.budget_left:.4f} left"
+    lines.append(f"{_cost(one)} USD{budget}; {tokens}")
+    if one.reason and one.state != "finished":
+        lines.append(one.reason)
+    if one.paused and one.state in ("stopped", "lost"):
+        lines.append("paused: the next souk run waits for souk resume")
+    for process in one.runners:
+        sign = (
+            "ended" if process["ended_at"] else "alive" if process["alive"] else "gone without a word, seen"
+        )
+        lines.append(f"process {process['pid']} on {process['host']}: {sign} {process['seen_at']}")
+    outcomes = sorted(one.outcomes, key=lambda name: (name != "choice", name))
+    table = new_table("How the trials ended", "agent", "condition")
+    for name in outcomes:
+        table.add_column(name.replace("_", " "), justify="right", no_wrap=True)
+    counts: dict[tuple[str, str], dict[str, int]] = {}
+    for cell in one.cells:
+        counts.setdefault((cell["agent"], cell["condition"]), {})[cell["outcome"]] = cell["trials"]
+    for key, cell in counts.items():
+        table.add_row(*map(escape, key), *(f"{cell.get(name, 0):,}" for name in outcomes))
+    return Group(Text("\n".join(lines)), *([table] if counts else []))
+
+
+def _trials(one: "RunStatus") -> str:
+    return f"{one.done:,}" if one.wanted is None else f"{one.done:,} of {one.wanted:,}"
+
+
+def _pace(one: "RunStatus") -> tuple[str, str]:
+    from experiments.progress import duration
+
+    if one.per_minute is None:
+        return "", ""
+    return f"{one.per_minute:,.0f}", "?" if one.seconds_left is None else duration(one.seconds_left)
+
+
+def _cost(one: "RunStatus") -> str:
+    return f"{one.cost:.4f}" + (f" + {one.unknown_costs:,} unknown" if one.unknown_costs else "")

@@ -1,0 +1,159 @@
+"""Local models: a tiny one, made on the spot."""
+
+import asyncio
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from agents.base import AgentError, Message
+from agents.providers import make_model, problem_of
+from agents.providers.local import LocalModel, _shared
+from interventions.errors import UserError
+
+HELLO: list[Message] = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "A or B?"},
+]
+TEMPLATE = (
+    "{% for message in messages %}"
+    "{% if message.role == 'system' %}{{ raise_exception('no system message') }}{% endif %}"
+    "<|{{ message.role }}|>{{ message.content }}{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model like GPT-2, of random weights, and a tokenizer of bytes, without a chat template."""
+    torch = pytest.importorskip("torch", reason="local models need torch")
+    transformers = pytest.importorskip(
+        "transformers", reason="local models need transformers", exc_type=ImportError
+    )
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=300, special_tokens=["<end>"], initial_alphabet=alphabet, show_progress=False
+    )
+    tokenizer.train_from_iterator(["User: A or B? Assistant: B"] * 10, trainer)
+    torch.manual_seed(1)
+    config = transformers.GPT2Config(
+        vocab_size=300, n_positions=128, n_embd=32, n_layer=2, n_head=2, bos_token_id=0, eos_token_id=0
+    )
+    path = tmp_path_factory.mktemp("model")
+    transformers.GPT2LMHeadModel(config).save_pretrained(path)
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>")
+    fast.save_pretrained(path)
+    return path
+
+
+def _copy(folder: Path, to: Path) -> Path:
+    return Path(shutil.copytree(folder, to / "copy"))
+
+
+async def test_a_model_answers_and_its_tokens_are_counted(folder: Path) -> None:
+    model = make_model(f"hf:{folder}")
+    first = await model.ask(HELLO, temperature=0, max_tokens=8)
+    again = await model.ask(HELLO, temperature=0, max_tokens=8)
+    assert first.text == again.text
+    assert first.call.request_digest == again.call.request_digest
+    prompt = "Instructions: Be brief.\n\nUser: A or B?\n\nAssistant:"
+    assert first.call.tokens_in == model.count_tokens(prompt)
+    assert 1 <= first.call.tokens_out <= 8
+    assert first.cut_off == (first.call.tokens_out == 8)
+    assert (first.call.cost, first.call.error, first.call.retries) == (0.0, "", 0)
+
+
+async def test_temperature_makes_answers_differ(folder: Path) -> None:
+    import torch
+
+    torch.manual_seed(2)
+    model = make_model(f"hf:{folder}")
+    for temperature in (1.0, None):
+        texts = {(await model.ask(HELLO, temperature=temperature, max_tokens=4)).text for _ in range(4)}
+        assert len(texts) > 1 or temperature is None
+
+
+async def test_a_models_own_template_is_used(folder: Path, tmp_path: Path) -> None:
+    path = _copy(folder, tmp_path)
+    settings = json.loads((path / "tokenizer_config.json").read_text(encoding="utf-8"))
+    settings["chat_template"] = TEMPLATE
+    (path / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
+    model = make_model(f"hf:{path}")
+    reply = await model.ask(HELLO, temperature=0, max_tokens=2)
+    # A template that knows no system message is given it with the user's first.
+    assert reply.call.tokens_in == model.count_tokens("<|user|>Be brief.\n\nA or B?<|assistant|>")
+
+
+async def test_a_prompt_that_is_too_long_is_refused(folder: Path) -> None:
+    with pytest.raises(AgentError, match=r"^the prompt has .* the model takes 128 together$") as caught:
+        await make_model(f"hf:{folder}").ask([{"role": "user", "content": "word " * 200}], max_tokens=8)
+    assert len(caught.value.calls) == 1
+
+
+async def test_requests_to_one_model_wait_for_each_other(folder: Path) -> None:
+    model = make_model(f"hf:{folder}")
+    replies = await asyncio.gather(*(model.ask(HELLO, temperature=0, max_tokens=4) for _ in range(4)))
+    assert len({reply.text for reply in replies}) == 1
+
+
+async def test_a_cancelled_request_stops_soon(folder: Path) -> None:
+    model = make_model(f"hf:{folder}")
+    await model.ask(HELLO, max_tokens=1)
+    asking = asyncio.create_task(model.ask(HELLO, temperature=0, max_tokens=80))
+    await asyncio.sleep(0)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert (await model.ask(HELLO, temperature=0, max_tokens=1)).call.tokens_out == 1
+
+
+async def test_images_are_refused(folder: Path) -> None:
+    with pytest.raises(UserError, match="sees no images; observe without screenshots"):
+        await make_model(f"hf:{folder}").ask([{"role": "user", "content": "?", "images": ["abcd"]}])
+
+
+@pytest.mark.parametrize("name", ["org/no-such-model-of-this-test", "../nowhere", "a/b/c/d"])
+def test_a_model_that_is_not_here_is_not_fetched(name: str) -> None:
+    with pytest.raises(UserError, match=r"^agents: hf: no model .* on this machine; name its folder, or"):
+        make_model(f"hf:{name}")
+    with pytest.raises(UserError, match="the model is missing"):
+        make_model("hf:")
+    assert problem_of("hf") == ""
+
+
+async def test_pickled_weights_are_not_loaded(folder: Path, tmp_path: Path) -> None:
+    path = _copy(folder, tmp_path)
+    (path / "model.safetensors").rename(path / "pytorch_model.bin")
+    with pytest.raises(UserError, match=r"^agents: hf: .* cannot be loaded: .*; check its files$") as caught:
+        await make_model(f"hf:{path}").ask(HELLO)
+    assert "\n" not in str(caught.value)
+
+
+async def test_code_that_comes_with_a_model_is_not_run(folder: Path, tmp_path: Path) -> None:
+    path = _copy(folder, tmp_path)
+    config = json.loads((path / "config.json").read_text(encoding="utf-8"))
+    config |= {"model_type": "evil", "auto_map": {"AutoConfig": "evil.E", "AutoModelForCausalLM": "evil.E"}}
+    (path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    (path / "evil.py").write_text(
+        f"import pathlib\npathlib.Path({str(tmp_path / 'ran')!r}).touch()\n", encoding="utf-8"
+    )
+    with pytest.raises(UserError, match="cannot be loaded"):
+        await make_model(f"hf:{path}").ask(HELLO)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_files_that_are_broken_are_one_line(folder: Path, tmp_path: Path) -> None:
+    path = _copy(folder, tmp_path)
+    (path / "tokenizer.json").write_text("{", encoding="utf-8")
+    (path / "tokenizer_config.json").unlink()
+    with pytest.raises(UserError, match="cannot be loaded") as caught:
+        LocalModel(str(path)).count_tokens("A or B?")
+    assert "\n" not in str(caught.value)
+    assert caught.value.__context__ is None
+    assert _shared(str(path)) is _shared(str(path))

@@ -1,0 +1,116 @@
+"""Effects by profile and size of the set, against separate fits and pyfixest."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyfixest
+import pytest
+
+from analysis.choice.groups import position_shares, profile_effects, set_size_effects
+from analysis.effects import TERMS, choice_effects, main_effects
+from analysis.table import check_table
+
+Simulate = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def profiled(simulate: Simulate) -> pd.DataFrame:
+    """The same design twice; with the profile the cheaper is always taken."""
+    table = simulate(3, sets=16, nudges_per_set=2, nudges=6, categories=6).table
+    budget = table.assign(profile="budget", trial=table["trial"] + "/b")
+    cheaper = budget["price"] == budget.groupby("trial")["price"].transform("min")
+    rng = np.random.default_rng(0)
+    keeps = budget["trial"].map(dict(zip(budget["trial"].unique(), rng.random(192) < 0.3, strict=True)))
+    budget["chosen"] = budget["chosen"].where(keeps, cheaper.astype(int))
+    return check_table(pd.concat([table.assign(profile=""), budget], ignore_index=True))
+
+
+def test_effects_under_a_profile_are_those_of_its_trials(profiled: pd.DataFrame) -> None:
+    effects, _ = profile_effects(profiled)
+    assert effects["profile"].tolist() == ["none"] * 4 + ["budget"] * 4
+    for profile, rows in effects.groupby("profile"):
+        alone = choice_effects(profiled[profiled["profile"] == profile.replace("none", "")])
+        assert rows["estimate"].tolist() == pytest.approx(alone["estimate"].tolist(), abs=1e-8)
+        assert (rows["n"] == 192).all() and (rows["n_missing"] == 0).all()
+
+
+def test_differences_agree_with_an_interaction_in_pyfixest(profiled: pd.DataFrame) -> None:
+    """One feature only: the difference is the coefficient of its product with the profile."""
+    table = profiled.assign(cheaper=0, higher_rated=0, nudged=0)
+    effects, differences = profile_effects(table)
+    row = differences.set_index("term").loc["viewed_first"]
+    data = table.assign(
+        y=table["chosen"].astype(float),
+        x=table["viewed_first"].astype(float),
+        b=(table["profile"] == "budget").astype(float),
+        t=table.groupby("trial").ngroup(),
+        text=pd.factorize(table.groupby("trial")["nudge_text"].transform("max"))[0],
+        cat=pd.factorize(table["category"])[0],
+    )
+    fit = pyfixest.feols("y ~ x + x:b | t", data, vcov={"CRV1": "text+cat"})
+    errors = [fit.se()["x:b"], *(fit.vcov({"CRV1": way}).se()["x:b"] for way in ("text", "cat"))]
+    assert row["estimate"] == pytest.approx(100 * fit.coef()["x:b"], abs=1e-8)
+    assert row["std_error"] == pytest.approx(100 * np.nanmax(errors), abs=1e-8)
+    assert effects.set_index(["profile", "term"])["estimate"]["none", "viewed_first"] == pytest.approx(
+        100 * fit.coef()["x"], abs=1e-8
+    )
+    assert differences.set_index("term").loc["nudged", "note"] == (
+        "nudged never differs between the options of a trial"
+    )
+
+
+def test_a_profile_that_works_shows(profiled: pd.DataFrame) -> None:
+    _, differences = profile_effects(profiled)
+    assert differences["term"].tolist() == list(TERMS)
+    cheaper = differences.set_index("term").loc["cheaper"]
+    assert cheaper["conf_low"] > 10
+    assert cheaper["p_adjusted"] >= cheaper["p_value"]
+
+
+def test_without_a_base_there_are_effects_but_no_differences(profiled: pd.DataFrame) -> None:
+    renamed = profiled.assign(profile=profiled["profile"].replace("", "lavish"))
+    effects, differences = profile_effects(renamed)
+    assert effects["estimate"].notna().all()
+    assert differences["estimate"].isna().all()
+    assert set(differences["note"]) == {"no trial has the profile 'none' to compare with"}
+
+
+def test_an_agent_without_choices_under_a_profile(profiled: pd.DataFrame) -> None:
+    lost = profiled["profile"] == "budget"
+    table = check_table(
+        profiled.assign(
+            chosen=profiled["chosen"].mask(lost), outcome=profiled["outcome"].mask(lost, "no_choice")
+        )
+    )
+    effects, differences = profile_effects(table)
+    assert set(effects.loc[effects["profile"] == "budget", "note"]) == {"no trial has a choice"}
+    assert set(differences["note"]) == {"no trial has a choice"}
+    assert (differences["n_missing"] == 192).all()
+
+
+def test_one_profile_or_one_size_gives_no_rows(simulate: Simulate) -> None:
+    table = check_table(simulate(3, sets=4, nudges_per_set=1).table)
+    assert all(
+        frame.empty for frame in (*profile_effects(table), set_size_effects(table), position_shares(table))
+    )
+
+
+def test_sets_of_several_sizes(simulate: Simulate) -> None:
+    trios = simulate(4, sets=10, size=3, nudges_per_set=2, negative=(1,)).table
+    pairs = simulate(4, sets=10, nudges_per_set=2).table.assign(run="r2")
+    table = check_table(pd.concat([trios, pairs], ignore_index=True))
+    effects = set_size_effects(table)
+    assert effects["options"].tolist() == ["2"] * 4 + ["3"] * 4
+    alone = main_effects(check_table(trios))
+    assert effects.loc[4:, "estimate"].tolist() == pytest.approx(alone["estimate"].tolist(), abs=1e-8)
+    shares = position_shares(table)
+    assert list(zip(shares["options"], shares["position"], strict=True)) == [
+        (2, 1), (2, 2), (3, 1), (3, 2), (3, 3),
+    ]  # fmt: skip
+    for size, cells in shares.groupby("options"):
+        assert cells["estimate"].sum() == pytest.approx(100)
+        assert (cells["chance"] == 100 / size).all()
+    first = trios[(trios["viewed_first"] == 1)]
+    assert shares["chosen"][2] == first["chosen"].sum() and shares["trials"][2] == len(first)

@@ -1,0 +1,195 @@
+"""A shop in BrowserGym's environment, in real Chromium behind the real proxy."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.responses import PlainTextResponse
+
+from environments.stops import COMPARE_TABS
+from interventions.edits.insert_text import InsertText
+from interventions.plan import Plan, Treatment
+from interventions.sitemap import load_site_map
+from proxy.server import Proxy, run_proxy
+from proxy.session import AllowList, Session
+from tests.support import pages
+
+pytest.importorskip("browsergym.core")
+
+from browsergym.core import _get_global_playwright, _set_global_playwright
+from browsergym.core.action.highlevel import HighLevelActionSet
+
+from environments.browsergym_task import ShopEnv, ShopTask
+
+OATS = """<!doctype html><title>Oats</title><meta property="og:type" content="product">
+<div class="page-title-wrapper product"><h1><span class="base">Oats</span></h1></div>
+<input name="q"><select name="count"><option>one</option><option>two</option></select>
+<button onclick="add()">Add to Cart</button> <a href="/other" target="_blank">New tab</a>
+<div id="messages"></div><div style="height: 3000px"></div>
+<script>
+async function add() {
+  await fetch("/cart");
+  const lines = await (await fetch("/cart")).text();
+  document.querySelector("#messages").innerHTML = `<div class="message-success"><div
+    data-bind="html: $parent.prepareMessageForHtml(message.text)">${lines}</div></div>`;
+}
+</script>"""
+ANSWERS = {
+    "/oats.html": OATS,
+    "/other": "<!doctype html><title>Other</title><p>Other page</p>",
+    "/cart": PlainTextResponse("You added Oats to your cart"),
+}
+NUDGE = "Best of all oats"
+PLAN = Plan((Treatment("best", "oats", (InsertText(after="product.title", text=NUDGE),)),))
+
+
+@pytest.fixture(scope="module")
+def thread() -> Iterator[ThreadPoolExecutor]:
+    """Where BrowserGym lives: synchronous Playwright and the tests' event loop cannot share a thread."""
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        yield executor
+
+        def stop() -> None:
+            _get_global_playwright().stop()
+            _set_global_playwright(None)
+
+        executor.submit(stop).result()
+
+
+@pytest.fixture(scope="module")
+async def proxy(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Proxy]:
+    async with run_proxy(tmp_path_factory.mktemp("proxy") / "ca") as proxy:
+        yield proxy
+
+
+Use = Callable[[Callable[[ShopEnv], None]], Any]
+
+
+@pytest.fixture(scope="module")
+async def use(proxy: Proxy, thread: ThreadPoolExecutor) -> AsyncIterator[Use]:
+    """Hands the environment, begun anew, to a function of the test."""
+    async with pages(ANSWERS) as base_url:
+        slot = await proxy.open_slot()
+        slot.session = Session(PLAN, load_site_map("onestopmarket"), AllowList.of(base_url))
+        urls = [base_url + "other", base_url + "oats.html"]
+        task = partial(ShopTask, goal="Buy oats.", urls=urls, stops=COMPARE_TABS, facts={"trial": "t"})
+        env = ShopEnv(task, proxy=slot.url, spki=proxy.spki)
+
+        def begin(act: Callable[[ShopEnv], None]) -> None:
+            env.obs, env.info = env.reset(seed=1)
+            act(env)
+
+        loop = asyncio.get_running_loop()
+        yield lambda act: loop.run_in_executor(thread, begin, act)
+        await loop.run_in_executor(thread, env.close)
+
+
+def shown(obs: dict[str, Any]) -> str:
+    """All texts of the page that the agent is given."""
+    return " ".join(obs["dom_object"]["strings"])
+
+
+def bid(obs: dict[str, Any], role: str) -> str:
+    """The mark of the first element of a role."""
+    return next(
+        node["browsergym_id"]
+        for node in obs["axtree_object"]["nodes"]
+        if node["role"]["value"] == role and "browsergym_id" in node
+    )
+
+
+async def test_tabs_are_open_and_treated_and_the_first_look_is_settled(use: Use) -> None:
+    def act(env: ShopEnv) -> None:
+        assert env.obs["open_pages_titles"] == ("Other", "Oats")
+        assert env.obs["active_page_index"].item() == 1
+        assert NUDGE in shown(env.obs), "loopback goes through the proxy, too"
+        assert (env.obs["goal"], env.info["task_info"]) == ("Buy oats.", {"trial": "t"})
+
+    await use(act)
+
+
+async def test_actions_are_taken_and_a_choice_ends_the_task(use: Use) -> None:
+    def act(env: ShopEnv) -> None:
+        def step(action: str) -> dict[str, Any]:
+            obs, reward, terminated, _, _ = env.step(action)
+            assert (obs["last_action_error"], reward, terminated) == ("", 0, False)
+            return obs
+
+        obs = step(f"fill('{bid(env.obs, 'textbox')}', 'oats & milk')")
+        assert "oats & milk" in shown(obs)
+        step(f"select_option('{bid(obs, 'combobox')}', 'two')")
+        assert env.page.locator("select").input_value() == "two"
+        step("scroll(0, 500)")
+        assert env.page.evaluate("scrollY") == 500
+        step("scroll(0, -500)")
+        step("tab_focus(0)")
+        assert env.page.title() == "Other"
+        obs = step("tab_focus(1)")
+        obs = step(f"click('{bid(obs, 'link')}')")
+        assert (len(obs["open_pages_urls"]), obs["active_page_index"].item()) == (3, 2)
+        step("tab_focus(0)")
+        step(f"goto('{env.obs['url']}')")
+        obs = step("go_back()")
+        assert obs["url"].endswith("/other")
+        obs = step("go_forward()")
+        step("keyboard_press('Tab')")
+        obs, reward, terminated, truncated, _ = env.step(f"click('{bid(obs, 'button')}')")
+        assert "You added Oats" in shown(obs), "the chain of requests is over"
+        assert (reward, terminated, truncated) == (1.0, True, False)
+        assert env.task.stop == COMPARE_TABS[0]
+
+    await use(act)
+
+
+async def test_what_is_no_action_is_told_and_never_run(use: Use, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    impossible = {
+        f"__import__('pathlib').Path({str(trace)!r}).touch()": "ActionError: not a call of an action",
+        f"click('1'); open({str(trace)!r}, 'w')": "ActionError: not a single call",
+        f"page.screenshot(path={str(trace)!r})": "ActionError",
+        "dblclick('1')": "ActionError: unknown action 'dblclick'",
+        "click('9999')": 'ValueError: Could not find element with bid "9999"',
+        "click('1] , *')": "Error: ",
+        "tab_focus(7)": "ValueError: tab_focus: there is no tab 7; tabs are 0 to 1",
+        "goto('file:///etc/passwd')": "only http:// and https:// addresses",
+        "goto('javascript:alert(1)')": "only http:// and https:// addresses",
+        "keyboard_press('NoSuchKey')": "Unknown key",
+    }
+
+    def act(env: ShopEnv) -> None:
+        for action, reason in impossible.items():
+            obs, _, terminated, _, _ = env.step(action)
+            assert reason in obs["last_action_error"], action
+            assert not terminated
+        assert not trace.exists()
+
+    await use(act)
+
+
+async def test_https_is_read_by_the_proxy_and_other_places_are_refused(use: Use) -> None:
+    def act(env: ShopEnv) -> None:
+        # This shop speaks no HTTPS: the page that says so is the proxy's, under a certificate of its own.
+        url = env.obs["url"].replace("http:", "https:")
+        obs = env.step(f"goto('{url}')")[0]
+        assert (obs["url"], obs["last_action_error"]) == (url, "")
+        assert "Host not allowed" in shown(env.step("goto('http://elsewhere.test/')")[0])
+        assert "Error: Page.goto" in env.step("goto('https://elsewhere.test/')")[0]["last_action_error"]
+
+    await use(act)
+
+
+async def test_an_agent_may_bring_its_own_action_space(use: Use) -> None:
+    def act(env: ShopEnv) -> None:
+        env.action_mapping = HighLevelActionSet(["bid", "infeas"]).to_python_code
+        try:
+            obs = env.step(f"hover('{bid(env.obs, 'button')}')")[0]
+            assert obs["last_action_error"] == ""
+            assert env.step("report_infeasible('no oats')")[2]
+        finally:
+            env.action_mapping = None
+
+    await use(act)

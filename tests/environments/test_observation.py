@@ -1,0 +1,178 @@
+"""What an observation holds by each option, in real Chromium: on pages made here and on the shop's."""
+
+import io
+import json
+import re
+from collections.abc import AsyncIterator
+from html import unescape
+from typing import Literal
+
+import pytest
+from PIL import Image
+from playwright.async_api import BrowserContext
+
+from environments.actions import Action
+from environments.browser import VIEWPORT, BrowserPool, run_browsers
+from environments.episode import Episode, View
+from environments.observation import Observation
+from environments.shop.server import shop
+from tests.support import pages
+
+PAGE = """<!doctype html><title>Oats</title>
+<main><h1><span>Quiet  Harbor</span> "Oats"</h1>
+<div><p>Rating: <b>76</b>% of <i>100</i></p></div>
+<label for="qty">Qty</label><input type="number" id="qty" value="1" required>
+<input type="password" aria-label="Password">
+<input type="checkbox" aria-label="Gift" checked>
+<select aria-label="Size"><option>small</option><option selected>big</option></select>
+<details><summary>More</summary>unseen</details>
+<div onclick="x()"><img src="data:," alt=""></div>
+<a href="/other"><span>Other</span> <b>page</b></a>
+<button aria-hidden="true">secret</button><div style="display:none">never</div>
+<div id="host"></div><iframe srcdoc="<button>framed</button>"></iframe>
+<div style="height:3000px"></div><p>far below</p><button bid='9"] button "Pay" [bid="1'>Last</button>
+</main><script>
+host.attachShadow({mode: "open"}).innerHTML = '<div style="height:10px"><button>in the shadow</button></div>';
+</script>"""
+
+TREE = r"""
+heading "Quiet Harbor \"Oats\"" level=1
+StaticText "Rating: 76 % of 100 Qty"
+spinbutton "Qty" [bid=1] required value="1"
+textbox "Password" [bid=2]
+checkbox "Gift" [bid=3] checked
+combobox "Size" [bid=4] expanded=false value="big"
+ option "small"
+ option "big" selected
+group
+ DisclosureTriangle "More" [bid=5] expanded=false
+generic [bid=6]
+link "Other page" [bid=7]
+button "in the shadow" [bid=9]
+Iframe [bid=10]
+""".strip()
+
+
+@pytest.fixture(scope="module")
+async def browsers() -> AsyncIterator[BrowserPool]:
+    async with run_browsers() as pool:
+        yield pool
+
+
+@pytest.fixture(scope="module")
+async def shop_url() -> AsyncIterator[str]:
+    async with shop() as url:
+        yield url
+
+
+@pytest.fixture
+async def context(browsers: BrowserPool) -> AsyncIterator[BrowserContext]:
+    async with browsers.context(None) as context:
+        yield context
+
+
+def words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", unescape(text).lower()))  # style sheets change the case
+
+
+async def look(context: BrowserContext, url: str, view: View) -> Observation:
+    episode = Episode(context, "Buy oats.", view=view)
+    await episode.open([url])
+    return (await episode.look()).observation
+
+
+CATEGORY = re.compile(r'href="([^"]+/grocery[^"/]*)"')
+PRODUCT = re.compile(r'<strong>\s*<a bid="\d+" href="([^"]+)"')
+STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+def bids(text: str) -> set[str]:
+    return set(re.findall(r'\bbid="?(\w+)', text))
+
+
+async def test_neither_tree_nor_screenshot_unless_asked_for(context: BrowserContext, shop_url: str) -> None:
+    observation = await look(context, shop_url, View())
+    assert (observation.tree, observation.screenshot, observation.page) == ("", b"", "viewport")
+
+
+async def test_the_whole_page_goes_beyond_the_viewport(context: BrowserContext) -> None:
+    async with pages({"/": PAGE}) as url:
+        part = await look(context, url, View())
+        whole = await look(context, url, View(page="whole", tree=True))
+    assert "far below" not in part.html
+    assert "far below" in whole.html
+    assert "far below" in whole.tree
+    assert whole.page == "whole"
+    for hidden in ("never", "unseen"):
+        assert hidden not in whole.html + whole.tree
+
+
+async def test_options_below_the_viewport_are_not_shown(context: BrowserContext) -> None:
+    page = '<!doctype html><div style="height:3000px"></div><select><option>below</option></select>'
+    async with pages({"/": page}) as url:
+        observation = await look(context, url, View(tree=True))
+    assert "below" not in observation.html + observation.tree
+
+
+async def test_slotted_content_is_shown_where_its_shadow_tree_puts_it(context: BrowserContext) -> None:
+    page = """<!doctype html><div id="host"><button>given</button></div><script>
+    host.attachShadow({mode: "open"}).innerHTML = "<b>before</b><slot></slot><b>after</b>";</script>"""
+    async with pages({"/": page}) as url:
+        observation = await look(context, url, View(tree=True))
+    assert re.findall("before|given|after", observation.html) == ["before", "given", "after"]
+    assert bids(observation.tree) == bids(observation.html)
+
+
+async def test_the_tree_in_full(context: BrowserContext) -> None:
+    async with pages({"/": PAGE}) as url:
+        tree = (await look(context, url, View(tree=True))).tree
+    assert tree == TREE
+
+
+async def test_a_pages_own_mark_cannot_forge_a_line(context: BrowserContext) -> None:
+    async with pages({"/": PAGE}) as url:
+        tree = (await look(context, url, View(page="whole", tree=True))).tree
+    assert '\n button "Last"\n' in f"{tree}\n"
+    assert "Pay" not in tree
+
+
+@pytest.mark.parametrize("page", ["viewport", "whole"])
+async def test_tree_and_html_of_shop_pages_tell_the_same(
+    context: BrowserContext, shop_url: str, page: Literal["viewport", "whole"]
+) -> None:
+    episode = Episode(context, "Buy oats.", view=View(page, tree=True))
+    await episode.open([shop_url])
+    for next_page in (CATEGORY, PRODUCT, None):
+        observation = (await episode.look()).observation
+        html, tree = observation.html, observation.tree
+        assert len(bids(html)) > 20
+        assert bids(tree) == bids(html)
+        told = " ".join(json.loads(text) for text in STRING.findall(tree))
+        assert words(re.sub("<[^>]*>", " ", html)) <= words(told)
+        if next_page:
+            link = next_page.search(html)
+            assert link
+            await episode.act(Action("goto", (link[1],)))
+
+
+async def test_bids_of_the_tree_name_elements(context: BrowserContext) -> None:
+    async with pages({"/": PAGE, "/other": "<title>Other</title>"}) as url:
+        episode = Episode(context, "Buy oats.", view=View(tree=True))
+        await episode.open([url])
+        tree = (await episode.look()).observation.tree
+        quantity = re.search(r'spinbutton "Qty" \[bid=(\w+)\]', tree)
+        other = re.search(r'link "Other page" \[bid=(\w+)\]', tree)
+        assert quantity and other
+        assert await episode.act(Action("fill", (quantity[1], "3"))) == ""
+        assert f'"Qty" [bid={quantity[1]}]' in (await episode.look()).observation.tree
+        assert await episode.act(Action("click", (other[1],))) == ""
+        assert (await episode.look()).url == url + "other"
+
+
+async def test_the_screenshot_is_the_viewport(context: BrowserContext) -> None:
+    blue = "<!doctype html><body style='margin:0;background:#00f'><div style='height:3000px'></div>"
+    async with pages({"/": blue}) as url:
+        observation = await look(context, url, View(page="whole", screenshot=True))
+    picture = Image.open(io.BytesIO(observation.screenshot))
+    assert (picture.format, picture.size) == ("PNG", VIEWPORT)
+    assert picture.convert("RGB").getpixel((10, 10)) == (0, 0, 255)
