@@ -14,6 +14,7 @@ MODELS_VARIABLE: Final = "SOUK_MODELS"
 TOYS: Final = ("tiny-anchor",)
 """The models that `souk models make` makes."""
 
+_SMALL: Final = 50_000_000
 _SAFE: Final = {"local_files_only": True, "trust_remote_code": False}
 
 
@@ -62,6 +63,8 @@ class LocalModel:
 
         # Other formats than safetensors are pickles, which can run code.
         model = self._load("AutoModelForCausalLM", use_safetensors=True)
+        if model.num_parameters() < _SMALL:
+            torch.set_num_threads(1)  # on a busy machine threads wait for each other longer than they compute
         return model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
 
     @property
@@ -74,6 +77,7 @@ class LocalModel:
         try:
             import transformers
 
+            transformers.utils.logging.disable_progress_bar()
             return getattr(transformers, kind).from_pretrained(self.place, **_SAFE, **options)
         except Exception as error:  # the loaders raise whatever they meet; the user's remedy is the same
             cause = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

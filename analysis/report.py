@@ -9,7 +9,7 @@ import jinja2
 import pandas as pd
 
 from analysis.errors import AnalysisError
-from analysis.figures import save_figure
+from analysis.figures import LABELS, save_figure
 from analysis.sections import NamedTable, Section
 
 FOLDED = 12
@@ -89,7 +89,7 @@ def cell(value: object, column: str = "", decimals: int | None = None) -> str:
     if value is None or (not isinstance(value, str) and pd.isna(value)):  # type: ignore[call-overload]
         return ""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
+        return LABELS.get(str(value), str(value)) if column == "term" else str(value)
     if column in P_VALUES:
         return p_value(float(value))
     if decimals is not None and isinstance(value, float):

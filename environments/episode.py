@@ -209,6 +209,7 @@ class Episode:
                     except PlaywrightError:
                         if self._is_gone():
                             raise
+                        await asyncio.sleep(0)  # a dead browser fails at once, and would let no time-out pass
                         continue  # the page navigated away under the call
                     if self._quiet.is_set():
                         return

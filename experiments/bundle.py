@@ -42,7 +42,7 @@ STORED: Final = {table.name: table for table in (trials, receipts, calls, questi
 PAGES: Final = ("run", "trial", "step", "url", "observation")
 """Which page was seen at which step: its address, and its hash (BLAKE2b, 128 bits)."""
 
-VERSIONED: Final = ("souk", "numpy", "pandas", "scipy", "statsmodels", "pyfixest", "scikit-learn")
+VERSIONED: Final = ("souk", "numpy", "pandas", "scipy", "statsmodels", "scikit-learn")
 
 _NAMES: Final = sorted({name for names in ANALYSED.values() for name in names})
 MEMBERS: Final = frozenset(

@@ -11,6 +11,7 @@ from analysis.errors import AnalysisError
 from experiments.commands import (
     agents,
     analyze,
+    bundle,
     catalogue,
     control,
     doctor,
@@ -20,6 +21,7 @@ from experiments.commands import (
     power,
     prompts,
     proxy,
+    replay,
     run,
     status,
 )
@@ -43,12 +45,14 @@ app.command()(control.resume)
 app.command()(analyze.report)
 app.command()(analyze.export)
 app.command()(judge.judge)
+app.command()(replay.replay)
 app.command()(doctor.doctor)
 app.add_typer(analyze.app, name="analyze")
 app.add_typer(power.app, name="power")
 app.add_typer(agents.app, name="agents")
 app.add_typer(prompts.app, name="prompts")
 app.add_typer(catalogue.app, name="catalogue")
+app.add_typer(bundle.app, name="bundle")
 app.add_typer(interventions.app, name="interventions")
 app.add_typer(proxy.app, name="proxy")
 app.add_typer(env.app, name="env")

@@ -25,7 +25,7 @@ from interventions.schema import Intervention, load_interventions
 from interventions.sitemap import SiteMap, load_site_map
 from interventions.yaml_source import Source, validate
 
-VERSIONED: Final = ("souk", "mitmproxy", "playwright", "selectolax", "pyfixest")
+VERSIONED: Final = ("souk", "mitmproxy", "playwright", "selectolax", "statsmodels")
 CONTROL: Final = "control"
 NUDGED: Final = "nudged"
 PRODUCT_PAGE: Final = "${key}.html"

@@ -62,6 +62,8 @@ def in_episode(stored: Stored, again: TrialRecord, kept: Kept) -> Difference | N
     """The first place where an episode is another than the stored one."""
     row, now = stored.trial, again.trial
     about = (row["trial"], row["agent"], row["set"])
+    if now["outcome"] == "infra_error":
+        return Difference(*about, f"infra_error: {now['reason']}")
     for before, after in zip(stored.steps, again.steps, strict=False):
         if before["observation"] == after["observation"]:
             continue
@@ -80,7 +82,7 @@ def in_episode(stored: Stored, again: TrialRecord, kept: Kept) -> Difference | N
     instead = _end(now, [answer["value"] for answer in again.answers])
     if was == instead:
         return None
-    reason = f": {now['reason']}" if now["reason"] else ""
+    reason = f": {now['reason']}" if now["reason"] and now["outcome"] != "choice" else ""
     return Difference(*about, f"it ended with {instead}, and not with {was}{reason}")
 
 

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from analysis.figures import LABELS
 from analysis.sections import NamedTable, Section
 from experiments.doctor import Check
 from experiments.terminal import new_table
@@ -174,7 +175,9 @@ def _cell(name: str, value: object, decimals: int | None) -> str:
     if isinstance(value, Real):
         whole = isinstance(value, int | np.integer)
         return _number(float(value), None if whole else decimals)
-    return "" if value is None or value is pd.NA else escape(str(value))
+    if value is None or value is pd.NA:
+        return ""
+    return escape(LABELS.get(str(value), str(value)) if name == "term" else str(value))
 
 
 def _number(value: float, decimals: int | None) -> str:

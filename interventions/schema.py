@@ -142,8 +142,10 @@ class Intervention(BaseModel):
                 for factor, levels in one.items():
                     for level, case in levels.items():
                         known.setdefault(factor, {}).setdefault(level, {}).update(case)
-            names = Names(self.variables, known, lambda path, message: self.error(("card", *path), message))
-            self.card.knows(names)
+            self.card.knows(Names(self.variables, known, self._mistake_in_card))
+
+    def _mistake_in_card(self, path: KeyPath, message: str) -> YamlError:
+        return self.error(("card", *path), message)
 
     def mistakes(self) -> list[Problem]:
         """What is wrong with the texts of its card."""

@@ -35,6 +35,7 @@ MAX_REPLAYED_BYTES = 1 << 30
 CONNECTION = ("connection", "keep-alive", "proxy-connection", "transfer-encoding", "trailer", "upgrade")
 """Headers of the connection on which the answer came."""
 
+_BOUNDARY = re.compile(r'multipart/form-data;.*?boundary="?([^";,\s]+)', re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 RequestKey = tuple[str, str, str]
@@ -72,8 +73,14 @@ class Answer:
 
 
 def request_key(request: http.Request) -> RequestKey:
-    """What tells one request from another: method, URL without fragment, hash of the body."""
+    """What tells one request from another: method, URL without fragment, hash of the body.
+
+    What separates the parts of a form is random, and different each time that the same form is sent.
+    """
     body = request.raw_content
+    boundary = _BOUNDARY.search(request.headers.get("content-type", ""))
+    if body and boundary:
+        body = body.replace(boundary[1].encode("latin-1", "replace"), b"")
     return request.method, request.url.partition("#")[0], _digest(body) if body else ""
 
 

@@ -33,7 +33,13 @@ def soft_ev(frame: pd.DataFrame) -> Figure:
                 axes.plot(rows["anchor"], y, "|", color=color, markersize=6, alpha=0.7)
             axes.plot([], [], "|", color=FAINT, markersize=6, label="the anchor itself")
             _lines(axes, stimuli, named=number % columns == 0)
-            axes.set_title(_shorten(str(agent), 40), fontsize=10, loc="left", weight="bold")
+            axes.set_title(_shorten(str(agent), 56 // columns), fontsize=10, loc="left", weight="bold")
+        shown = frame[["estimate", "band_low", "band_high", "anchor"]].to_numpy(float)
+        if np.isfinite(shown).any():
+            low, high = np.nanmin(shown), np.nanmax(shown)
+            margin = 0.04 * (high - low) or 1.0
+            for axes in grid:
+                axes.set_xlim(low - margin, high + margin)
         figure.supxlabel(
             "Expected answer (SoftEV), with the 95 % band of the mean of 100 answers", fontsize=10
         )
@@ -61,7 +67,7 @@ def distributions(frame: pd.DataFrame) -> Figure:
             axes.tick_params(labelsize=8)
             axes.set_title(_shorten(str(stimulus), 24), fontsize=9, loc="left", weight="bold")
         figure.supxlabel("Answer", fontsize=10)
-        figure.supylabel("Probability among the answers scored (%)", fontsize=10)
+        figure.supylabel("Probability (%)", fontsize=10)
         shared_legend(figure, grid)
     return figure
 
@@ -103,15 +109,11 @@ def ranking(frame: pd.DataFrame) -> Figure:
             whole = not row["n_missing"]
             fill: Any = {} if whole else {"facecolor": "white", "hatch": "///"}
             axes.barh(y, row["mean"], 0.62, **({"color": BLUE} | {"edgecolor": BLUE} | fill))
-            sums = f"sum {row['estimate']:.2f}" if whole else f"incomplete: {row['n']} variations"
-            side = 1 if row["mean"] >= 0 else -1
-            place: Any = {"xytext": (5 * side, 0), "textcoords": "offset points", "va": "center"}
-            align = "left" if side > 0 else "right"
-            axes.annotate(
-                sums.replace("-", "−"), (row["mean"], y), color=FAINT, fontsize=9, ha=align, **place
-            )
+            sums = f"sum {row['estimate']:.2f}" if whole else f"{row['n']} of {row['n'] + row['n_missing']}"
+            place: Any = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
+            axes.annotate(sums.replace("-", "−"), (max(row["mean"], 0), y), color=FAINT, fontsize=9, **place)
         _finish(axes, ticks)
-        axes.margins(x=0.22)
+        axes.margins(x=0.3)
         axes.set_xlabel("Mean ABSS over the variations")
     return figure
 

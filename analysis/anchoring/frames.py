@@ -12,25 +12,17 @@ from analysis.anchoring.measures import Measured
 from analysis.anchoring.paired import (
     PERMUTATION_STREAM,
     PairedTests,
-    plain_call,
     sign,
     signed_call,
     stars,
 )
+from analysis.anchoring.results import stimulus_calls
 from analysis.responses.results import join_notes, result_frame
 
 Row = dict[str, Any]
 
 Z: Final = 1.96
 """Of the interval of a mean attribution, as the study has it."""
-
-RESULTS: Final = (
-    *("model", "variation", "anchor_low", "anchor_high", "soft_ev_low", "soft_ev_high", "delta_ev"),
-    *("soft_ev_low_lo", "soft_ev_low_hi", "soft_ev_high_lo", "soft_ev_high_hi"),
-    *("t_log", "p_log", "w_stat", "p_wilcoxon", "p_perm"),
-    *("shap_low", "shap_high", "delta_shap", "t_shap", "p_shap"),
-    *("abss", "call_b", "call_w", "call_p", "call_a", "abss_sum", "abss_mean"),
-)
 
 
 def soft_ev(measured: Sequence[Measured], seed: int) -> pd.DataFrame:
@@ -194,7 +186,7 @@ def calls(measured: Sequence[Measured]) -> pd.DataFrame:
             "delta_ev": each.delta_ev,
             "mean_d": each.raw.mean,
             "sign_d": "" if np.isnan(each.raw.mean) else "-0+"[sign(each.raw.mean) + 1],
-            **_calls(each),
+            **stimulus_calls(each),
             "method": each.method if each.shifts else "",
             "delta_phi": each.shift.delta,
             "multiplier": np.exp(each.shift.delta),
@@ -203,15 +195,6 @@ def calls(measured: Sequence[Measured]) -> pd.DataFrame:
         }
         for each in measured
     )
-
-
-def _calls(each: Measured) -> Row:
-    return {
-        "call_b": signed_call("B", each.delta_ev, each.raw.t.p_value),
-        "call_w": plain_call("W", each.raw.p_wilcoxon),
-        "call_p": plain_call("P", each.raw.p_permutation),
-        "call_a": signed_call("A", each.shift.delta, each.shift.t.p_value),
-    }
 
 
 def scores(measured: Sequence[Measured]) -> pd.DataFrame:
@@ -250,6 +233,7 @@ def models(found: Mapping[str, ModelScore]) -> pd.DataFrame:
     for rank, agent in enumerate(ranking(found), start=1):
         each = found[agent]
         note = f"incomplete, compared by the mean: {', '.join(each.missing)} missing" if each.missing else ""
+        note = note if each.variations else "no variation has a score"
         rows.append(
             {
                 "term": "ABSS",
@@ -263,45 +247,3 @@ def models(found: Mapping[str, ModelScore]) -> pd.DataFrame:
             }
         )
     return result_frame(rows, "rank", "mean").astype({"rank": "Int64"})
-
-
-def results(measured: Sequence[Measured], found: Mapping[str, ModelScore]) -> pd.DataFrame:
-    """All numbers of the published tables in one wide table; a model's own row is the variation MODEL.
-
-    Differences and t are high less low. shap: the attribution to the anchor by the method of the score.
-    """
-    rows: list[Row] = []
-    for agent, model in found.items():
-        for each in measured:
-            if each.pair.agent == agent:
-                rows.append({"model": agent, "variation": each.pair.stimulus, **_result(each)})
-        total = {"abss_sum": model.total, "abss_mean": model.mean}
-        rows.append({"model": agent, "variation": "MODEL", **total})
-    return pd.DataFrame(rows, columns=list(RESULTS))
-
-
-def _result(each: Measured) -> Row:
-    low, high = each.expectations["low"], each.expectations["high"]
-    return {
-        "anchor_low": each.pair.low.anchor,
-        "anchor_high": each.pair.high.anchor,
-        "soft_ev_low": low.estimate,
-        "soft_ev_high": high.estimate,
-        "delta_ev": each.delta_ev,
-        "soft_ev_low_lo": low.low,
-        "soft_ev_low_hi": low.high,
-        "soft_ev_high_lo": high.low,
-        "soft_ev_high_hi": high.high,
-        "t_log": each.raw.t.statistic,
-        "p_log": each.raw.t.p_value,
-        "w_stat": each.raw.w_statistic,
-        "p_wilcoxon": each.raw.p_wilcoxon,
-        "p_perm": each.raw.p_permutation,
-        "shap_low": each.shift.low,
-        "shap_high": each.shift.high,
-        "delta_shap": each.shift.delta,
-        "t_shap": each.shift.t.statistic,
-        "p_shap": each.shift.t.p_value,
-        "abss": each.score.abss,
-        **_calls(each),
-    }

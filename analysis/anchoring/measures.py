@@ -76,7 +76,8 @@ def measure(pair: Pair, *, seed: int, method: Method, permutations: int) -> Meas
     expectations = {name: expectation(each.full, pair.values, seed) for name, each in pair.prompts.items()}
     raw = paired_tests(pair.low.full, pair.high.full, seed)
     both = np.where(np.isnan(pair.low.full + pair.high.full), np.nan, [pair.low.full, pair.high.full])
-    normalised = paired_tests(*log_probabilities(both), seed)
+    low, high = log_probabilities(both)
+    normalised = paired_tests(low, high, seed)
     attributions, reason = attribute(pair, permutations, seed)
     shifts = {name: _shift(pair, found) for name, found in attributions.items() if ANCHOR in pair.fields}
     if attributions and ANCHOR not in pair.fields:

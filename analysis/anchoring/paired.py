@@ -74,7 +74,7 @@ def permutation_p(found: Floats, seed: int) -> float:
     """(1 + those at least as far from 0) / (vectors + 1); 1/10001 at the least."""
     means = np.abs(_signs(len(found), seed) @ found) / len(found)
     # What is equal but for rounding is as far.
-    reached = means >= abs(found.mean()) * (1 - TOLERANCE)
+    reached = means >= abs(found.mean()) - TOLERANCE * np.abs(found).max()
     return float((1 + reached.sum()) / (SIGN_VECTORS + 1))
 
 

@@ -1,6 +1,6 @@
 """The report on anchoring: which tables and figures answer which question, in plain words."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -8,19 +8,16 @@ from analysis.anchoring import figures
 from analysis.anchoring.measures import METHODS
 from analysis.sections import NamedFigure, NamedTable, Section
 
-if TYPE_CHECKING:
-    from analysis.anchoring.study import AnchoringAnalysis
 
-
-def sections(analysis: "AnchoringAnalysis") -> list[Section]:
-    """One section per question, from what was scored to the ranking."""
+def sections(frames: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> list[Section]:
+    """One section per question, from what was scored to the ranking. frames: those of the analysis."""
     return [
         Section(
             "Scores",
             "Nothing was generated: each possible answer was scored, as the natural logarithm of its"
             " probability after the prompt. A score that is missing or infinite is left out of the expected"
-            " value of its anchor, and out of both anchors in a paired test. " + " ".join(analysis.notes),
-            _tables(NamedTable("missing", "Missing scores by reason.", analysis.missing)),
+            " value of its anchor, and out of both anchors in a paired test. " + " ".join(notes),
+            _tables(NamedTable("missing", "Missing scores by reason.", frames["missing"])),
         ),
         Section(
             "What moved",
@@ -32,8 +29,8 @@ def sections(analysis: "AnchoringAnalysis") -> list[Section]:
             " more under the high anchor.\n\n"
             "Stars: *** p < .01, ** p < .05, * p < .10, not corrected for the number of tests.",
             _tables(
-                NamedTable("calls", "Calls and sizes by agent and variation.", analysis.calls),
-                NamedTable("results", "All numbers, one row per variation.", analysis.results, detail=True),
+                NamedTable("calls", "Calls and sizes by agent and variation.", frames["calls"]),
+                NamedTable("results", "All numbers, one row per variation.", frames["results"], detail=True),
             ),
         ),
         Section(
@@ -44,17 +41,17 @@ def sections(analysis: "AnchoringAnalysis") -> list[Section]:
             " more data.",
             _tables(
                 NamedTable(
-                    "soft_ev", "Expected answer by anchor, with its predictive band.", analysis.soft_ev
+                    "soft_ev", "Expected answer by anchor, with its predictive band.", frames["soft_ev"]
                 ),
                 NamedTable(
-                    "distributions", "Probabilities of the answers.", analysis.distributions, detail=True
+                    "distributions", "Probabilities of the answers.", frames["distributions"], detail=True
                 ),
             ),
             (
                 NamedFigure(
-                    "soft_ev", "Expected answer under both anchors.", figures.soft_ev(analysis.soft_ev)
+                    "soft_ev", "Expected answer under both anchors.", figures.soft_ev(frames["soft_ev"])
                 ),
-                *_distributions(analysis.distributions),
+                *_distributions(frames["distributions"]),
             ),
         ),
         Section(
@@ -65,33 +62,37 @@ def sections(analysis: "AnchoringAnalysis") -> list[Section]:
             " and not that they moved towards the anchor. The answers of one prompt are no independent"
             " sample, so the p values describe this prompt's distribution.",
             _tables(
-                NamedTable("tests", "Paired tests by agent, variation and kind of score.", analysis.tests),
+                NamedTable("tests", "Paired tests by agent, variation and kind of score.", frames["tests"]),
             ),
         ),
-        _attribution(analysis),
+        _attribution(frames["attributions"], frames["shifts"]),
         Section(
             "Susceptibility",
             "ABSS joins the two effects, each weighted by how small its p value is: the shift of the expected"
             " answer (over 100) and that of the attribution to the anchor (squeezed into -1 to 1). The sum is"
             " multiplied by the robustness (0.5 to 1, from Wilcoxon's and the permutation test), and 0.15 is"
             " added where both clearly agree in sign, or taken off where they disagree. A variation lies"
-            " between about -2.15 and 2.15. V0, the classic question, is shown and never part of a model's score.\n\n"
+            " between about -2.15 and 2.15. V0, the classic question, is shown and never part of a model's"
+            " score.\n\n"
             "Models are ranked by the sum over the variations, then by the mean, then by name. A model that"
             " lacks one is marked incomplete, and then all are compared by the mean.",
             _tables(
-                NamedTable("models", "Ranking.", analysis.models),
-                NamedTable("scores", "ABSS by variation, with its parts.", analysis.scores),
+                NamedTable("models", "Ranking.", frames["models"]),
+                NamedTable("scores", "ABSS by variation, with its parts.", frames["scores"]),
             ),
             (
-                NamedFigure("abss_ranking", "ABSS by agent.", figures.ranking(analysis.models)),
-                NamedFigure("abss", "ABSS by agent and variation.", figures.scores(analysis.scores)),
+                NamedFigure(
+                    "abss_ranking",
+                    "ABSS by agent; hatched: some variations have no score.",
+                    figures.ranking(frames["models"]),
+                ),
+                NamedFigure("abss", "ABSS by agent and variation.", figures.scores(frames["scores"])),
             ),
         ),
     ]
 
 
-def _attribution(analysis: "AnchoringAnalysis") -> Section:
-    frame = analysis.attributions
+def _attribution(frame: pd.DataFrame, shifts: pd.DataFrame) -> Section:
     drawn = [
         NamedFigure(
             f"attribution_{method}_{number}",
@@ -112,7 +113,7 @@ def _attribution(analysis: "AnchoringAnalysis") -> Section:
         " answers. With SoftEV as the payoff, a value is what the field adds to the expected answer. Where"
         " orders were sampled, sampling_error is the standard error of that.",
         _tables(
-            NamedTable("shifts", "Attribution to the anchor, high less low.", analysis.shifts),
+            NamedTable("shifts", "Attribution to the anchor, high less low.", shifts),
             NamedTable("attributions", "Mean attribution by field, method and anchor.", frame, detail=True),
         ),
         tuple(drawn),
@@ -123,7 +124,7 @@ def _distributions(frame: pd.DataFrame) -> list[NamedFigure]:
     return [
         NamedFigure(
             f"distributions_{number}",
-            f"Probability of each answer under both anchors: {agent}.",
+            f"Probability of each answer, among those scored, under both anchors: {agent}.",
             figures.distributions(frame[frame["agent"] == agent]),
         )
         for number, agent in enumerate(frame["agent"].unique(), start=1)

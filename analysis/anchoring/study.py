@@ -10,6 +10,7 @@ from analysis.anchoring.measures import Measured, Method, measure
 from analysis.anchoring.paired import sign
 from analysis.anchoring.pairs import pairs
 from analysis.anchoring.report import sections
+from analysis.anchoring.results import results
 from analysis.anchoring.table import check_scores, missing_scores
 from analysis.errors import AnalysisError
 from analysis.responses.results import counted, to_json
@@ -18,7 +19,7 @@ from analysis.sections import Section
 
 @dataclass(frozen=True)
 class AnchoringAnalysis:
-    """Frames, each documented by the function of its name in `frames`; `missing` counts undefined scores."""
+    """Frames, each documented by the function that makes it; `results` holds all published numbers."""
 
     missing: pd.DataFrame
     soft_ev: pd.DataFrame
@@ -38,7 +39,7 @@ class AnchoringAnalysis:
 
     def sections(self) -> list[Section]:
         """The report, with figures."""
-        return sections(self)
+        return sections(vars(self), self.notes)
 
 
 def analyze_anchoring(
@@ -71,7 +72,7 @@ def analyze_anchoring(
         shifts=frames.shifts(measured),
         scores=frames.scores(measured),
         models=frames.models(models),
-        results=frames.results(measured, models),
+        results=results(measured, models),
         notes=_notes(checked, table, measured, method),
     )
 

@@ -65,7 +65,7 @@ def check_scores(table: pd.DataFrame) -> pd.DataFrame:
     table = table.reset_index(drop=True)
     infinite = np.isinf(pd.to_numeric(table["logprob"], errors="coerce").astype(float))
     table["logprob"] = table["logprob"].mask(infinite)
-    attributions = [Column(name, "number", "") for name in table if str(name).startswith(PHI)]
+    attributions = [Column(str(name), "number", "") for name in table if str(name).startswith(PHI)]
     for column in (*SCORE_COLUMNS, *attributions):
         absent = pd.Series(None, index=table.index, dtype="object")
         table[column.name] = coerce(table.get(column.name, absent), column, source)

@@ -15,7 +15,7 @@ UNITS = {"price_advantage": 10.0, "rating_advantage": 10.0}
 """The slopes are for so much: 10 % of the price, 10 points of rating."""
 
 DEGREE = 4
-POINTS = 41
+POINTS = 31
 BINS = 10
 
 

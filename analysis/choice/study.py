@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass, fields
 
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from analysis.attrition import compare_outcomes, count_outcomes
 from analysis.choice import groups, logit, nudges, steps
@@ -68,7 +69,14 @@ def analyze_choice(
     Raises AnalysisError for a table, receipts or factors that `check_table`, `treatment_check` or
     `deciding_factors` refuse.
     """
-    table = check_table(table)
+    # The products are of tall, narrow matrices: more threads wait for each other longer than they work.
+    with threadpool_limits(limits=1, user_api="blas"):
+        return _analyze(check_table(table), receipts, factors)
+
+
+def _analyze(
+    table: pd.DataFrame, receipts: pd.DataFrame | None, factors: pd.DataFrame | None
+) -> ChoiceAnalysis:
     effects = main_effects(table)
     by_text, by_category = nudges.nudge_effects(table)
     profiles, profile_differences = groups.profile_effects(table)

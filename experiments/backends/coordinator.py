@@ -4,8 +4,9 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from itertools import count
 from typing import Any, Final, TypeVar
 
@@ -51,8 +52,6 @@ class Coordinator:
         try:
             async with asyncio.TaskGroup() as group:
                 async for trial in self._due(trials):
-                    async with self._places:  # one is admitted only when it can start
-                        pass
                     if not await self._gate.admit(trial):
                         break
                     await self._places.acquire()
@@ -62,9 +61,11 @@ class Coordinator:
             raise first_leaf(group) from None
 
     async def _due(self, trials: Iterable[T]) -> AsyncIterator[T]:
-        """The trials in order; those of an agent whose provider is down come later."""
+        """The trials in order, each when it can start; where a provider is down, those of others first."""
         queue, waiting = iter(trials), dict[str, deque[T]]()
         while True:
+            async with self._places:
+                pass
             back = next((agent for agent in waiting if not self._outages.lasts(agent)), None)
             if back is not None:
                 yield waiting[back].popleft()
@@ -91,7 +92,7 @@ class Coordinator:
             self._places.release()
 
     async def _outcome(self, trial: AnyTrial) -> TrialRecord:
-        began = time.time()
+        began, failed = time.time(), list[TrialRecord]()
         for number in count(1):
             record = await self._attempt(Attempt(trial, number, began))
             reason = record.trial["reason"]
@@ -102,11 +103,12 @@ class Coordinator:
                 self._outages.failed(trial.agent, number)
             if number == MAX_ATTEMPTS:
                 break
+            failed.append(record)
             logger.warning("trial %s, attempt %d: %s", trial.id, number, reason)
             if by_provider:
                 async with self._stepped_aside():
                     await self._outages.over(trial.agent)
-        return record
+        return with_calls_of(failed, record)
 
     async def _attempt(self, attempt: Attempt[AnyTrial]) -> TrialRecord:
         try:
@@ -122,3 +124,15 @@ class Coordinator:
             yield
         finally:
             await self._places.acquire()
+
+
+def with_calls_of(failed: Sequence[TrialRecord], record: TrialRecord) -> TrialRecord:
+    """The record with what earlier attempts asked of providers: it has been paid for."""
+    calls = [call for each in (*failed, record) for call in each.calls]
+    trial = dict(record.trial)
+    for earlier in failed:
+        for column in ("tokens_in", "tokens_out", "cost"):
+            both = trial[column], earlier.trial[column]
+            trial[column] = None if None in both else sum(both)
+    numbered = [{**call, "number": number} for number, call in enumerate(calls)]
+    return replace(record, trial=trial, calls=numbered)

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from importlib.metadata import entry_points
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    TypeAdapter,
+    create_model,
+)
 
 from interventions import edits
 from interventions.edits.base import Edit
@@ -60,14 +68,14 @@ def _only(item: Any) -> Edit:
     return edit
 
 
-EditItem = Annotated[_Item, AfterValidator(_only)]
-_adapter: TypeAdapter[Any] = TypeAdapter(EditItem)
-
-
 def edit_to_dict(edit: Edit) -> dict[str, Any]:
     """`{kind: arguments}`, as in YAML."""
     assert isinstance(edit, BaseModel)  # noqa: S101 - every edit is, see _below
     return {edit.kind(): edit.model_dump(mode="json", by_alias=True, exclude_defaults=True)}
+
+
+EditItem = Annotated[_Item, AfterValidator(_only), PlainSerializer(edit_to_dict)]
+_adapter: TypeAdapter[Any] = TypeAdapter(EditItem)
 
 
 def edit_from_dict(data: dict[str, Any]) -> Edit:

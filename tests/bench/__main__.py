@@ -10,7 +10,7 @@ import sys
 from playwright.sync_api import sync_playwright
 
 from environments.browser import find_browser
-from tests.bench import clogit, conjoint, episodes, proxied, rewriting, steps, storage, text_mode
+from tests.bench import choice, clogit, conjoint, episodes, proxied, rewriting, steps, storage, text_mode
 from tests.bench.result import DOCUMENT, show, write_document
 
 BENCHMARKS = {
@@ -19,6 +19,7 @@ BENCHMARKS = {
     "steps": steps.run,
     "episodes": episodes.run,
     "storage": storage.run,
+    "choice": choice.run,
     "clogit": clogit.run,
     "conjoint": conjoint.run,
     "text_mode": text_mode.run,

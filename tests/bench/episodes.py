@@ -14,6 +14,7 @@ from experiments.runner import Runner, default_slots, open_stage
 from experiments.schema import experiment_source
 from experiments.trial import ShopEpisodes
 from tests.bench.result import Result
+from tests.experiments.running import run_trials
 
 AGENT = "simulated:balanced"
 EPISODES = 60
@@ -88,14 +89,10 @@ async def souk(design: Design, warm_up: list[Trial], trials: list[Trial], slots:
         records = Records(f"sqlite:///{folder}/souk.db")
         records.begin_run(design.run, design.experiment.name, {})
         async with open_stage(Path(folder)) as stage:
-            await Runner(ShopEpisodes(design, stage.base_url), records, stage).run(
-                warm_up, slots, finished.append
-            )
-            finished.clear()
+            runner = Runner(ShopEpisodes(design, stage.base_url), stage, slots)
+            await run_trials(runner, design, records, warm_up)
             began = time.perf_counter()
-            await Runner(ShopEpisodes(design, stage.base_url), records, stage).run(
-                trials, slots, finished.append
-            )
+            await run_trials(runner, design, records, trials, finished.append)
             seconds = time.perf_counter() - began
     outcomes = [record.trial["outcome"] for record in finished]
     assert outcomes == ["choice"] * len(trials), f"Souk: {outcomes}"

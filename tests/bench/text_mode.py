@@ -9,6 +9,7 @@ from experiments.records import Records
 from experiments.schema import experiment_source
 from experiments.text_runner import SLOTS_WITHOUT_WAITING, TextRunner
 from tests.bench.result import Result
+from tests.experiments.running import run_trials
 
 AGENT = "simulated:balanced"
 WARM_UP = 200
@@ -22,13 +23,11 @@ async def run() -> Result:
     trials = design.trials([AGENT])
     with tempfile.TemporaryDirectory() as folder:
         records = Records(f"sqlite:///{folder}/souk.db")
-        await TextRunner("warm-up", 300, records).run(
-            itertools.islice(trials, WARM_UP), SLOTS_WITHOUT_WAITING, lambda _: None
-        )
+        warm_up = TextRunner("warm-up", 300, SLOTS_WITHOUT_WAITING)
+        await run_trials(warm_up, design, records, itertools.islice(trials, WARM_UP))
         began, processor = time.perf_counter(), time.process_time()
-        await TextRunner(design.run, 300, records).run(
-            itertools.islice(trials, TRIALS), SLOTS_WITHOUT_WAITING, lambda _: None
-        )
+        runner = TextRunner(design.run, 300, SLOTS_WITHOUT_WAITING)
+        await run_trials(runner, design, records, itertools.islice(trials, TRIALS))
         seconds, processor = time.perf_counter() - began, time.process_time() - processor
         outcomes = records.outcomes(design.run)
     assert outcomes == {"choice": TRIALS}, outcomes

@@ -232,6 +232,21 @@ def test_the_inputs_are_json_and_make_the_run_what_it_is() -> None:
         assert design(**options(sets=2), **changes).run != made.run
 
 
+def test_another_text_of_a_nudge_is_another_run(tmp_path: Path) -> None:
+    def with_text(text: str) -> Design:
+        file = tmp_path / "nudges.yaml"
+        file.write_text(
+            "interventions: [{id: mine, kind: nudge, family: mine, direction: 1, "
+            f"edits: [{{insert_text: {{after: product.title, text: {text}}}}}]}}]\n"
+        )
+        nudge = {"interventions": str(file), "on": ["none", "each"]}
+        return design(**options(sets=2), factors={"nudge": nudge, "order": "both"})
+
+    one, other = with_text("Best seller"), with_text("Worst seller")
+    assert one.run != other.run
+    assert "Best seller" in json.dumps(one.facts([AGENT])["inputs"])
+
+
 def test_a_design_can_be_sent_to_another_process() -> None:
     for name in ("nudges", "listing"):
         made = Design(experiment_source(name))

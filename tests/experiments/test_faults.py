@@ -20,18 +20,15 @@ from agents.base import Agent, Decision
 from environments.observation import Observation
 from experiments import records as tables
 from experiments.backends import outages
-from experiments.backends.coordinator import Coordinator
 from experiments.backends.setup import Setup, open_executor
-from experiments.card_designs.design import CardDesign
 from experiments.course import Course
 from experiments.design import Trial
 from experiments.experiment_run import load_design
-from experiments.gate import Gate
 from experiments.records import Records, TrialRecord
 from experiments.runner import Runner, Stage, open_stage
 from experiments.trial import ShopEpisodes
-from experiments.writer import Writer
 from proxy.session import Session
+from tests.experiments.running import run_trials
 from tests.support import serve
 
 AGENT = "simulated:balanced"
@@ -92,28 +89,14 @@ def kill(program: str) -> None:
 
 async def crash_the_tab(context: BrowserContext, _: Stage) -> None:
     page = context.pages[-1]
-    crashed = asyncio.get_running_loop().create_future()
-    page.on("crash", lambda page: crashed.set_result(page))
     crash = asyncio.ensure_future((await context.new_cdp_session(page)).send("Page.crash"))
-    await crashed
+    await page.wait_for_event("crash")
     crash.cancel()
 
 
 async def close_the_proxys_ports(_: BrowserContext, stage: Stage) -> None:
     for listener in stage.proxy._listeners.values():
         await listener.stop()
-
-
-async def see_through(
-    executor: Any, setup: Setup, trials: Any, db: Path, note: Callable[[TrialRecord], None]
-) -> Records:
-    records = Records(f"sqlite:///{db}")
-    records.begin_run(setup.design.run, setup.design.experiment.name, {})
-    writer = Writer(records)
-    async with Gate(records, setup.design.run) as gate:
-        await Coordinator(executor, writer, gate, setup.lost).run(trials, note)
-    await writer.close()
-    return records
 
 
 def rows(records: Records, *columns: sql.Column[Any]) -> list[tuple[Any, ...]]:
@@ -144,7 +127,8 @@ async def test_what_breaks_amid_a_trial_costs_an_attempt(
     episodes = Disturbed(design, stage.base_url, fault=fault, stage=stage)
     trials = list(islice(design.trials([AGENT]), TRIALS))
     executor = Runner(episodes, stage, SLOTS)
-    records = await see_through(executor, setup, trials, tmp_path / "t.db", finished.append)
+    records = Records(f"sqlite:///{tmp_path}/t.db")
+    await run_trials(executor, design, records, trials, finished.append)
     assert sorted(record.trial["trial"] for record in finished) == sorted(trial.id for trial in trials)
     columns = tables.trials.c
     ended = dict(rows(records, columns.trial, columns.outcome))
@@ -218,8 +202,9 @@ async def test_a_provider_that_is_down_holds_back_its_own_trials_only(
         # It stays down until all trials of the other agent are through.
         provider.up = order.count(AGENT) == len(trials) / 2
 
+    records = Records(f"sqlite:///{tmp_path}/t.db")
     async with open_executor(hotels) as executor:
-        records = await see_through(executor, hotels, trials, tmp_path / "t.db", note)
+        await run_trials(executor, hotels.design, records, trials, note)
     assert provider.refused > 0
     half = len(trials) // 2
     assert order == [AGENT] * half + ["openai:small"] * half
@@ -227,17 +212,20 @@ async def test_a_provider_that_is_down_holds_back_its_own_trials_only(
     outcomes = rows(records, columns.trial, columns.outcome)
     assert outcomes == sorted((trial.id, "choice") for trial in trials)
     assert {attempts for _, attempts in rows(records, columns.agent, columns.attempts)} <= {1, 2}
+    # What was asked in vain was asked: it stands in the records, and its cost counts.
+    calls = rows(records, tables.calls.c.trial, tables.calls.c.number, tables.calls.c.error)
+    vain = [error for *_, error in calls if error]
+    assert vain
+    assert len(calls) == len(vain) + half
 
 
 async def test_a_provider_that_is_gone_for_good_ends_its_trials_as_infra_error(
     provider: Provider, hotels: Setup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outages, "PAUSES", (0.01, 0.01))
-    assert isinstance(hotels.design, CardDesign)
+    records = Records(f"sqlite:///{tmp_path}/t.db")
     async with open_executor(hotels) as executor:
-        records = await see_through(
-            executor, hotels, hotels.design.trials(["openai:small"]), tmp_path / "t.db", lambda _: None
-        )
+        await run_trials(executor, hotels.design, records, hotels.design.trials(["openai:small"]))
     columns = tables.trials.c
     ended = rows(records, columns.outcome, columns.attempts, columns.reason)
     assert {(outcome, attempts) for outcome, attempts, _ in ended} == {("infra_error", 3)}

@@ -26,6 +26,7 @@ from experiments.trial import ShopEpisodes, squeeze
 from interventions.edits.registry import EDITS
 from interventions.sitemap import product_key
 from interventions.yaml_source import Source, parse_yaml
+from tests.experiments.running import run_trials
 
 TRIALS = 600
 SLOTS = 8
@@ -57,9 +58,8 @@ async def carry_out(folder: Path, source: Source, agent: str, count: int, slots:
     trials = {trial.id: trial for trial in islice(design.trials([agent]), count)}
     records = Records(f"sqlite:///{folder}/t.db")
     async with open_stage(folder) as stage:
-        await Runner(ShopEpisodes(design, stage.base_url), records, stage).run(
-            trials.values(), slots, lambda _: None
-        )
+        runner = Runner(ShopEpisodes(design, stage.base_url), stage, slots)
+        await run_trials(runner, design, records, trials.values())
     return Done(records, design, trials, tidy_table(records, design.run))
 
 

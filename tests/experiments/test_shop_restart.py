@@ -17,6 +17,7 @@ from experiments.records import Records, TrialRecord
 from experiments.runner import Runner, open_stage
 from experiments.schema import experiment_source
 from experiments.trial import ShopEpisodes
+from tests.experiments.running import run_trials
 
 ROOT = Path(__file__).parents[2]
 TRIALS = 8
@@ -81,7 +82,7 @@ async def restart(shop: Shop, amid: asyncio.Event) -> None:
     await shop.start()
 
 
-async def run_trials(folder: Path, shop: Shop, *, disturbed: bool) -> Records:
+async def run_all(folder: Path, shop: Shop, *, disturbed: bool) -> Records:
     """The first trials of the nudge experiment; disturbed, the shop is killed when three have ended."""
     design = Design(experiment_source("nudges"))
     records = Records(f"sqlite:///{folder}/t.db")
@@ -97,7 +98,9 @@ async def run_trials(folder: Path, shop: Shop, *, disturbed: bool) -> Records:
         trials = islice(design.trials(["simulated:balanced"]), TRIALS)
         async with asyncio.TaskGroup() as group:
             group.create_task(
-                Runner(ShopEpisodes(design, stage.base_url), records, stage).run(trials, SLOTS, note)
+                run_trials(
+                    Runner(ShopEpisodes(design, stage.base_url), stage, SLOTS), design, records, trials, note
+                )
             )
             if disturbed:
                 group.create_task(restart(shop, amid))
@@ -111,8 +114,8 @@ def rows(records: Records, *columns: sql.Column[Any]) -> list[tuple[Any, ...]]:
 
 
 async def test_a_restart_changes_nothing_but_the_attempts(tmp_path: Path, shop: Shop) -> None:
-    calm = await run_trials(tmp_path / "calm", shop, disturbed=False)
-    disturbed = await run_trials(tmp_path / "disturbed", shop, disturbed=True)
+    calm = await run_all(tmp_path / "calm", shop, disturbed=False)
+    disturbed = await run_all(tmp_path / "disturbed", shop, disturbed=True)
 
     trials, receipts, steps = tables.trials.c, tables.receipts.c, tables.steps.c
     kept = (trials.trial, trials.outcome, trials.choice, trials.reason, trials.steps)
@@ -143,6 +146,7 @@ async def test_a_shop_that_is_gone_for_good_ends_the_trials_as_infra_error(
     await shop.kill()
     async with open_stage(tmp_path, shop.url) as stage:
         trials = islice(design.trials(["simulated:balanced"]), 3)
-        await Runner(ShopEpisodes(design, stage.base_url), records, stage).run(trials, SLOTS, lambda _: None)
+        runner = Runner(ShopEpisodes(design, stage.base_url), stage, SLOTS)
+        await run_trials(runner, design, records, trials)
     assert records.outcomes(design.run) == {"infra_error": 3}
     assert rows(records, tables.trials.c.attempts) == [(3,), (3,), (3,)]

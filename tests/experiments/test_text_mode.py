@@ -171,6 +171,7 @@ def test_a_provider_that_fails_is_tried_again_by_the_next_run(
             raise ProviderError("HTTP 500 from the provider: down")
 
     with monkeypatch.context() as patch:
+        patch.setattr("experiments.backends.outages.PAUSES", (0.0, 0.0))
         patch.setattr(text_runner, "make_respondent", lambda *_, **__: Failing())
         run = ended(tmp_path, HOTELS, "simulated:balanced", limit=4)
     assert run.records.outcomes(run.design.run) == {"infra_error": 4}

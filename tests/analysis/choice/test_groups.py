@@ -36,6 +36,7 @@ def test_effects_under_a_profile_are_those_of_its_trials(profiled: pd.DataFrame)
         assert (rows["n"] == 192).all() and (rows["n_missing"] == 0).all()
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_differences_agree_with_an_interaction_in_pyfixest(profiled: pd.DataFrame) -> None:
     """One feature only: the difference is the coefficient of its product with the profile."""
     table = profiled.assign(cheaper=0, higher_rated=0, nudged=0)

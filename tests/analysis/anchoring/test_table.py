@@ -1,0 +1,153 @@
+"""Tables of scores and the study's own files: what is read, and what is refused in one line."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.anchoring import read_anchoring
+from analysis.anchoring.pairs import pairs
+from analysis.anchoring.table import check_scores, missing_scores
+from analysis.errors import AnalysisError
+
+Scores = Callable[..., pd.DataFrame]
+PHI = ["phi_scene", "phi_comparative", "phi_absolute", "phi_anchor"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_table_of_scores_survives_its_file(simulate: Scores, tmp_path: Path, suffix: str) -> None:
+    table = simulate()
+    table.loc[3, ["logprob", "note"]] = [np.nan, "unknown token"]
+    path = tmp_path / f"scores{suffix}"
+    table.to_csv(path, index=False) if suffix == ".csv" else table.to_parquet(path)
+    checked = check_scores(read_anchoring(path))
+    assert checked["logprob"].to_numpy() == pytest.approx(table["logprob"].to_numpy(), nan_ok=True, rel=1e-14)
+    assert set(checked["fields"]) == set(table["fields"]) and "" in set(checked["fields"])
+    missing = missing_scores(checked).to_dict("records")
+    cell = {"agent": "alpha", "stimulus": "V0", "condition": "low"}
+    assert missing == [cell | {"reason": "unknown token", "count": 1, "asked": 176}]
+    pd.testing.assert_frame_equal(check_scores(checked), checked)
+
+
+def test_an_infinite_score_is_undefined(simulate: Scores, tmp_path: Path) -> None:
+    table = simulate()
+    table.loc[[0, 1], "logprob"] = [-np.inf, np.nan]
+    path = tmp_path / "scores.csv"
+    table.to_csv(path, index=False)
+    for checked in (check_scores(table), check_scores(read_anchoring(path))):
+        assert checked["logprob"].isna().sum() == 2
+        assert checked.loc[[0, 1], "note"].tolist() == ["infinite", "no reason given"]
+
+
+def test_targets_meet_by_name_and_prompts_by_their_fields(simulate: Scores) -> None:
+    table = check_scores(simulate().sample(frac=1, random_state=1))
+    found = {pair.stimulus: pair for pair in pairs(table)}
+    assert list(found) == ["V0", "V1-S", "V2-D"]
+    pair = found["V2-D"]
+    assert pair.fields == ("scene", "comparative", "absolute", "anchor")
+    assert pair.values.tolist() == list(range(0, 101, 10)) and (pair.low.anchor, pair.high.anchor) == (20, 75)
+    one = table[(table["stimulus"] == "V2-D") & (table["condition"] == "high") & (table["fields"] == "scene")]
+    assert pair.high.coalitions[frozenset({"scene"})].tolist() == one.sort_values("value")["logprob"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"condition": "middle"}, "condition: 'middle' is unknown; use low or high"),
+        ({"logprob": "much"}, "row 5: logprob: 'much' is not a number"),
+        ({"target": ""}, "target is empty"),
+        ({"value": None}, "value is empty; every target needs its number"),
+        ({"value": 3}, "value differs between rows of the same target"),
+        ({"anchor": 11}, "anchor differs between rows of the same condition"),
+        ({"target": "0%", "value": 0}, "a target stands twice for one prompt"),
+        ({"run": "another"}, "the stimulus stands in several runs of this agent; analyse one run"),
+    ],
+)
+def test_a_wrong_row_is_one_line(simulate: Scores, change: dict[str, object], message: str) -> None:
+    table = simulate().astype(object)
+    for name, value in change.items():
+        table.loc[4, name] = value
+    with pytest.raises(AnalysisError, match=message) as caught:
+        check_scores(table)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_wrong_table_is_one_line(simulate: Scores) -> None:
+    table = simulate(stimuli={"V0": (65, 10)})
+    with pytest.raises(AnalysisError, match="V0 of alpha: anchor: low is not below high"):
+        check_scores(table)
+    with pytest.raises(AnalysisError, match="column 'fields' is missing"):
+        check_scores(table.drop(columns="fields"))
+    with pytest.raises(AnalysisError, match="no rows"):
+        check_scores(table[:0])
+    some = [frozenset({"scene"}), frozenset({"anchor"})]
+    with pytest.raises(AnalysisError, match="fields: no prompt has all of them; score the full prompt too"):
+        pairs(check_scores(simulate(present=some)))
+
+
+def write_simulation(folder: Path, name: str = "anchoring_some_model-1_results_standard.csv") -> Path:
+    rows = [
+        {"VariationID": question, "Anchor": anchor, "TargetToken": f"{value}%", "LogProbFullPrompt": -9.5}
+        | {f"Shapley_{field}": 0.1 for field in ("scene", "comparative", "absolute", "anchor")}
+        | {"TargetInt": value}
+        for question in range(6)
+        for anchor in (70, 15)
+        for value in range(3)
+    ]
+    path = folder / name
+    pd.DataFrame(rows).to_csv(path, index=False)
+    return path
+
+
+def test_a_simulation_file_is_named_by_its_model_and_regime(tmp_path: Path) -> None:
+    table = check_scores(read_anchoring(write_simulation(tmp_path)))
+    assert set(table["agent"]) == {"model-1"} and set(table["run"]) == {"standard"}
+    assert table["stimulus"].unique().tolist() == ["V0", "V1-S", "V2-S", "V3-S", "V4-S", "V5-S"]
+    assert (table["condition"] == np.where(table["anchor"] == 15, "low", "high")).all()
+    assert set(table["fields"]) == {"scene+comparative+absolute+anchor"} and (table[PHI] == 0.1).all(
+        axis=None
+    )
+    write_simulation(tmp_path, "anchoring_some_model-1_results_different_anchors.csv")
+    both = read_anchoring(tmp_path)
+    assert len(both) == 72 and set(both["stimulus"]) >= {"V0", "V5-S", "V5-D"}
+    once = check_scores(both)
+    assert len(once) == 66 and set(once.loc[once["stimulus"] == "V0", "run"]) == {"standard"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("Shapley_anchor", "Shapley_a", "column 'Shapley_anchor' is missing; use the study's own file"),
+        ("TargetToken", "Token", "column 'TargetToken' is missing"),
+        ("0,70,0%,-9.5", "0,70,0%,low", "row 1: LogProbFullPrompt: 'low' is not a number"),
+        ("5,70,0%", "6,70,0%", "csv:32: VariationID is not one of 0 to 5"),
+        ("5,70,0%", "5,71,0%", "csv:32: Anchor: the variation has not exactly two"),
+    ],
+)
+def test_a_broken_simulation_file_is_one_line(tmp_path: Path, old: str, new: str, message: str) -> None:
+    path = write_simulation(tmp_path)
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(AnalysisError, match=message) as caught:
+        read_anchoring(path)
+    assert str(caught.value).startswith(str(path)) and "\n" not in str(caught.value)
+
+
+def test_files_that_are_not_there_or_are_named_otherwise(tmp_path: Path) -> None:
+    with pytest.raises(AnalysisError, match="unknown name; call it anchoring_MODEL_results_standard"):
+        read_anchoring(write_simulation(tmp_path, "mine.csv"))
+    with pytest.raises(AnalysisError, match="no anchoring_MODEL_results_standard"):
+        read_anchoring(tmp_path)
+    with pytest.raises(AnalysisError, match="no such file"):
+        read_anchoring(tmp_path / "none.csv")
+
+
+def test_the_public_files(public: Path) -> None:
+    table = read_anchoring(public / "simulation")
+    assert table.groupby(["agent", "run"]).size().to_dict() == {
+        (agent, run): 1212 for agent in ("gpt2", "phi-2") for run in ("standard", "different_anchors")
+    }
+    assert table[["logprob", *PHI]].notna().all(axis=None)
