@@ -1,6 +1,8 @@
 """What happened in a trial, and how it is recorded: its outcome, its steps, the pages that were seen."""
 
 import asyncio
+import base64
+import re
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -10,6 +12,7 @@ from typing import Final, Literal
 
 from agents.base import AgentError, Call, Decision, ProviderError, Usage
 from environments.episode import BrowserFailure, Look
+from environments.observation import Observation
 from experiments.card_trial import CardTrial
 from experiments.design import Trial
 from experiments.records import Row, artifact_hash
@@ -102,13 +105,29 @@ def recorded_calls(course: Course) -> list[tuple[int, Call]]:
     return used + [(len(course.decisions), call) for call in course.vain_calls]
 
 
+def as_stored(observation: Observation, screenshot: str = "") -> str:
+    """What is kept of an observation: the page, and after it, in comments, the accessibility tree and the
+    name of the artifact that holds the `screenshot` (a PNG in base64), where the agent was given them.
+    """
+    tree = f"\n<!-- accessibility tree\n{observation.tree}\n-->" if observation.tree else ""
+    return observation.html + tree + (f"\n<!-- screenshot {screenshot} -->" if screenshot else "")
+
+
+def without_screenshot(page: str) -> str:
+    """A stored page without the name of its screenshot, of which no two are the same to the byte."""
+    return re.sub(r"\n<!-- screenshot [0-9a-f]+ -->\Z", "", page)
+
+
 def trace(course: Course) -> tuple[list[Row], dict[str, str]]:
     """A row for each look and what the agent did then, and the pages that it saw, by their hash."""
     steps: list[Row] = []
     artifacts: dict[str, str] = {}
     for step, look in enumerate(course.looks):
-        name = artifact_hash(look.observation.html)
-        artifacts[name] = look.observation.html
+        pictured = base64.b64encode(look.observation.screenshot).decode()
+        if pictured:
+            artifacts[artifact_hash(pictured)] = pictured
+        page = as_stored(look.observation, artifact_hash(pictured) if pictured else "")
+        artifacts[name := artifact_hash(page)] = page
         decision = course.decisions[step] if step < len(course.decisions) else None
         steps.append(
             {

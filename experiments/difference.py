@@ -8,6 +8,7 @@ from typing import Any, Final
 from agents.replay import OVER, origin
 from experiments.card_record import read_answer
 from experiments.card_trial import CardTrial
+from experiments.course import without_screenshot
 from experiments.html_diff import Hunk, html_diff
 from experiments.records import Row, TrialRecord, artifact_hash
 
@@ -73,7 +74,7 @@ def in_episode(stored: Stored, again: TrialRecord, kept: Kept) -> Difference | N
             return Difference(*about, "the stored page is gone", step, url)
         if artifact_hash(page) != before["observation"]:
             return Difference(*about, "the stored page was altered", step, url)
-        page = elsewhere(page, before["url"], url)
+        page, shown = without_screenshot(elsewhere(page, before["url"], url)), without_screenshot(shown)
         if page != shown:
             return Difference(*about, "another page", step, url, tuple(html_diff(page, shown)))
     if now["reason"] == OVER and row["outcome"] in _CUT_OFF and len(again.steps) >= len(stored.steps):

@@ -1,5 +1,6 @@
 """Every shipped experiment in a real browser: the choice is the one that the agent's weights give."""
 
+import base64
 import random
 import re
 from collections.abc import AsyncIterator, Iterator
@@ -16,7 +17,7 @@ from agents.simulated_agent import SimulatedAgent
 from agents.utility import Alternative, choice_probabilities, draw
 from environments.actions import Action
 from environments.observation import Observation
-from experiments.course import Course
+from experiments.course import Course, as_stored, trace, without_screenshot
 from experiments.design import Design, Trial
 from experiments.listing import ShowOnly, category_address
 from experiments.runner import Stage, open_stage
@@ -195,3 +196,17 @@ def test_the_goal_names_the_category_and_the_page_is_the_categorys() -> None:
         assert trial.start == (category_address(trial.products[0].category),)
         (edit,) = [e for t in listing.plan(trial).everywhere for e in t.edits if isinstance(e, ShowOnly)]
         assert edit.keys == tuple(product.key for product in trial.products)
+
+
+async def test_all_that_an_agent_was_given_is_kept(stage: tuple[Stage, Slot]) -> None:
+    made = design("nudges", observation={"tree": True, "screenshot": True})
+    course, _ = await carry_out(stage, made, next(trials(made)))
+    steps, artifacts = trace(course)
+    page, look = artifacts[steps[0]["observation"]], course.looks[0].observation
+    assert look.tree
+    assert page.startswith(look.html)
+    assert look.tree in page
+    (name,) = re.findall(r"<!-- screenshot (\w+) -->", page)
+    assert base64.b64decode(artifacts[name]) == look.screenshot
+    assert look.screenshot.startswith(b"\x89PNG")
+    assert without_screenshot(page) == as_stored(look)
