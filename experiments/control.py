@@ -27,12 +27,6 @@ def tell(records: Records, run: str, wanted: Wanted) -> None:
         _control(connection, run, wanted=wanted, updated_at=now())
 
 
-def waste(records: Records, run: str, cost: float) -> None:
-    """Keep what an attempt has cost (USD) that is not stored."""
-    with records.writing() as connection:
-        _control(connection, run, wasted=control.c.wasted + cost)
-
-
 def _control(connection: sql.Connection, run: str, **changes: Any) -> None:
     changed = sql.update(control).where(control.c.run == run)
     if not connection.execute(changed.values(changes)).rowcount:

@@ -11,7 +11,7 @@ import sqlalchemy as sql
 from sqlalchemy.exc import SQLAlchemyError
 
 from agents.pricing import price_of
-from experiments.control import BEAT, Runner, told, waste
+from experiments.control import BEAT, Runner, told
 from experiments.records import Records, TrialRecord, control, trials
 from interventions.errors import UserError
 
@@ -70,8 +70,6 @@ class Gate:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gate")
         self._changed = asyncio.Event()
         self._spent = 0.0
-        self._wasted = 0.0
-        """What is not in the records yet."""
         self._dearest: dict[str, float] = {}
         if budget is not None:
             for agent in agents:
@@ -122,12 +120,6 @@ class Gate:
             self._spent += self._reserve(agent) if cost is None else cost
             self._dearest[agent] = max(cost or 0.0, self._dearest.get(agent, 0.0))
         self._changed.set()
-
-    def waste(self, record: TrialRecord) -> None:
-        """Count an attempt that is not stored because it is made again: it has cost money all the same."""
-        if cost := record.trial["cost"]:
-            self._spent += cost
-            self._wasted += cost
 
     def _fits(self, agent: str) -> bool:
         if self._me.budget is None:
@@ -190,9 +182,6 @@ class Gate:
 
     def _note(self, *, ended: bool = False) -> None:
         self._me.beat(self._records, ended=ended)
-        if self._wasted:
-            wasted, self._wasted = self._wasted, 0.0
-            waste(self._records, self._run, wasted)
 
     async def _in_thread(self, ask: Callable[[], T]) -> T | None:
         try:

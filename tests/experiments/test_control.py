@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.control import LOST, Runner, runners_of, tell, told, waste
+from experiments.control import LOST, Runner, runners_of, tell, told
 from experiments.records import Records, runners
 
 ROOT = Path(__file__).parents[2]
@@ -37,7 +37,6 @@ def test_a_run_does_what_it_was_told_last(records: Records) -> None:
     assert told(records, "r-1") == "paused"
     assert told(records, "r-2") == "running"
     tell(records, "r-1", "running")
-    waste(records, "r-1", 0.5)
     assert told(records, "r-1") == "running"
 
 

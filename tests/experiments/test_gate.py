@@ -127,16 +127,6 @@ async def test_a_trial_of_unknown_cost_counts_as_one_that_may_still_come(records
     assert not await gate.admit(ATrial("t2"))
 
 
-async def test_an_attempt_that_is_made_again_has_cost_money(records: Records) -> None:
-    async with Gate(records, "r-1", budget=1.5 * worst(), agents=[MODEL], steps=STEPS) as gate:
-        assert await gate.admit(ATrial("t1"))
-        gate.waste(ended("t1", 0.75 * worst()))
-        gate.settle(ended("t1", 0.0))
-        assert not await gate.admit(ATrial("t2"))
-    later = Gate(records, "r-1", budget=1.5 * worst(), agents=[MODEL], steps=STEPS)
-    assert not await later.admit(ATrial("t2"))
-
-
 async def test_a_run_pauses_and_resumes_as_told(records: Records, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate_module, "LOOK", 0.01)
     said: asyncio.Queue[str] = asyncio.Queue()
