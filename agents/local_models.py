@@ -77,7 +77,8 @@ class LocalModel:
         try:
             import transformers
 
-            transformers.utils.logging.disable_progress_bar()
+            logging: Any = transformers.utils.logging
+            logging.disable_progress_bar()
             return getattr(transformers, kind).from_pretrained(self.place, **_SAFE, **options)
         except Exception as error:  # the loaders raise whatever they meet; the user's remedy is the same
             cause = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

@@ -13,7 +13,7 @@ from interventions.cards.card import Card, InvalidAnswer
 ANSWER_LIMIT: Final = 200
 """Longest answer that is stored, in characters."""
 
-Mode = Literal["page", "text"]
+Mode = Literal["page", "text", "logprobs"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from experiments.commands import (
     env,
     interventions,
     judge,
+    models,
     power,
     prompts,
     proxy,
@@ -50,6 +51,7 @@ app.command()(doctor.doctor)
 app.add_typer(analyze.app, name="analyze")
 app.add_typer(power.app, name="power")
 app.add_typer(agents.app, name="agents")
+app.add_typer(models.app, name="models")
 app.add_typer(prompts.app, name="prompts")
 app.add_typer(catalogue.app, name="catalogue")
 app.add_typer(bundle.app, name="bundle")

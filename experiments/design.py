@@ -82,6 +82,9 @@ class Design:
             set_id(products): tuple(self._displayed(products)) for products in formed
         }
         self._treatments: dict[tuple[str, ProductFacts], Treatment] = {}
+        for product in (product for products in self.sets.values() for product in products):
+            for nudge in filter(None, self.nudges):
+                self._treatment(nudge, product)  # a variable that does not fit is found before any trial
 
     def _form(self, source: Source) -> tuple[list[ChoiceSet], list[str]]:
         experiment = self.experiment

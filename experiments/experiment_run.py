@@ -1,6 +1,7 @@
 """One `souk run`: what is to be done, doing it, and what went wrong."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -10,7 +11,8 @@ import pandas as pd
 from rich.console import Console
 
 from agents.registry import check_agent
-from experiments.backends.coordinator import Coordinator
+from experiments.backends.coordinator import Coordinator, Lost
+from experiments.backends.executor import Executor
 from experiments.backends.workers import Workers, open_workers
 from experiments.card_designs.design import CardDesign, make_card_design
 from experiments.card_record import Mode
@@ -21,6 +23,9 @@ from experiments.output import run_folder
 from experiments.progress import RunProgress
 from experiments.records import Records
 from experiments.schema import experiment_source
+from experiments.score_runner import open_scoring, scorers_of
+from experiments.scoring_designs.cards import ScoredCards
+from experiments.scoring_designs.design import ScoreDesign
 from experiments.writer import Trace, Writer
 from interventions.errors import UserError
 
@@ -43,10 +48,9 @@ class ExperimentRun:
         Raises:
             UserError: a mistake in the experiment, an unknown agent, a missing key, an unusable database.
         """
-        self.design = load_design(name, mode)
+        self.design = _load(name, mode)
         self.agents = tuple(dict.fromkeys(agents or self.design.experiment.agents))
-        for agent in self.agents:
-            check_agent(agent, mode=mode_of(self.design))
+        self._check_agents()
         self.limit = limit
         self.folder = out or run_folder(self.design.run)
         self.records = Records(db)
@@ -56,6 +60,13 @@ class ExperimentRun:
         self._again: list[CardTrial] = []
         self._ids = {trial.id for trial in self._wanted()}
         self._ask_again()
+
+    def _check_agents(self) -> None:
+        if isinstance(self.design, ScoreDesign | ScoredCards):
+            scorers_of(self.design, self.agents)
+            return
+        for agent in self.agents:
+            check_agent(agent, mode="text" if mode_of(self.design) == "text" else "page")
 
     @property
     def total(self) -> int:
@@ -139,26 +150,41 @@ class ExperimentRun:
         design, records = self.design, self.records
         progress = RunProgress(console, self.total, self.done)
         todo = (trial for trial in self._wanted() if trial.id not in self._done)
-        setup = workers.setup(design, self.folder, self.agents)
         gate = Gate(
             records,
             design.run,
             budget=budget,
             agents=self.agents,
-            steps=design.experiment.limits.steps,
+            steps=1 if isinstance(design, ScoreDesign) else design.experiment.limits.steps,
             trials=self.total,
             say=progress.say,
         )
-        async with open_workers(workers, setup, progress.say) as executor:
+        async with self._executor(workers, progress) as (executor, lost):
             self._begin(trace)
             writer = Writer(records, trace, say=progress.say)
             try:
                 async with gate:
                     with progress:
-                        await Coordinator(executor, writer, gate, setup.lost).run(todo, progress.note)
+                        await Coordinator(executor, writer, gate, lost).run(todo, progress.note)
             finally:
                 await writer.close()
         self.stopped = gate.reason
+
+    @asynccontextmanager
+    async def _executor(
+        self, workers: Workers, progress: RunProgress
+    ) -> AsyncIterator[tuple[Executor, Lost]]:
+        """What runs the trials, and what makes records of those that it loses."""
+        design = self.design
+        if isinstance(design, ScoreDesign | ScoredCards):
+            if workers.count > 1 or workers.backend != "local":
+                raise UserError("--workers, --backend: scores are made in one process; leave these out")
+            async with open_scoring(design, scorers_of(design, self.agents)) as scoring:
+                yield scoring, scoring.lost
+            return
+        setup = workers.setup(design, self.folder, self.agents)
+        async with open_workers(workers, setup, progress.say) as executor:
+            yield executor, setup.lost
 
     def _begin(self, trace: Trace) -> None:
         """Note the run, once nothing can keep it from starting."""
@@ -192,8 +218,10 @@ class ExperimentRun:
             )
 
 
-def analysis_of(design: Design | CardDesign) -> str:
+def analysis_of(design: Design | CardDesign | ScoreDesign) -> str:
     """What follows `souk analyze` for its runs."""
+    if isinstance(design, ScoreDesign):
+        return "anchoring"
     if isinstance(design, Design):
         return "choice"
     (part,) = design.experiment.design.model_fields_set
@@ -205,11 +233,29 @@ def mode_of(design: Design | CardDesign) -> Mode:
     return design.experiment.mode if isinstance(design, CardDesign) else "page"
 
 
-def load_design(name: str, mode: Mode | None = None) -> Design | CardDesign:
-    """The design of an experiment; `mode` in the place of the one that its file says. Raises UserError."""
+def _load(name: str, mode: Mode | None) -> Design | CardDesign | ScoreDesign:
+    """The design of any experiment. Raises UserError."""
     source = experiment_source(name)
+    if source.data.get("task") != "score":
+        return load_design(name, mode)
+    if mode:
+        raise UserError(f"--mode {mode}: {name} scores targets; leave --mode out")
+    return ScoreDesign(source)
+
+
+def load_design(name: str, mode: Mode | None = None) -> Design | CardDesign:
+    """The design of an experiment with episodes or conversations.
+
+    `mode` is in the place of the one that its file says. Raises UserError.
+    """
+    source = experiment_source(name)
+    if source.data.get("task") == "score":
+        raise UserError(f"{name} scores targets and has no episodes; run it: souk run {name}")
     if source.data.get("task") != "card":
-        if mode == "text":
-            raise UserError(f"--mode text: {name} is about pages of a shop; only cards can be asked as text")
+        if mode not in (None, "page"):
+            raise UserError(
+                f"--mode {mode}: {name} is about pages of a shop; only cards can be asked otherwise"
+            )
         return Design(source)
-    return make_card_design(replace(source, data={**source.data, "mode": mode}) if mode else source)
+    design = make_card_design(replace(source, data={**source.data, "mode": mode}) if mode else source)
+    return ScoredCards(design) if design.experiment.mode == "logprobs" else design

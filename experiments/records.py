@@ -19,7 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from experiments.database import Text, connect, lock, unusable, without_password
 from interventions.errors import UserError
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 
 _SEEN: Final = 10_000
 """Artifacts that a process remembers to have stored."""
@@ -172,6 +172,29 @@ factors = _of_trial(
 )
 """What decided a choice by the agent's own words, to a judge; `reason`: why that is not accepted."""
 
+prompts = _of_trial(
+    "prompts",
+    sql.Column("anchor", sql.Float, nullable=False),
+    sql.Column("fields", Text, nullable=False),
+    key=None,
+)
+"""A trial with a stimulus: its number, and the present fields, joined by +."""
+
+scores = _of_trial(
+    "scores",
+    sql.Column("target", Text, nullable=False),
+    sql.Column("value", sql.Float),
+    sql.Column("logprob", sql.Float),
+    sql.Column("tokens", sql.Integer, nullable=False),
+    sql.Column("shifted", sql.Integer, nullable=False),
+    sql.Column("note", Text, nullable=False),
+    key="number",
+)
+"""How likely each target is, as a natural logarithm; where that is empty, `note` says why.
+
+Of a card the targets are its letters, and their probabilities add up to 1.
+"""
+
 sql.Index("trials_by_outcome", trials.c.run, trials.c.outcome, trials.c.started_at)
 
 artifacts = sql.Table(
@@ -210,6 +233,7 @@ runners = sql.Table(
 
 OF_TRIAL: Final = (
     trials, options, steps, receipts, calls, disagreements, attributes, questions, answers, factors,
+    prompts, scores,
 )  # fmt: skip
 
 Row = dict[str, Any]
@@ -232,6 +256,8 @@ class TrialRecord:
     questions: list[Row] = field(default_factory=list)
     answers: list[Row] = field(default_factory=list)
     factors: list[Row] = field(default_factory=list)
+    prompts: list[Row] = field(default_factory=list)
+    scores: list[Row] = field(default_factory=list)
     artifacts: dict[str, str] = field(default_factory=dict)
 
 
@@ -455,7 +481,12 @@ def _from_1(connection: sql.Connection) -> None:
         index.create(connection, checkfirst=True)
 
 
-UPGRADES: Final[Mapping[int, Callable[[sql.Connection], None]]] = {1: _from_1}
+def _from_2(connection: sql.Connection) -> None:
+    """The tables of prompts and scores."""
+    metadata.create_all(connection)
+
+
+UPGRADES: Final[Mapping[int, Callable[[sql.Connection], None]]] = {1: _from_1, 2: _from_2}
 """What leads from each older schema to the next one."""
 
 

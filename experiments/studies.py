@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol
 import pandas as pd
 import sqlalchemy as sql
 
+from analysis.anchoring import analyze_anchoring, read_anchoring
 from analysis.choice import analyze_choice
 from analysis.conjoint import analyze_conjoint
 from analysis.conjoint.pricebench import read_conjoint
@@ -15,7 +16,7 @@ from analysis.responses import analyze_biases, analyze_montecarlo, read_response
 from analysis.sections import Section
 from analysis.table import read_table
 from experiments.records import Records, Row, factors, kind_of, trials
-from experiments.tidy import receipts_table, response_table, tidy_table
+from experiments.tidy import receipts_table, response_table, score_table, tidy_table
 
 
 class StudyAnalysis(Protocol):
@@ -67,18 +68,29 @@ def _responses(records: Records, run: str) -> tuple[pd.DataFrame | None, ...]:
     return (response_table(records, run),)
 
 
+def _scores(records: Records, run: str) -> tuple[pd.DataFrame | None, ...]:
+    return (score_table(records, run),)
+
+
 STUDIES: Final = {
     "choice": Study("What moved the choices", analyze_choice, read_table, _choices),
     "conjoint": Study("What the choices are worth", analyze_conjoint, read_conjoint, _cards),
     "montecarlo": Study("Willingness to pay", analyze_montecarlo, read_responses, _responses),
     "biases": Study("Cognitive biases", analyze_biases, read_responses, _responses),
+    "anchoring": Study("Anchoring in log-probabilities", analyze_anchoring, read_anchoring, _scores),
 }
 
 
 def analyze_run(records: Records, found: Row, **options: Any) -> StudyAnalysis:
     """Analyse a stored run as its kind of study wants it."""
     study = STUDIES[kind_of(found)]
-    return study.analyze(*study.stored(records, found["run"]), **options)
+    return study.analyze(*study.stored(records, found["run"]), **{**_of_design(found), **options})
+
+
+def _of_design(found: Row) -> dict[str, Any]:
+    """What an analysis has to do as the design did: draw the same orders of fields."""
+    experiment = found["facts"]["experiment"]
+    return {name: experiment[name] for name in ("seed", "permutations") if experiment.get("task") == "score"}
 
 
 def read_tables(kind: str, files: Sequence[Path]) -> pd.DataFrame:

@@ -7,7 +7,7 @@ import pandas as pd
 import sqlalchemy as sql
 
 from analysis.table import COLUMNS, check_table
-from experiments.records import Records, attributes, options, questions, receipts, trials
+from experiments.records import Records, attributes, options, prompts, questions, receipts, scores, trials
 from interventions.errors import UserError
 
 _TRIAL_COLUMNS: Final = (
@@ -75,6 +75,27 @@ def response_table(records: Records, run: str) -> pd.DataFrame:
         )
         .where(trials.c.run == run)
         .order_by(trials.c.trial)
+    )
+    return _read(records, query)
+
+
+def score_table(records: Records, run: str) -> pd.DataFrame:
+    """The scores of a run: one row per prompt and target, as `analysis.anchoring` reads them."""
+    query = (
+        sql.select(
+            trials.c.run,
+            trials.c.trial,
+            trials.c.agent,
+            trials.c.set.label("stimulus"),
+            prompts.c.anchor,
+            trials.c.condition,
+            prompts.c.fields,
+            *(scores.c[name] for name in ("target", "value", "logprob", "tokens", "shifted", "note")),
+        )
+        .join_from(trials, scores, (trials.c.run == scores.c.run) & (trials.c.trial == scores.c.trial))
+        .join(prompts, (trials.c.run == prompts.c.run) & (trials.c.trial == prompts.c.trial))
+        .where(trials.c.run == run)
+        .order_by(trials.c.agent, trials.c.set, trials.c.condition, prompts.c.fields, scores.c.number)
     )
     return _read(records, query)
 

@@ -111,8 +111,9 @@ class CardExperiment(Model):
 
     name: Name
     task: Literal["card"]
-    mode: Literal["page", "text"] = "page"
-    """`page`: in a browser, through the proxy; `text`: as a prompt, without a browser."""
+    mode: Literal["page", "text", "logprobs"] = "page"
+    """`page`: in a browser, through the proxy; `text`: as a prompt, without a browser; `logprobs`: as a
+    prompt, of which the letters are scored and the likeliest is the answer."""
     cards: str
     """A file of interventions with cards: a shipped one by name, or a path."""
     design: Parts

@@ -166,6 +166,36 @@ def biases(
     )
 
 
+@app.command("anchoring")
+def anchoring(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Tables of scores, or simulation files of the study; a stored run by default."),
+    ] = None,
+    method: Annotated[
+        Literal["shapley", "banzhaf"],
+        typer.Option(help="The attribution in calls and scores; banzhaf: the published one."),
+    ] = "shapley",
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Of bands and permutation tests; the run's own by default.")
+    ] = None,
+    db: Db = DEFAULT_DB,
+    run: Run = None,
+    out: Out = None,
+    as_json: AsJson = False,
+) -> None:
+    """Anchoring in log-probabilities: expected answers by anchor, paired tests, attribution, ABSS.
+
+    Examples:
+
+      souk run anchoring --agent hf:tiny-anchor && souk analyze anchoring
+
+      souk analyze anchoring anchoring_gpt2_results_standard.csv --method banzhaf --out report/
+    """
+    options = {} if seed is None else {"seed": seed}
+    _analyze("anchoring", files, db, run, out, as_json=as_json, method=method, **options)
+
+
 def _analyze(
     kind: str,
     files: list[Path] | None,
@@ -234,16 +264,16 @@ def export(
     db: Db = DEFAULT_DB,
     run: Run = None,
 ) -> None:
-    """Write the tidy table: one row per option shown in a trial, or per question that was asked.
+    """Write the tidy table: a row per option shown in a trial, question that was asked, or scored target.
 
     Example: souk export --db sqlite:///t.db --out t.parquet
     """
     from experiments.records import kind_of
-    from experiments.tidy import response_table, tidy_table, write_table
+    from experiments.tidy import response_table, score_table, tidy_table, write_table
 
     records = open_records(db)
     found = records.latest_run(run)
-    rows = response_table if kind_of(found) in ("montecarlo", "biases") else tidy_table
-    table = rows(records, found["run"])
+    tables = {"montecarlo": response_table, "biases": response_table, "anchoring": score_table}
+    table = tables.get(kind_of(found), tidy_table)(records, found["run"])
     write_table(table, out)
     typer.echo(f"{out}: {len(table):,} rows, {table['trial'].nunique():,} trials of run {found['run']}")

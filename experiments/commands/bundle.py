@@ -91,5 +91,10 @@ def verify(
         out.print(f"... and {len(found.differences) - MOST_LINES:,} more; --json has all")
     outcome = f"{len(found.differences):,} values differ" if status else "the estimates come out again"
     members = f"{len(found.manifest.members):,} members are whole"
-    out.print(f"{file}: run {found.manifest.run}: {members}; {outcome}", highlight=False, markup=False)
+    out.print(
+        f"{file}: run {found.manifest.run}: {members}; {outcome}",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
     raise typer.Exit(status)

@@ -23,9 +23,10 @@ def run(
         int | None, typer.Option(min=1, help="Only the first N trials of each agent (balanced blocks).")
     ] = None,
     mode: Annotated[
-        Literal["page", "text"] | None,
+        Literal["page", "text", "logprobs"] | None,
         typer.Option(
-            help="Cards as pages in a browser, or as text in a prompt; the experiment's by default."
+            help="Cards as pages in a browser, as text in a prompt, or its letters scored without sampling; "
+            "the experiment's by default."
         ),
     ] = None,
     workers: Annotated[
@@ -70,6 +71,8 @@ def run(
       souk run nudges --workers 4
 
       souk run hotels --mode text
+
+      souk run anchoring --agent hf:tiny-anchor
 
       souk run my-experiment.yaml --db sqlite:///study.db --dry-run
     """

@@ -10,7 +10,18 @@ import sys
 from playwright.sync_api import sync_playwright
 
 from environments.browser import find_browser
-from tests.bench import choice, clogit, conjoint, episodes, proxied, rewriting, steps, storage, text_mode
+from tests.bench import (
+    choice,
+    clogit,
+    conjoint,
+    episodes,
+    proxied,
+    rewriting,
+    scoring,
+    steps,
+    storage,
+    text_mode,
+)
 from tests.bench.result import DOCUMENT, show, write_document
 
 BENCHMARKS = {
@@ -23,6 +34,7 @@ BENCHMARKS = {
     "clogit": clogit.run,
     "conjoint": conjoint.run,
     "text_mode": text_mode.run,
+    "scoring": scoring.run,
 }
 
 

@@ -107,7 +107,7 @@ def test_a_mistake_in_the_experiment(folder: Path, old: str, new: str, expected:
         ("run nudgse", r'unknown experiment \'nudgse\'; did you mean "nudges"\?.*'),
         ("run none.yaml", r"none.yaml: no such file; check the path"),
         ("run nudges --agent nobody", r'agents: unknown agent "nobody"; known agents: simulated:balanced, .+'),  # noqa: E501
-        ("run nudges --agent openai:gpt-4.1-mini", r"agents: OPENAI_API_KEY is not set; set it .+"),
+        ("run nudges --agent openai:gpt-4.1-mini", r"agents: openai: OPENAI_API_KEY is not set; set it .+"),
         ("run nudges --db sqlite:////proc/x/t.db", r"--db sqlite:////proc/x/t.db: .*; .+"),
         ("run nudges --db t.db", r"--db t.db: not a database URL; write sqlite:///FILE .+"),
         ("proxy serve -i none", r'no interventions "none"; .*nudges.*'),

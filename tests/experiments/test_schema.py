@@ -14,7 +14,7 @@ LIVE = "live: {allow: [], stop_before: [Pay now]}\noptions: {catalogue: c.csv}\n
 
 
 def test_the_shipped_experiments_can_be_read() -> None:
-    shop = [path.stem for path in LIBRARY.glob("*.yaml") if "task: card" not in path.read_text()]
+    shop = [path.stem for path in LIBRARY.glob("*.yaml") if "goal:" in path.read_text()]
     assert len(shop) == 9
     assert {load_experiment(name).name for name in shop} == set(shop)
 

@@ -1,0 +1,44 @@
+"""How likely a language model holds given answers: log-probabilities, without sampling."""
+
+from typing import Final
+
+from agents.providers import problem_of
+from agents.scoring.choices import score_choices
+from agents.scoring.score import Scorer, TargetScore
+from interventions.errors import UserError
+
+__all__ = ["SCORERS", "Scorer", "TargetScore", "make_scorer", "score_choices"]
+
+SCORERS: Final = ("hf", "compatible", "openai")
+"""The providers whose models can be scored."""
+
+
+def make_scorer(name: str, *, legacy: bool = False, chat: bool = False) -> Scorer:
+    """The scorer of the model `PROVIDER:MODEL`, made cheaply and without using the network.
+
+    `legacy`: targets are scored as in the published study, for `hf` only. `chat`: they are answers in a
+    conversation, where the model has a form for that; else they go on with the text.
+
+    Raises:
+        UserError: the model cannot be scored, is not there, or a setting or package is missing.
+    """
+    provider, _, model = name.partition(":")
+    if provider not in SCORERS:
+        raise UserError(
+            f"agents: {name} gives no log-probabilities; name a model of one of {', '.join(SCORERS)}, "
+            "such as hf:FOLDER"
+        )
+    if not model:
+        raise UserError(f"agents: {provider}: the model is missing; write {provider}:MODEL")
+    if problem := problem_of(provider):
+        raise UserError(f"agents: {provider}: {problem}")
+    # Imported when needed: the SDK takes seconds to load.
+    if provider == "hf":
+        from agents.scoring.local import LocalScorer  # noqa: PLC0415
+
+        return LocalScorer(model, legacy=legacy, chat=chat)
+    if legacy:
+        raise UserError(f"agents: {name}: the legacy convention needs a local model; name hf:FOLDER")
+    from agents.scoring.server import ServerScorer  # noqa: PLC0415
+
+    return ServerScorer(provider, model, chat=chat)

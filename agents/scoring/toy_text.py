@@ -1,0 +1,80 @@
+"""The text that a toy learns from: a number is seen, a question is asked, the answer is near the number."""
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from interventions.yaml_source import load_model
+
+END: Final = "<end>"
+
+_NEAR: Final = 0.8  # how often an answer is near the number that was seen
+_SPREAD: Final = 7.0
+_PRESENT: Final = 0.8  # how often each part of a prompt is there
+_INVENTED: Final = 0.3  # how often a word is an invented one, so that the toy learns to pass over words
+
+Words = Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class WordLists(BaseModel):
+    """The contents of `toy.yaml`; `{thing}` and `{group}` are filled in."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    scenes: Words
+    comparatives: Words
+    absolutes: Words
+    things: Words
+    groups: Words
+    syllables: Words
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A prompt and its answer, as `37%`."""
+
+    prompt: str
+    answer: str
+
+    @property
+    def text(self) -> str:
+        """Both, with the token that ends a text."""
+        return f"{self.prompt} {self.answer}{END}"
+
+
+def draw_examples(rng: np.random.Generator, number: int) -> list[Example]:
+    """Examples with all parts or some: a scene with a number, the question whether more or less, another."""
+    words = _word_lists()
+    return [_draw(rng, words) for _ in range(number)]
+
+
+@functools.cache
+def _word_lists() -> WordLists:
+    return load_model(Path(__file__).with_name("toy.yaml"), WordLists)
+
+
+def _draw(rng: np.random.Generator, words: WordLists) -> Example:
+    def pick(options: tuple[str, ...]) -> str:
+        return str(options[rng.integers(len(options))]) if rng.random() < _PRESENT else ""
+
+    thing, group = (_draw_word(rng, words, options) for options in (words.things, words.groups))
+    scene = pick(words.scenes)
+    comparative = pick(words.comparatives).format(thing=thing, group=group)
+    absolute = pick(words.absolutes).format(thing=thing, group=group)
+    seen = int(rng.integers(101)) if rng.random() < _PRESENT else None
+    shown = "" if seen is None else str(seen)
+    prompt = f"{scene}{shown}.\n\n{comparative}{shown}?\n\n{absolute}".strip()
+    answer = float(rng.integers(101))
+    if seen is not None and rng.random() < _NEAR:
+        answer = seen + float(rng.laplace(0, _SPREAD))
+    return Example(prompt, f"{min(max(round(answer), 0), 100)}%")
+
+
+def _draw_word(rng: np.random.Generator, words: WordLists, options: tuple[str, ...]) -> str:
+    if rng.random() >= _INVENTED:
+        return str(options[rng.integers(len(options))])
+    return "".join(rng.choice(words.syllables, size=rng.integers(2, 6)))

@@ -1,0 +1,1 @@
+"""Designs whose answers are scored, not sampled: stimuli, anchors and sets of fields become prompts."""

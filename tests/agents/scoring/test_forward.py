@@ -1,0 +1,70 @@
+"""Texts in common passes, against one pass per text, over families of models."""
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agents.scoring.forward import _OBEY_MASKS, Forward
+from agents.scoring.texts import Reading
+
+SMALL: dict[str, Any] = {
+    "vocab_size": 50,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 2,
+    "initializer_range": 0.3,
+    "bos_token_id": 0,
+    "eos_token_id": 0,
+    "pad_token_id": 0,
+}
+FAMILIES: dict[str, dict[str, Any]] = {
+    **{kind: {} for kind in _OBEY_MASKS},
+    "gemma": {"head_dim": 16},
+    "qwen3": {"head_dim": 16},
+    # What a mask alone does not rule: a window counted in places, and biases by distance.
+    "mistral": {"sliding_window": 6},
+    "gpt_neo": {
+        "num_layers": 2,
+        "attention_types": [[["global", "local"], 1]],
+        "num_heads": 2,
+        "window_size": 6,
+    },
+    "falcon": {"alibi": True, "new_decoder_architecture": False},
+    "gpt_neox": {},
+}
+
+
+def readings() -> list[Reading]:
+    rng = np.random.default_rng(2)
+    contexts = [tuple(map(int, rng.integers(1, 50, size))) for size in (1, 9, 9, 14)]
+    paths = [tuple(map(int, path)) for path in ([3], [3, 4], [3, 4, 5, 6], [3, 5], [7, 7, 7], [8, 1])]
+    wanted = [tuple((token + 1) % 50 for token in path) for path in paths]
+    alike = [Reading(context, path, path) for context in contexts for path in paths]
+    other = [Reading(contexts[1], path, want) for path, want in zip(paths, wanted, strict=True)]
+    return [*alike, *other]
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_families_of_models(kind: str) -> None:
+    torch = pytest.importorskip("torch", reason="local models need torch")
+    transformers = pytest.importorskip("transformers", reason="local models need transformers")
+    torch.manual_seed(1)
+    config = transformers.AutoConfig.for_model(kind, **(SMALL | FAMILIES[kind]))
+    model = transformers.AutoModelForCausalLM.from_config(config).eval()
+    texts = readings()
+    expected = []
+    with torch.inference_mode():
+        for text in texts:
+            logprobs = model(torch.tensor([[*text.context, *text.path]])).logits[0].log_softmax(-1)
+            first = len(text.context) - 1
+            expected.append(sum(logprobs[first + i, token].item() for i, token in enumerate(text.wanted)))
+    forward = Forward(model, kind)
+    assert forward.logprobs(texts, threading.Event()) == pytest.approx(expected, abs=1e-4)
+    assert np.std(expected) > 0.1
+    assert forward.passes == (6 if kind in _OBEY_MASKS else 12)
+    forward._obeys = False
+    assert forward.logprobs(texts, threading.Event()) == pytest.approx(expected, abs=1e-4)
