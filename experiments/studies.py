@@ -8,7 +8,8 @@ from typing import Any, Final, Protocol
 import pandas as pd
 import sqlalchemy as sql
 
-from analysis.anchoring import analyze_anchoring, read_anchoring
+from analysis.anchoring.study import analyze_anchoring
+from analysis.anchoring.table import read_anchoring
 from analysis.choice import analyze_choice
 from analysis.conjoint import analyze_conjoint
 from analysis.conjoint.pricebench import read_conjoint

@@ -6,7 +6,7 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final, Literal
 
-from analysis.anchoring import coalitions
+from analysis.anchoring.coalitions import coalitions
 from analysis.errors import AnalysisError
 from experiments.design import digest
 from experiments.scoring_designs.schema import ScoreExperiment

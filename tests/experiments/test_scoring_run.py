@@ -15,7 +15,8 @@ from rich.console import Console
 
 from agents.base import ProviderError
 from agents.scoring import Scorer, TargetScore
-from analysis.anchoring import analyze_anchoring, read_anchoring
+from analysis.anchoring.study import analyze_anchoring
+from analysis.anchoring.table import read_anchoring
 from experiments import records as tables
 from experiments.experiment_run import ExperimentRun
 from experiments.records import Records

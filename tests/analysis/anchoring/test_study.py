@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from analysis.anchoring import AnchoringAnalysis, analyze_anchoring, coalitions, read_anchoring
+from analysis.anchoring.coalitions import coalitions
 from analysis.anchoring.results import RESULTS
+from analysis.anchoring.study import AnchoringAnalysis, analyze_anchoring
+from analysis.anchoring.table import read_anchoring
 from analysis.effects import FRAME_COLUMNS
 from analysis.errors import AnalysisError
 from analysis.report import write_files, write_report

@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.anchoring import read_anchoring
 from analysis.anchoring.pairs import pairs
-from analysis.anchoring.table import check_scores, missing_scores
+from analysis.anchoring.table import check_scores, missing_scores, read_anchoring
 from analysis.errors import AnalysisError
 
 Scores = Callable[..., pd.DataFrame]
