@@ -59,7 +59,8 @@ def test_what_cannot_be_done_is_one_line(
 
 def test_a_design_does_not_pay_for_the_analysis() -> None:
     code = (
-        "import sys; from analysis.anchoring.coalitions import coalitions; assert len(coalitions(['a', 'b'])) == 4;"
+        "import sys; from analysis.anchoring.coalitions import coalitions;"
+        "assert len(coalitions(['a', 'b'])) == 4;"
         "print([name for name in ('pandas', 'scipy', 'matplotlib', 'torch') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
