@@ -20,6 +20,9 @@ PACKAGES = (
     "beautifulsoup4",
     "lxml",
     "statsmodels",
+    "pyfixest",
+    "torch",
+    "transformers",
 )
 
 
