@@ -22,8 +22,9 @@ import sqlalchemy as sql
 from pydantic import BaseModel, ConfigDict, Field
 
 from analysis.errors import AnalysisError
-from experiments.records import Records, Row, answers, calls, kind_of, questions, receipts, steps, trials
+from experiments.records import Records, Row, kind_of
 from experiments.studies import STUDIES
+from experiments.tables import answers, calls, questions, receipts, steps, trials
 from interventions.errors import UserError
 
 MANIFEST: Final = "manifest.json"

@@ -11,7 +11,8 @@ from typing import Any, Final, Literal
 
 import sqlalchemy as sql
 
-from experiments.records import Records, Row, control, now, runners
+from experiments.records import Records, Row, now
+from experiments.tables import control, runners
 
 Wanted = Literal["running", "paused"]
 

@@ -12,7 +12,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from agents.pricing import price_of
 from experiments.control import BEAT, Runner, told
-from experiments.records import Records, TrialRecord, control, trials
+from experiments.records import Records, TrialRecord
+from experiments.tables import control, trials
 from interventions.errors import UserError
 
 logger = logging.getLogger(__name__)

@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agents.base import ActError, AgentError, Message
 from agents.registry import close_agents, make_respondent
-from experiments.records import Records, Row, TrialRecord, factors, steps, trials
+from experiments.records import Records, Row, TrialRecord
+from experiments.tables import factors, steps, trials
 
 FACTORS: Final = ("price", "rating", "nudge", "other")
 MAX_TOKENS: Final = 1_000

@@ -25,9 +25,10 @@ from experiments.card_trial import CardTrial
 from experiments.design import Design, Trial
 from experiments.difference import Difference, Stored, in_episode, in_prompts
 from experiments.experiment_run import load_design
-from experiments.records import Records, Row, TrialRecord, answers, options, steps, trials
+from experiments.records import Records, Row, TrialRecord
 from experiments.runner import Episodes, Runner, Stage, default_slots, open_stage
 from experiments.shop_watch import ShopWatch
+from experiments.tables import answers, options, steps, trials
 from interventions.errors import UserError
 from interventions.yaml_source import Source
 from proxy.recording import Recording

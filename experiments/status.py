@@ -8,7 +8,8 @@ from typing import Any, Final, Literal
 import sqlalchemy as sql
 
 from experiments.control import runners_of, told
-from experiments.records import Records, Row, control, runs, trials
+from experiments.records import Records, Row
+from experiments.tables import control, runs, trials
 
 State = Literal["running", "paused", "finished", "stopped", "lost"]
 

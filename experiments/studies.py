@@ -16,7 +16,8 @@ from analysis.conjoint.pricebench import read_conjoint
 from analysis.responses import analyze_biases, analyze_montecarlo, read_responses
 from analysis.sections import Section
 from analysis.table import read_table
-from experiments.records import Records, Row, factors, kind_of, trials
+from experiments.records import Records, Row, kind_of
+from experiments.tables import factors, trials
 from experiments.tidy import receipts_table, response_table, score_table, tidy_table
 
 

@@ -7,7 +7,8 @@ import pandas as pd
 import sqlalchemy as sql
 
 from analysis.table import COLUMNS, check_table
-from experiments.records import Records, attributes, options, prompts, questions, receipts, scores, trials
+from experiments.records import Records
+from experiments.tables import attributes, options, prompts, questions, receipts, scores, trials
 from interventions.errors import UserError
 
 _TRIAL_COLUMNS: Final = (

@@ -1,6 +1,8 @@
 """Settings of all tests."""
 
 import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import hypothesis
 import pytest
@@ -12,6 +14,21 @@ hypothesis.settings.load_profile("souk")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start the long run first, so that the other tests fill the time beside it."""
     items.sort(key=lambda item: item.get_closest_marker("first") is None)
+
+
+@pytest.fixture(scope="module")
+def browsergym_thread() -> Iterator[ThreadPoolExecutor]:
+    """Where BrowserGym lives: synchronous Playwright and the tests' event loop cannot share a thread."""
+    from browsergym.core import _get_global_playwright, _set_global_playwright
+
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        yield executor
+
+        def stop() -> None:
+            _get_global_playwright().stop()
+            _set_global_playwright(None)
+
+        executor.submit(stop).result()
 
 
 # Where this was started in the background Ctrl-C may be ignored, and what tests start would ignore it too.

@@ -1,6 +1,7 @@
 """A simulated study: pairs or trios of products, nudged in turn, chosen by softmax with known weights."""
 
-from collections.abc import Callable
+import shutil
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from itertools import product
 
@@ -8,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
+from playwright.async_api import Page, async_playwright
 
 WEIGHTS = {"price": 3.0, "rating": 0.1, "nudge": 0.5, "first": 0.4}
 
@@ -91,3 +93,13 @@ def simulate_study(
 @pytest.fixture(scope="session")
 def simulate() -> Callable[..., Study]:
     return simulate_study
+
+
+@pytest.fixture
+async def page() -> AsyncIterator[Page]:
+    """A page as narrow as a telephone's."""
+    executable = shutil.which("chromium") or shutil.which("google-chrome")
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        yield await browser.new_page(viewport={"width": 390, "height": 800})
+        await browser.close()

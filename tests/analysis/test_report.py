@@ -1,14 +1,12 @@
 """The report of a study in real Chromium, and its files."""
 
-import shutil
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import Page
 
 from analysis.errors import AnalysisError
 from analysis.report import cell, write_files, write_report
@@ -48,15 +46,6 @@ def sections() -> list[Section]:
             (NamedFigure("drawing", f"A drawing {HOSTILE}", drawing()),),
         ),
     ]
-
-
-@pytest.fixture
-async def page() -> AsyncIterator[Page]:
-    executable = shutil.which("chromium") or shutil.which("google-chrome")
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        yield await browser.new_page(viewport={"width": 390, "height": 800})
-        await browser.close()
 
 
 async def test_the_page_is_inert_and_says_what_is_there(

@@ -1,7 +1,7 @@
 """A shop in BrowserGym's environment, in real Chromium behind the real proxy."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,6 @@ from tests.support import pages
 
 pytest.importorskip("browsergym.core")
 
-from browsergym.core import _get_global_playwright, _set_global_playwright
 from browsergym.core.action.highlevel import HighLevelActionSet
 
 from environments.browsergym_task import ShopEnv, ShopTask
@@ -48,19 +47,6 @@ PLAN = Plan((Treatment("best", "oats", (InsertText(after="product.title", text=N
 
 
 @pytest.fixture(scope="module")
-def thread() -> Iterator[ThreadPoolExecutor]:
-    """Where BrowserGym lives: synchronous Playwright and the tests' event loop cannot share a thread."""
-    with ThreadPoolExecutor(max_workers=1) as executor:
-        yield executor
-
-        def stop() -> None:
-            _get_global_playwright().stop()
-            _set_global_playwright(None)
-
-        executor.submit(stop).result()
-
-
-@pytest.fixture(scope="module")
 async def proxy(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Proxy]:
     async with run_proxy(tmp_path_factory.mktemp("proxy") / "ca") as proxy:
         yield proxy
@@ -70,7 +56,7 @@ Use = Callable[[Callable[[ShopEnv], None]], Any]
 
 
 @pytest.fixture(scope="module")
-async def use(proxy: Proxy, thread: ThreadPoolExecutor) -> AsyncIterator[Use]:
+async def use(proxy: Proxy, browsergym_thread: ThreadPoolExecutor) -> AsyncIterator[Use]:
     """Hands the environment, begun anew, to a function of the test."""
     async with pages(ANSWERS) as base_url:
         slot = await proxy.open_slot()
@@ -84,8 +70,8 @@ async def use(proxy: Proxy, thread: ThreadPoolExecutor) -> AsyncIterator[Use]:
             act(env)
 
         loop = asyncio.get_running_loop()
-        yield lambda act: loop.run_in_executor(thread, begin, act)
-        await loop.run_in_executor(thread, env.close)
+        yield lambda act: loop.run_in_executor(browsergym_thread, begin, act)
+        await loop.run_in_executor(browsergym_thread, env.close)
 
 
 def shown(obs: dict[str, Any]) -> str:

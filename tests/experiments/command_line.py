@@ -91,6 +91,12 @@ def started_at(db: Path) -> dict[str, str]:
         connection.close()
 
 
+def wait_for_trials(process: BaseProcess, db: Path, count: int) -> None:
+    """Until so many trials are stored, or the process has ended."""
+    while len(started_at(db)) < count and process.is_alive():
+        process.join(0.02)
+
+
 def processes_with(variable: str, value: str) -> dict[int, str]:
     """The command lines of the processes that were started with this environment variable, by id."""
     found = {}

@@ -1,17 +1,41 @@
 """Trials from a design to the database, as `souk run` sees them through."""
 
+import asyncio
 from collections.abc import Callable, Iterable
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
+
+from rich.console import Console
 
 from experiments.backends.coordinator import Coordinator
 from experiments.backends.executor import Executor
 from experiments.backends.setup import Setup
 from experiments.card_designs.design import CardDesign
 from experiments.design import Design
+from experiments.experiment_run import ExperimentRun
 from experiments.gate import Gate
 from experiments.records import Records, TrialRecord
 from experiments.writer import Writer
+
+HOTELS = """\
+name: few-hotels
+task: card
+mode: text
+cards: hotels
+design: {conjoint: {pool: hotels, blocks: [{set_size: 2, sets: 8, repeats: 1}]}}
+agents: [simulated:balanced]
+seed: 3
+"""
+
+
+def run_here(experiment: str, folder: Path, limit: int | None = None) -> None:
+    """Run an experiment in a folder, to its end, with its records in `t.db`."""
+    with chdir(folder):
+        run = ExperimentRun(experiment, agents=None, limit=limit, db="sqlite:///t.db", out=folder / "out")
+        asyncio.run(run.run(Console(quiet=True)))
+        assert run.done == run.total
+        run.records.close()
 
 
 async def run_trials(

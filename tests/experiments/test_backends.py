@@ -11,23 +11,14 @@ import pytest
 import sqlalchemy as sql
 from rich.console import Console
 
-from experiments import records as tables
+from experiments import tables
 from experiments.backends import pool
 from experiments.backends.executor import Attempt
 from experiments.backends.workers import Workers
 from experiments.experiment_run import ExperimentRun, load_design
 from interventions.errors import UserError
 from tests.experiments.command_line import left_after, processes_with
-
-HOTELS = """\
-name: few-hotels
-task: card
-mode: text
-cards: hotels
-design: {conjoint: {pool: hotels, blocks: [{set_size: 2, sets: 8, repeats: 1}]}}
-agents: [simulated:balanced]
-seed: 3
-"""
+from tests.experiments.running import HOTELS
 
 PLUGIN = """
 import os, signal

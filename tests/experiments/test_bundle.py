@@ -1,6 +1,5 @@
 """An archive of a real run: the same bytes twice, the same estimates again; what is altered is found."""
 
-import asyncio
 import hashlib
 import io
 import json
@@ -17,15 +16,14 @@ import pytest
 import typer
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 from typer.testing import CliRunner
 
 from experiments.bundle import archive, make_bundle, without_folders
 from experiments.bundle_check import differing, verify_bundle
 from experiments.commands import bundle
-from experiments.experiment_run import ExperimentRun
 from experiments.records import Records
 from interventions.errors import UserError
+from tests.experiments.running import run_here
 
 EXPERIMENT = """\
 name: archived
@@ -52,22 +50,12 @@ def souk_bundle(*arguments: str) -> Any:
     return CliRunner().invoke(app, ["bundle", *arguments])
 
 
-def run_in(folder: Path, experiment: str) -> None:
-    (folder / "x.yaml").write_text(experiment)
-    with chdir(folder):
-        run = ExperimentRun(
-            str(folder / "x.yaml"), agents=None, limit=None, db="sqlite:///t.db", out=folder / "out"
-        )
-        asyncio.run(run.run(Console(quiet=True)))
-        assert run.done == run.total
-        run.records.close()
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run in `t.db`, in which one trial has failed at a file of this machine; and its archive, `a.zip`."""
     folder = tmp_path_factory.mktemp("run")
-    run_in(folder, EXPERIMENT)
+    (folder / "x.yaml").write_text(EXPERIMENT)
+    run_here("x.yaml", folder)
     with sqlite3.connect(folder / "t.db") as connection:
         connection.execute(
             "UPDATE trials SET outcome = 'agent_error', choice = NULL, reason = ? "
@@ -293,7 +281,8 @@ def test_no_archive_is_a_mistake(tmp_path: Path) -> None:
 
 
 def test_answers_are_archived_with_their_study(tmp_path: Path) -> None:
-    run_in(tmp_path, WTP)
+    (tmp_path / "x.yaml").write_text(WTP)
+    run_here("x.yaml", tmp_path)
     with chdir(tmp_path):
         assert souk_bundle("--db", "sqlite:///t.db", "--out", "w.zip").exit_code == 0
         with zipfile.ZipFile("w.zip") as file:

@@ -9,7 +9,7 @@ import sqlalchemy as sql
 from rich.console import Console
 
 from experiments.experiment_run import ExperimentRun
-from experiments.records import answers, receipts, steps
+from experiments.tables import answers, receipts, steps
 from experiments.tidy import response_table, tidy_table
 from tests.experiments.test_text_mode import BIASES, HOTELS, WTP
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from experiments.control import LOST, Runner, runners_of, tell, told
-from experiments.records import Records, runners
+from experiments.records import Records
+from experiments.tables import runners
 
 ROOT = Path(__file__).parents[2]
 

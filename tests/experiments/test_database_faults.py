@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sql
 from rich.console import Console
 
-from experiments import records as tables
+from experiments import tables
 from experiments.gate import Gate
 from experiments.records import Records
 from experiments.writer import Writer

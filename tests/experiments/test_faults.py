@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from agents.base import Agent, Decision
 from environments.observation import Observation
-from experiments import records as tables
+from experiments import tables
 from experiments.backends import outages
 from experiments.backends.setup import Setup, open_executor
 from experiments.course import Course
@@ -28,7 +28,7 @@ from experiments.records import Records, TrialRecord
 from experiments.runner import Runner, Stage, open_stage
 from experiments.trial import ShopEpisodes
 from proxy.session import Session
-from tests.experiments.running import run_trials
+from tests.experiments.running import HOTELS, run_trials
 from tests.support import serve
 
 AGENT = "simulated:balanced"
@@ -139,17 +139,6 @@ async def test_what_breaks_amid_a_trial_costs_an_attempt(
     assert dict(rows(records, columns.trial, columns.steps))[episodes.disturbed] == 3
 
 
-HOTELS = """\
-name: few-hotels
-task: card
-mode: text
-cards: hotels
-design: {conjoint: {pool: hotels, blocks: [{set_size: 2, sets: 3, repeats: 1}]}}
-agents: [simulated:balanced]
-seed: 3
-"""
-
-
 class Provider:
     """Speaks the wire format of chat completions, once it is up."""
 
@@ -186,7 +175,7 @@ async def provider(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Provider]:
 
 @pytest.fixture
 def hotels(tmp_path: Path) -> Setup:
-    (tmp_path / "x.yaml").write_text(HOTELS)
+    (tmp_path / "x.yaml").write_text(HOTELS.replace("sets: 8", "sets: 3"))
     return Setup(load_design(str(tmp_path / "x.yaml")), tmp_path, None, 4)
 
 

@@ -16,7 +16,7 @@ from scipy.stats import binomtest
 from agents.simulated import shipped_taste
 from agents.utility import Alternative, choice_probabilities
 from analysis.effects import choice_effects, true_effects
-from experiments import records as tables
+from experiments import tables
 from experiments.design import Design, Trial
 from experiments.records import Records
 from experiments.runner import Runner, open_stage

@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import sqlalchemy as sql
 
 from agents.registry import make_agent
 from environments.shop.server import shop
-from experiments import records as tables
+from experiments import tables
 from experiments.records import Records
 from experiments.tidy import receipts_table, tidy_table
 from interventions.errors import UserError
@@ -23,7 +23,6 @@ from interventions.errors import UserError
 pytest.importorskip("browsergym.core")
 
 import gymnasium
-from browsergym.core import _get_global_playwright, _set_global_playwright
 from browsergym.core.action.highlevel import HighLevelActionSet
 
 from agents.base import Call
@@ -68,19 +67,6 @@ def rows(db: str, table: sql.Table) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def thread() -> Iterator[ThreadPoolExecutor]:
-    """Where BrowserGym lives: synchronous Playwright and the tests' event loop cannot share a thread."""
-    with ThreadPoolExecutor(max_workers=1) as executor:
-        yield executor
-
-        def stop() -> None:
-            _get_global_playwright().stop()
-            _set_global_playwright(None)
-
-        executor.submit(stop).result()
-
-
-@pytest.fixture(scope="module")
 async def base_url() -> AsyncIterator[str]:
     async with shop() as url:
         yield url
@@ -98,9 +84,9 @@ def experiment(tmp_path: Path) -> str:
     return str(path)
 
 
-def in_thread(thread: ThreadPoolExecutor, function: Callable[..., Any], *arguments: Any) -> Any:
+def in_thread(browsergym_thread: ThreadPoolExecutor, function: Callable[..., Any], *arguments: Any) -> Any:
     """Run BrowserGym's part in its thread, while the shop goes on in this one."""
-    return asyncio.get_running_loop().run_in_executor(thread, function, *arguments)
+    return asyncio.get_running_loop().run_in_executor(browsergym_thread, function, *arguments)
 
 
 def test_the_guides_agent_runs_as_it_stands(tmp_path: Path) -> None:
@@ -135,7 +121,7 @@ def shop_with(agent_name: str, tasks: list[str]) -> None:
 
 
 async def test_the_records_are_those_of_souk_run(
-    thread: ThreadPoolExecutor, base_url: str, tmp_path: Path
+    browsergym_thread: ThreadPoolExecutor, base_url: str, tmp_path: Path
 ) -> None:
     def browsergym() -> None:
         with open_experiment("nudges", agent=AGENT, limit=2, db=dbs[0], base_url=base_url) as tasks:
@@ -143,7 +129,7 @@ async def test_the_records_are_those_of_souk_run(
             shop_with(AGENT, tasks)
 
     dbs = [f"sqlite:///{tmp_path}/{name}.db" for name in ("gym", "souk")]
-    await in_thread(thread, browsergym)
+    await in_thread(browsergym_thread, browsergym)
     done = run(
         tmp_path, "-m", "experiments.cli", "run", "nudges", "-a", AGENT, "--limit", "2", "--db", dbs[1]
     )
@@ -187,7 +173,9 @@ def end(task: str, action: Callable[[int], str], **options: Any) -> tuple[list[b
     return [terminated, truncated], {**info["task_info"], "steps": step}
 
 
-async def test_how_episodes_end(thread: ThreadPoolExecutor, base_url: str, experiment: str, db: str) -> None:
+async def test_how_episodes_end(
+    browsergym_thread: ThreadPoolExecutor, base_url: str, experiment: str, db: str
+) -> None:
     def browsergym() -> None:
         with open_experiment(experiment, agent="tester", db=db, base_url=base_url) as tasks:
             assert len(tasks) == 6
@@ -217,7 +205,7 @@ async def test_how_episodes_end(thread: ThreadPoolExecutor, base_url: str, exper
                 env.step("scroll(0, 100)")
             assert env.reset()[1]["task_info"]["outcome"] == "", "it can be tried again"
 
-    await in_thread(thread, browsergym)
+    await in_thread(browsergym_thread, browsergym)
     outcomes = [row["outcome"] for row in rows(db, tables.trials)]
     assert sorted(outcomes) == ["agent_error", "agent_limit", "infra_error", "no_choice"]
     actions = [row["action"] for row in rows(db, tables.steps) if row["action"]]
@@ -226,7 +214,7 @@ async def test_how_episodes_end(thread: ThreadPoolExecutor, base_url: str, exper
 
 
 async def test_what_the_agent_notes_and_what_is_not_treated(
-    thread: ThreadPoolExecutor, base_url: str, tmp_path: Path, db: str
+    browsergym_thread: ThreadPoolExecutor, base_url: str, tmp_path: Path, db: str
 ) -> None:
     (tmp_path / "map.yaml").write_text(BROKEN)
     path = tmp_path / "broken.yaml"
@@ -242,7 +230,7 @@ async def test_what_the_agent_notes_and_what_is_not_treated(
                     *_, info = env.step("scroll(0, 100)")
                 env.close()
 
-    await in_thread(thread, browsergym)
+    await in_thread(browsergym_thread, browsergym)
     control, nudged = sorted(rows(db, tables.trials), key=lambda row: row["condition"])
     assert (control["outcome"], nudged["outcome"]) == ("agent_limit", "treatment_failed")
     assert "product.title" in nudged["reason"]

@@ -17,8 +17,9 @@ from starlette.routing import Route
 from analysis.choice.factors import FACTORS as ANALYSED
 from analysis.choice.factors import deciding_factors
 from experiments.judging import FACTORS, Judging, read_verdict
-from experiments.records import Records, TrialRecord, factors
+from experiments.records import Records, TrialRecord
 from experiments.studies import factors_table
+from experiments.tables import factors
 from interventions.errors import UserError
 from tests.support import serve
 

@@ -7,12 +7,11 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
 
-from tests.experiments.command_line import environment, left_after, start, started_at
+from tests.experiments.command_line import environment, left_after, start, started_at, wait_for_trials
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/environ").exists(), reason="looks for processes in /proc"
@@ -36,12 +35,6 @@ def is_whole(db: Path) -> bool:
     """
     with sqlite3.connect(db) as connection:
         return connection.execute(query).fetchone() == (0,)
-
-
-def wait_for_trials(process: BaseProcess, db: Path, count: int) -> None:
-    """Until so many trials are stored, or the process has ended."""
-    while len(started_at(db)) < count and process.is_alive():
-        process.join(0.02)
 
 
 def test_a_run_killed_ten_times_has_every_trial_once(tmp_path: Path) -> None:

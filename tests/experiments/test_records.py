@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sql
 
-from experiments import records as tables
+from experiments import tables
 from experiments.records import Records, TrialRecord, artifact_hash
 from interventions.errors import UserError
 from tests.experiments.postgres_server import PostgresServer, postgres_server

@@ -1,16 +1,13 @@
 """A real run is acted again without its agent: the same pages and choices, or the place where they differ."""
 
-import asyncio
 import json
 import shutil
 import sqlite3
-from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
-from rich.console import Console
 from typer.testing import CliRunner
 
 from environments.browser import run_browsers
@@ -18,7 +15,6 @@ from environments.shop.server import shop
 from experiments.backends.executor import Attempt
 from experiments.commands.replay import replay
 from experiments.design import Design
-from experiments.experiment_run import ExperimentRun
 from experiments.records import Records, TrialRecord, artifact_hash
 from experiments.replay import Again, Replay
 from experiments.runner import Runner, Stage
@@ -26,6 +22,7 @@ from experiments.shop_watch import ShopWatch
 from experiments.trial import ShopEpisodes
 from interventions.errors import UserError
 from proxy.server import run_proxy
+from tests.experiments.running import run_here
 
 TRIALS = 6
 EXPERIMENT = """\
@@ -57,15 +54,6 @@ app.command()(replay)
 
 def souk_replay(*arguments: str) -> Any:
     return CliRunner().invoke(app, arguments)
-
-
-def run_here(experiment: str, folder: Path, limit: int | None = None) -> None:
-    """Run an experiment in a folder, with its records in `t.db`."""
-    with chdir(folder):
-        run = ExperimentRun(experiment, agents=None, limit=limit, db="sqlite:///t.db", out=folder)
-        asyncio.run(run.run(Console(quiet=True)))
-        assert run.done == run.total
-        run.records.close()
 
 
 @pytest.fixture(scope="module")

@@ -19,17 +19,7 @@ from experiments.records import Records, TrialRecord
 from experiments.runner import default_slots
 from experiments.writer import Writer
 from interventions.errors import UserError
-from tests.experiments.running import run_trials
-
-HOTELS = """\
-name: few-hotels
-task: card
-mode: text
-cards: hotels
-design: {conjoint: {pool: hotels, blocks: [{set_size: 2, sets: 8, repeats: 1}]}}
-agents: [simulated:balanced]
-seed: 3
-"""
+from tests.experiments.running import HOTELS, run_trials
 
 
 @pytest.fixture

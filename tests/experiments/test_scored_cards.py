@@ -10,7 +10,7 @@ import sqlalchemy as sql
 from rich.console import Console
 
 from agents.scoring import Scorer, TargetScore
-from experiments import records as tables
+from experiments import tables
 from experiments.experiment_run import ExperimentRun
 from experiments.tidy import response_table, tidy_table
 from interventions.errors import UserError

@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import sqlite3
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,13 +16,13 @@ from agents.base import ProviderError
 from agents.scoring import Scorer, TargetScore
 from analysis.anchoring.study import analyze_anchoring
 from analysis.anchoring.table import read_anchoring
-from experiments import records as tables
+from experiments import tables
 from experiments.experiment_run import ExperimentRun
 from experiments.records import Records
 from experiments.score_runner import BATCH, Together
 from experiments.scoring_designs.design import ScoreDesign
 from experiments.tidy import score_table, write_table
-from tests.experiments.command_line import forked_souk, start, started_at
+from tests.experiments.command_line import forked_souk, start, started_at, wait_for_trials
 
 STUDY = """\
 name: few-scores
@@ -194,8 +193,7 @@ def test_a_real_model_that_is_killed_goes_on(tmp_path: Path, model: Path) -> Non
     (tmp_path / "x.yaml").write_text(STUDY.replace("exact", "none"))
     command = ("run", "x.yaml", "--agent", f"hf:{model}", "--db", "sqlite:///t.db", "--out", "o")
     process = start(*command, cwd=tmp_path)
-    while process.is_alive() and not started_at(tmp_path / "t.db"):
-        time.sleep(0.01)
+    wait_for_trials(process, tmp_path / "t.db", 1)
     assert process.pid
     os.killpg(process.pid, signal.SIGKILL)
     process.join()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sql
 
-from experiments import records as tables
+from experiments import tables
 from experiments.design import Design
 from experiments.records import Records, TrialRecord
 from experiments.runner import Runner, open_stage

@@ -21,7 +21,7 @@ from experiments.experiment_run import ExperimentRun
 from experiments.gate import Gate
 from experiments.records import Records
 from experiments.status import RunStatus, run_statuses
-from tests.experiments.command_line import start, started_at
+from tests.experiments.command_line import start, wait_for_trials
 from tests.experiments.test_records import a_record
 
 HOTELS = """\
@@ -89,8 +89,7 @@ def test_a_run_is_paused_resumed_and_ends(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_killed_run_is_lost_until_it_is_run_again(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text(HOTELS.replace("SETS", "1000"))
     process = start("run", "x.yaml", "--db", f"sqlite:///{tmp_path}/t.db", cwd=tmp_path)
-    while not started_at(tmp_path / "t.db") and process.is_alive():
-        process.join(0.02)
+    wait_for_trials(process, tmp_path / "t.db", 1)
     assert the_status(tmp_path).state == "running"
     os.killpg(process.pid or 0, signal.SIGKILL)
     process.join()

@@ -16,9 +16,9 @@ from rich.console import Console
 from agents.base import ProviderError, Reply
 from experiments import text_runner
 from experiments.experiment_run import ExperimentRun
-from experiments.records import answers, questions, steps, trials
+from experiments.tables import answers, questions, steps, trials
 from experiments.tidy import response_table, tidy_table
-from tests.experiments.command_line import forked_souk, start, started_at
+from tests.experiments.command_line import forked_souk, start, started_at, wait_for_trials
 
 HOTELS = """\
 name: few-hotels
@@ -139,8 +139,7 @@ def test_a_run_that_is_ended_from_outside_keeps_what_was_finished(tmp_path: Path
     (tmp_path / "x.yaml").write_text(many)
     db = tmp_path / "t.db"
     process = start("run", "x.yaml", "--db", f"sqlite:///{db}", cwd=tmp_path)
-    while not started_at(db) and process.is_alive():
-        process.join(0.01)
+    wait_for_trials(process, db, 1)
     os.kill(process.pid or 0, end)
     process.join()
     stored = started_at(db)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sql
 
-from experiments import records as tables
+from experiments import tables
 from experiments.records import Records, TrialRecord
 from experiments.writer import Trace, Writer
 from interventions.errors import UserError

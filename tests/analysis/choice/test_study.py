@@ -2,14 +2,13 @@
 
 import json
 import re
-import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import Page
 
 from analysis.attrition import attrition, equal_attrition
 from analysis.choice import ChoiceAnalysis, analyze_choice
@@ -91,15 +90,6 @@ def everything(simulate: Simulate) -> ChoiceAnalysis:
         {"trial": "t", "agent": [HOSTILE], "factor": "price", "judge": HOSTILE, "reason": ""}
     )
     return analyze_choice(table, receipts, factors)
-
-
-@pytest.fixture
-async def page() -> AsyncIterator[Page]:
-    executable = shutil.which("chromium") or shutil.which("google-chrome")
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        yield await browser.new_page(viewport={"width": 390, "height": 800})
-        await browser.close()
 
 
 async def test_the_whole_report(everything: ChoiceAnalysis, page: Page, tmp_path: Path) -> None:
