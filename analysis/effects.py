@@ -14,7 +14,14 @@ from analysis.errors import AnalysisError
 from analysis.lpm import Contrast, Fit, Floats, Ints, Model
 from analysis.table import check_table, trial_ids
 
-TERMS = ("viewed_first", "higher_rated", "cheaper", "nudged")
+LABELS = {
+    "viewed_first": "Viewed first",
+    "higher_rated": "Higher rated",
+    "cheaper": "Cheaper",
+    "nudged": "Nudged",
+}
+TERMS = tuple(LABELS)
+"""The four features of an option that every choice study is about."""
 
 FRAME_COLUMNS = (
     "term",

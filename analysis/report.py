@@ -8,8 +8,9 @@ from pathlib import Path
 import jinja2
 import pandas as pd
 
+from analysis.effects import LABELS
 from analysis.errors import AnalysisError
-from analysis.figures import LABELS, save_figure
+from analysis.plots import save_figure
 from analysis.sections import NamedTable, Section
 
 FOLDED = 12

@@ -6,7 +6,7 @@ from functools import cached_property
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.figures import to_svg
+from analysis.plots import to_svg
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from analysis.figures import LABELS
+from analysis.effects import LABELS
 from analysis.sections import NamedTable, Section
 from experiments.doctor import Check
 from experiments.terminal import new_table

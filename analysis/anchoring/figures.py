@@ -8,8 +8,19 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.figures import BLUE, FAINT, ORANGE, STYLE, _figure, _finish, _shorten
-from analysis.responses.plots import heatmap, panels, shared_legend, tidy_axes
+from analysis.plots import (
+    BLUE,
+    FAINT,
+    ORANGE,
+    STYLE,
+    finish,
+    heatmap,
+    legend,
+    panels,
+    rows_canvas,
+    shorten,
+    tidy_axes,
+)
 
 CONDITIONS = {"low": (BLUE, "v", "-"), "high": (ORANGE, "^", "--")}
 
@@ -33,7 +44,7 @@ def soft_ev(frame: pd.DataFrame) -> Figure:
                 axes.plot(rows["anchor"], y, "|", color=color, markersize=6, alpha=0.7)
             axes.plot([], [], "|", color=FAINT, markersize=6, label="the anchor itself")
             _lines(axes, stimuli, named=number % columns == 0)
-            axes.set_title(_shorten(str(agent), 56 // columns), fontsize=10, loc="left", weight="bold")
+            axes.set_title(shorten(str(agent), 56 // columns), fontsize=10, loc="left", weight="bold")
         shown = frame[["estimate", "band_low", "band_high", "anchor"]].to_numpy(float)
         if np.isfinite(shown).any():
             low, high = np.nanmin(shown), np.nanmax(shown)
@@ -43,7 +54,7 @@ def soft_ev(frame: pd.DataFrame) -> Figure:
         figure.supxlabel(
             "Expected answer (SoftEV), with the 95 % band of the mean of 100 answers", fontsize=10
         )
-        shared_legend(figure, grid)
+        legend(figure, *grid)
     return figure
 
 
@@ -65,10 +76,10 @@ def distributions(frame: pd.DataFrame) -> Figure:
             tidy_axes(axes)
             axes.set_ylim(bottom=0)
             axes.tick_params(labelsize=8)
-            axes.set_title(_shorten(str(stimulus), 24), fontsize=9, loc="left", weight="bold")
+            axes.set_title(shorten(str(stimulus), 24), fontsize=9, loc="left", weight="bold")
         figure.supxlabel("Answer", fontsize=10)
         figure.supylabel("Probability (%)", fontsize=10)
-        shared_legend(figure, grid)
+        legend(figure, *grid)
     return figure
 
 
@@ -79,7 +90,7 @@ def attributions(frame: pd.DataFrame) -> Figure:
     values = rows.pivot(index=["term", "condition"], columns="stimulus", values="estimate")
     order = [(field, condition) for field in fields for condition in CONDITIONS]
     values = values.reindex(index=order, columns=list(rows["stimulus"].unique()))
-    values.index = pd.Index([f"{_shorten(field, 22)}, {condition}" for field, condition in order])
+    values.index = pd.Index([f"{shorten(field, 22)}, {condition}" for field, condition in order])
     top = float(np.nanmax(values.abs().to_numpy(), initial=0.01))
     label = "Mean attribution over the targets (nats)"
     return heatmap(values, label, colormap="PuOr_r", limits=(-1.2 * top, 1.2 * top))
@@ -97,11 +108,11 @@ def scores(frame: pd.DataFrame) -> Figure:
 def ranking(frame: pd.DataFrame) -> Figure:
     """Mean ABSS of each agent, highest first, over dots of its variations. frame: that of `models`."""
     with mpl.rc_context(STYLE):
-        figure, axes = _figure(rows=len(frame) + 1)
+        figure, axes = rows_canvas(rows=len(frame) + 1)
         axes.axvline(0, color=FAINT, linewidth=1, zorder=0)
         ticks = []
         for y, row in enumerate(frame.to_dict("records")):
-            ticks.append((float(y), _shorten(str(row["group"]))))
+            ticks.append((float(y), shorten(str(row["group"]))))
             if np.isnan(row["mean"]):
                 at: Any = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "center"}
                 axes.annotate("no score", (1, y), style="italic", color=FAINT, **at)
@@ -112,7 +123,7 @@ def ranking(frame: pd.DataFrame) -> Figure:
             sums = f"sum {row['estimate']:.2f}" if whole else f"{row['n']} of {row['n'] + row['n_missing']}"
             place: Any = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
             axes.annotate(sums.replace("-", "−"), (max(row["mean"], 0), y), color=FAINT, fontsize=9, **place)
-        _finish(axes, ticks)
+        finish(axes, ticks)
         axes.margins(x=0.3)
         axes.set_xlabel("Mean ABSS over the variations")
     return figure
@@ -121,6 +132,6 @@ def ranking(frame: pd.DataFrame) -> Figure:
 def _lines(axes: Axes, names: list[str], *, named: bool) -> None:
     tidy_axes(axes)
     axes.grid(axis="y", visible=False)
-    axes.set_yticks(range(len(names)), [_shorten(name, 24) if named else "" for name in names])
+    axes.set_yticks(range(len(names)), [shorten(name, 24) if named else "" for name in names])
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(names) - 0.5, -0.5)

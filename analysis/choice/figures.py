@@ -1,4 +1,4 @@
-"""Figures of the choice analysis, beyond those of the main effects."""
+"""Figures of the choice analysis."""
 
 from collections.abc import Callable
 from itertools import cycle
@@ -7,29 +7,97 @@ from typing import Any
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from analysis.effects import TERMS
-from analysis.figures import (
+from analysis.effects import LABELS, TERMS
+from analysis.plots import (
     BLUE,
+    CYCLE,
     FAINT,
     INK,
-    LABELS,
+    MARKERS,
+    ORANGE,
     STYLE,
     WIDTH,
-    _effect,
-    _figure,
-    _finish,
-    _legend,
-    _shorten,
+    canvas,
+    finish,
+    interval,
+    legend,
+    panels,
+    rows_canvas,
+    shorten,
+    tidy_axes,
 )
-from analysis.responses.plots import CYCLE, MARKERS, tidy_axes
+
+HUMAN_BASELINE = {"viewed_first": 4.0, "higher_rated": 5.0, "cheaper": 9.4, "nudged": 9.9}
+"""Effects on human shoppers in the study that these four features come from, in percentage points."""
+
+OUTCOMES = {
+    "choice": "#CFDCE6",  # pale, so that what went wrong stands out
+    "no_choice": "#E69F00",
+    "agent_limit": BLUE,
+    "agent_error": "#CC79A7",
+    "treatment_failed": ORANGE,
+    "infra_error": INK,
+}
+OTHER = "#999999"
 
 POINTS = "percentage points"
 PANELS_ABREAST = 3
 SIDES = {"price": "Price advantage (%)", "rating": "Rating advantage (points)"}
+
+
+def effects_figure(effects: pd.DataFrame) -> Figure:
+    """Effects by term and agent with 95 % intervals, beside the human baseline.
+
+    effects: the frame of `choice_effects`. A hollow mark has no interval; an undefined effect is named so.
+    """
+    agents = list(effects["group"].unique())
+    with mpl.rc_context(STYLE):
+        figure, axes = rows_canvas(rows=len(TERMS) * (len(agents) + 1))
+        axes.axvline(0, color=FAINT, linewidth=1, zorder=0)
+        ticks: list[tuple[float, str]] = []
+        for block, term in enumerate(TERMS):
+            top = block * (len(agents) + 1.4)
+            ticks.append((top, LABELS[term]))
+            rows = effects[effects["term"] == term].set_index("group")
+            for y, agent in enumerate(agents, start=1):
+                ticks.append((top + y, shorten(str(agent))))
+                interval(axes, top + y, *rows.loc[agent, ["estimate", "conf_low", "conf_high"]].astype(float))
+            ends = [top + 0.6, top + len(agents) + 0.4]
+            axes.plot([HUMAN_BASELINE[term]] * 2, ends, color=ORANGE, linewidth=2, zorder=1)
+        axes.plot([], [], "o-", color=BLUE, linewidth=2, label="estimate with 95 % interval")
+        axes.plot([], [], "|", color=ORANGE, markersize=12, markeredgewidth=2, label="human baseline")
+        finish(axes, ticks)
+        for heading in axes.get_yticklabels()[:: len(agents) + 1]:
+            heading.set_fontweight("bold")
+        axes.set_xlabel("Effect on the probability of being chosen (percentage points)")
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:+.0f}".replace("-", "−") if value else "0")
+        legend(figure, axes)
+    return figure
+
+
+def attrition_figure(attrition: pd.DataFrame) -> Figure:
+    """How the trials ended, as shares of each agent's conditions. attrition: the frame of that function."""
+    agents = attrition.groupby("agent", sort=False)
+    with mpl.rc_context(STYLE):
+        figure, axes = rows_canvas(rows=attrition.groupby(["agent", "condition"]).ngroups + len(agents))
+        axes.text(101, 0, "trials", va="center", color=FAINT, fontsize=9)
+        ticks: list[tuple[float, str]] = []
+        y = 0.0
+        for agent, conditions in agents:
+            axes.text(0, y, shorten(str(agent), 70), va="center", weight="bold")
+            for condition, cell in conditions.groupby("condition", sort=False):
+                y += 1
+                ticks.append((y, shorten(str(condition) or "all trials")))
+                _stack(axes, y, cell)
+            y += 1.3
+        finish(axes, ticks)
+        axes.set_xlim(0, 100)
+        axes.set_xlabel("Share of trials (%)")
+        legend(figure, axes)
+    return figure
 
 
 def forest(rows: pd.DataFrame, label: Callable[[pd.Series], str], xlabel: str, zero: bool = True) -> Figure:
@@ -46,8 +114,8 @@ def forest(rows: pd.DataFrame, label: Callable[[pd.Series], str], xlabel: str, z
             if zero:
                 axis.axvline(0, color=FAINT, linewidth=1, zorder=0)
             for _, row in own.iterrows():
-                _effect(axis, at[label(row)], *row[["estimate", "conf_low", "conf_high"]].astype(float))
-            _finish(axis, [(y, _shorten(text, 44)) for text, y in at.items()])
+                interval(axis, at[label(row)], *row[["estimate", "conf_low", "conf_high"]].astype(float))
+            finish(axis, [(y, shorten(text, 44)) for text, y in at.items()])
         figure.supxlabel(xlabel, fontsize=10)
     return figure
 
@@ -56,26 +124,26 @@ def bounds_figure(effects: pd.DataFrame, bounds: pd.DataFrame) -> Figure:
     """The effects with their intervals, over the range that the trials without a choice leave open."""
     both = bounds.merge(effects[["term", "group", "estimate", "conf_low", "conf_high"]], on=["term", "group"])
     with mpl.rc_context(STYLE):
-        figure, axes = _figure(rows=len(both) + both["group"].nunique())
+        figure, axes = rows_canvas(rows=len(both) + both["group"].nunique())
         axes.axvline(0, color=FAINT, linewidth=1, zorder=0)
         ticks: list[tuple[float, str]] = []
         y = 0.0
         for agent, own in both.groupby("group", sort=False):
-            ticks.append((y, _shorten(str(agent))))
+            ticks.append((y, shorten(str(agent))))
             for row in own.to_dict("records"):
                 y += 1
                 ticks.append((y, LABELS[row["term"]]))
                 axes.barh(
                     y, row["high"] - row["low"], 0.7, row["low"], color="#F3D9A4", label="worst-case bounds"
                 )
-                _effect(axes, y, row["estimate"], row["conf_low"], row["conf_high"])
+                interval(axes, y, row["estimate"], row["conf_low"], row["conf_high"])
             y += 1.4
         axes.plot([], [], "o-", color=BLUE, linewidth=2, label="estimate with 95 % interval")
-        _finish(axes, ticks)
+        finish(axes, ticks)
         for heading in [text for text in axes.get_yticklabels() if text.get_text() not in LABELS.values()]:
             heading.set_fontweight("bold")
         axes.set_xlabel(f"Effect on the probability of being chosen ({POINTS})")
-        _legend(figure, axes)
+        legend(figure, axes)
     return figure
 
 
@@ -83,22 +151,20 @@ def sensitivity_figure(curves: pd.DataFrame) -> Figure:
     """The probability of being chosen by the size of an advantage: a line per agent."""
     sides = [side for side in SIDES if (curves["advantage"] == side).any()]
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(WIDTH, 3.6), layout="constrained")
-        FigureCanvasAgg(figure)
-        axes = figure.subplots(1, len(sides), sharey=True, squeeze=False)[0]
+        figure, axes = panels(len(sides), len(sides), 2.7, sharey=True)
         for axis, side in zip(axes, sides, strict=True):
             own = curves[curves["advantage"] == side]
             styles = zip(cycle(CYCLE), cycle(MARKERS), own.groupby("group", sort=False))
             for color, marker, (agent, rows) in styles:
                 line, seen = rows[rows["model"] == "linear"], rows[rows["model"] == "observed"]
                 axis.plot(
-                    line["value"], line["estimate"], color=color, linewidth=2, label=_shorten(str(agent))
+                    line["value"], line["estimate"], color=color, linewidth=2, label=shorten(str(agent))
                 )
                 axis.plot(seen["value"], seen["estimate"], marker, color=color, alpha=0.45, markersize=4)
             tidy_axes(axis)
             axis.set_xlabel(SIDES[side])
         axes[0].set_ylabel("Chosen (%)")
-        _legend(figure, axes[0])
+        legend(figure, axes[0])
     return figure
 
 
@@ -122,16 +188,14 @@ def price_figure(curves: pd.DataFrame) -> Figure:
             axis.set_ylim(max(-5, axis.get_ylim()[0]), min(105, axis.get_ylim()[1]))
         figure.supxlabel(SIDES["price"], fontsize=10)
         figure.supylabel("Chosen (%)", fontsize=10)
-        _legend(figure, axes[0])
+        legend(figure, axes[0])
     return figure
 
 
 def logit_figure(both: pd.DataFrame) -> Figure:
     """Linear against logit effects; on the dotted line they are equal."""
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(WIDTH * 0.62, 3.9), layout="constrained")
-        FigureCanvasAgg(figure)
-        axes = figure.add_subplot()
+        figure, axes = canvas(3.9, WIDTH * 0.62)
         ends = [both[["linear", "logit"]].min().min(), both[["linear", "logit"]].max().max()]
         axes.plot(ends, ends, ":", color=FAINT, linewidth=1)
         for color, marker, term in zip(CYCLE, MARKERS, TERMS, strict=False):
@@ -158,15 +222,22 @@ def steps_figure(counts: pd.DataFrame) -> Figure:
     return figure
 
 
+def _stack(axes: Axes, y: float, cell: pd.DataFrame) -> None:
+    """One bar of outcomes: the known ones in their order, then the rest."""
+    shares = 100 * cell.set_index("outcome")["share"]
+    rank = {outcome: i for i, outcome in enumerate(OUTCOMES)}
+    left = 0.0
+    for outcome, share in sorted(shares.items(), key=lambda item: rank.get(str(item[0]), len(rank))):
+        name, color = str(outcome).replace("_", " "), OUTCOMES.get(str(outcome), OTHER)
+        axes.barh(y, share, 0.7, left, color=color, edgecolor="white", linewidth=0.8, label=name)
+        left += share
+    axes.text(101, y, f"{cell['trials'].iloc[0]:,}", va="center", color=FAINT, fontsize=9)
+
+
 def _panels(titles: list[str], height: float) -> tuple[Figure, list[Axes]]:
     """A panel for each title, on one scale; `height` of each in inches. Use within `STYLE`."""
     across = min(len(titles), PANELS_ABREAST)
-    lines = -(-len(titles) // across)
-    figure = Figure(figsize=(WIDTH, 0.6 + height * lines), layout="constrained")
-    FigureCanvasAgg(figure)
-    grid = figure.subplots(lines, across, squeeze=False, sharex=True, sharey=True).ravel().tolist()
-    for unused in grid[len(titles) :]:
-        unused.remove()
+    figure, grid = panels(len(titles), across, height, sharex=True, sharey=True)
     for axis, title in zip(grid, titles, strict=False):
-        axis.set_title(_shorten(title, 70 // across), fontsize=10, weight="bold", loc="left")
-    return figure, grid[: len(titles)]
+        axis.set_title(shorten(title, 70 // across), fontsize=10, weight="bold", loc="left")
+    return figure, grid

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from analysis.choice import figures
-from analysis.figures import HUMAN_BASELINE, LABELS, attrition_figure, effects_figure
+from analysis.effects import LABELS
 from analysis.sections import NamedFigure, NamedTable, Section
 
 if TYPE_CHECKING:
@@ -53,7 +53,9 @@ def _attrition(found: "ChoiceAnalysis") -> Section:
     ]
     drawn = [
         NamedFigure(
-            "attrition", "How the trials ended, by agent and condition.", attrition_figure(found.attrition)
+            "attrition",
+            "How the trials ended, by agent and condition.",
+            figures.attrition_figure(found.attrition),
         )
     ]
     text = (
@@ -100,7 +102,7 @@ def _treatment(found: "ChoiceAnalysis") -> Section:
 
 
 def _effects(found: "ChoiceAnalysis") -> Section:
-    human = ", ".join(f"{LABELS[term].lower()} {value}" for term, value in HUMAN_BASELINE.items())
+    human = ", ".join(f"{LABELS[term].lower()} {value}" for term, value in figures.HUMAN_BASELINE.items())
     text = (
         "What moves each agent? An effect of +10 means: of two options in the same set that are alike in the"
         " other features, the one with the feature is chosen 10 percentage points more often than the one"
@@ -122,7 +124,7 @@ def _effects(found: "ChoiceAnalysis") -> Section:
                 "effects",
                 f"Effects by feature and agent with 95 % intervals. Human baseline: {human} points, from an"
                 " experiment with human shoppers.",
-                effects_figure(found.effects),
+                figures.effects_figure(found.effects),
             ),
         ),
     )

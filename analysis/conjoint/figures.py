@@ -6,12 +6,24 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from analysis.conjoint.frames import ALL_AGENTS
-from analysis.figures import BLUE, FAINT, INK, ORANGE, STYLE, WIDTH, _finish, _shorten
+from analysis.plots import (
+    BLUE,
+    FAINT,
+    INK,
+    ORANGE,
+    STYLE,
+    WIDTH,
+    canvas,
+    finish,
+    interval,
+    panels,
+    shorten,
+    undefined,
+)
 
 NAMES = {
     "stars": "Stars",
@@ -26,21 +38,20 @@ NAMES = {
 LABELLED = 12
 """Points are labelled with the agent's name up to this many, beyond it with a number and a key."""
 
-GREEN = "#009E73"
 CURVES = {"log_curve": (BLUE, "-", "log price"), "linear_curve": (ORANGE, "--", "linear price")}
 
 
 def triage_figure(triage: pd.DataFrame) -> Figure:
     """First-shown rates with Wilson intervals, and the band in which an agent counts as engaged."""
     with mpl.rc_context(STYLE):
-        figure, axes = _canvas(1.6 + 0.26 * len(triage))
+        figure, axes = canvas(1.6 + 0.26 * len(triage))
         axes.axvspan(15, 85, color="#eef2f5", zorder=0)
         axes.axvline(50, color=FAINT, linewidth=1)
         rows = triage.sort_values("estimate", ascending=False)
         for y, row in enumerate(rows.to_dict("records")):
             color = BLUE if row["verdict"] == "engaged" else ORANGE
             rate, low, high = (100 * float(row[name]) for name in ("estimate", "conf_low", "conf_high"))
-            _interval(axes, y, rate, low, high, color)
+            interval(axes, y, rate, low, high, color)
         _names(axes, rows["group"])
         axes.set_xlim(-3, 103)
         axes.set_xlabel("Choices of the option shown first, of the first two alternatives (%)")
@@ -52,18 +63,12 @@ def price_figure(deciles: pd.DataFrame) -> Figure:
     """Utility by price decile for each agent, with the fitted log and linear curves."""
     agents = list(deciles["group"].unique())
     columns = min(4, max(1, len(agents)))
-    lines = -(-max(1, len(agents)) // columns)
     with mpl.rc_context(STYLE):
-        figure = Figure(
-            figsize=(WIDTH * (1 if columns > 1 else 0.7), 1.0 + 2.1 * lines), layout="constrained"
-        )
-        FigureCanvasAgg(figure)
-        grid = figure.subplots(lines, columns, squeeze=False, sharex=True)
-        for axes in grid.flat[len(agents) :]:
-            axes.set_visible(False)
-        for axes, agent in zip(grid.flat, agents, strict=False):
+        width = WIDTH * (1 if columns > 1 else 0.7)
+        figure, grid = panels(len(agents) or 1, columns, 2.1, width, sharex=True)
+        for axes, agent in zip(grid, agents, strict=False):
             rows = deciles[deciles["group"] == agent]
-            axes.set_title(_shorten(str(agent), 20), fontsize=8)
+            axes.set_title(shorten(str(agent), 20), fontsize=8)
             _curves(axes, rows)
         figure.supxlabel("Median price of the decile (USD, logarithmic)", fontsize=10)
         figure.supylabel("Utility against\nthe cheapest decile", fontsize=10)
@@ -76,11 +81,11 @@ def form_figure(form: pd.DataFrame) -> Figure:
     """AIC of the linear less the log price by agent: to the left the linear form fits better."""
     rows = form.drop_duplicates("group").sort_values("estimate")
     with mpl.rc_context(STYLE):
-        figure, axes = _canvas(1.5 + 0.26 * len(rows))
+        figure, axes = canvas(1.5 + 0.26 * len(rows))
         axes.axvline(0, color=FAINT, linewidth=1)
         for y, value in enumerate(rows["estimate"]):
             if np.isnan(value):
-                _undefined(axes, y)
+                undefined(axes, y)
             else:
                 axes.barh(y, value, 0.65, color=ORANGE if value < 0 else BLUE)
         _names(axes, rows["group"])
@@ -144,7 +149,7 @@ def quality_figure(quality: pd.DataFrame) -> Figure:
 
 def brand_figure(brands: pd.DataFrame) -> Figure:
     """Heatmap of the chain coefficients."""
-    headings = {name: _shorten(str(name).removeprefix("chain_"), 14) for name in brands["term"].unique()}
+    headings = {name: shorten(str(name).removeprefix("chain_"), 14) for name in brands["term"].unique()}
     return _heatmap(brands, headings, "Utility against the base", common=True)
 
 
@@ -153,11 +158,8 @@ def wtp_figure(wtp: pd.DataFrame) -> Figure:
     terms = list(wtp["term"].unique())
     agents = list(wtp["group"].unique())
     with mpl.rc_context(STYLE):
-        figure = Figure(
-            figsize=(max(WIDTH, 1.4 + 1.25 * len(terms)), 1.4 + 0.26 * len(agents)), layout="constrained"
-        )
-        FigureCanvasAgg(figure)
-        grid = figure.subplots(1, len(terms), sharey=True, squeeze=False)[0]
+        width = max(WIDTH, 1.4 + 1.25 * len(terms))
+        figure, grid = panels(len(terms), len(terms), 0.5 + 0.26 * len(agents), width, sharey=True)
         for axes, term in zip(grid, terms, strict=True):
             own = wtp[wtp["term"] == term].set_index("group")
             axes.axvline(0, color=FAINT, linewidth=1, zorder=0)
@@ -168,7 +170,7 @@ def wtp_figure(wtp: pd.DataFrame) -> Figure:
                     axes.annotate("none", (0.5, y), fontsize=8, style="italic", color=FAINT, **place)
                 else:
                     ends = (row["krinsky_robb_low"], row["krinsky_robb_high"])
-                    _interval(axes, y, row["estimate"], *ends, BLUE, size=4)
+                    interval(axes, y, row["estimate"], *ends, BLUE, size=4)
             _names(axes, agents)
             axes.set_title(NAMES.get(term, str(term)).replace("\n", " "), fontsize=9)
             axes.tick_params(axis="x", labelsize=8)
@@ -181,9 +183,9 @@ def booked_figure(booked: pd.DataFrame) -> Figure:
     """Mean price of what was booked beside that of what was offered."""
     rows = booked[booked["term"] == "mean_price"].sort_values("estimate")
     with mpl.rc_context(STYLE):
-        figure, axes = _canvas(1.5 + 0.26 * len(rows))
+        figure, axes = canvas(1.5 + 0.26 * len(rows))
         for y, row in enumerate(rows.to_dict("records")):
-            _interval(axes, y, row["estimate"], row["conf_low"], row["conf_high"], BLUE)
+            interval(axes, y, row["estimate"], row["conf_low"], row["conf_high"], BLUE)
             axes.plot(row["offered"], y, "|", color=ORANGE, markersize=11, markeredgewidth=2)
         _names(axes, rows["group"])
         axes.set_xlabel("Price per night (USD)")
@@ -191,37 +193,16 @@ def booked_figure(booked: pd.DataFrame) -> Figure:
     return figure
 
 
-def _canvas(height: float) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure, figure.add_subplot()
-
-
 def _nothing(reason: str) -> Figure:
     with mpl.rc_context(STYLE):
-        figure, axes = _canvas(1.2)
+        figure, axes = canvas(1.2)
         axes.set_axis_off()
         axes.text(0.5, 0.5, reason, ha="center", va="center", style="italic", color=FAINT)
     return figure
 
 
 def _names(axes: Axes, agents: "pd.Series[str] | list[str]") -> None:
-    _finish(axes, [(float(y), _shorten(str(agent))) for y, agent in enumerate(agents)] or [(0.0, "")])
-
-
-def _interval(
-    axes: Axes, y: float, estimate: float, low: float, high: float, color: str, *, size: float = 6
-) -> None:
-    if np.isnan(estimate):
-        _undefined(axes, y)
-        return
-    axes.plot([low, high], [y, y], color=color, linewidth=2, solid_capstyle="round", zorder=2)
-    axes.plot(estimate, y, "o", color=color, markersize=size, zorder=3)
-
-
-def _undefined(axes: Axes, y: float) -> None:
-    place: Any = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "center"}
-    axes.annotate("not estimated", (1, y), style="italic", color=FAINT, **place)
+    finish(axes, [(float(y), shorten(str(agent))) for y, agent in enumerate(agents)] or [(0.0, "")])
 
 
 def _key(figure: Figure, entries: list[tuple[str, str, str]], extra: str = "") -> None:
@@ -277,7 +258,7 @@ def _scatter(points: pd.DataFrame, x_label: str, y_label: str) -> Figure:
         return _nothing("No agent has both estimates")
     numbered = len(points) > LABELLED
     with mpl.rc_context(STYLE):
-        figure, axes = _canvas(4.6)
+        figure, axes = canvas(4.6)
         for number, (agent, row) in enumerate(points.iterrows(), start=1):
             if not np.isnan(row["x_low"]):
                 axes.plot(
@@ -292,11 +273,11 @@ def _scatter(points: pd.DataFrame, x_label: str, y_label: str) -> Figure:
                 axes.annotate(str(number), (row["x"], row["y"]), ha="center", va="center", color="white",
                               fontsize=6.5, zorder=4)  # fmt: skip
             else:
-                axes.annotate(_shorten(str(agent), 24), (row["x"], row["y"]), xytext=(6, 6), fontsize=9,
+                axes.annotate(shorten(str(agent), 24), (row["x"], row["y"]), xytext=(6, 6), fontsize=9,
                               textcoords="offset points", zorder=4)  # fmt: skip
         if numbered:
             handles = [Line2D([], [], linestyle="none")] * len(points)
-            names = [f"{number}  {_shorten(str(agent), 24)}" for number, agent in enumerate(points.index, 1)]
+            names = [f"{number}  {shorten(str(agent), 24)}" for number, agent in enumerate(points.index, 1)]
             place: Any = {"loc": "outside right center", "frameon": False, "fontsize": 7.5}
             figure.legend(handles, names, handlelength=0, handletextpad=0, labelspacing=0.35, **place)
         axes.margins(0.12)
@@ -319,7 +300,7 @@ def _heatmap(frame: pd.DataFrame, headings: dict[str, str], label: str, *, commo
     top = values.abs().max(axis=0)
     scaled = values / (top.max() if common else top.where(top > 0, 1))
     with mpl.rc_context(STYLE):
-        figure, axes = _canvas(1.2 + 0.28 * len(agents))
+        figure, axes = canvas(1.2 + 0.28 * len(agents))
         axes.imshow(scaled, cmap="PuOr_r", vmin=-1.4, vmax=1.4, aspect="auto")
         for (y, x), value in np.ndenumerate(values.to_numpy()):
             clear = p_value[y, x] < 0.05
@@ -327,7 +308,7 @@ def _heatmap(frame: pd.DataFrame, headings: dict[str, str], label: str, *, commo
             axes.text(x, y, text.replace("-", "−"), ha="center", va="center", fontsize=8.5,
                       color=INK if clear else FAINT, style="normal" if clear else "italic")  # fmt: skip
         axes.set_xticks(range(len(headings)), list(headings.values()), fontsize=9)
-        axes.set_yticks(range(len(agents)), [_shorten(str(agent)) for agent in agents])
+        axes.set_yticks(range(len(agents)), [shorten(str(agent)) for agent in agents])
         axes.xaxis.tick_top()
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)

@@ -7,10 +7,21 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.figures import BLUE, FAINT, STYLE, _figure, _finish, _shorten
+from analysis.plots import (
+    BLUE,
+    CYCLE,
+    FAINT,
+    MARKERS,
+    STYLE,
+    finish,
+    legend,
+    panels,
+    rows_canvas,
+    shorten,
+    tidy_axes,
+)
+from analysis.plots import heatmap as _heatmap
 from analysis.responses.effect_size import HOMOGENEOUS
-from analysis.responses.plots import CYCLE, MARKERS, panels, shared_legend, tidy_axes
-from analysis.responses.plots import heatmap as _heatmap
 
 SHOWN = 3.0
 """Effects beyond are drawn at the edge: single ones of 30 would flatten all others."""
@@ -54,7 +65,7 @@ def scenarios(effects: pd.DataFrame) -> Figure:
                     "marker": MARKERS[i % len(MARKERS)],
                     "markersize": 5,
                 }
-                axes.plot(x, own["estimate"].clip(-SHOWN, SHOWN), label=_shorten(scenario, 20), **style)
+                axes.plot(x, own["estimate"].clip(-SHOWN, SHOWN), label=shorten(scenario, 20), **style)
             drawn = means.loc[means["term"] == bias, "estimate"].abs().max()
             reach = 1.15 * min(SHOWN, float(np.nanmax([0.5, drawn])))
             axes.set_ylim(-reach, reach)
@@ -68,7 +79,7 @@ def scenarios(effects: pd.DataFrame) -> Figure:
         if means["temperature"].notna().any():
             figure.supxlabel("Temperature", fontsize=10)
         figure.supylabel(f"Mean d over agents (drawn within ±{SHOWN:g})", fontsize=10)
-        shared_legend(figure, grid)
+        legend(figure, *grid)
     return figure
 
 
@@ -76,14 +87,14 @@ def importances(frame: pd.DataFrame) -> Figure:
     """Increase of the prediction error by feature. frame: of `feature_importances`."""
     rows = frame.sort_values("estimate", ascending=False, na_position="last")
     with mpl.rc_context(STYLE):
-        figure, axes = _figure(rows=len(rows))
+        figure, axes = rows_canvas(rows=len(rows))
         for y, estimate in enumerate(rows["estimate"]):
             if np.isnan(estimate):
                 axes.text(0, y, " not estimated", style="italic", color=FAINT, va="center")
             else:
                 axes.barh(y, estimate, 0.6, color=BLUE)
         axes.axvline(0, color=FAINT, linewidth=1)
-        _finish(axes, [(y, str(name).capitalize()) for y, name in enumerate(rows["term"])])
+        finish(axes, [(y, str(name).capitalize()) for y, name in enumerate(rows["term"])])
         axes.set_xlabel("Increase of the held-out error when shuffled (units of the capped bias)")
         if rows["estimate"].isna().all():
             axes.set_xticks([])
@@ -91,4 +102,4 @@ def importances(frame: pd.DataFrame) -> Figure:
 
 
 def _words(name: object) -> str:
-    return _shorten(str(name).replace("-", " ").capitalize(), 28)
+    return shorten(str(name).replace("-", " ").capitalize(), 28)

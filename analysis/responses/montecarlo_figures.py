@@ -8,19 +8,26 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.figures import BLUE, FAINT, INK, ORANGE, STYLE, _figure, _finish, _shorten
-from analysis.responses.hypotheses import version_key
-from analysis.responses.plots import (
+from analysis.plots import (
+    BLUE,
     CYCLE,
+    FAINT,
     GREEN,
+    INK,
     MARKERS,
+    ORANGE,
     ORANGE_LIGHT,
+    STYLE,
     estimates,
+    finish,
     heatmap,
+    legend,
     panels,
-    shared_legend,
+    rows_canvas,
+    shorten,
     tidy_axes,
 )
+from analysis.responses.hypotheses import version_key
 from analysis.responses.power import power_anova
 from analysis.responses.valuation import HUMAN_CORRELATION
 
@@ -80,13 +87,13 @@ def wtp(cells: pd.DataFrame) -> Figure:
                 axes.hlines(y, rows["conf_low"], rows["conf_high"], color=color, linewidth=1.5)
             tidy_axes(axes)
             axes.grid(axis="y", visible=False)
-            shown = [_shorten(agent, 24) for agent in agents] if number % 2 == 0 else [""] * len(agents)
+            shown = [shorten(agent, 24) for agent in agents] if number % 2 == 0 else [""] * len(agents)
             axes.set_yticks(range(len(agents)), shown)
             axes.tick_params(axis="y", length=0)
             axes.set_ylim(len(agents) - 0.5, -0.5)
-            axes.set_title(_shorten(str(item), 40), fontsize=10, loc="left", weight="bold")
+            axes.set_title(shorten(str(item), 40), fontsize=10, loc="left", weight="bold")
         figure.supxlabel("Mean willingness to pay (USD), 95 % intervals", fontsize=10)
-        shared_legend(figure, grid)
+        legend(figure, *grid)
     return figure
 
 
@@ -135,7 +142,7 @@ def power(frame: pd.DataFrame) -> Figure:
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axes.set(xlabel=f"Responses per cell ({groups} cells)", ylabel="Power", ylim=(0, 1.02))
         tidy_axes(axes)
-        shared_legend(figure, [axes])
+        legend(figure, axes)
     return figure
 
 
@@ -145,7 +152,7 @@ def generations(deviations: pd.DataFrame, versions: Mapping[str, str]) -> Figure
     order = sorted(dated["group"], key=lambda agent: (version_key(versions[agent]), agent))
     rows = dated.set_index("group").loc[order]
     with mpl.rc_context(STYLE):
-        figure, axes = _figure(rows=len(rows) + 1)
+        figure, axes = rows_canvas(rows=len(rows) + 1)
         shown = list(dict.fromkeys(versions[agent] for agent in order))
         ticks: list[tuple[float, str]] = []
         for y, agent in enumerate(order):
@@ -153,7 +160,7 @@ def generations(deviations: pd.DataFrame, versions: Mapping[str, str]) -> Figure
             color = (BLUE, GREEN)[shown.index(versions[agent]) % 2]
             axes.plot([low, high], [y, y], color=color, linewidth=2, solid_capstyle="round")
             axes.plot(estimate, y, "o", color=color)
-            ticks.append((y, f"{_shorten(agent, 24)}  ({_shorten(versions[agent], 10)})"))
-        _finish(axes, ticks or [(0, "")])
+            ticks.append((y, f"{shorten(agent, 24)}  ({shorten(versions[agent], 10)})"))
+        finish(axes, ticks or [(0, "")])
         axes.set_xlabel("Absolute deviation from the list price (USD); generation in brackets")
     return figure

@@ -11,8 +11,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from analysis.attrition import attrition
+from analysis.choice.figures import HUMAN_BASELINE, attrition_figure, effects_figure
 from analysis.effects import TERMS, choice_effects
-from analysis.figures import HUMAN_BASELINE, attrition_figure, effects_figure, save_figure, to_svg
+from analysis.plots import save_figure, to_svg
 
 Simulate = Callable[..., Any]
 AGENTS = ("simple", r"$\frac{$ <script>& a name that is much too long for the margin", "_hidden", "100%")

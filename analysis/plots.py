@@ -1,0 +1,216 @@
+"""What all figures share: style, colours, axes, files; and the kinds of figure that several studies draw.
+
+Made without pyplot, so without global state. Colours are Okabe and Ito's (2008): safe for colour-blind eyes.
+"""
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+
+BLUE, ORANGE, INK, FAINT = "#0072B2", "#D55E00", "#222222", "#767676"
+GREEN, ORANGE_LIGHT, SKY, PINK = "#009E73", "#E69F00", "#56B4E9", "#CC79A7"
+CYCLE = (BLUE, ORANGE_LIGHT, GREEN, PINK, SKY, INK)
+"""Okabe and Ito's colours (2008), for lines and marks of several kinds."""
+LEAST_ROWS_OF_A_SCALE = 4
+MARKERS = ("o", "s", "^", "D", "v", "P")
+
+WIDTH = 7.2
+STYLE: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 10,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "text.parse_math": False,  # a label is never a formula: agents may be called "$x$"
+    "svg.hashsalt": "souk",  # equal data give equal bytes
+}
+
+
+def to_svg(figure: Figure) -> str:
+    """The figure as an SVG document."""
+    buffer = io.StringIO()
+    with mpl.rc_context(STYLE):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    figure.set_layout_engine("none")  # laid out once: it takes a third of the time
+    return buffer.getvalue()
+
+
+def save_figure(figure: Figure, path: str | Path) -> None:
+    """Write the figure as `.png` (200 dots per inch) or `.svg`, as the suffix says."""
+    path = Path(path)
+    if path.suffix == ".svg":
+        path.write_text(to_svg(figure), encoding="utf-8")
+    else:
+        figure.savefig(path, dpi=200)
+
+
+def canvas(height: float, width: float = WIDTH) -> tuple[Figure, Axes]:
+    """An empty figure, in inches. Use within `STYLE`, as all that draws."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.add_subplot()
+
+
+def rows_canvas(rows: int) -> tuple[Figure, Axes]:
+    """An empty figure with the height of so many lines of text."""
+    return canvas(1.3 + 0.26 * rows)
+
+
+def interval(
+    axes: Axes, y: float, estimate: float, low: float, high: float, color: str = BLUE, *, size: float = 6
+) -> None:
+    """An estimate with its interval, in a line of its own. A hollow mark has no interval."""
+    if pd.isna(estimate):
+        undefined(axes, y)
+    elif pd.isna(low):
+        hollow: Any = {"markerfacecolor": "white", "markeredgewidth": 1.5}
+        label = "estimate without interval"
+        axes.plot(estimate, y, "o", color=color, markersize=size, zorder=3, label=label, **hollow)
+    else:
+        axes.plot([low, high], [y, y], color=color, linewidth=2, solid_capstyle="round", zorder=2)
+        axes.plot(estimate, y, "o", color=color, markersize=size, zorder=3)
+
+
+def undefined(axes: Axes, y: float) -> None:
+    """Say that there is no estimate in this line."""
+    at: Any = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "center"}
+    axes.annotate("not estimated", (1, y), style="italic", color=FAINT, **at)
+
+
+def finish(axes: Axes, ticks: list[tuple[float, str]]) -> None:
+    """Lines from the top down, each named at its height."""
+    axes.set_yticks([y for y, _ in ticks], [text for _, text in ticks])
+    axes.set_ylim(ticks[-1][0] + 0.7, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.spines[["top", "left", "right"]].set_visible(False)
+    axes.grid(axis="x", color="#e5e5e5", linewidth=0.8)
+    axes.set_axisbelow(True)
+
+
+def legend(figure: Figure, *axes: Axes) -> None:
+    """One legend above all axes, each label once."""
+    found = [pair for one in axes for pair in zip(*one.get_legend_handles_labels(), strict=True)]
+    unique = {label: handle for handle, label in found}
+    place: Any = {"loc": "outside upper left", "ncols": 6, "frameon": False, "fontsize": 9}
+    if unique:
+        figure.legend(unique.values(), unique.keys(), handlelength=1.5, columnspacing=1.2, **place)
+
+
+def shorten(text: str, length: int = 32) -> str:
+    """The beginning of a text that is too long for a label."""
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def heatmap(
+    values: pd.DataFrame,
+    label: str,
+    *,
+    colormap: str,
+    limits: tuple[float, float],
+) -> Figure:
+    """Values by row and column, written in their cells; undefined ones hatched. Colours end at `limits`."""
+    rows, columns = values.shape
+    with mpl.rc_context(STYLE):
+        figure, axes = canvas(1.6 + 0.36 * rows, max(WIDTH, 2.6 + 0.75 * columns))
+        shade = Normalize(*limits, clip=True)
+        matrix = values.to_numpy(float)
+        image = axes.imshow(np.ma.masked_invalid(matrix), cmap=colormap, norm=shade, aspect="auto")
+        for (row, column), value in np.ndenumerate(matrix):
+            if np.isnan(value):
+                patch: Any = {"facecolor": "#f2f2f2", "edgecolor": "#bdbdbd", "hatch": "///", "linewidth": 0}
+                axes.add_patch(mpl.patches.Rectangle((column - 0.5, row - 0.5), 1, 1, **patch))
+                continue
+            red, green, blue, _ = image.cmap(shade(value))
+            dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
+            color = "white" if dark else INK
+            axes.text(column, row, _two_decimals(value), ha="center", va="center", fontsize=8, color=color)
+        tilt: Any = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if columns > 3 else {}
+        axes.set_xticks(range(columns), [shorten(str(name), 24) for name in values.columns], **tilt)
+        axes.set_yticks(range(rows), [shorten(str(name)) for name in values.index])
+        axes.set_xticks(np.arange(columns + 1) - 0.5, minor=True)
+        axes.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
+        axes.grid(which="minor", color="white", linewidth=2)
+        axes.tick_params(which="both", length=0)
+        axes.spines[:].set_visible(False)
+        hatched = "   (hatched: undefined)" if np.isnan(matrix).any() else ""
+        axes.set_title(label + hatched, fontsize=9, loc="left", color=FAINT)
+        if rows >= LEAST_ROWS_OF_A_SCALE:
+            bar = figure.colorbar(image, ax=axes, shrink=0.9, aspect=25, pad=0.02)
+            bar.outline.set(visible=False)
+    return figure
+
+
+def _two_decimals(value: float) -> str:
+    rounded = round(value, 2)
+    return f"{rounded:.2f}".replace("-", "\N{MINUS SIGN}") if rounded else "0.00"
+
+
+def estimates(
+    rows: pd.DataFrame,
+    xlabel: str,
+    *,
+    reference: tuple[float, str] | None = None,
+    points: Sequence[pd.Series] | None = None,
+    points_label: str = "",
+    limits: tuple[float, float] | None = None,
+) -> Figure:
+    """One line per group: its estimate with the 95 % interval; faint points beneath where given.
+
+    rows: group, estimate, conf_low, conf_high. points: one series per row. A hollow mark has no interval.
+    """
+    with mpl.rc_context(STYLE):
+        figure, axes = rows_canvas(rows=len(rows) + 1)
+        if reference:
+            axes.axvline(reference[0], color=ORANGE_LIGHT, linewidth=2, zorder=1, label=reference[1])
+        for y, (_, row) in enumerate(rows.iterrows()):
+            if points is not None:
+                own = points[y].dropna()
+                axes.plot(
+                    own,
+                    [y] * len(own),
+                    "o",
+                    color=FAINT,
+                    alpha=0.45,
+                    markersize=4,
+                    zorder=2,
+                    label=points_label,
+                )
+            interval(axes, y, float(row["estimate"]), float(row["conf_low"]), float(row["conf_high"]))
+        if rows["conf_low"].notna().any():
+            axes.plot([], [], "o-", color=BLUE, linewidth=2, label="estimate with 95 % interval")
+        if limits:
+            axes.set_xlim(*limits)
+        finish(axes, [(y, shorten(str(group))) for y, group in enumerate(rows["group"])])
+        axes.set_xlabel(xlabel)
+        legend(figure, axes)
+    return figure
+
+
+def panels(
+    count: int, columns: int, height: float, width: float = WIDTH, **share: Any
+) -> tuple[Figure, list[Axes]]:
+    """A grid of axes for small multiples, each so high in inches; those beyond `count` are removed.
+
+    share: which scales they have in common, as `Figure.subplots` takes it. Use within `STYLE`.
+    """
+    lines = -(-count // columns)
+    figure = Figure(figsize=(width, 0.9 + height * lines), layout="constrained")
+    grid = figure.subplots(lines, columns, squeeze=False, **share).ravel().tolist()
+    for unused in grid[count:]:
+        unused.remove()
+    return figure, grid[:count]
+
+
+def tidy_axes(axes: Axes) -> None:
+    """Two spines and a grid behind what is drawn."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(color="#e5e5e5", linewidth=0.8)
+    axes.set_axisbelow(True)
