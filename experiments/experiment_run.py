@@ -7,7 +7,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from rich.console import Console
 
 from agents.registry import check_agent
@@ -58,7 +57,7 @@ class ExperimentRun:
         """Why it ended before all wanted trials had run."""
         self._done = self.records.finished(self.design.run)
         self._again: list[CardTrial] = []
-        self._ids = {trial.id for trial in self._wanted()}
+        self._ids = {trial.id for trial in self.wanted()}
         self._ask_again()
 
     def _check_agents(self) -> None:
@@ -78,7 +77,8 @@ class ExperimentRun:
         """How many of them have ended."""
         return len(self._ids & self._done)
 
-    def _wanted(self) -> Iterator[Any]:
+    def wanted(self) -> Iterator[Any]:
+        """The trials, those of an earlier command included."""
         per_agent = dict.fromkeys(self.agents, 0)
         for trial in self.design.trials(self.agents):
             if self.limit is None or per_agent[trial.agent] < self.limit:
@@ -93,7 +93,7 @@ class ExperimentRun:
             return False
         asked, answered = self.records.answered(design.run)
         cells: dict[object, list[CardTrial]] = {}
-        for trial in self._wanted():
+        for trial in self.wanted():
             cells.setdefault(trial.cell, []).append(trial)
         more = []
         for trials in cells.values():
@@ -118,10 +118,6 @@ class ExperimentRun:
         total, done = self.total, self.done
         lines.append(f"{total:,} trials: {done:,} done, {total - done:,} to run")
         return "\n".join(lines)
-
-    def balance(self) -> pd.DataFrame | None:
-        """How evenly the wanted trials spread what their cards show; None for trials in the shop."""
-        return self.design.balance(self._wanted()) if isinstance(self.design, CardDesign) else None
 
     async def run(
         self,
@@ -149,7 +145,7 @@ class ExperimentRun:
     ) -> None:
         design, records = self.design, self.records
         progress = RunProgress(console, self.total, self.done)
-        todo = (trial for trial in self._wanted() if trial.id not in self._done)
+        todo = (trial for trial in self.wanted() if trial.id not in self._done)
         gate = Gate(
             records,
             design.run,

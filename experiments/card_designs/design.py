@@ -1,14 +1,11 @@
 """From an experiment with choice cards to its trials: identities, blocks, agents."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
 from typing import Protocol
 
-import pandas as pd
-
-from experiments.card_designs.balance import balance
 from experiments.card_designs.battery import BatteryDesign
 from experiments.card_designs.conjoint import ConjointDesign
 from experiments.card_designs.factorial import FactorialDesign
@@ -110,10 +107,6 @@ class CardDesign:
     def shortage(self) -> list[str]:
         """A line where there is less than was asked for: never, since that is a mistake here."""
         return []
-
-    def balance(self, trials: Iterable[CardTrial] | None = None) -> pd.DataFrame:
-        """How evenly trials (by default, those of one agent) spread what is shown; see `balance.balance`."""
-        return balance(self.trials(self.experiment.agents[:1]) if trials is None else trials)
 
 
 def make_card_design(source: Source) -> CardDesign:

@@ -77,16 +77,19 @@ def run(
       souk run my-experiment.yaml --db sqlite:///study.db --dry-run
     """
     from experiments.backends.workers import Workers
+    from experiments.card_designs.design import CardDesign
     from experiments.detach import detach
     from experiments.experiment_run import ExperimentRun
-    from experiments.output import print_balance
 
     console = stderr_console()
     session = ExperimentRun(experiment, agents=agent, limit=limit, db=db, out=out, mode=mode)
     console.print(session.summary(), highlight=False, markup=False, soft_wrap=True)
     if dry_run:
-        if (balance := session.balance()) is not None:
-            print_balance(console, balance, out)
+        if isinstance(session.design, CardDesign):
+            from experiments.card_designs.balance import balance
+            from experiments.output import print_balance
+
+            print_balance(console, balance(session.wanted()), out)
         return
     if detached:
         log = session.folder / "log.txt"

@@ -10,7 +10,7 @@ from tests.experiments.card_designs.make import AGENT, made, shipped
 
 
 def test_the_hotel_study_is_balanced_by_position() -> None:
-    report = made("hotels").balance(shipped("hotels"))
+    report = balance(shipped("hotels"))
     assert list(report.columns) == COLUMNS
     position = report[report.check == "position"]
     for (attribute, level), figures in position.groupby(["attribute", "level"]):
@@ -25,7 +25,7 @@ def test_the_hotel_study_is_balanced_by_position() -> None:
 
 
 def test_pairs_in_both_orders_are_exactly_balanced() -> None:
-    report = made("hotels", blocks=[{"set_size": 2, "sets": 40, "repeats": 2}]).balance()
+    report = balance(made("hotels", blocks=[{"set_size": 2, "sets": 40, "repeats": 2}]).trials([AGENT]))
     position = report[report.check == "position"].pivot_table(
         index=["attribute", "level"], columns="group", values="value", aggfunc="sum"
     )
@@ -36,7 +36,7 @@ def test_pairs_in_both_orders_are_exactly_balanced() -> None:
 def test_correlations_are_within_sets() -> None:
     design = made("hotels", blocks=[{"set_size": 3, "sets": 50}])
     asked = list(design.trials([AGENT]))
-    report = design.balance(asked)
+    report = balance(asked)
     found = report[
         (report.check == "correlation") & (report.attribute == "price") & (report.level == "stars")
     ]
@@ -60,7 +60,7 @@ def test_a_constant_attribute_has_no_correlation() -> None:
 
 
 def test_questions_without_options_are_counted_by_condition() -> None:
-    report = made("wtp", repeats=5).balance()
+    report = balance(made("wtp", repeats=5).trials([AGENT]))
     items = report[report.attribute == "item"]
     assert len(items) == 18
     assert set(items.value) == {5}
