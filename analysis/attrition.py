@@ -9,7 +9,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from analysis.effects import FRAME_COLUMNS
-from analysis.table import TRIAL, check_table
+from analysis.table import TRIAL_ID, check_table
 
 Counts = npt.NDArray[np.integer[Any]]
 
@@ -29,7 +29,7 @@ def attrition(table: pd.DataFrame) -> pd.DataFrame:
 
 def count_outcomes(table: pd.DataFrame) -> pd.DataFrame:
     """`attrition` of a table that is checked."""
-    trials = table.drop_duplicates(TRIAL)
+    trials = table.drop_duplicates(TRIAL_ID)
     cells = pd.crosstab([trials["agent"], trials["condition"]], trials["outcome"])
     counts = cells.melt(ignore_index=False, value_name="count").reset_index()
     counts = counts.sort_values(["agent", "condition", "outcome"], ignore_index=True)
@@ -53,7 +53,7 @@ def equal_attrition(table: pd.DataFrame) -> pd.DataFrame:
 def compare_outcomes(table: pd.DataFrame) -> pd.DataFrame:
     """`equal_attrition` of a table that is checked."""
     rows = []
-    for agent, trials in table.drop_duplicates(TRIAL).groupby("agent", sort=True):
+    for agent, trials in table.drop_duplicates(TRIAL_ID).groupby("agent", sort=True):
         missing = trials["outcome"] != "choice"
         counts = pd.crosstab(trials["condition"], missing).reindex(columns=[False, True], fill_value=0)
         shares = counts[True] / counts.sum(axis=1)

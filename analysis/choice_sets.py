@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy import sparse
 
 from analysis.errors import AnalysisError
 from analysis.lpm import Floats, Ints
@@ -25,13 +26,18 @@ class ChoiceSets:
     cluster: Ints
 
     @cached_property
-    def starts(self) -> Ints:
-        return np.flatnonzero(np.r_[True, self.set[1:] != self.set[:-1]]) if len(self.set) else self.set
-
-    @property
     def differences(self) -> Floats:
-        """Chosen less rejected, one row per rejected option."""
-        return (self.x[self.chosen][self.set] - self.x)[~self.chosen]
+        """The chosen option less each rejected one (N - S rows): all that a likelihood of choices sees."""
+        if not len(self.x):
+            return self.x
+        found = (self.x[self.chosen][self.set] - self.x)[~self.chosen]
+        found[:, abs(found).max(axis=0) <= 1e-12 * abs(self.x).max(axis=0)] = 0  # but for rounding
+        return found
+
+    @cached_property
+    def rejected(self) -> "Rejected":
+        """The sets of the rows of `differences`."""
+        return Rejected(self.set[~self.chosen])
 
     def only(self, rows: npt.NDArray[np.bool_]) -> "ChoiceSets":
         """The options marked in `rows`, without sets that keep fewer than two."""
@@ -43,15 +49,29 @@ class ChoiceSets:
             self.x[rows], code[self.set[rows]], self.chosen[rows], self.weight[kept], self.cluster[kept]
         )
 
-    def centred(self) -> Floats:
-        """x less its mean in the set: only differences within sets are compared."""
-        if not len(self.x):
-            return self.x
-        mean = np.add.reduceat(self.x, self.starts, axis=0) / np.bincount(self.set)[:, None]
-        centred = self.x - mean[self.set]
-        size = abs(self.x).max(axis=0)
-        centred[:, abs(centred).max(axis=0) <= 1e-12 * size] = 0
-        return centred
+
+class Rejected:
+    """The rejected options of each set. set: codes from 0, sorted, each at least once."""
+
+    def __init__(self, set: Ints) -> None:
+        self.set = set
+        self._starts = np.flatnonzero(np.r_[True, set[1:] != set[:-1]]) if len(set) else set
+        count = len(set)
+        # Sums by a sparse matrix take a tenth of the time of `np.add.reduceat` along the first axis.
+        ends = np.r_[self._starts, count]
+        self._member = sparse.csr_array(
+            (np.ones(count), np.arange(count), ends), shape=(len(self._starts), count)
+        )
+
+    def sums(self, values: Floats) -> Floats:
+        """The sum of the rows of each set."""
+        sums: Floats = self._member @ values
+        return sums
+
+    def highest(self, values: Floats) -> Floats:
+        """The highest value of each set."""
+        highest: Floats = np.maximum.reduceat(values, self._starts)
+        return highest
 
 
 def named(x: npt.ArrayLike) -> pd.DataFrame:

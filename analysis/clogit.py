@@ -195,23 +195,24 @@ def _fit(sets: ChoiceSets, terms: tuple[str, ...], n_missing: int, cov: Covarian
     notes, reasons = [], [""] * count
     rest, direction, best = sets, None, None
     while True:
-        centred = rest.centred()
-        dependent = dependent_columns(centred) if len(centred) else {k: np.zeros(count) for k in range(count)}
+        told = rest.differences
+        dependent = dependent_columns(told) if len(told) else {k: np.zeros(count) for k in range(count)}
         kept = [k for k in range(count) if k not in dependent]
         _explain(dependent, terms, direction, reasons)
-        scale = column_scale(centred[:, kept])
-        best = _maximise(rest, centred[:, kept] / scale, SUSPICIOUS)
+        scale = column_scale(told[:, kept])
+        scaled = np.ascontiguousarray(told[:, kept] / scale)
+        best = _maximise(rest, scaled, SUSPICIOUS)
         if best.converged:
             break
-        found = separating_direction(rest.differences[:, kept])
+        found = separating_direction(told[:, kept])
         if found is None:
-            best = _maximise(rest, centred[:, kept] / scale, STEPS)
+            best = _maximise(rest, scaled, STEPS)
             break
         # The likelihood has no maximum, but a limit: the options that lose along this direction are never
         # chosen. What is left to compare identifies the other terms (Geyer 2009).
         direction = np.zeros(count)
         direction[kept] = found / abs(found).max()
-        size = column_scale(rest.differences) @ abs(direction)
+        size = column_scale(told) @ abs(direction)
         loses = (rest.x[rest.chosen][rest.set] - rest.x) @ direction > 1e-6 * size
         notes.append(
             f"{combination(direction, terms)} separates the choices: it predicts {int(loses.sum()):,} of"
@@ -262,23 +263,25 @@ def _explain(
 
 
 def _maximise(sets: ChoiceSets, x: Floats, steps: int) -> _Maximum:
-    """Newton's method with step halving, from zero."""
+    """Newton's method with step halving, from zero. x: the differences, scaled."""
     beta = np.zeros(x.shape[1])
-    weight = sets.weight[sets.set]
+    weight = sets.weight[sets.rejected.set]
     loglik, share = _evaluate(sets, x, beta)
     iterations, converged = 0, not beta.size or not len(x)
+    weighted = np.empty_like(x)
     while True:
-        expected = x * share[:, None]
-        mean = np.add.reduceat(expected, sets.starts, axis=0) if len(x) else x
-        information = x.T @ (weight[:, None] * expected) - mean.T @ (sets.weight[:, None] * mean)
+        missed = sets.rejected.sums(np.multiply(x, share[:, None], out=weighted)) if len(x) else x
+        np.multiply(x, np.sqrt(weight * share)[:, None], out=weighted)
+        spread = np.sqrt(sets.weight)[:, None] * missed
+        information = weighted.T @ weighted - spread.T @ spread
         if converged or iterations == steps:
-            scores = sets.weight[:, None] * (x[sets.chosen] - mean)
+            scores = sets.weight[:, None] * missed
             return _Maximum(beta, information, scores, loglik, iterations, converged)
-        gradient = x.T @ (weight * (sets.chosen - share))
+        gradient = sets.weight @ missed
         try:
             step = linalg.cho_solve(linalg.cho_factor(information), gradient)
         except linalg.LinAlgError:
-            return _Maximum(beta, information, mean, loglik, iterations, False)
+            return _Maximum(beta, information, missed, loglik, iterations, False)
         decrement = float(gradient @ step)
         ahead, ahead_share = _evaluate(sets, x, beta + step)
         # Where the step is within rounding, so is its gain.
@@ -291,15 +294,15 @@ def _maximise(sets: ChoiceSets, x: Floats, steps: int) -> _Maximum:
 
 
 def _evaluate(sets: ChoiceSets, x: Floats, beta: Floats) -> tuple[float, Floats]:
-    """The log-likelihood and each option's probability."""
+    """The log-likelihood, and the probability of each rejected option."""
     if not len(x):
         return 0.0, np.zeros(0)
-    utility = x @ beta
-    top = np.maximum.reduceat(utility, sets.starts)
-    odds = np.exp(utility - top[sets.set])
-    total = np.add.reduceat(odds, sets.starts)
-    loglik = sets.weight @ (utility[sets.chosen] - top - np.log(total))
-    return float(loglik), odds / total[sets.set]
+    rejected = sets.rejected
+    utility = -(x @ beta)  # the chosen option's is 0
+    top = np.maximum(rejected.highest(utility), 0)
+    odds = np.exp(utility - top[rejected.set])
+    total = rejected.sums(odds) + np.exp(-top)
+    return -float(sets.weight @ (top + np.log(total))), odds / total[rejected.set]
 
 
 def _covariance(best: _Maximum, sets: ChoiceSets, cov: Covariance, units: int) -> tuple[Floats, float, str]:

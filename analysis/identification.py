@@ -16,7 +16,7 @@ LOADING = 1e-6
 def dependent_columns(x: Floats) -> dict[int, Floats]:
     """Columns that are combinations of earlier independent ones, with the coefficients (K) of each.
 
-    x: N x K, centred within choice sets. A column of zeros has only zero coefficients.
+    x: N x K, differences within choice sets. A column of zeros has only zero coefficients.
     """
     scale = column_scale(x)
     # The eigenvalues of the correlations settle most cases; products lose half the digits, so not the rest.

@@ -50,7 +50,8 @@ def save_figure(figure: Figure, path: str | Path) -> None:
     if path.suffix == ".svg":
         path.write_text(to_svg(figure), encoding="utf-8")
     else:
-        figure.savefig(path, dpi=200)
+        # Packed a little less: the usual effort takes a quarter of the time that drawing takes.
+        figure.savefig(path, dpi=200, pil_kwargs={"compress_level": 3})
 
 
 def canvas(height: float, width: float = WIDTH) -> tuple[Figure, Axes]:

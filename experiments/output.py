@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from numbers import Real
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
@@ -18,10 +18,12 @@ from rich.table import Table
 
 from analysis.effects import LABELS
 from analysis.sections import NamedTable, Section
-from experiments.doctor import Check
 from experiments.terminal import new_table
 from experiments.tidy import write_table
 from interventions.errors import UserError
+
+if TYPE_CHECKING:  # it brings the proxy, which takes seconds to load
+    from experiments.doctor import Check
 
 RUNS: Final = Path("runs")
 LONGEST_TABLE: Final = 30
@@ -188,7 +190,7 @@ def _number(value: float, decimals: int | None) -> str:
     return number(value, ",.0f" if whole or abs(value) >= 1_000 else ".3g" if abs(value) < 1 else ".4g")
 
 
-def checks_table(checks: Sequence[Check]) -> Table:
+def checks_table(checks: Sequence["Check"]) -> Table:
     """The doctor's findings."""
     table = new_table("", "", "check", "found", "fix")
     marks = {True: "[green]ok[/green]", False: "[red]no[/red]", None: "[yellow]--[/yellow]"}
@@ -197,7 +199,7 @@ def checks_table(checks: Sequence[Check]) -> Table:
     return table
 
 
-def check_dict(check: Check) -> dict[str, Any]:
+def check_dict(check: "Check") -> dict[str, Any]:
     """A finding for scripts."""
     return asdict(check)
 

@@ -1,5 +1,6 @@
 """The tidy table: one row per option shown in a trial, as `analysis` reads it and `souk export` writes it."""
 
+import json
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,10 +20,10 @@ _TRIAL_COLUMNS: Final = (
 
 def tidy_table(records: Records, run: str) -> pd.DataFrame:
     """The options of all trials of a run; `chosen` is empty in a trial without a choice."""
-    query = (
+    of_trials = sql.select(*(trials.c[name] for name in _TRIAL_COLUMNS), trials.c.choice)
+    of_options = (
         sql.select(
-            *(trials.c[name] for name in _TRIAL_COLUMNS),
-            trials.c.choice,
+            options.c.trial,
             options.c.option,
             options.c.position,
             options.c.viewed_first,
@@ -32,24 +33,34 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
             options.c.reviews,
             options.c.nudged,
             options.c.name.label("attr_name"),
-            attributes.c.attributes,
+            sql.cast(attributes.c.attributes, sql.Text).label("attributes"),
         )
-        .join_from(trials, options, (trials.c.run == options.c.run) & (trials.c.trial == options.c.trial))
-        .outerjoin(
+        .join_from(
+            options,
             attributes,
             (options.c.run == attributes.c.run)
             & (options.c.trial == attributes.c.trial)
             & (options.c.position == attributes.c.position),
+            isouter=True,
         )
-        .where(trials.c.run == run)
-        .order_by(trials.c.trial, options.c.position)
+        .where(options.c.run == run)
+        .order_by(options.c.trial, options.c.position)
     )
-    frame = _read(records, query)
+    # Joined here and not in the database, which would send all that is said of a trial with each option.
+    shown = _read(records, of_options)
+    frame = shown.merge(_read(records, of_trials.where(trials.c.run == run)), on="trial")
     made = frame["outcome"] == "choice"
     frame["chosen"] = (frame["option"] == frame["choice"]).astype("Int64").where(made)
-    more = pd.DataFrame([found or {} for found in frame["attributes"]], index=frame.index).add_prefix("attr_")
+    more = _decoded(frame["attributes"]).add_prefix("attr_")
     documented = [*(column.name for column in COLUMNS), "attr_name"]
     return pd.concat([check_table(frame)[documented], more], axis=1)
+
+
+def _decoded(texts: "pd.Series[str]") -> pd.DataFrame:
+    """The JSON objects in a column as columns; each text, of which there may be few, is read once."""
+    codes, known = pd.factorize(texts)
+    rows = [json.loads(text) for text in known] + [{}] * bool((codes < 0).any())  # the last: of none
+    return pd.DataFrame(rows).iloc[codes].set_axis(texts.index)
 
 
 def response_table(records: Records, run: str) -> pd.DataFrame:

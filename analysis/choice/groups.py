@@ -6,7 +6,7 @@ from analysis.choice.frames import by_trial, level_frame, stacked, wilson
 from analysis.clusters import choose_clusters
 from analysis.effects import TERMS, agents, main_estimands
 from analysis.lpm import Contrast
-from analysis.table import TRIAL, trial_ids
+from analysis.table import TRIAL_ID, trial_ids
 
 NO_PROFILE = "none"
 """The profile that says nothing; an empty one means the same."""
@@ -50,7 +50,7 @@ def position_shares(table: pd.DataFrame) -> pd.DataFrame:
 
 def set_sizes(table: pd.DataFrame) -> "pd.Series[int]":
     """The number of options in each row's trial."""
-    return table.groupby(TRIAL)["option"].transform("size")
+    return table.groupby(TRIAL_ID)["option"].transform("size")
 
 
 def _by(

@@ -18,7 +18,7 @@ from analysis.effects import (
     varies,
 )
 from analysis.lpm import Ints
-from analysis.table import TRIAL, trial_ids
+from analysis.table import TRIAL_ID, trial_ids
 
 FOCUS = "nudged"
 
@@ -34,7 +34,7 @@ def nudge_effects(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     has coefficients of its own adds nothing to the errors of these. Both frames have the columns of every
     estimator, and `nudge_text` or `category`.
     """
-    nudged = table[table.groupby(TRIAL)["nudged"].transform("max") == 1]
+    nudged = table[table.groupby(TRIAL_ID)["nudged"].transform("max") == 1]
     labels = {
         "nudge_text": _trial_label(nudge_texts(nudged), nudged),
         "category": _trial_label(nudged["category"], nudged),

@@ -9,7 +9,7 @@ from analysis.choice.frames import stacked, wilson
 from analysis.clusters import choose_clusters
 from analysis.effects import NO_CHOICE, agents, contrast_frame, count_trials, join_notes, regressors
 from analysis.lpm import Contrast, Fit, Floats, Model
-from analysis.table import TRIAL, trial_ids
+from analysis.table import TRIAL_ID, trial_ids
 
 UNITS = {"price_advantage": 10.0, "rating_advantage": 10.0}
 """The slopes are for so much: 10 % of the price, 10 points of rating."""
@@ -20,7 +20,7 @@ BINS = 10
 
 
 def advantages(table: pd.DataFrame) -> pd.DataFrame:
-    """How much better each option is than the mean of the others in its set (rows as in the table).
+    """How much better each option is than the mean of the others in its set. table: checked; rows as there.
 
     price_advantage: the others' mean price less its own, in percent of the set's mean price.
     rating_advantage: its rating less the others' mean, in points. Undefined where the set lacks a value.
@@ -30,7 +30,7 @@ def advantages(table: pd.DataFrame) -> pd.DataFrame:
         if name not in table:
             found[f"{name}_advantage"] = pd.Series(np.nan, table.index)
             continue
-        trials = table.groupby(TRIAL)[name]
+        trials = table.groupby(TRIAL_ID)[name]
         size, mean = trials.transform("size"), trials.transform("mean")
         mean = mean.where(trials.transform("count") == size)
         apart = sign * (table[name] - mean) * size / (size - 1)

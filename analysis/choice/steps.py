@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from analysis.table import TRIAL
+from analysis.table import TRIAL_ID
 
 
 def step_counts(table: pd.DataFrame) -> pd.DataFrame:
@@ -12,7 +12,7 @@ def step_counts(table: pd.DataFrame) -> pd.DataFrame:
     """
     if "steps" not in table:
         return pd.DataFrame(columns=["group", "steps", "trials", "share"])
-    trials = table.drop_duplicates(TRIAL).dropna(subset="steps")
+    trials = table.drop_duplicates(TRIAL_ID).dropna(subset="steps")
     counts = trials.groupby(["agent", "steps"]).size().rename("trials").reset_index()
     counts["share"] = 100 * counts["trials"] / counts.groupby("agent")["trials"].transform("sum")
     return counts.rename(columns={"agent": "group"}).astype({"steps": int})
@@ -23,5 +23,5 @@ def step_summary(table: pd.DataFrame) -> pd.DataFrame:
     columns = ["group", "trials", "mean", "sd", "least", "lower_quartile", "median", "upper_quartile", "most"]
     if "steps" not in table or table["steps"].isna().all():
         return pd.DataFrame(columns=columns)
-    found = table.drop_duplicates(TRIAL).groupby("agent")["steps"].describe().reset_index()
+    found = table.drop_duplicates(TRIAL_ID).groupby("agent")["steps"].describe().reset_index()
     return found.set_axis(columns, axis=1).query("trials > 0").astype({"trials": int}).reset_index(drop=True)

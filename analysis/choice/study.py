@@ -14,7 +14,7 @@ from analysis.choice.report import sections
 from analysis.choice.sensitivity import sensitivity
 from analysis.effects import main_effects
 from analysis.sections import Section
-from analysis.table import TRIAL, check_table
+from analysis.table import TRIAL_ID, check_table
 from analysis.treatment import treatment_check
 
 
@@ -107,7 +107,7 @@ def _analyze(
 
 def _notes(table: pd.DataFrame) -> tuple[str, ...]:
     notes = []
-    trials = table.drop_duplicates(TRIAL)
+    trials = table.drop_duplicates(TRIAL_ID)
     missing = int((trials["outcome"] != "choice").sum())
     if missing:
         notes.append(
@@ -115,7 +115,7 @@ def _notes(table: pd.DataFrame) -> tuple[str, ...]:
         )
     for name, feature in (("price", "cheaper"), ("rating", "higher rated")):
         if name in table and table[name].isna().any():
-            count = len(table.loc[table[name].isna(), TRIAL].drop_duplicates())
+            count = len(table.loc[table[name].isna(), TRIAL_ID].drop_duplicates())
             notes.append(f"No option is taken for {feature} in the trials that lack a {name} ({count:,}).")
     if table["direction"].eq(-1).any():
         notes.append("A nudge meant to push away counts as a nudge of the other options of its set.")

@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.errors import AnalysisError
 from analysis.lpm import Floats, Ints
-from analysis.table import check_table, trial_ids
+from analysis.table import check_table
 
 CONTROLS = ("stars", "bed_rank", "cancel", "breakfast", "review_score", "review_count_100")
 PRICES = ("log_price", "price")
@@ -115,10 +115,10 @@ def encode(table: pd.DataFrame) -> Cards:
         if name not in rows:
             rows[name] = "" if name == "ordering" else 0.0
     rows["repeat"] = rows["repeat"].fillna(0)
-    rows["trial_id"] = trial_ids(rows)
     trials = rows.groupby("trial_id")
     rows["size"] = trials["option"].transform("size")
-    rows["block"] = rows["size"].map(lambda size: _BLOCKS.get(size, f"{size} options"))
+    sizes = sorted(rows["size"].unique())
+    rows["block"] = rows["size"].map({size: _BLOCKS.get(size, f"{size} options") for size in sizes})
     place = trials["position"].rank(method="first").to_numpy() - 1
     rows["letter"] = np.where(rows["ordering"] == "reversed", rows["size"] - 1 - place, place).astype(int)
     rows["log_price"] = np.log(rows["price"].where(rows["price"] > 0))
@@ -135,7 +135,6 @@ def encode(table: pd.DataFrame) -> Cards:
         notes.append(
             f"{unpriced:,} options cost nothing: their trials are left out of the models in log price."
         )
-    sizes = sorted(rows["size"].unique())
     return Cards(
         rows.sort_values(["agent", "trial_id", "letter"], kind="stable").reset_index(drop=True),
         tuple(name for name in CONTROLS if name not in empty),

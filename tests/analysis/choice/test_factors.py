@@ -48,9 +48,8 @@ def test_a_missing_column_is_named() -> None:
 def test_steps_count_trials_not_rows() -> None:
     table = pd.DataFrame(
         {
-            "run": "r",
             "agent": ["a"] * 6 + ["b"] * 2,
-            "trial": [*list("112233"), "1", "1"],
+            "trial_id": [0, 0, 1, 1, 2, 2, 3, 3],
             "steps": [4, 4, 4, 4, 7, 7] + [None] * 2,
         }
     )

@@ -23,7 +23,7 @@ def table(simulate: Simulate) -> pd.DataFrame:
 def test_advantages_by_hand() -> None:
     options = [(10, 80.0), (20, 70.0), (30, 90.0), (15, 50.0), (45, 60.0), (5, None), (7, 40.0)]
     table = pd.DataFrame(options, columns=["price", "rating"])
-    table = table.assign(run="", agent="a", trial=["a"] * 3 + ["b"] * 2 + ["c"] * 2)
+    table = table.assign(trial_id=[0] * 3 + [1] * 2 + [2] * 2)
     found = advantages(table)
     assert found["price_advantage"].tolist()[:5] == pytest.approx([75, 0, -75, 100, -100])
     assert found["rating_advantage"].tolist()[:5] == pytest.approx([0, -15, 15, -10, 10])
