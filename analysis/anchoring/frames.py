@@ -83,7 +83,7 @@ def tests(measured: Sequence[Measured], seed: int) -> pd.DataFrame:
                 "n_missing": found.n_missing,
             }
             rows += [same | row for row in _tests(found, seed)]
-    return result_frame(rows, "stimulus", "scores", "stars", "df", "side", "seed", "stream")
+    return result_frame(rows, "stimulus", "scores", "stars", "df", "side", "seed")
 
 
 def _tests(found: PairedTests, seed: int) -> Iterator[Row]:
@@ -104,8 +104,7 @@ def _tests(found: PairedTests, seed: int) -> Iterator[Row]:
         "p_value": p,
         "stars": stars(p),
         "seed": seed,
-        "stream": PERMUTATION_STREAM,
-        "note": found.permutation_note,
+        "note": join_notes(PERMUTATION_STREAM, found.permutation_note),
     }
 
 
@@ -181,9 +180,9 @@ def calls(measured: Sequence[Measured]) -> pd.DataFrame:
             "agent": each.pair.agent,
             "stimulus": each.pair.stimulus,
             "anchors": f"{each.pair.low.anchor:g} / {each.pair.high.anchor:g}",
+            "delta_ev": each.delta_ev,
             "soft_ev_low": each.expectations["low"].estimate,
             "soft_ev_high": each.expectations["high"].estimate,
-            "delta_ev": each.delta_ev,
             "mean_d": each.raw.mean,
             "sign_d": "" if np.isnan(each.raw.mean) else "-0+"[sign(each.raw.mean) + 1],
             **stimulus_calls(each),
