@@ -207,6 +207,8 @@ def panels(
     grid = figure.subplots(lines, columns, squeeze=False, **share).ravel().tolist()
     for unused in grid[count:]:
         unused.remove()
+    for lowest in grid[max(0, count - columns) : count]:
+        lowest.tick_params(labelbottom=True)  # also where the one below it was removed
     return figure, grid[:count]
 
 
