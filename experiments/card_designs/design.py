@@ -75,6 +75,7 @@ class CardDesign:
             "experiment": self.experiment.model_dump(mode="json"),
             "agents": list(agents),
             "sets": self.sets,
+            "inputs": {"cards": self._part.content()},
             "versions": {name: version(name) for name in VERSIONED},
         }
 

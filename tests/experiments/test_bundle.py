@@ -289,6 +289,10 @@ def test_answers_are_archived_with_their_study(tmp_path: Path) -> None:
             names = set(file.namelist())
             answered = len(pd.read_csv(io.BytesIO(file.read("records/answers.csv"))))
             asked = len(pd.read_csv(io.BytesIO(file.read("records/questions.csv"))))
+            design = json.loads(file.read("design.json"))
+        assert "What is the highest price, in US dollars, that you would pay" in json.dumps(
+            design["inputs"]["cards"]
+        )
         assert {"data/responses.csv", "data/responses.parquet"} <= names
         assert answered >= asked == 36
         assert souk_bundle("verify", "w.zip").exit_code == 0
