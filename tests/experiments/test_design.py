@@ -131,7 +131,7 @@ def test_a_control_belongs_to_its_nudge_and_shows_nothing_of_it() -> None:
 def test_a_limit_counts_for_each_agent(tmp_path: Path) -> None:
     agents = [AGENT, "simulated:random"]
     run = ExperimentRun("nudges", agents=agents, limit=12, db=f"sqlite:///{tmp_path}/t.db", out=None)
-    wanted = list(run._wanted())
+    wanted = list(run.wanted())
     run.records.close()
     assert run.total == len(wanted) == 24
     by_agent = [[t for t in wanted if t.agent == agent] for agent in agents]
