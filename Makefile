@@ -11,7 +11,7 @@ demo: setup  ## set everything up, run the nudge experiment with a simulated sho
 	$(BIN)/souk run nudges --agent simulated:balanced --limit 240
 
 test: local lint  ## everything that must hold
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder tests
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder tests
 
 lint: setup
 	$(BIN)/ruff check .
