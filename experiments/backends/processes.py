@@ -15,7 +15,7 @@ from typing import Any, Final
 from experiments.backends.executor import Attempt, WorkerDied
 from experiments.backends.pool import PATIENCE_SECONDS, Pool, Say, Worker, open_pool
 from experiments.backends.setup import Setup
-from experiments.backends.wire import receive, send
+from experiments.backends.wire import receive_answer, send_order
 from experiments.records import TrialRecord
 
 ROOT: Final = Path(__file__).parents[2]
@@ -70,11 +70,11 @@ class ProcessWorker:
     async def begin(self, setup: Setup) -> None:
         """Send the setup and wait until the worker is ready. Raises WorkerDied, UserError."""
         try:
-            await send(self._writer, setup)
-            problem = await receive(self._reader)
+            await send_order(self._writer, setup)
+            _, problem = await receive_answer(self._reader)
         except (EOFError, OSError):
             raise self._death() from None
-        if problem is not None:
+        if isinstance(problem, Exception):
             raise problem
 
     async def run(self, attempt: Attempt[Any]) -> TrialRecord:
@@ -82,7 +82,7 @@ class ProcessWorker:
         number = next(self._numbers)
         self._running[number] = asyncio.get_running_loop().create_future()
         try:
-            await send(self._writer, (number, attempt))
+            await send_order(self._writer, (number, attempt))
             return await self._running[number]
         except OSError:
             self._lose()
@@ -94,11 +94,11 @@ class ProcessWorker:
         """Take the records that come, until the worker is dead."""
         try:
             while True:
-                number, answer = await receive(self._reader)
-                if isinstance(answer, Exception):
-                    self._running[number].set_exception(answer)
-                else:
+                number, answer = await receive_answer(self._reader)
+                if isinstance(answer, TrialRecord):
                     self._running[number].set_result(answer)
+                elif answer is not None:
+                    self._running[number].set_exception(answer)
         except EOFError:
             self._lose()
 

@@ -26,7 +26,7 @@ class Setup:
     """An experiment, where its shop is (None: each process starts its own), and how much to do at once.
 
     It reaches other processes pickled. They are ours: they run the same code for the same user, and what
-    they read comes from nobody else.
+    they are sent comes from nobody else.
     """
 
     design: Design | CardDesign

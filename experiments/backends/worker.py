@@ -11,39 +11,42 @@ import socket
 import sys
 import traceback
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 from experiments.backends.executor import Attempt, Executor
 from experiments.backends.setup import open_executor
-from experiments.backends.wire import receive, send
+from experiments.backends.wire import Answer, receive_order, send_answer
 from experiments.terminal import PlainFormatter
 from interventions.errors import UserError
+
+READY: Final = -1
+"""The number of the answer to the setup."""
 
 
 async def serve(connection: socket.socket) -> None:
     """Work until the other side is gone."""
     reader, writer = await asyncio.open_connection(sock=connection)
-    setup = await receive(reader)
+    setup = await receive_order(reader)
     try:
         async with open_executor(setup) as executor:
-            await send(writer, None)
+            await send_answer(writer, READY, None)
             tasks: set[asyncio.Task[None]] = set()
             with suppress(EOFError):
                 while True:
-                    number, attempt = await receive(reader)
+                    number, attempt = await receive_order(reader)
                     tasks.add(task := asyncio.create_task(_answer(writer, executor, number, attempt)))
                     task.add_done_callback(tasks.discard)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
     except UserError as error:
-        await send(writer, error)
+        await send_answer(writer, READY, error)
 
 
 async def _answer(
     writer: asyncio.StreamWriter, executor: Executor, number: int, attempt: Attempt[Any]
 ) -> None:
-    answer: object
+    answer: Answer
     try:
         answer = await executor.run(attempt)
     except UserError as error:
@@ -52,7 +55,7 @@ async def _answer(
         Exception
     ) as error:  # a fault in the program: its own place is what helps, not that of the other side
         answer = RuntimeError("".join(traceback.format_exception(error)))
-    await send(writer, (number, answer))
+    await send_answer(writer, number, answer)
 
 
 def main() -> None:
