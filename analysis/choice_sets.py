@@ -51,12 +51,12 @@ class ChoiceSets:
 
 
 class Rejected:
-    """The rejected options of each set. set: codes from 0, sorted, each at least once."""
+    """The rejected options of each set. codes: of the sets, from 0, sorted, each at least once."""
 
-    def __init__(self, set: Ints) -> None:
-        self.set = set
-        self._starts = np.flatnonzero(np.r_[True, set[1:] != set[:-1]]) if len(set) else set
-        count = len(set)
+    def __init__(self, codes: Ints) -> None:
+        self.set = codes
+        self._starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]]) if len(codes) else codes
+        count = len(codes)
         # Sums by a sparse matrix take a tenth of the time of `np.add.reduceat` along the first axis.
         ends = np.r_[self._starts, count]
         self._member = sparse.csr_array(
