@@ -16,6 +16,7 @@ from experiments.commands.common import (
     estimating,
     open_records,
     show,
+    uncollected,
     write,
 )
 from interventions.errors import UserError
@@ -196,6 +197,7 @@ def anchoring(
     _analyze("anchoring", files, db, run, out, as_json=as_json, method=method, **options)
 
 
+@uncollected()
 def _analyze(
     kind: str,
     files: list[Path] | None,
@@ -234,6 +236,7 @@ def _pair(option: str, text: str) -> tuple[str, str]:
     return name, value
 
 
+@uncollected()
 def report(
     files: Annotated[list[Path] | None, typer.Argument(help="Tidy tables; a stored run by default.")] = None,
     db: Db = DEFAULT_DB,
@@ -259,6 +262,7 @@ def report(
     typer.echo(path)
 
 
+@uncollected()
 def export(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="A .parquet or .csv file.")],
     db: Db = DEFAULT_DB,
