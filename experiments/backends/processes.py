@@ -95,10 +95,13 @@ class ProcessWorker:
         try:
             while True:
                 number, answer = await receive_answer(self._reader)
+                running = self._running.get(number)
+                if running is None or running.done():  # nobody waits for it any longer
+                    continue
                 if isinstance(answer, TrialRecord):
-                    self._running[number].set_result(answer)
-                elif answer is not None:
-                    self._running[number].set_exception(answer)
+                    running.set_result(answer)
+                else:
+                    running.set_exception(answer or self._death())
         except EOFError:
             self._lose()
 

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.backends.executor import WorkerDied
+from experiments.backends.processes import ProcessWorker
 from experiments.backends.wire import HEADER, receive_answer, receive_order, send_answer, send_order
 from experiments.records import TrialRecord
 from interventions.errors import UserError
@@ -108,6 +110,30 @@ def test_nothing_that_a_worker_sends_is_unpickled(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
     pickle.loads(bad)
     assert (tmp_path / "ran").exists(), "it would have made a file"
+
+
+async def in_turn(command: Ends, worker: Ends, answer: TrialRecord | None) -> TrialRecord:
+    """What an attempt gives whose answer comes after one that nobody asked for."""
+    process = ProcessWorker(1, *command)
+    reading = asyncio.create_task(process.read())
+    running = asyncio.create_task(process.run("attempt"))  # type: ignore[arg-type]
+    number, _ = await receive_order(worker[0])
+    await send_answer(worker[1], number + 1, TrialRecord({"run": "other"}))
+    await send_answer(worker[1], number, answer)
+    try:
+        return await asyncio.wait_for(running, 30)
+    finally:
+        reading.cancel()
+
+
+def test_an_answer_that_nobody_asked_for_is_passed_over() -> None:
+    record = TrialRecord({"run": "r"})
+    assert after(lambda command, worker: in_turn(command, worker, record)) == record
+
+
+def test_a_worker_that_is_only_ready_has_not_answered() -> None:
+    with pytest.raises(WorkerDied):
+        after(lambda command, worker: in_turn(command, worker, None))
 
 
 def test_the_other_side_is_gone() -> None:
