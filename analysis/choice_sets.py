@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,61 +17,51 @@ Covariance = Literal["classical", "robust", "clustered"]
 
 @dataclass(frozen=True)
 class ChoiceSets:
-    """Options sorted by set. x: N x K; set: N codes from 0; chosen: N flags; weight, cluster: one per set."""
+    """What a likelihood of choices sees of S sets.
 
-    x: Floats
+    differences: N x K, the chosen option less each rejected one, sorted by set. set: N codes from 0, each at
+    least once. weight, cluster: one per set.
+    """
+
+    differences: Floats
     set: Ints
-    chosen: npt.NDArray[np.bool_]
     weight: Floats
     cluster: Ints
 
-    @cached_property
-    def differences(self) -> Floats:
-        """The chosen option less each rejected one (N - S rows): all that a likelihood of choices sees."""
-        if not len(self.x):
-            return self.x
-        found = (self.x[self.chosen][self.set] - self.x)[~self.chosen]
-        found[:, abs(found).max(axis=0) <= 1e-12 * abs(self.x).max(axis=0)] = 0  # but for rounding
-        return found
-
-    @cached_property
-    def rejected(self) -> "Rejected":
-        """The sets of the rows of `differences`."""
-        return Rejected(self.set[~self.chosen])
-
-    def only(self, rows: npt.NDArray[np.bool_]) -> "ChoiceSets":
-        """The options marked in `rows`, without sets that keep fewer than two."""
-        size = np.bincount(self.set[rows], minlength=len(self.weight))
-        kept = size > 1
-        rows = rows & kept[self.set]
-        code = np.cumsum(kept) - 1
-        return ChoiceSets(
-            self.x[rows], code[self.set[rows]], self.chosen[rows], self.weight[kept], self.cluster[kept]
-        )
-
-
-class Rejected:
-    """The rejected options of each set. codes: of the sets, from 0, sorted, each at least once."""
-
-    def __init__(self, codes: Ints) -> None:
-        self.set = codes
-        self._starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]]) if len(codes) else codes
-        count = len(codes)
-        # Sums by a sparse matrix take a tenth of the time of `np.add.reduceat` along the first axis.
-        ends = np.r_[self._starts, count]
-        self._member = sparse.csr_array(
-            (np.ones(count), np.arange(count), ends), shape=(len(self._starts), count)
-        )
+    @property
+    def n_options(self) -> int:
+        return len(self.differences) + len(self.weight)
 
     def sums(self, values: Floats) -> Floats:
-        """The sum of the rows of each set."""
+        """The sum over the rejected options of each set; of pairs, the values themselves."""
+        if len(self.set) == len(self.weight):
+            return values
         sums: Floats = self._member @ values
         return sums
 
     def highest(self, values: Floats) -> Floats:
         """The highest value of each set."""
+        if len(self.set) == len(self.weight):
+            return values
         highest: Floats = np.maximum.reduceat(values, self._starts)
         return highest
+
+    def only(self, rows: npt.NDArray[np.bool_]) -> "ChoiceSets":
+        """The rejected options marked in `rows`, without the sets that keep none."""
+        kept = np.bincount(self.set[rows], minlength=len(self.weight)) > 0
+        code = np.cumsum(kept) - 1
+        return ChoiceSets(self.differences[rows], code[self.set[rows]], self.weight[kept], self.cluster[kept])
+
+    @cached_property
+    def _starts(self) -> Ints:
+        return np.flatnonzero(np.diff(self.set, prepend=-1))
+
+    @cached_property
+    def _member(self) -> sparse.csr_array:
+        # Sums by a sparse matrix take a tenth of the time of `np.add.reduceat` along the first axis.
+        count = len(self.set)
+        shape = (len(self.weight), count)
+        return sparse.csr_array((np.ones(count), np.arange(count), np.r_[self._starts, count]), shape=shape)
 
 
 def named(x: npt.ArrayLike) -> pd.DataFrame:
@@ -91,34 +81,81 @@ def read_sets(
     cov: Covariance,
 ) -> tuple[ChoiceSets, int]:
     """The complete sets, and how many were left out for a missing value or choice. See `fit_clogit`."""
-    if (cluster is not None) != (cov == "clustered"):
-        raise AnalysisError(f"cov {cov!r}: cluster labels go with cov='clustered'; give both or neither")
-    if frame.columns.duplicated().any():
-        raise AnalysisError(f"x: two columns are called {frame.columns[frame.columns.duplicated()][0]!r}")
+    x = _values(frame)
     label = pd.factorize(np.asarray(groups))[0]
     flags = np.asarray(chosen, float)
-    weight = np.ones(len(frame)) if weights is None else np.asarray(weights, float)
-    member = pd.factorize(np.asarray(cluster))[0] if cluster is not None else label
-    for name, values in {"chosen": flags, "groups": label, "weights": weight, "cluster": member}.items():
-        if values.shape != (len(frame),):
-            raise AnalysisError(
-                f"{name}: {values.shape} values for {len(frame)} options; give one per option"
-            )
+    _one_each(len(x), chosen=flags, groups=label)
+    weight, member = _units(len(x), weights, cluster, cov)
     if not (np.isnan(flags) | np.isin(flags, [0, 1])).all():
         raise AnalysisError("chosen: a value is not 1, 0 or NaN")
-    if (weight < 0).any() or np.isnan(weight).any():
-        raise AnalysisError("weights: a value is negative or missing; give one weight per set")
     order = np.argsort(label, kind="stable")
-    label, flags, weight, member = label[order], flags[order], weight[order], member[order]
-    x = frame.to_numpy(float, na_value=np.nan)[order]
-    sums = np.bincount(label, np.nan_to_num(flags))
-    if (sums > 1).any() or (label < 0).any():
+    x, label, flags, weight, member = x[order], label[order], flags[order], weight[order], member[order]
+    made = np.bincount(label, np.nan_to_num(flags))
+    if (made > 1).any() or (label < 0).any():
         raise AnalysisError("chosen: a set has more than one choice, or no label; mark one option per set")
     first = np.unique(label, return_index=True)[1]
+    if cluster is None:
+        member = label
     for name, values in {"weights": weight, "cluster": member}.items():
         if (values != values[first][label]).any():
             raise AnalysisError(f"{name}: differs within a set; give its options the same")
     incomplete = np.bincount(label, ~np.isfinite(x).all(axis=1) | np.isnan(flags)) > 0
-    missing = incomplete | (sums == 0)
-    sets = ChoiceSets(x, label, flags == 1, weight[first], member[first])
-    return sets.only((~missing & (sets.weight > 0))[label]), int(missing.sum())
+    missing = incomplete | (made == 0)
+    kept = ~missing & (weight[first] > 0) & (np.bincount(label) > 1)
+    best = np.zeros(len(first), int)
+    best[label[flags == 1]] = np.flatnonzero(flags == 1)
+    rejected = kept[label] & (flags == 0)
+    of = label[rejected]
+    differences = x[best[of]] - x[rejected]
+    size = abs(x).max(axis=0, initial=0, where=kept[label][:, None])
+    differences[abs(differences) <= 1e-12 * size] = 0  # but for rounding
+    code = np.cumsum(kept) - 1
+    sets = ChoiceSets(differences, code[of], weight[first][kept], member[first][kept])
+    return sets, int(missing.sum())
+
+
+def read_pairs(
+    frame: pd.DataFrame,
+    outcome: npt.ArrayLike,
+    weights: npt.ArrayLike | None,
+    cluster: npt.ArrayLike | None,
+    cov: Covariance,
+) -> tuple[ChoiceSets, int]:
+    """Each row as a choice (1) or not (0) of its option instead of an empty one. See `fit_logit`."""
+    x = _values(frame)
+    y = np.asarray(outcome, float)
+    _one_each(len(x), outcome=y)
+    if not (np.isnan(y) | np.isin(y, [0, 1])).all():
+        raise AnalysisError("outcome: a value is not 1, 0 or NaN")
+    weight, member = _units(len(x), weights, cluster, cov)
+    missing = ~np.isfinite(x).all(axis=1) | np.isnan(y)
+    kept = ~missing & (weight > 0)
+    differences = np.where(y[kept] == 1, 1.0, -1.0)[:, None] * x[kept]
+    sets = ChoiceSets(differences, np.arange(len(differences)), weight[kept], member[kept])
+    return sets, int(missing.sum())
+
+
+def _values(frame: pd.DataFrame) -> Floats:
+    if frame.columns.duplicated().any():
+        raise AnalysisError(f"x: two columns are called {frame.columns[frame.columns.duplicated()][0]!r}")
+    return frame.to_numpy(float, na_value=np.nan)
+
+
+def _units(
+    count: int, weights: npt.ArrayLike | None, cluster: npt.ArrayLike | None, cov: Covariance
+) -> tuple[Floats, Ints]:
+    """The weight of each row, and the code of its cluster; without clusters, a row is its own."""
+    if (cluster is not None) != (cov == "clustered"):
+        raise AnalysisError(f"cov {cov!r}: cluster labels go with cov='clustered'; give both or neither")
+    weight = np.ones(count) if weights is None else np.asarray(weights, float)
+    member = np.arange(count) if cluster is None else pd.factorize(np.asarray(cluster))[0]
+    _one_each(count, weights=weight, cluster=member)
+    if (weight < 0).any() or np.isnan(weight).any():
+        raise AnalysisError("weights: a value is negative or missing; give one weight per set")
+    return weight, member
+
+
+def _one_each(count: int, **given: npt.NDArray[Any]) -> None:
+    for name, values in given.items():
+        if values.shape != (count,):
+            raise AnalysisError(f"{name}: {values.shape} values for {count} options; give one per option")

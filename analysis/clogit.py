@@ -14,7 +14,7 @@ import pandas as pd
 from scipy import linalg, stats
 from statsmodels.stats.multitest import multipletests
 
-from analysis.choice_sets import ChoiceSets, Covariance, named, read_sets
+from analysis.choice_sets import ChoiceSets, Covariance, named, read_pairs, read_sets
 from analysis.effects import FRAME_COLUMNS
 from analysis.errors import AnalysisError
 from analysis.identification import column_scale, combination, dependent_columns, separating_direction
@@ -151,19 +151,12 @@ def fit_logit(
     It is the conditional logit between the row's option and an empty one. See `fit_clogit` for the rest.
     """
     frame = x if isinstance(x, pd.DataFrame) else named(x)
-    y = np.asarray(outcome, float)
-    if y.shape != (len(frame),) or not (np.isnan(y) | np.isin(y, [0, 1])).all():
-        raise AnalysisError("outcome: give 1, 0 or NaN for each row of x")
-    values = np.column_stack([np.ones(len(frame)), frame.to_numpy(float)])
-    design = pd.DataFrame(np.vstack([values, 0 * values]), columns=["const", *map(str, frame.columns)])
-    twice = [None if each is None else np.tile(np.asarray(each), 2) for each in (weights, cluster)]
-    rows = np.tile(np.arange(len(frame)), 2)
-    fit = fit_clogit(design, np.concatenate([y, 1 - y]), rows, weights=twice[0], cov=cov, cluster=twice[1])
-    used = np.isfinite(values).all(axis=1) & ~np.isnan(y)
-    weight = (np.ones(len(frame)) if weights is None else np.asarray(weights, float))[used]
-    ones = weight @ y[used]
-    counts = np.array([ones, weight.sum() - ones])
-    shares = counts[counts > 0] / weight.sum()
+    design = pd.concat([pd.Series(1.0, frame.index, name="const"), frame], axis=1)
+    sets, n_missing = read_pairs(design, outcome, weights, cluster, cov)
+    fit = _fit(sets, tuple(map(str, design.columns)), n_missing, cov)
+    ones = float(sets.weight[sets.differences[:, 0] > 0].sum())
+    counts = np.array([ones, sets.weight.sum() - ones])
+    shares = counts[counts > 0] / sets.weight.sum()
     return replace(fit, loglik_null=float(counts[counts > 0] @ np.log(shares)), n_options=fit.n_sets)
 
 
@@ -195,16 +188,16 @@ def _fit(sets: ChoiceSets, terms: tuple[str, ...], n_missing: int, cov: Covarian
     notes, reasons = [], [""] * count
     rest, direction, best = sets, None, None
     while True:
-        told = rest.differences
-        dependent = dependent_columns(told) if len(told) else {k: np.zeros(count) for k in range(count)}
+        dependent = dependent_columns(rest.differences)
         kept = [k for k in range(count) if k not in dependent]
         _explain(dependent, terms, direction, reasons)
-        scale = column_scale(told[:, kept])
-        scaled = np.ascontiguousarray(told[:, kept] / scale)
+        told = rest.differences[:, kept] if dependent else rest.differences
+        scale = column_scale(told)
+        scaled = told / scale
         best = _maximise(rest, scaled, SUSPICIOUS)
         if best.converged:
             break
-        found = separating_direction(told[:, kept])
+        found = separating_direction(told)
         if found is None:
             best = _maximise(rest, scaled, STEPS)
             break
@@ -212,11 +205,11 @@ def _fit(sets: ChoiceSets, terms: tuple[str, ...], n_missing: int, cov: Covarian
         # chosen. What is left to compare identifies the other terms (Geyer 2009).
         direction = np.zeros(count)
         direction[kept] = found / abs(found).max()
-        size = column_scale(told) @ abs(direction)
-        loses = (rest.x[rest.chosen][rest.set] - rest.x) @ direction > 1e-6 * size
+        size = column_scale(rest.differences) @ abs(direction)
+        loses = rest.differences @ direction > 1e-6 * size
         notes.append(
             f"{combination(direction, terms)} separates the choices: it predicts {int(loses.sum()):,} of"
-            f" {len(rest.x) - len(rest.weight):,} comparisons without an error"
+            f" {len(loses):,} comparisons without an error"
         )
         rest = rest.only(~loses)
     if not best.converged:
@@ -228,16 +221,16 @@ def _fit(sets: ChoiceSets, terms: tuple[str, ...], n_missing: int, cov: Covarian
         estimate[identified] = (best.beta / scale)[chosen]
         full, df, note = _covariance(best, rest, cov, len(np.unique(sets.cluster)))
         matrix[np.ix_(identified, identified)] = (full / np.outer(scale, scale))[np.ix_(chosen, chosen)]
-    sizes = np.bincount(sets.set)
+    sizes = 1 + np.bincount(sets.set)
     return CLogit(
         terms,
         estimate,
         matrix,
-        best.loglik if len(sets.x) and best.converged else np.nan,
-        -float(sets.weight @ np.log(sizes)) if len(sets.x) else np.nan,
+        best.loglik if sets.n_options and best.converged else np.nan,
+        -float(sets.weight @ np.log(sizes)) if sets.n_options else np.nan,
         len(kept),
         len(sets.weight),
-        len(sets.x),
+        sets.n_options,
         n_missing,
         best.iterations,
         df,
@@ -265,15 +258,16 @@ def _explain(
 def _maximise(sets: ChoiceSets, x: Floats, steps: int) -> _Maximum:
     """Newton's method with step halving, from zero. x: the differences, scaled."""
     beta = np.zeros(x.shape[1])
-    weight = sets.weight[sets.rejected.set]
+    weight = sets.weight[sets.set]
     loglik, share = _evaluate(sets, x, beta)
     iterations, converged = 0, not beta.size or not len(x)
-    weighted = np.empty_like(x)
+    parts, weighted = np.empty_like(x), np.empty_like(x)
     while True:
-        missed = sets.rejected.sums(np.multiply(x, share[:, None], out=weighted)) if len(x) else x
+        missed = sets.sums(np.multiply(x, share[:, None], out=parts))
         np.multiply(x, np.sqrt(weight * share)[:, None], out=weighted)
+        information = weighted.T @ weighted
         spread = np.sqrt(sets.weight)[:, None] * missed
-        information = weighted.T @ weighted - spread.T @ spread
+        information -= spread.T @ spread
         if converged or iterations == steps:
             scores = sets.weight[:, None] * missed
             return _Maximum(beta, information, scores, loglik, iterations, converged)
@@ -297,12 +291,11 @@ def _evaluate(sets: ChoiceSets, x: Floats, beta: Floats) -> tuple[float, Floats]
     """The log-likelihood, and the probability of each rejected option."""
     if not len(x):
         return 0.0, np.zeros(0)
-    rejected = sets.rejected
     utility = -(x @ beta)  # the chosen option's is 0
-    top = np.maximum(rejected.highest(utility), 0)
-    odds = np.exp(utility - top[rejected.set])
-    total = rejected.sums(odds) + np.exp(-top)
-    return -float(sets.weight @ (top + np.log(total))), odds / total[rejected.set]
+    top = np.maximum(sets.highest(utility), 0)
+    odds = np.exp(utility - top[sets.set])
+    total = sets.sums(odds) + np.exp(-top)
+    return -float(sets.weight @ (top + np.log(total))), odds / total[sets.set]
 
 
 def _covariance(best: _Maximum, sets: ChoiceSets, cov: Covariance, units: int) -> tuple[Floats, float, str]:

@@ -16,11 +16,14 @@ LOADING = 1e-6
 def dependent_columns(x: Floats) -> dict[int, Floats]:
     """Columns that are combinations of earlier independent ones, with the coefficients (K) of each.
 
-    x: N x K, differences within choice sets. A column of zeros has only zero coefficients.
+    x: N x K, differences within choice sets. A column of zeros has only zero coefficients, and without rows
+    all are such.
     """
+    if not len(x):
+        return {column: np.zeros(x.shape[1]) for column in range(x.shape[1])}
     scale = column_scale(x)
     # The eigenvalues of the correlations settle most cases; products lose half the digits, so not the rest.
-    if len(x) and np.linalg.eigvalsh((x / scale).T @ (x / scale) / len(x)).min(initial=1) > 1e-6:
+    if np.linalg.eigvalsh(x.T @ x / np.outer(scale, scale) / len(x)).min(initial=1) > 1e-6:
         return {}
     root: Floats = linalg.qr(x / scale, mode="r")[0]
     kept: list[int] = []
@@ -64,7 +67,7 @@ def separating_direction(differences: Floats) -> Floats | None:
 
 def column_scale(x: Floats) -> Floats:
     """Root mean square of each column, 1 where it is zero."""
-    scale = np.sqrt((x**2).mean(axis=0)) if len(x) else np.ones(x.shape[1])
+    scale = np.sqrt(np.einsum("nk,nk->k", x, x) / max(len(x), 1))
     return np.where(scale > 0, scale, 1)
 
 

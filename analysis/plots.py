@@ -40,7 +40,7 @@ def to_svg(figure: Figure) -> str:
     buffer = io.StringIO()
     with mpl.rc_context(STYLE):
         figure.savefig(buffer, format="svg", metadata={"Date": None})
-    figure.set_layout_engine("none")  # laid out once: it takes a third of the time
+    figure.set_layout_engine(None)  # laid out once: drawing it again takes half the time
     return buffer.getvalue()
 
 

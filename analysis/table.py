@@ -141,7 +141,7 @@ def _meaning(name: str) -> str:
 def coerce(values: pd.Series, column: Column, source: str) -> pd.Series:
     """The values of a column as its kind wants them. Raises AnalysisError with the row of a wrong one."""
     if column.kind == "text":
-        return values.astype("object").where(values.notna(), "").astype(str)
+        return as_text(values)
     if column.kind == "flag" and not pd.api.types.is_numeric_dtype(values):
         values = values.astype("object").replace({"True": 1, "False": 0, "true": 1, "false": 0})
     numbers = pd.to_numeric(values, errors="coerce").astype("Float64").astype("float64")
@@ -160,6 +160,13 @@ def coerce(values: pd.Series, column: Column, source: str) -> pd.Series:
             f"{source}: row {row + 1}: {column.name}: {value!r} is not {expected}; correct it"
         )
     return numbers.astype("Int64") if column.kind == "flag" else numbers
+
+
+def as_text(values: pd.Series) -> "pd.Series[str]":
+    """The values as `str`, "" for a missing one."""
+    if values.dtype != "str":
+        values = values.astype("object").where(values.notna(), "").astype(str)
+    return values.fillna("")
 
 
 def refuse(table: pd.DataFrame, wrong: "pd.Series[bool]", source: str, problem: str) -> None:

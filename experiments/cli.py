@@ -28,7 +28,6 @@ from experiments.commands import (
 )
 from experiments.terminal import PlainFormatter, plain
 from interventions.errors import UserError
-from interventions.yaml_source import YamlError
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -79,8 +78,8 @@ def main() -> None:
     try:
         app()
     except (UserError, AnalysisError) as error:
-        for problem in error.problems if isinstance(error, YamlError) else [error]:
-            sys.stderr.write(f"error: {' '.join(plain(str(problem)).splitlines())}\n")
+        for line in error.lines if isinstance(error, UserError) else [str(error)]:
+            sys.stderr.write(f"error: {' '.join(plain(line).splitlines())}\n")
         sys.exit(2)
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]

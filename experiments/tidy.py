@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
+import pyarrow as pa
 import sqlalchemy as sql
 
 from analysis.table import COLUMNS, check_table
@@ -16,6 +17,10 @@ _TRIAL_COLUMNS: Final = (
     "run", "trial", "agent", "set", "outcome", "nudge", "nudge_text", "family", "direction", "condition",
     "match", "profile", "repeat", "ordering", "steps", "tokens_in", "tokens_out", "cost", "seconds",
 )  # fmt: skip
+
+
+_PACKED: Final = 10_000
+"""Rows at a time."""
 
 
 def tidy_table(records: Records, run: str) -> pd.DataFrame:
@@ -154,5 +159,19 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
 
 
 def _read(records: Records, query: sql.Select[Any]) -> pd.DataFrame:
+    """The answer, its columns typed as the query's are. Rows are packed as they come: they are many."""
+    schema = pa.schema([(column.name, _packed(column.type)) for column in query.selected_columns])
+    packed = []
     with records.engine.connect() as connection:
-        return pd.read_sql(query, connection)
+        for rows in connection.execute(query).partitions(_PACKED):
+            columns = zip(*rows, strict=True)
+            values = [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
+            packed.append(pa.record_batch(values, schema=schema))
+    frame: pd.DataFrame = pa.Table.from_batches(packed, schema).to_pandas()
+    return frame
+
+
+def _packed(kind: sql.types.TypeEngine[Any]) -> pa.DataType:
+    if isinstance(kind, sql.Float):
+        return pa.float64()
+    return pa.int64() if isinstance(kind, sql.Integer) else pa.string()

@@ -8,6 +8,11 @@ class UserError(Exception):
     The command line prints it after `error: ` and exits with status 2, without a traceback.
     """
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What the user reads: the message, or several where several mistakes were found."""
+        return (str(self),)
+
 
 class CannotEdit(Exception):
     """The edit has no target, or one that cannot be edited safely; the message is the reason.

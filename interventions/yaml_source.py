@@ -62,6 +62,10 @@ class YamlError(UserError):
         self.problems = tuple(problems)
         super().__init__(str(self.problems[0]))
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        return tuple(map(str, self.problems))
+
 
 @dataclass(frozen=True)
 class Source:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.errors import AnalysisError
 from analysis.lpm import Floats, Ints
-from analysis.table import check_table
+from analysis.table import TRIAL_ID, as_text, check_table
 
 CONTROLS = ("stars", "bed_rank", "cancel", "breakfast", "review_score", "review_count_100")
 PRICES = ("log_price", "price")
@@ -75,14 +75,17 @@ _FLAGS = {"yes": 1.0, "true": 1.0, "1": 1.0, "1.0": 1.0, "no": 0.0, "false": 0.0
 _BLOCKS = {2: "binary", 3: "ternary"}
 POOLED = "pooled"
 
+SHOWN = ("agent", TRIAL_ID, "set", "repeat", "ordering", "option", "position", "chosen")
+"""What the analysis reads of a checked table beside its attributes."""
+
 
 @dataclass(frozen=True)
 class Cards:
     """One row per option shown, sorted by agent, trial and letter.
 
-    Beside the columns of the tidy table, `rows` has the regressors, `trial_id` (from 0), `size`, `block`
-    (binary, ternary, `4 options` ...), `letter` (0 for A) and `chain`. A letter is the place of an option
-    in the forward order, so it stays when the order is reversed.
+    Beside `SHOWN`, `rows` has the regressors, `size`, `block` (binary, ternary, `4 options` ...), `letter` (0
+    for A) and `chain`. A letter is the place of an option in the forward order, so it stays when the order is
+    reversed.
     """
 
     rows: pd.DataFrame
@@ -115,7 +118,7 @@ def encode(table: pd.DataFrame) -> Cards:
         if name not in rows:
             rows[name] = "" if name == "ordering" else 0.0
     rows["repeat"] = rows["repeat"].fillna(0)
-    trials = rows.groupby("trial_id")
+    trials = rows.groupby(TRIAL_ID)
     rows["size"] = trials["option"].transform("size")
     sizes = sorted(rows["size"].unique())
     rows["block"] = rows["size"].map({size: _BLOCKS.get(size, f"{size} options") for size in sizes})
@@ -135,8 +138,9 @@ def encode(table: pd.DataFrame) -> Cards:
         notes.append(
             f"{unpriced:,} options cost nothing: their trials are left out of the models in log price."
         )
+    rows = rows[[*SHOWN, *PRICES, *CONTROLS, "size", "block", "letter", "chain"]]
     return Cards(
-        rows.sort_values(["agent", "trial_id", "letter"], kind="stable").reset_index(drop=True),
+        rows.sort_values(["agent", TRIAL_ID, "letter"], kind="stable", ignore_index=True),
         tuple(name for name in CONTROLS if name not in empty),
         tuple(_BLOCKS.get(size, f"{size} options") for size in sizes),
         tuple(notes),
@@ -166,40 +170,50 @@ def chain_family(name: str) -> str:
     return next((family for family, words in FAMILIES.items() if any(w in text for w in words)), INDEPENDENT)
 
 
-def _text(rows: pd.DataFrame, name: str) -> pd.Series:
+def _distinct(rows: pd.DataFrame, name: str) -> tuple[Ints, pd.Series]:
+    """The texts of a column, stripped, and for each row which of them it has; "" is a missing one.
+
+    They are few where cards are shown many times, so each is read once.
+    """
     if name not in rows:
-        return pd.Series("", index=rows.index)
-    return rows[name].astype("object").where(rows[name].notna(), "").astype(str).str.strip()
+        return np.zeros(len(rows), int), pd.Series([""])
+    codes, texts = pd.factorize(rows[name], use_na_sentinel=False)
+    return codes, as_text(pd.Series(texts)).str.strip()
 
 
-def _mapped(rows: pd.DataFrame, name: str, encoding: Callable[[str], float]) -> "pd.Series[float]":
-    text = _text(rows, name)
-    return text.map({value: encoding(value) if value else np.nan for value in text.unique()})
+def _mapped(rows: pd.DataFrame, name: str, encoding: Callable[[str], float]) -> Floats:
+    codes, texts = _distinct(rows, name)
+    return np.array([encoding(text) if text else np.nan for text in texts])[codes]
 
 
-def _numbers(rows: pd.DataFrame, name: str, source: str) -> "pd.Series[float]":
-    text = _text(rows, name)
-    numbers = pd.to_numeric(text.where(text != ""), errors="coerce")
-    return _refuse(rows, name, text, numbers.astype(float), source, "a number")
+def _numbers(rows: pd.DataFrame, name: str, source: str) -> Floats:
+    codes, texts = _distinct(rows, name)
+    numbers = np.asarray(pd.to_numeric(texts.where(texts != ""), errors="coerce"), float)
+    _refuse(name, codes, texts, np.isfinite(numbers), source, "a number")
+    return numbers[codes]
 
 
-def _flags(rows: pd.DataFrame, name: str, source: str) -> "pd.Series[float]":
-    text = _text(rows, name)
-    return _refuse(rows, name, text, text.str.lower().map(_FLAGS).astype(float), source, "1 or 0, yes or no")
+def _flags(rows: pd.DataFrame, name: str, source: str) -> Floats:
+    codes, texts = _distinct(rows, name)
+    flags = np.asarray(texts.str.lower().map(_FLAGS), float)
+    _refuse(name, codes, texts, np.isfinite(flags), source, "1 or 0, yes or no")
+    return flags[codes]
 
 
 def _refuse(
-    rows: pd.DataFrame, name: str, text: pd.Series, values: "pd.Series[float]", source: str, expected: str
-) -> "pd.Series[float]":
-    wrong = (values.isna() & (text != "")) | np.isinf(values)
+    name: str, codes: Ints, texts: pd.Series, valid: npt.NDArray[np.bool_], source: str, expected: str
+) -> None:
+    wrong = (~valid & (texts != "").to_numpy())[codes]
     if wrong.any():
-        at = rows.index[wrong][0]
-        raise AnalysisError(f"{source}: row {at + 1}: {name}: {text[at]!r} is not {expected}; correct it")
-    return values
+        row = int(np.flatnonzero(wrong)[0])
+        raise AnalysisError(
+            f"{source}: row {row + 1}: {name}: {texts[codes[row]]!r} is not {expected}; correct it"
+        )
 
 
-def _chains(rows: pd.DataFrame) -> pd.Series:
+def _chains(rows: pd.DataFrame) -> npt.NDArray[np.object_]:
     """The given chain; without one the family by name; empty where there is neither."""
-    given, name = _text(rows, "attr_chain"), _text(rows, "attr_name")
-    by_name = name.map({value: chain_family(value) if value else "" for value in name.unique()})
-    return given.where(given != "", by_name)
+    given, chains = _distinct(rows, "attr_chain")
+    named, names = _distinct(rows, "attr_name")
+    families = names.map(lambda name: chain_family(name) if name else "")
+    return np.where((chains == "")[given], families.to_numpy(object)[named], chains.to_numpy(object)[given])

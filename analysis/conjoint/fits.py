@@ -10,6 +10,7 @@ from analysis.choice_sets import Covariance
 from analysis.clogit import CLogit, fit_clogit, fit_logit
 from analysis.conjoint.cards import INDEPENDENT, POOLED, PRICES, Cards, decile, decile_edges
 from analysis.lpm import Floats
+from analysis.table import TRIAL_ID
 
 Form = Literal["log", "linear", "deciles"]
 FORMS: tuple[Form, ...] = ("log", "linear", "deciles")
@@ -50,7 +51,7 @@ def _models_of(
 ) -> Fits:
     """Every model of one agent, in each of the blocks that have edges."""
     fits: Fits = {}
-    columns = ["trial_id", "set", "block", "chosen", "chain", *PRICES, *cards.controls]
+    columns = [TRIAL_ID, "set", "block", "chosen", "chain", *PRICES, *cards.controls]
     own = cards.rows.loc[cards.rows["agent"] == agent, columns]
     for block, prices in edges.items():
         rows = own if block == POOLED else own[own["block"] == block]
@@ -103,7 +104,7 @@ def logit_of_pairs(rows: pd.DataFrame, terms: pd.DataFrame, cov: Covariance = "c
 def clogit_of_sets(rows: pd.DataFrame, terms: pd.DataFrame, cov: Covariance = "classical") -> CLogit:
     """The conditional logit: one set per trial, no intercepts."""
     chosen = rows["chosen"].to_numpy(float, na_value=np.nan)
-    return fit_clogit(terms, chosen, rows["trial_id"].to_numpy(), cov=cov, cluster=_clusters(rows, cov))
+    return fit_clogit(terms, chosen, rows[TRIAL_ID].to_numpy(), cov=cov, cluster=_clusters(rows, cov))
 
 
 def brand_families(cards: Cards) -> tuple[str, ...]:

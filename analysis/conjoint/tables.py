@@ -10,6 +10,7 @@ from analysis.conjoint.cards import POOLED, PRICES, Cards, decile, decile_edges
 from analysis.conjoint.fits import Fits, Form, Spec, headline
 from analysis.conjoint.frames import tidy_frame, tidy_row
 from analysis.effects import FRAME_COLUMNS
+from analysis.table import TRIAL_ID
 from analysis.wtp import wtp
 
 MODEL = ("model", "block", "price_form")
@@ -173,9 +174,9 @@ def booked(cards: Cards) -> pd.DataFrame:
     rows = []
     block = cards.blocks[0]
     for agent, own in cards.rows[cards.rows["block"] == block].groupby("agent", sort=True):
-        done = own[own.groupby("trial_id")["chosen"].transform("count") > 0]
+        done = own[own.groupby(TRIAL_ID)["chosen"].transform("count") > 0]
         taken = done[done["chosen"] == 1]
-        missing = own["trial_id"].nunique() - len(taken)
+        missing = own[TRIAL_ID].nunique() - len(taken)
         if taken.empty:
             rows.append(tidy_row("mean_price", str(agent), 0, missing, note="no trial has a choice"))
             continue

@@ -7,6 +7,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from analysis.conjoint.cards import Cards
 from analysis.conjoint.frames import tidy_frame, tidy_row
+from analysis.table import TRIAL_ID
 
 LOCKED = 0.35
 """Distance of the first-shown rate from a half beyond which an agent is locked: outside 15-85 %."""
@@ -22,11 +23,11 @@ def triage(cards: Cards) -> pd.DataFrame:
     """
     rows = []
     for agent, own in cards.rows.groupby("agent", sort=True):
-        trials = own["trial_id"].nunique()
+        trials = own[TRIAL_ID].nunique()
         chosen = own[(own["chosen"] == 1)]
         counted = chosen[chosen["letter"] < 2]
         between = own[own["letter"] < 2]
-        front = between["position"] == between.groupby("trial_id")["position"].transform("min")
+        front = between["position"] == between.groupby(TRIAL_ID)["position"].transform("min")
         first, n, missing = int(front[counted.index].sum()), len(counted), trials - len(chosen)
         if n == 0:
             rows.append(
@@ -63,7 +64,7 @@ def _verdict(rate: float) -> str:
 
 def _note(own: pd.DataFrame) -> str:
     """Without both orders, a preference for A cannot be told from one for the place where A stands."""
-    orders = own.drop_duplicates("trial_id")["ordering"].value_counts()
+    orders = own.drop_duplicates(TRIAL_ID)["ordering"].value_counts()
     if orders.get("forward", 0) == orders.get("reversed", 0):
         return ""
     return "sets are not shown equally often in both orders"
