@@ -39,8 +39,11 @@ def to_svg(figure: Figure) -> str:
     """The figure as an SVG document."""
     buffer = io.StringIO()
     with mpl.rc_context(STYLE):
+        if engine := figure.get_layout_engine():
+            # Once, here: each file would draw the figure a second time to find its layout.
+            engine.execute(figure)
+            figure.set_layout_engine(None)
         figure.savefig(buffer, format="svg", metadata={"Date": None})
-    figure.set_layout_engine(None)  # laid out once: drawing it again takes half the time
     return buffer.getvalue()
 
 
@@ -65,19 +68,29 @@ def rows_canvas(rows: int) -> tuple[Figure, Axes]:
     return canvas(1.3 + 0.26 * rows)
 
 
-def interval(
-    axes: Axes, y: float, estimate: float, low: float, high: float, color: str = BLUE, *, size: float = 6
+def intervals(
+    axes: Axes, y: Sequence[float], rows: pd.DataFrame, color: str = BLUE, *, size: float = 6
 ) -> None:
-    """An estimate with its interval, in a line of its own. A hollow mark has no interval."""
-    if pd.isna(estimate):
-        undefined(axes, y)
-    elif pd.isna(low):
-        hollow: Any = {"markerfacecolor": "white", "markeredgewidth": 1.5}
-        label = "estimate without interval"
-        axes.plot(estimate, y, "o", color=color, markersize=size, zorder=3, label=label, **hollow)
-    else:
-        axes.plot([low, high], [y, y], color=color, linewidth=2, solid_capstyle="round", zorder=2)
-        axes.plot(estimate, y, "o", color=color, markersize=size, zorder=3)
+    """Estimates with their intervals, each at its height. A hollow mark has no interval.
+
+    rows: estimate, conf_low, conf_high.
+    """
+    heights = np.asarray(y, float)
+    estimate, low, high = (rows[name].to_numpy(float) for name in ("estimate", "conf_low", "conf_high"))
+    for height in heights[np.isnan(estimate)]:
+        undefined(axes, height)
+    hollow = ~np.isnan(estimate) & np.isnan(low)
+    if hollow.any():
+        white: Any = {
+            "markerfacecolor": "white",
+            "markeredgewidth": 1.5,
+            "label": "estimate without interval",
+        }
+        axes.plot(estimate[hollow], heights[hollow], "o", color=color, markersize=size, zorder=3, **white)
+    if (full := ~np.isnan(low)).any():
+        line: Any = {"color": color, "linewidth": 2, "capstyle": "round", "zorder": 2}
+        axes.hlines(heights[full], low[full], high[full], **line)
+        axes.plot(estimate[full], heights[full], "o", color=color, markersize=size, zorder=3)
 
 
 def undefined(axes: Axes, y: float) -> None:
@@ -86,10 +99,11 @@ def undefined(axes: Axes, y: float) -> None:
     axes.annotate("not estimated", (1, y), style="italic", color=FAINT, **at)
 
 
-def finish(axes: Axes, ticks: list[tuple[float, str]]) -> None:
-    """Lines from the top down, each named at its height."""
-    axes.set_yticks([y for y, _ in ticks], [text for _, text in ticks])
-    axes.set_ylim(ticks[-1][0] + 0.7, -0.6)
+def finish(axes: Axes, ticks: Sequence[tuple[float, str]]) -> None:
+    """Lines from the top down, each named at its height; without `ticks`, as another panel names them."""
+    if ticks:
+        axes.set_yticks([y for y, _ in ticks], [text for _, text in ticks])
+        axes.set_ylim(ticks[-1][0] + 0.7, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.spines[["top", "left", "right"]].set_visible(False)
     axes.grid(axis="x", color="#e5e5e5", linewidth=0.8)
@@ -171,20 +185,11 @@ def estimates(
         figure, axes = rows_canvas(rows=len(rows) + 1)
         if reference:
             axes.axvline(reference[0], color=ORANGE_LIGHT, linewidth=2, zorder=1, label=reference[1])
-        for y, (_, row) in enumerate(rows.iterrows()):
-            if points is not None:
-                own = points[y].dropna()
-                axes.plot(
-                    own,
-                    [y] * len(own),
-                    "o",
-                    color=FAINT,
-                    alpha=0.45,
-                    markersize=4,
-                    zorder=2,
-                    label=points_label,
-                )
-            interval(axes, y, float(row["estimate"]), float(row["conf_low"]), float(row["conf_high"]))
+        faint: Any = {"color": FAINT, "alpha": 0.45, "markersize": 4, "zorder": 2, "label": points_label}
+        for y, given in enumerate(points or ()):
+            own = given.dropna()
+            axes.plot(own, [y] * len(own), "o", **faint)
+        intervals(axes, range(len(rows)), rows)
         if rows["conf_low"].notna().any():
             axes.plot([], [], "o-", color=BLUE, linewidth=2, label="estimate with 95 % interval")
         if limits:

@@ -22,7 +22,7 @@ from analysis.plots import (
     WIDTH,
     canvas,
     finish,
-    interval,
+    intervals,
     legend,
     panels,
     rows_canvas,
@@ -62,9 +62,9 @@ def effects_figure(effects: pd.DataFrame) -> Figure:
             top = block * (len(agents) + 1.4)
             ticks.append((top, LABELS[term]))
             rows = effects[effects["term"] == term].set_index("group")
-            for y, agent in enumerate(agents, start=1):
-                ticks.append((top + y, shorten(str(agent))))
-                interval(axes, top + y, *rows.loc[agent, ["estimate", "conf_low", "conf_high"]].astype(float))
+            heights = [top + y for y in range(1, len(agents) + 1)]
+            ticks += zip(heights, (shorten(str(agent)) for agent in agents), strict=True)
+            intervals(axes, heights, rows.loc[agents])
             ends = [top + 0.6, top + len(agents) + 0.4]
             axes.plot([HUMAN_BASELINE[term]] * 2, ends, color=ORANGE, linewidth=2, zorder=1)
         axes.plot([], [], "o-", color=BLUE, linewidth=2, label="estimate with 95 % interval")
@@ -113,9 +113,8 @@ def forest(rows: pd.DataFrame, label: Callable[[pd.Series], str], xlabel: str, z
         for axis, (_, own) in zip(axes, groups, strict=True):
             if zero:
                 axis.axvline(0, color=FAINT, linewidth=1, zorder=0)
-            for _, row in own.iterrows():
-                interval(axis, at[label(row)], *row[["estimate", "conf_low", "conf_high"]].astype(float))
-            finish(axis, [(y, shorten(text, 44)) for text, y in at.items()])
+            intervals(axis, [at[label(row)] for _, row in own.iterrows()], own)
+            finish(axis, [(y, shorten(text, 44)) for text, y in at.items()] if axis is axes[0] else [])
         figure.supxlabel(xlabel, fontsize=10)
     return figure
 
@@ -136,7 +135,7 @@ def bounds_figure(effects: pd.DataFrame, bounds: pd.DataFrame) -> Figure:
                 axes.barh(
                     y, row["high"] - row["low"], 0.7, row["low"], color="#F3D9A4", label="worst-case bounds"
                 )
-                interval(axes, y, row["estimate"], row["conf_low"], row["conf_high"])
+            intervals(axes, [height for height, _ in ticks[-len(own) :]], own)
             y += 1.4
         axes.plot([], [], "o-", color=BLUE, linewidth=2, label="estimate with 95 % interval")
         finish(axes, ticks)

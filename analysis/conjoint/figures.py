@@ -19,7 +19,7 @@ from analysis.plots import (
     WIDTH,
     canvas,
     finish,
-    interval,
+    intervals,
     panels,
     shorten,
     undefined,
@@ -47,11 +47,10 @@ def triage_figure(triage: pd.DataFrame) -> Figure:
         figure, axes = canvas(1.6 + 0.26 * len(triage))
         axes.axvspan(15, 85, color="#eef2f5", zorder=0)
         axes.axvline(50, color=FAINT, linewidth=1)
-        rows = triage.sort_values("estimate", ascending=False)
-        for y, row in enumerate(rows.to_dict("records")):
-            color = BLUE if row["verdict"] == "engaged" else ORANGE
-            rate, low, high = (100 * float(row[name]) for name in ("estimate", "conf_low", "conf_high"))
-            interval(axes, y, rate, low, high, color)
+        rows = triage.sort_values("estimate", ascending=False, ignore_index=True)
+        percent = 100 * rows[["estimate", "conf_low", "conf_high"]]
+        for color, own in ((BLUE, rows["verdict"] == "engaged"), (ORANGE, rows["verdict"] != "engaged")):
+            intervals(axes, rows.index[own].to_list(), percent[own], color)
         _names(axes, rows["group"])
         axes.set_xlim(-3, 103)
         axes.set_xlabel("Choices of the option shown first, of the first two alternatives (%)")
@@ -161,16 +160,14 @@ def wtp_figure(wtp: pd.DataFrame) -> Figure:
         width = max(WIDTH, 1.4 + 1.25 * len(terms))
         figure, grid = panels(len(terms), len(terms), 0.5 + 0.26 * len(agents), width, sharey=True)
         for axes, term in zip(grid, terms, strict=True):
-            own = wtp[wtp["term"] == term].set_index("group")
+            own = wtp[wtp["term"] == term].set_index("group").loc[agents].reset_index()
+            ends = {"conf_low": own["krinsky_robb_low"], "conf_high": own["krinsky_robb_high"]}
             axes.axvline(0, color=FAINT, linewidth=1, zorder=0)
-            for y, agent in enumerate(agents):
-                row = own.loc[agent]
-                if np.isnan(row["estimate"]):
-                    place: Any = {"xycoords": ("axes fraction", "data"), "ha": "center", "va": "center"}
-                    axes.annotate("none", (0.5, y), fontsize=8, style="italic", color=FAINT, **place)
-                else:
-                    ends = (row["krinsky_robb_low"], row["krinsky_robb_high"])
-                    interval(axes, y, row["estimate"], *ends, BLUE, size=4)
+            defined = own["estimate"].notna()
+            place: Any = {"xycoords": ("axes fraction", "data"), "ha": "center", "va": "center"}
+            for y in own.index[~defined]:
+                axes.annotate("none", (0.5, y), fontsize=8, style="italic", color=FAINT, **place)
+            intervals(axes, own.index[defined].to_list(), own.assign(**ends)[defined], size=4)
             _names(axes, agents)
             axes.set_title(NAMES.get(term, str(term)).replace("\n", " "), fontsize=9)
             axes.tick_params(axis="x", labelsize=8)
@@ -184,9 +181,8 @@ def booked_figure(booked: pd.DataFrame) -> Figure:
     rows = booked[booked["term"] == "mean_price"].sort_values("estimate")
     with mpl.rc_context(STYLE):
         figure, axes = canvas(1.5 + 0.26 * len(rows))
-        for y, row in enumerate(rows.to_dict("records")):
-            interval(axes, y, row["estimate"], row["conf_low"], row["conf_high"], BLUE)
-            axes.plot(row["offered"], y, "|", color=ORANGE, markersize=11, markeredgewidth=2)
+        intervals(axes, range(len(rows)), rows)
+        axes.plot(rows["offered"], range(len(rows)), "|", color=ORANGE, markersize=11, markeredgewidth=2)
         _names(axes, rows["group"])
         axes.set_xlabel("Price per night (USD)")
         _key(figure, [(BLUE, "o", "booked, mean with 95 % interval"), (ORANGE, "|", "offered, mean")])

@@ -146,30 +146,38 @@ _BODIES = {
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[tuple[Starlette, str]]:
-    """A server whose `app.state.provider` answers, and its root URL."""
-    app = Starlette(routes=[Route(path, _handle, methods=["POST"]) for path in set(PATHS.values())])
+def server() -> Iterator[tuple[dict[str, Provider], str]]:
+    """The providers that answer, each by its number below the root URL, and that URL.
+
+    So a request that a test has given up reaches its own provider, and not that of the next test.
+    """
+    providers: dict[str, Provider] = {}
+
+    async def handle(request: Request) -> Response:
+        return await providers[request.path_params["number"]].handle(request)
+
+    routes = [Route(f"/{{number}}{path}", handle, methods=["POST"]) for path in set(PATHS.values())]
+    app = Starlette(routes=routes)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         running = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
         thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
         thread.start()
-        yield app, f"http://127.0.0.1:{listener.getsockname()[1]}"
+        yield providers, f"http://127.0.0.1:{listener.getsockname()[1]}"
         running.should_exit = True
         thread.join()
 
 
-async def _handle(request: Request) -> Response:
-    provider: Provider = request.app.state.provider
-    return await provider.handle(request)
-
-
 @pytest.fixture
 async def provider(
-    request: pytest.FixtureRequest, server: tuple[Starlette, str], monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest,
+    server: tuple[dict[str, Provider], str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncIterator[Provider]:
     """A provider with an empty script, which the environment variables point to; OpenAI's chat by default."""
-    app, root = server
-    app.state.provider = Provider(getattr(request, "param", "openai"))
+    providers, root = server
+    number = str(len(providers))
+    provider = providers[number] = Provider(getattr(request, "param", "openai"))
+    root = f"{root}/{number}"
     for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OLLAMA_API_KEY", "COMPATIBLE_API_KEY"):
         monkeypatch.setenv(variable, KEY)
     for variable in ("OPENAI_BASE_URL", "COMPATIBLE_BASE_URL"):
@@ -177,7 +185,7 @@ async def provider(
     for variable in ("ANTHROPIC_BASE_URL", "OLLAMA_HOST"):
         monkeypatch.setenv(variable, root)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    yield app.state.provider
+    yield provider
     await close_models()
 
 

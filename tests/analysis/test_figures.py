@@ -8,6 +8,7 @@ import lxml.etree
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from analysis.attrition import attrition
@@ -31,10 +32,16 @@ def table(simulate: Simulate) -> pd.DataFrame:
 
 
 def points_of(figure: Figure, marker: str) -> set[float]:
-    lines = [
-        line for line in figure.axes[0].lines if line.get_marker() == marker and len(line.get_xdata()) == 1
-    ]
-    return {float(np.asarray(line.get_xdata())[0]) for line in lines}
+    marks = [line for line in figure.axes[0].lines if line.get_marker() == marker]
+    return {float(x) for line in marks for x in np.asarray(line.get_xdata())}
+
+
+def segments_of(figure: Figure) -> set[tuple[float, float]]:
+    axes = figure.axes[0]
+    drawn = [lines for lines in axes.collections if isinstance(lines, LineCollection)]
+    lines = [line.get_xdata() for line in axes.lines if line.get_marker() == "None"]
+    ends = [*(segment[:, 0] for each in drawn for segment in each.get_segments()), *lines]
+    return {(float(low), float(high)) for low, high in ends}
 
 
 def texts_of(figure: Figure) -> list[str]:
@@ -54,7 +61,7 @@ def test_effects_and_baseline_are_drawn_where_they_are(table: pd.DataFrame) -> N
     effects = choice_effects(table)
     figure = effects_figure(effects)
     assert points_of(figure, "o") == set(effects["estimate"].dropna())
-    segments = {tuple(line.get_xdata()) for line in figure.axes[0].lines if len(line.get_xdata()) == 2}
+    segments = segments_of(figure)
     defined = effects.dropna(subset="conf_low")
     assert set(zip(defined["conf_low"], defined["conf_high"], strict=True)) <= segments
     assert {(value, value) for value in HUMAN_BASELINE.values()} <= segments

@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 
 from analysis.table import COLUMNS, read_table
+from experiments import tidy
 from experiments.products import shop_products
+from experiments.records import Records
 from tests.experiments.command_line import forked_souk
 
 LIMIT = 12
@@ -104,3 +106,17 @@ def test_a_suffix_that_no_table_has(folder: Path) -> None:
     ended = forked_souk("export", "--db", "sqlite:///t.db", "--out", "t.xlsx", cwd=folder)
     assert (ended.status, ended.err) == (2, "error: --out t.xlsx: the suffix must be .parquet or .csv\n")
     assert not (folder / "t.xlsx").exists()
+
+
+def test_rows_that_are_read_in_pieces_are_the_same(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = Records(f"sqlite:///{folder / 't.db'}")
+    run = records.latest_run()["run"]
+    whole = tidy.tidy_table(records, run)
+    monkeypatch.setattr(tidy, "_PACKED", 5)
+    pd.testing.assert_frame_equal(tidy.tidy_table(records, run), whole)
+
+
+def test_a_column_without_a_value_has_the_type_of_its_question(folder: Path) -> None:
+    nothing = tidy.response_table(Records(f"sqlite:///{folder / 't.db'}"), "no-such-run")
+    assert nothing.empty
+    assert nothing.dtypes[["response", "repeat", "item"]].tolist() == ["float64", "int64", "str"]
