@@ -18,9 +18,8 @@ from experiments.card_record import Mode
 from experiments.card_trial import CardTrial
 from experiments.design import Design
 from experiments.gate import Gate
-from experiments.output import run_folder
 from experiments.progress import RunProgress
-from experiments.records import Records
+from experiments.records import Records, run_folder
 from experiments.schema import experiment_source
 from experiments.score_runner import open_scoring, scorers_of
 from experiments.scoring_designs.cards import ScoredCards

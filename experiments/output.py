@@ -1,14 +1,10 @@
-"""What people read in the terminal, and where files go."""
+"""Tables of an analysis as people read them in the terminal."""
 
 import math
-import re
-import subprocess
-import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -20,12 +16,7 @@ from analysis.effects import LABELS
 from analysis.sections import NamedTable, Section
 from experiments.terminal import new_table
 from experiments.tidy import write_table
-from interventions.errors import UserError
 
-if TYPE_CHECKING:  # it brings the proxy, which takes seconds to load
-    from experiments.doctor import Check
-
-RUNS: Final = Path("runs")
 LONGEST_TABLE: Final = 30
 MOST_NOTES: Final = 8
 INTERVAL: Final = "95 % interval"
@@ -41,13 +32,6 @@ MOST_LEVELS: Final = 10
 """Of an attribute whose balance is shown."""
 MOST_COLUMNS: Final = 9
 """Of a table in the terminal; the files have them all."""
-
-
-def run_folder(run: str) -> Path:
-    """Where a run keeps its certificate authority, figures and report. Raises UserError."""
-    if not re.fullmatch(r"[a-z0-9-]+", run):  # from a database that a stranger made
-        raise UserError(f"run {run!r}: its name is no name for a folder; choose a folder with --out")
-    return RUNS / run
 
 
 def run_facts(found: dict[str, Any]) -> dict[str, Any]:
@@ -188,30 +172,6 @@ def _number(value: float, decimals: int | None) -> str:
         return number(value, f"z,.{decimals}f")
     whole = math.isfinite(value) and value == round(value)
     return number(value, ",.0f" if whole or abs(value) >= 1_000 else ".3g" if abs(value) < 1 else ".4g")
-
-
-def checks_table(checks: Sequence["Check"]) -> Table:
-    """The doctor's findings."""
-    table = new_table("", "", "check", "found", "fix")
-    marks = {True: "[green]ok[/green]", False: "[red]no[/red]", None: "[yellow]--[/yellow]"}
-    for check in checks:
-        table.add_row(marks[check.ok], check.name, escape(check.found), escape(check.fix))
-    return table
-
-
-def check_dict(check: "Check") -> dict[str, Any]:
-    """A finding for scripts."""
-    return asdict(check)
-
-
-def run_shop(port: int) -> int:
-    """Run the embedded shop as a child until it ends or Ctrl-C; its exit status."""
-    child = subprocess.Popen([sys.executable, "-m", "environments.shop", "--port", str(port)])  # noqa: S603
-    while True:
-        try:
-            return child.wait()
-        except KeyboardInterrupt:
-            child.terminate()  # unless it got the signal too
 
 
 def is_number(value: object) -> bool:

@@ -6,10 +6,12 @@ killed run loses at most the trials that were running, and a re-run knows which 
 
 import hashlib
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 
 import sqlalchemy as sql
@@ -31,6 +33,8 @@ from experiments.tables import (
     trials,
 )
 from interventions.errors import UserError
+
+RUNS: Final = Path("runs")
 
 _SEEN: Final = 10_000
 """Artifacts that a process remembers to have stored."""
@@ -245,6 +249,13 @@ class Records:
         )
         with self.engine.connect() as connection:
             return connection.scalar(query) or ""
+
+
+def run_folder(run: str) -> Path:
+    """Where a run keeps its certificate authority, figures and report. Raises UserError."""
+    if not re.fullmatch(r"[a-z0-9-]+", run):  # from a database that a stranger made
+        raise UserError(f"run {run!r}: its name is no name for a folder; choose a folder with --out")
+    return RUNS / run
 
 
 def kind_of(run: Row) -> str:

@@ -32,8 +32,7 @@ from environments.episode import BrowserFailure, Episode
 from environments.stops import COMPARE_TABS
 from experiments.cli import main
 from experiments.course import Course
-from experiments.output import run_folder
-from experiments.records import Records, artifact_hash
+from experiments.records import Records, artifact_hash, run_folder
 from experiments.terminal import plain
 from experiments.trial import is_error_page
 from interventions.errors import UserError

@@ -247,8 +247,8 @@ def report(
 
     Example: souk report --run nudges --out report/
     """
-    from experiments.output import run_facts, run_folder
-    from experiments.records import kind_of
+    from experiments.output import run_facts
+    from experiments.records import kind_of, run_folder
     from experiments.studies import STUDIES, analyze_run, read_tables
 
     if files:

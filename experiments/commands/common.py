@@ -55,8 +55,8 @@ def analyze_stored(
     records: "Records", found: dict[str, Any], out: Path | None, *, as_json: bool, **options: Any
 ) -> None:
     """Analyse a stored run as its kind of study wants it."""
-    from experiments.output import run_facts, run_folder
-    from experiments.records import kind_of
+    from experiments.output import run_facts
+    from experiments.records import kind_of, run_folder
     from experiments.studies import analyze_run
 
     with estimating():

@@ -2,21 +2,41 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import typer
 
 from experiments.commands.common import AsJson
 
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from experiments.doctor import Check
+
 
 def doctor(as_json: AsJson = False) -> None:
     """Check browser, proxy, ports, folder and keys; say how to mend what is missing."""
-    from experiments import output
     from experiments.doctor import check_machine
     from experiments.terminal import stdout_console
 
     checks = asyncio.run(check_machine())
     if as_json:
-        typer.echo(json.dumps([output.check_dict(check) for check in checks], indent=2))
+        typer.echo(json.dumps([asdict(check) for check in checks], indent=2))
     else:
-        stdout_console().print(output.checks_table(checks))
+        stdout_console().print(_table(checks))
     raise typer.Exit(any(check.ok is False for check in checks))
+
+
+def _table(checks: Sequence["Check"]) -> "Table":
+    """The doctor's findings."""
+    from rich.markup import escape
+
+    from experiments.terminal import new_table
+
+    table = new_table("", "", "check", "found", "fix")
+    marks = {True: "[green]ok[/green]", False: "[red]no[/red]", None: "[yellow]--[/yellow]"}
+    for check in checks:
+        table.add_row(marks[check.ok], check.name, escape(check.found), escape(check.fix))
+    return table

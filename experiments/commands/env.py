@@ -1,6 +1,8 @@
 """souk env: shops to act in, and the servers that runs may need."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
@@ -53,9 +55,7 @@ def up(
     if local:
         if name != "shop":
             raise UserError(f"--local: {name} needs a container; only the shop runs without")
-        from experiments.output import run_shop
-
-        raise typer.Exit(run_shop(target.port if port is None else port))
+        raise typer.Exit(_run_shop(target.port if port is None else port))
     if port == 0:
         raise UserError("--port 0: any free port can be had with --local only; choose a port")
     try:
@@ -155,3 +155,13 @@ def waiting(name: str) -> Iterator["Progress"]:
 def print_url(name: str, url: str) -> None:
     """The URL; for a database, in the form in which the other commands take it."""
     typer.echo(f'--db "{url}"' if name == "postgres" else url)
+
+
+def _run_shop(port: int) -> int:
+    """Run the embedded shop as a child until it ends or Ctrl-C; its exit status."""
+    child = subprocess.Popen([sys.executable, "-m", "environments.shop", "--port", str(port)])  # noqa: S603
+    while True:
+        try:
+            return child.wait()
+        except KeyboardInterrupt:
+            child.terminate()  # unless it got the signal too

@@ -1,6 +1,8 @@
 """The queue: who runs when, and what stops it."""
 
 import asyncio
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -135,3 +137,13 @@ async def test_an_answer_ends_an_outage_at_once() -> None:
 def test_slots_follow_the_cores_and_what_agents_wait_for() -> None:
     assert default_slots(["simulated:balanced"], 2) == 2
     assert default_slots(["simulated:balanced", "openai:small"], 2) == 8
+
+
+def test_a_run_begins_without_what_only_its_analysis_needs() -> None:
+    script = (
+        "import sys, experiments.experiment_run; print(*{name.partition('.')[0] for name in sys.modules})"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = set(ended.stdout.split())
+    assert "mitmproxy" in loaded
+    assert not loaded & {"pandas", "scipy", "statsmodels", "matplotlib", "torch"}
