@@ -77,17 +77,17 @@ def intervals(
     """
     heights = np.asarray(y, float)
     estimate, low, high = (rows[name].to_numpy(float) for name in ("estimate", "conf_low", "conf_high"))
-    for height in heights[np.isnan(estimate)]:
+    known, bounded = ~np.isnan(estimate), ~np.isnan(low)
+    for height in heights[~known]:
         undefined(axes, height)
-    hollow = ~np.isnan(estimate) & np.isnan(low)
-    if hollow.any():
+    if (hollow := known & ~bounded).any():
         white: Any = {
             "markerfacecolor": "white",
             "markeredgewidth": 1.5,
             "label": "estimate without interval",
         }
         axes.plot(estimate[hollow], heights[hollow], "o", color=color, markersize=size, zorder=3, **white)
-    if (full := ~np.isnan(low)).any():
+    if (full := known & bounded).any():
         line: Any = {"color": color, "linewidth": 2, "capstyle": "round", "zorder": 2}
         axes.hlines(heights[full], low[full], high[full], **line)
         axes.plot(estimate[full], heights[full], "o", color=color, markersize=size, zorder=3)
