@@ -85,7 +85,7 @@ def read_sets(
     label = pd.factorize(np.asarray(groups))[0]
     flags = np.asarray(chosen, float)
     _one_each(len(x), chosen=flags, groups=label)
-    weight, member = _units(len(x), weights, cluster, cov)
+    weight, member = _units(label, weights, cluster, cov)
     if not (np.isnan(flags) | np.isin(flags, [0, 1])).all():
         raise AnalysisError("chosen: a value is not 1, 0 or NaN")
     order = np.argsort(label, kind="stable")
@@ -94,8 +94,6 @@ def read_sets(
     if (made > 1).any() or (label < 0).any():
         raise AnalysisError("chosen: a set has more than one choice, or no label; mark one option per set")
     first = np.unique(label, return_index=True)[1]
-    if cluster is None:
-        member = label
     for name, values in {"weights": weight, "cluster": member}.items():
         if (values != values[first][label]).any():
             raise AnalysisError(f"{name}: differs within a set; give its options the same")
@@ -127,7 +125,7 @@ def read_pairs(
     _one_each(len(x), outcome=y)
     if not (np.isnan(y) | np.isin(y, [0, 1])).all():
         raise AnalysisError("outcome: a value is not 1, 0 or NaN")
-    weight, member = _units(len(x), weights, cluster, cov)
+    weight, member = _units(np.arange(len(x)), weights, cluster, cov)
     missing = ~np.isfinite(x).all(axis=1) | np.isnan(y)
     kept = ~missing & (weight > 0)
     differences = np.where(y[kept] == 1, 1.0, -1.0)[:, None] * x[kept]
@@ -142,14 +140,14 @@ def _values(frame: pd.DataFrame) -> Floats:
 
 
 def _units(
-    count: int, weights: npt.ArrayLike | None, cluster: npt.ArrayLike | None, cov: Covariance
+    label: Ints, weights: npt.ArrayLike | None, cluster: npt.ArrayLike | None, cov: Covariance
 ) -> tuple[Floats, Ints]:
-    """The weight of each row, and the code of its cluster; without clusters, a row is its own."""
+    """The weight of each row, and the code of its cluster: without clusters, its label."""
     if (cluster is not None) != (cov == "clustered"):
         raise AnalysisError(f"cov {cov!r}: cluster labels go with cov='clustered'; give both or neither")
-    weight = np.ones(count) if weights is None else np.asarray(weights, float)
-    member = np.arange(count) if cluster is None else pd.factorize(np.asarray(cluster))[0]
-    _one_each(count, weights=weight, cluster=member)
+    weight = np.ones(len(label)) if weights is None else np.asarray(weights, float)
+    member = label if cluster is None else pd.factorize(np.asarray(cluster))[0]
+    _one_each(len(label), weights=weight, cluster=member)
     if (weight < 0).any() or np.isnan(weight).any():
         raise AnalysisError("weights: a value is negative or missing; give one weight per set")
     return weight, member

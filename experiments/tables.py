@@ -27,7 +27,7 @@ def _of_trial(name: str, *columns: sql.Column[Any], key: str | None, ordered: bo
     """A table whose rows belong to a trial; with `key`, numbered within it.
 
     ordered: SQLite keeps the rows themselves in the order of their key, and no index beside them, which is
-    smaller, and read whole in half the time. For short rows only.
+    smaller and faster to read whole. For short rows only.
     """
     own = [sql.Column(key, sql.Integer, primary_key=True)] if key else []
     return sql.Table(

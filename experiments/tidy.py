@@ -18,7 +18,6 @@ _TRIAL_COLUMNS: Final = (
     "match", "profile", "repeat", "ordering", "steps", "tokens_in", "tokens_out", "cost", "seconds",
 )  # fmt: skip
 
-
 _PACKED: Final = 10_000
 """Rows at a time."""
 

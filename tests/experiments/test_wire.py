@@ -86,27 +86,24 @@ class Touch:
         return (Path.touch, (self.path,))
 
 
-@pytest.mark.parametrize("nonsense", [b"", b"{}", b"[1]", b'{"number": 1, "record": {"run": 1}}', b"\xff"])
-def test_a_worker_that_talks_nonsense_is_taken_for_dead(nonsense: bytes) -> None:
+def taken_for_dead(sent: bytes) -> None:
     async def talk(command: Ends, worker: Ends) -> object:
-        worker[1].write(HEADER.pack(len(nonsense)) + nonsense)
+        worker[1].write(HEADER.pack(len(sent)) + sent)
         with pytest.raises(EOFError):
             await receive_answer(command[0])
         return None
 
     after(talk)
+
+
+@pytest.mark.parametrize("nonsense", [b"", b"{}", b"[1]", b'{"number": 1, "record": {"run": 1}}', b"\xff"])
+def test_a_worker_that_talks_nonsense_is_taken_for_dead(nonsense: bytes) -> None:
+    taken_for_dead(nonsense)
 
 
 def test_nothing_that_a_worker_sends_is_unpickled(tmp_path: Path) -> None:
     bad = pickle.dumps((1, Touch(tmp_path / "ran")))
-
-    async def talk(command: Ends, worker: Ends) -> object:
-        worker[1].write(HEADER.pack(len(bad)) + bad)
-        with pytest.raises(EOFError):
-            await receive_answer(command[0])
-        return None
-
-    after(talk)
+    taken_for_dead(bad)
     assert not (tmp_path / "ran").exists()
     pickle.loads(bad)
     assert (tmp_path / "ran").exists(), "it would have made a file"
