@@ -1,5 +1,5 @@
 # Each target sets up what it needs: a virtual environment in .venv with the locked versions, and a browser.
-PYTHON ?= $(shell for p in python3.12 python3.11 python3.13 python3; do \
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$p && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
@@ -31,7 +31,8 @@ setup: $(VENV)/.ready
 $(VENV)/.ready: requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Souk needs Python 3.11, 3.12 or 3.13; none was found"; exit 1; }
 	@echo "setting up $(VENV) with $(PYTHON) ..."
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m environments.system_packages
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)  # a half-made one too
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@$(BIN)/python -m environments.install_browser

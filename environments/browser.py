@@ -5,6 +5,7 @@ import logging
 import os
 import re
 import shutil
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
+from environments.system_packages import describe_install, find_missing_library
 from interventions.errors import UserError
 
 logger = logging.getLogger(__name__)
@@ -29,6 +31,8 @@ SYSTEM_BROWSERS = (
     "chrome",
 )
 BROWSER_VARIABLE = "SOUK_BROWSER"
+INSTALL_LIBRARIES = f"run as root: {sys.executable} -m playwright install-deps chromium"
+"""What to do when Playwright's own browser does not start on this system."""
 
 FLAGS = (
     "--process-per-site",  # an episode's tabs share a process; episodes never do
@@ -79,7 +83,7 @@ class BrowserPool:
         async with self._launching:
             if self._browser is None or not self._browser.is_connected():
                 await self.close()
-                self._playwright = await async_playwright().start()
+                self._playwright = await _start_driver()
                 self._browser = await self._launch(self._playwright)
             return self._browser
 
@@ -133,6 +137,17 @@ class BrowserPool:
                 raise
             logger.warning("Chromium's sandbox is not available on this machine; running without it")
             return await launch(sandbox=False)
+
+
+async def _start_driver() -> Playwright:
+    """Start Playwright's own process, a Node.js. Raises UserError when the system lacks a library for it."""
+    try:
+        return await async_playwright().start()
+    except Exception:  # of no class of its own: the process ended before it said anything
+        missing = find_missing_library()
+        if missing is None:
+            raise
+        raise UserError(f"missing: {missing}; {describe_install([missing])}") from None
 
 
 async def _new_context(browser: Browser, proxy_url: str | None) -> BrowserContext:

@@ -6,7 +6,6 @@ else the distribution's package through apt-get (as root or with sudo). It is tr
 
 import asyncio
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,10 +13,13 @@ from pathlib import Path
 from playwright.async_api import Error as PlaywrightError
 from playwright.sync_api import sync_playwright
 
-from environments.browser import BROWSER_VARIABLE, run_browsers
+from environments.browser import BROWSER_VARIABLE, INSTALL_LIBRARIES, run_browsers
+from environments.system_packages import apt_install, bring, find_missing_for_browser, say
 from interventions.errors import UserError
 
 DOWNLOAD_SECONDS = 600
+PACKAGES = ("chromium-headless-shell", "chromium")
+"""Debian's packages of a browser, the wanted one first."""
 
 
 def has_own() -> bool:
@@ -26,20 +28,35 @@ def has_own() -> bool:
         return Path(playwright.chromium.executable_path).exists()
 
 
-async def working_browser() -> str | None:
-    """Name and version of the browser that Souk would use, or None when none can be launched."""
+def download() -> bool:
+    """Let Playwright download its Chromium. Returns whether that worked."""
+    say("browser: downloading Playwright's Chromium ...")
+    return _playwright("install", "chromium")
+
+
+def install() -> bool:
+    """Install the libraries of Playwright's own Chromium, else a browser. Returns whether that worked."""
+    if has_own():
+        return _playwright("install-deps", "chromium")
+    return any(map(apt_install, PACKAGES))
+
+
+async def launch() -> str:
+    """Launch the browser that Souk would use and return its name and version.
+
+    Raises:
+        UserError: none is found, or it does not start; the message says what to do.
+    """
     try:
         async with run_browsers() as pool:
             browser = await pool.browser()
             return f"{browser.browser_type.name} {browser.version}"
-    except (UserError, PlaywrightError):
-        return None
+    except PlaywrightError:
+        raise UserError(f"the browser does not start; {INSTALL_LIBRARIES}") from None
 
 
-def download() -> bool:
-    """Let Playwright download its Chromium."""
-    say("downloading Playwright's Chromium ...")
-    command = [sys.executable, "-m", "playwright", "install", "chromium"]
+def _playwright(*arguments: str) -> bool:
+    command = [sys.executable, "-m", "playwright", *arguments]
     try:
         result = subprocess.run(command, capture_output=True, timeout=DOWNLOAD_SECONDS, check=False)  # noqa: S603
     except subprocess.TimeoutExpired:
@@ -47,44 +64,24 @@ def download() -> bool:
     return result.returncode == 0
 
 
-def install_package() -> bool:
-    """Install the distribution's chromium."""
-    apt = shutil.which("apt-get")
-    sudo = shutil.which("sudo")
-    if apt is None or (os.geteuid() != 0 and sudo is None):
-        return False
-    prefix = [] if os.geteuid() == 0 else [str(sudo)]
-
-    def run(*arguments: str) -> bool:
-        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        command = [*prefix, apt, *arguments]
-        return subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0  # noqa: S603
-
-    run("update", "-qq")
-    for package in ("chromium-headless-shell", "chromium"):
-        say(f"installing the package {package} with {'sudo ' if prefix else ''}apt-get ...")
-        if run("install", "-y", "-qq", package):
-            return True
-    return False
-
-
-def say(text: str) -> None:
-    """Tell what is being done."""
-    sys.stdout.write(f"browser: {text}\n")
-    sys.stdout.flush()
-
-
 def main() -> int:
-    """Find or install a browser. Exit status 1 when none can be had."""
-    if BROWSER_VARIABLE not in os.environ and not has_own() and not download():
-        say("that download does not work here; looking for one of the system")
-    found = asyncio.run(working_browser())
-    if found is None and install_package():
-        found = asyncio.run(working_browser())
-    if found is None:
-        say(f"none found; install chromium or google-chrome, or set {BROWSER_VARIABLE} to one")
+    """Find or install a browser. Exit status 1, and one line that says what to do, when none can be had."""
+    if not bring(find_missing_for_browser()):
         return 1
-    say(found)
+    named = BROWSER_VARIABLE in os.environ
+    if not named and not has_own() and not download():
+        say("browser: that download does not work here; looking for one of the system")
+    try:
+        try:
+            found = asyncio.run(launch())
+        except UserError:
+            if named or not install():
+                raise
+            found = asyncio.run(launch())
+    except UserError as error:
+        say(f"browser: {error}")
+        return 1
+    say(f"browser: {found}")
     return 0
 
 

@@ -10,7 +10,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from agents.registry import KEYS
 from agents.settings import setting
-from environments.browser import run_browsers
+from environments.browser import INSTALL_LIBRARIES, run_browsers
 from interventions.errors import UserError
 from proxy.server import HOST, run_proxy
 
@@ -39,8 +39,7 @@ async def _browser() -> Check:
         found, _, fix = str(error).partition("; ")
         return Check("browser", False, found, fix)
     except PlaywrightError as error:
-        fix = "install its missing libraries: playwright install-deps chromium"
-        return Check("browser", False, f"does not start: {str(error).splitlines()[0]}", fix)
+        return Check("browser", False, f"does not start: {str(error).splitlines()[0]}", INSTALL_LIBRARIES)
 
 
 async def _proxy() -> Check:

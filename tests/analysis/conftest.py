@@ -1,6 +1,5 @@
 """A simulated study: pairs or trios of products, nudged in turn, chosen by softmax with known weights."""
 
-import shutil
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from itertools import product
@@ -10,6 +9,8 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 from playwright.async_api import Page, async_playwright
+
+from environments.browser import find_browser
 
 WEIGHTS = {"price": 3.0, "rating": 0.1, "nudge": 0.5, "first": 0.4}
 
@@ -98,8 +99,7 @@ def simulate() -> Callable[..., Study]:
 @pytest.fixture
 async def page() -> AsyncIterator[Page]:
     """A page as narrow as a telephone's."""
-    executable = shutil.which("chromium") or shutil.which("google-chrome")
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        browser = await playwright.chromium.launch(executable_path=find_browser(playwright))
         yield await browser.new_page(viewport={"width": 390, "height": 800})
         await browser.close()

@@ -1,13 +1,12 @@
 """One shop and one browser for all tests of the room; each test gets a context, and so a cart, of its own."""
 
-import os
-import shutil
 from collections.abc import AsyncIterator
 
 import httpx
 import pytest
 from playwright.async_api import Browser, Page, async_playwright
 
+from environments.browser import find_browser
 from environments.shop.catalogue import Catalogue, generate
 from environments.shop.server import shop
 from tests.environments.shop.examples import Examples, pick
@@ -37,10 +36,8 @@ async def client(base: str) -> AsyncIterator[httpx.AsyncClient]:
 
 @pytest.fixture(scope="session")
 async def browser() -> AsyncIterator[Browser]:
-    executable = shutil.which("chromium") or shutil.which("google-chrome")
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=executable, args=arguments)
+        browser = await playwright.chromium.launch(executable_path=find_browser(playwright))
         yield browser
         await browser.close()
 

@@ -1,0 +1,108 @@
+"""What Souk needs of the system: `python -m environments.system_packages` installs it or says how to.
+
+Set-up runs this with the system's Python before it downloads anything, so only the standard library is imported.
+"""
+
+import ctypes
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Something that the system lacks, what needs it, and the Debian package that holds it."""
+
+    name: str
+    needed_by: str
+    package: str
+
+    def __str__(self) -> str:
+        return f"{self.name} (needed by {self.needed_by})"
+
+
+def find_missing_library() -> Missing | None:
+    """The library that Playwright's own Node.js cannot start without, when the system lacks it."""
+    if sys.platform != "linux" or _loads("libatomic.so.1"):
+        return None
+    return Missing("libatomic.so.1", "Playwright", "libatomic1")
+
+
+def find_missing_for_browser() -> list[Missing]:
+    """List what the browser and its driver need."""
+    library = find_missing_library()
+    found = [library] if library else []
+    # Every Chromium loads this library. Distributions other than Debian package browsers in other ways.
+    if "SOUK_BROWSER" not in os.environ and _is_debian() and not _loads("libnss3.so"):
+        found.append(Missing("libnss3.so", "Chromium", "chromium-headless-shell"))
+    return found
+
+
+def find_missing() -> list[Missing]:
+    """List what set-up needs and pip cannot install."""
+    python = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    has_venv = importlib.util.find_spec("ensurepip") is not None
+    module = [] if has_venv else [Missing("ensurepip", f"the venv module of {python}", f"{python}-venv")]
+    return [*module, *find_missing_for_browser()]
+
+
+def describe_install(missing: Sequence[Missing]) -> str:
+    """The command that installs what is missing, to be typed by a person."""
+    if shutil.which("apt-get") is None:
+        return f"install {', '.join(part.name for part in missing)} with your system's package manager"
+    return f"run as root: apt-get update && apt-get install {' '.join(part.package for part in missing)}"
+
+
+def apt_install(*packages: str) -> bool:
+    """Install Debian packages as root or with sudo. Returns whether that worked."""
+    apt, sudo = shutil.which("apt-get"), shutil.which("sudo")
+    if apt is None or (os.geteuid() != 0 and sudo is None):
+        return False
+    prefix = [] if os.geteuid() == 0 else [str(sudo)]
+    say(f"installing {' '.join(packages)} with {'sudo ' if prefix else ''}apt-get ...")
+
+    def run(*arguments: str) -> bool:
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        command = [*prefix, apt, *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0  # noqa: S603
+
+    run("update", "-qq")
+    return run("install", "-y", "-qq", *packages)
+
+
+def say(text: str) -> None:
+    """Tell at once what is being done."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def _is_debian() -> bool:
+    try:
+        return platform.freedesktop_os_release().get("ID") == "debian"
+    except OSError:
+        return False
+
+
+def _loads(library: str) -> bool:
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
+
+
+def bring(missing: Sequence[Missing]) -> bool:
+    """Install what is missing, or say in one line how that is done. Returns whether all is there."""
+    if not missing or apt_install(*(part.package for part in missing)):
+        return True
+    say(f"missing: {', '.join(map(str, missing))}; {describe_install(missing)}")
+    return False
+
+
+if __name__ == "__main__":
+    sys.exit(not bring(find_missing()))
