@@ -14,12 +14,10 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.sync_api import sync_playwright
 
 from environments.browser import BROWSER_VARIABLE, INSTALL_LIBRARIES, run_browsers
-from environments.system_packages import apt_install, bring, find_missing_for_browser, say
+from environments.system_packages import BROWSER_PACKAGES, apt_install, bring, find_missing_for_browser, say
 from interventions.errors import UserError
 
 DOWNLOAD_SECONDS = 600
-PACKAGES = ("chromium-headless-shell", "chromium")
-"""Debian's packages of a browser, the wanted one first."""
 
 
 def has_own() -> bool:
@@ -38,7 +36,7 @@ def install() -> bool:
     """Install the libraries of Playwright's own Chromium, else a browser. Returns whether that worked."""
     if has_own():
         return _playwright("install-deps", "chromium")
-    return any(map(apt_install, PACKAGES))
+    return any(map(apt_install, BROWSER_PACKAGES))
 
 
 async def launch() -> str:

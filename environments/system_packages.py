@@ -1,6 +1,6 @@
 """What Souk needs of the system: `python -m environments.system_packages` installs it or says how to.
 
-Set-up runs this with the system's Python before it downloads anything, so only the standard library is imported.
+Set-up runs this with the system's Python before it downloads anything: only the standard library is imported.
 """
 
 import ctypes
@@ -12,6 +12,9 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+BROWSER_PACKAGES = ("chromium-headless-shell", "chromium")
+"""Debian's packages of a browser, the wanted one first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ def find_missing_for_browser() -> list[Missing]:
     found = [library] if library else []
     # Every Chromium loads this library. Distributions other than Debian package browsers in other ways.
     if "SOUK_BROWSER" not in os.environ and _is_debian() and not _loads("libnss3.so"):
-        found.append(Missing("libnss3.so", "Chromium", "chromium-headless-shell"))
+        found.append(Missing("libnss3.so", "Chromium", BROWSER_PACKAGES[0]))
     return found
 
 

@@ -1,11 +1,14 @@
 """`souk doctor`: what is there, what is missing, and how to mend it."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from agents.registry import KEYS
-from tests.experiments.command_line import Ended, forked_souk
+from tests.experiments.command_line import Ended, forked_souk, souk
 
 
 def by_name(ended: Ended) -> dict[str, dict[str, Any]]:
@@ -38,3 +41,13 @@ def test_a_browser_that_is_missing(tmp_path: Path) -> None:
     assert browser["ok"] is False
     assert "/nonexistent" in browser["found"]
     assert "Chromium" in browser["fix"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have other libraries")
+def test_a_library_that_playwright_lacks(tmp_path: Path) -> None:
+    (tmp_path / "libatomic.so.1").touch()  # found first, and damaged
+    ended = souk("doctor", "--json", cwd=tmp_path, env={"LD_LIBRARY_PATH": str(tmp_path)})
+    assert (ended.status, "Traceback" in ended.err) == (1, False)
+    browser = by_name(ended)["browser"]
+    assert (browser["ok"], browser["found"]) == (False, "missing: libatomic.so.1 (needed by Playwright)")
+    assert "libatomic" in browser["fix"]

@@ -9,7 +9,7 @@ from typing import Literal
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, model_validator
 
@@ -292,13 +292,20 @@ plain = st.recursive(
 )
 
 
+NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$")
+"""A float in the core schema of YAML 1.2; PyYAML follows YAML 1.1, to which `0E0` and `08` are text."""
+
+
 @settings(deadline=None, max_examples=150)
 @given(st.dictionaries(st.text(), plain, min_size=1, max_size=4), st.booleans())
+@example({"": "0E0"}, False)
+@example({"": ["08", "1.5e3", "-1e5", ".5e1", "+.5E-1", "7."]}, False)
 def test_what_is_dumped_is_read_again(data: dict[str, object], flow: bool) -> None:
     class Dumper(yaml.SafeDumper):
         def ignore_aliases(self, data: object) -> bool:
             return True
 
+    Dumper.add_implicit_resolver("tag:yaml.org,2002:float", NUMBER, list("-+.0123456789"))
     text = yaml.dump(data, Dumper=Dumper, default_flow_style=flow, default_style='"' if flow else None)
     if "!!" not in text:  # the dumper tags what it puts in quotes without need
         assert parse_yaml(text, "f").data == data

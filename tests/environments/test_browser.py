@@ -1,0 +1,48 @@
+"""The browser: which one is used, and that nothing in the repository looks for one in another way."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from environments.browser import SYSTEM_BROWSERS
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ("interventions", "proxy", "environments", "agents", "experiments", "analysis", "docker", "tests")
+KNOWN = {
+    "environments/browser.py": "the programs",
+    "environments/install_browser.py": "what Playwright calls its own",
+    "environments/system_packages.py": "Debian's packages",
+}
+
+
+def nodes() -> Iterator[tuple[str, ast.AST]]:
+    """Every part of every Python file that mentions a browser, with the path of its file."""
+    for room in ROOMS:
+        for path in (ROOT / room).rglob("*.py"):
+            text = path.read_text(encoding="utf-8")
+            if "chrom" in text:
+                yield from ((str(path.relative_to(ROOT)), node) for node in ast.walk(ast.parse(text)))
+
+
+def test_only_find_browser_knows_the_names_of_programs() -> None:
+    named = [
+        f"{path}:{node.lineno}: {node.value!r}"
+        for path, node in nodes()
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and Path(node.value).name in SYSTEM_BROWSERS
+        and path not in KNOWN
+    ]
+    assert named == []
+
+
+def test_every_browser_that_is_launched_has_been_looked_for() -> None:
+    """Playwright launches its own unless it is told another, and its own may be absent."""
+    launched = [
+        f"{path}:{node.lineno}"
+        for path, node in nodes()
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func).endswith((".chromium.launch", ".chromium.launch_persistent_context"))
+        and "executable_path" not in [keyword.arg for keyword in node.keywords]
+    ]
+    assert launched == []
