@@ -139,9 +139,8 @@ def _exact(name: Method, prompt: Prompt, values: Floats, every: list[frozenset[s
 def _sampled(prompt: Prompt, pair: Pair, drawn: list[tuple[str, ...]]) -> Attribution:
     phi, _ = sampled_shapley(prompt.coalitions, pair.fields, drawn)
     defined = ~np.isnan(phi).any(axis=0)
-    means = (
-        {each: scores[defined].mean() for each, scores in prompt.coalitions.items()} if defined.any() else {}
-    )
+    scored = prompt.coalitions.items() if defined.any() else ()
+    means = {each: np.asarray(scores[defined].mean()) for each, scores in scored}
     error = sampled_shapley(means, pair.fields, drawn)[1] if means else None
     expected = {each: soft_ev(scores, pair.values) for each, scores in prompt.coalitions.items()}
     return Attribution(phi, error, *sampled_shapley(expected, pair.fields, drawn))

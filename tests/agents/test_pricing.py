@@ -59,6 +59,21 @@ def test_a_table_of_ones_own_adds_and_replaces(tmp_path: Path, monkeypatch: pyte
     assert cost_of("openai:gpt-4.1", 1_000_000, 1_000_000) == pytest.approx(10)
 
 
+def test_a_model_of_its_own_goes_before_all_of_its_provider(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "mine.yaml"
+    own.write_text(
+        "as_of: '2027-01'\n"
+        "models: {'openai:*': {input: 1, output: 1}, 'openai:gpt-of-this-test': {input: 5, output: 5}}\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setenv("SOUK_PRICES", str(own))
+    for name in ("gpt-of-this-test", "gpt-of-this-test-2027-01-31", "gpt-of-this-test-20270131"):
+        assert cost_of(f"openai:{name}", 1_000_000, 0) == pytest.approx(5)
+    assert cost_of("openai:another", 1_000_000, 0) == pytest.approx(1)
+
+
 def test_a_mistake_in_ones_own_table_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = tmp_path / "mine.yaml"
     monkeypatch.setenv("SOUK_PRICES", str(own))
