@@ -1,8 +1,10 @@
 """Settings of all tests."""
 
 import signal
+import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -14,6 +16,13 @@ hypothesis.settings.load_profile("souk")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start the long run first, so that the other tests fill the time beside it."""
     items.sort(key=lambda item: item.get_closest_marker("first") is None)
+
+
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """A folder to be TMPDIR. Chromium makes a socket in it, and `tmp_path` is too long for its path."""
+    with tempfile.TemporaryDirectory(prefix="souk-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(scope="module")

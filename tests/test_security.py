@@ -271,9 +271,9 @@ async def test_without_the_proxy_the_same_page_gets_out(forbidden: Contacts) -> 
 
 
 async def test_files_neither_come_nor_go(
-    proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    proxy: Proxy, short_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(short_folder))
     payload = b"downloaded by nobody"
     attachment = {"content-disposition": "attachment; filename=../../run.sh"}
     answers: dict[str, Answer] = {
@@ -293,7 +293,7 @@ async def test_files_neither_come_nor_go(
         assert "cannot be filled" in await episode.act(Action("fill", (upload, "/etc/passwd")))
         await episode.act(Action("click", (upload,)))
         assert (await episode.look()).observation.html == html
-        assert files_with(payload, tmp_path) == []
+        assert files_with(payload, short_folder) == []
 
 
 async def test_a_flood_of_windows_is_stemmed(

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -112,6 +113,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield running
 
 
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_the_guides_curl_script_is_a_subject(shop: Served, tmp_path: Path) -> None:
     script = block("bash").replace("http://127.0.0.1:8080", shop.url)
     done = subprocess.run(

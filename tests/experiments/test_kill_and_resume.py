@@ -37,10 +37,10 @@ def is_whole(db: Path) -> bool:
         return connection.execute(query).fetchone() == (0,)
 
 
-def test_a_run_killed_ten_times_has_every_trial_once(tmp_path: Path) -> None:
+def test_a_run_killed_ten_times_has_every_trial_once(tmp_path: Path, short_folder: Path) -> None:
     rng = random.Random(5)
     db = tmp_path / "t.db"
-    mark = {"TMPDIR": str(tmp_path)}
+    mark = {"TMPDIR": str(short_folder)}
     stored: dict[str, str] = {}
     kills_amid_trials = 0
     for kill in range(10):
@@ -59,7 +59,7 @@ def test_a_run_killed_ten_times_has_every_trial_once(tmp_path: Path) -> None:
         assert stored.items() <= now.items(), "a trial that had ended ran again"
         kills_amid_trials += alive and len(stored) < len(now) < TRIALS
         stored = now
-        assert not left_after("TMPDIR", str(tmp_path), seconds=10)
+        assert not left_after("TMPDIR", str(short_folder), seconds=10)
         if not alive:
             break
     assert kills_amid_trials >= 3
@@ -72,20 +72,20 @@ def test_a_run_killed_ten_times_has_every_trial_once(tmp_path: Path) -> None:
     assert len(finished) == TRIALS
     assert is_sound(db)
     assert is_whole(db)
-    assert not left_after("TMPDIR", str(tmp_path), seconds=10)
+    assert not left_after("TMPDIR", str(short_folder), seconds=10)
 
 
-def test_workers_end_with_the_runner_and_the_next_ones_go_on(tmp_path: Path) -> None:
+def test_workers_end_with_the_runner_and_the_next_ones_go_on(tmp_path: Path, short_folder: Path) -> None:
     db, agents = tmp_path / "t.db", ("--agent", "simulated:balanced", "--agent", "simulated:price")
     command = ("run", "nudges", *agents, "--limit", "6", "--workers", "2", "--db", f"sqlite:///{db}")
-    mark = {"TMPDIR": str(tmp_path)}
+    mark = {"TMPDIR": str(short_folder)}
     process = start(*command, cwd=tmp_path, env=mark)
     wait_for_trials(process, db, 2)
     os.kill(process.pid or 0, signal.SIGKILL)  # the runner alone
     process.join()
     stored = started_at(db)
     assert 2 <= len(stored) < 12
-    assert not left_after("TMPDIR", str(tmp_path), seconds=10)
+    assert not left_after("TMPDIR", str(short_folder), seconds=10)
 
     process = start(*command, cwd=tmp_path, env=mark)
     process.join()
@@ -95,18 +95,18 @@ def test_workers_end_with_the_runner_and_the_next_ones_go_on(tmp_path: Path) -> 
     assert len(finished) == 12
     assert is_sound(db)
     assert is_whole(db)
-    assert not left_after("TMPDIR", str(tmp_path), seconds=10)
+    assert not left_after("TMPDIR", str(short_folder), seconds=10)
 
 
 @pytest.mark.parametrize(("trials", "workers"), [(0, 1), (2, 1), (1, 2)])
-def test_ctrl_c_stops_with_one_line(tmp_path: Path, trials: int, workers: int) -> None:
+def test_ctrl_c_stops_with_one_line(tmp_path: Path, short_folder: Path, trials: int, workers: int) -> None:
     db = tmp_path / "t.db"
     with (
         (tmp_path / "err.txt").open("w") as err,
         subprocess.Popen(
             [sys.executable, "-m", "experiments.cli", *RUN, "--workers", str(workers)],
             cwd=tmp_path,
-            env=environment({"TMPDIR": str(tmp_path)}),
+            env=environment({"TMPDIR": str(short_folder)}),
             stdout=subprocess.DEVNULL,
             stderr=err,
             start_new_session=True,
@@ -123,4 +123,4 @@ def test_ctrl_c_stops_with_one_line(tmp_path: Path, trials: int, workers: int) -
     assert len(summary) == 2
     assert trials <= len(started_at(db)) < TRIALS
     assert is_sound(db)
-    assert not left_after("TMPDIR", str(tmp_path), seconds=10)
+    assert not left_after("TMPDIR", str(short_folder), seconds=10)
