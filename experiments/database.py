@@ -1,6 +1,7 @@
 """A database by its URL: how it is opened and locked for writing, and which failures pass by themselves."""
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -79,6 +80,14 @@ def lock(connection: sql.Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
     elif connection.dialect.name == "postgresql":
         connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_LOCK)))
+
+
+def time_in(connection: sql.Connection) -> datetime:
+    """The time by the clock that all who use the database share: the server's, or this machine's own."""
+    if connection.dialect.name == "postgresql":
+        told: datetime = connection.execute(sql.select(sql.func.clock_timestamp())).scalar_one()
+        return told.astimezone(UTC)
+    return datetime.now(UTC)
 
 
 def is_away(error: BaseException) -> bool:

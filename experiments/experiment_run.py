@@ -160,7 +160,8 @@ class ExperimentRun:
             try:
                 async with gate:
                     with progress:
-                        await Coordinator(executor, writer, gate, lost).run(todo, progress.note)
+                        coordinator = Coordinator(executor, writer, gate, lost)
+                        await coordinator.run(todo, progress.note, progress.note_elsewhere)
             finally:
                 await writer.close()
         self.stopped = gate.reason

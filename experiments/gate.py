@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import Final, Protocol, Self, TypeVar
@@ -11,8 +11,8 @@ import sqlalchemy as sql
 from sqlalchemy.exc import SQLAlchemyError
 
 from agents.pricing import price_of
-from experiments.control import BEAT, Runner, told
-from experiments.records import Records, TrialRecord
+from experiments.control import BEAT, Runner, named, told
+from experiments.records import Records, Row, TrialRecord
 from experiments.tables import control, trials
 from interventions.errors import UserError
 
@@ -64,8 +64,10 @@ class Gate:
         self._records = records
         self._run = run
         self._steps = steps
-        self._say = say
-        self._me = Runner(run, trials=trials, budget=budget)
+        self.say = say
+        """Tells whoever started the run, in a line, what happens to it."""
+        self.runner = Runner(run, trials=trials, budget=budget)
+        """This process, as it says."""
         self._running: dict[str, str] = {}
         self._paused = False
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gate")
@@ -78,19 +80,44 @@ class Gate:
             self._read_costs()
 
     async def __aenter__(self) -> Self:
-        await self._look(beat=True)
+        """Say that this process runs the run.
+
+        Raises:
+            UserError: another process runs it too, and one of them has a budget.
+        """
+        others = await self._in_thread(lambda: self.runner.begin(self._records))
+        try:
+            self._meet(others or [])
+            await self._look(beat=False)
+        except BaseException:
+            await self._end()
+            raise
         self._watching = asyncio.create_task(self._watch())
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._watching.cancel()
         await asyncio.gather(self._watching, return_exceptions=True)
-        await self._in_thread(lambda: self._note(ended=True))
+        await self._end()
+
+    async def _end(self) -> None:
+        await self._in_thread(lambda: self.runner.end(self._records))
         self._thread.shutdown()
+
+    def _meet(self, others: Sequence[Row]) -> None:
+        """Say who runs the run as well."""
+        for other in others:
+            process = named((other["host"], other["pid"]))
+            if self.runner.budget is not None or other["budget"] is not None:
+                raise UserError(
+                    f"--budget: {process} runs {self._run} too, and two processes do not see in time what "
+                    "they spend; wait until it has ended, or stop it"
+                )
+            self.say(f"{process} runs {self._run} too: each trial is run by one of them")
 
     def expect(self, trials: int) -> None:
         """Say how many trials are wanted in all, where that has changed."""
-        self._me.trials = trials
+        self.runner.trials = trials
 
     async def admit(self, trial: Admissible) -> bool:
         """Wait while the run is paused, or while what runs could use the budget up; False: `reason` says why.
@@ -102,7 +129,7 @@ class Gate:
             if not self._paused:
                 if self._fits(trial.agent):
                     self._running[trial.id] = trial.agent
-                    self._me.running = len(self._running)
+                    self.runner.running = len(self._running)
                     return True
                 if not self._running:
                     self._refuse(trial.agent)
@@ -115,23 +142,23 @@ class Gate:
         """Count a trial that was admitted, once it is stored."""
         agent, cost = record.trial["agent"], record.trial["cost"]
         self._running.pop(record.trial["trial"], None)
-        self._me.running = len(self._running)
-        self._me.settled += 1
-        if self._me.budget is not None:
+        self.runner.running = len(self._running)
+        self.runner.settled += 1
+        if self.runner.budget is not None:
             self._spent += self._reserve(agent) if cost is None else cost
             self._dearest[agent] = max(cost or 0.0, self._dearest.get(agent, 0.0))
         self._changed.set()
 
     def _fits(self, agent: str) -> bool:
-        if self._me.budget is None:
+        if self.runner.budget is None:
             return True
         reserved = sum(map(self._reserve, self._running.values()))
-        return self._spent + reserved + self._reserve(agent) <= self._me.budget
+        return self._spent + reserved + self._reserve(agent) <= self.runner.budget
 
     def _refuse(self, agent: str) -> None:
         next_one = f"the next trial of {agent} may cost {self._reserve(agent):.4f}"
-        self.reason = self._me.reason = (
-            f"--budget {self._me.budget:g}: {self._spent:.4f} USD are spent, and {next_one}; "
+        self.reason = self.runner.reason = (
+            f"--budget {self.runner.budget:g}: {self._spent:.4f} USD are spent, and {next_one}; "
             "the same command with a larger budget goes on"
         )
         self._changed.set()
@@ -173,16 +200,13 @@ class Gate:
     async def _look(self, *, beat: bool) -> None:
         """See what the run is told. A database that is away is the writer's concern."""
         if beat:
-            await self._in_thread(self._note)
+            await self._in_thread(lambda: self.runner.beat(self._records))
         wanted = await self._in_thread(lambda: told(self._records, self._run))
         paused = self._paused if wanted is None else wanted == "paused"
         if paused != self._paused:
             self._paused = paused
-            self._say(f"paused; souk resume {self._run} goes on" if paused else "resumed")
+            self.say(f"paused; souk resume {self._run} goes on" if paused else "resumed")
             self._changed.set()
-
-    def _note(self, *, ended: bool = False) -> None:
-        self._me.beat(self._records, ended=ended)
 
     async def _in_thread(self, ask: Callable[[], T]) -> T | None:
         try:

@@ -5,16 +5,21 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from environments.shop.server import shop
 from experiments.course import Course
+from experiments.database import cause
 from experiments.design import Design, Trial
+from experiments.gate import Gate
 from experiments.records import Records, Row, TrialRecord, artifact_hash
 from experiments.schema import experiment_source
 from experiments.trial import allowed, start_urls, to_record, untreated
@@ -109,15 +114,24 @@ class GuestTrial:
 class Reception:
     """Hands out trials in the design's order. `base_url` is the shop's address as guests are to open it."""
 
-    def __init__(self, design: Design, trials: Iterator[Trial], shop_url: str, finished: Finished) -> None:
-        self._design, self._trials, self._finished = design, trials, finished
+    def __init__(
+        self,
+        design: Design,
+        trials: Iterable[Trial],
+        shop_url: str,
+        finished: Finished,
+        claim: Callable[[str], bool],
+    ) -> None:
+        """`claim` takes a trial, by its id, for this process; False: it has ended, or runs elsewhere."""
+        self._design, self._finished, self._claim = design, finished, claim
+        self._trials = deque(trials)
         # Some programs open a tunnel to whatever address they ask for their task.
         self._allow = allowed(design, shop_url, OWN_ADDRESS)
         self.base_url = shop_url
 
     def welcome(self) -> GuestTrial | None:
-        """The next trial, whose time begins to run; None when all have been given away."""
-        trial = next(self._trials, None)
+        """The next trial, whose time begins to run; None when all are given away, or none can be claimed."""
+        trial = self._next()
         if trial is None:
             return None
         guest = GuestTrial(
@@ -129,6 +143,18 @@ class Reception:
         )
         asyncio.get_running_loop().call_later(self._design.experiment.limits.seconds, guest.ran_out)
         return guest
+
+    def _next(self) -> Trial | None:
+        while self._trials:
+            try:
+                claimed = self._claim(self._trials[0].id)
+            except SQLAlchemyError as error:
+                _tell(f"no trial is given: {cause(error)}")
+                return None
+            trial = self._trials.popleft()
+            if claimed:
+                return trial
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,15 +193,24 @@ async def serve_guests(options: Serving) -> None:
     async with AsyncExitStack() as stack:
         writer = stack.enter_context(ThreadPoolExecutor(max_workers=1, thread_name_prefix="records"))
 
+        wanted_in_all = len(records.finished(design.run)) + len(trials)
+        gate = Gate(records, design.run, trials=wanted_in_all, say=_tell)
+
         def finished(record: TrialRecord) -> None:
+            gate.settle(record)
             writer.submit(records.save, record).add_done_callback(lambda saved: _say(record, saved))
+
+        def claim(trial: str) -> bool:
+            # In the loop: a guest waits for its trial, and a database is asked in milliseconds.
+            return trial in gate.runner.claim(records, [trial]).own
 
         shop_url = await stack.enter_async_context(shop()) if wanted == EMBEDDED else wanted
         shop_url = shop_url.rstrip("/") + "/"
         folder = options.ca or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="souk-ca-")))
-        reception = Reception(design, iter(trials), shop_url, finished)
+        reception = Reception(design, trials, shop_url, finished, claim)
         guests = Guests(reception.welcome, by_cookie=options.reverse is not None)
         proxy = await stack.enter_async_context(run_proxy(folder, guests=guests))
+        await stack.enter_async_context(gate)
         for number in range(options.subjects):
             slot = await proxy.open_slot(
                 options.port and options.port + number, shop_url if options.reverse else None
@@ -197,7 +232,13 @@ def _wanted(design: Design, records: Records, options: Serving) -> list[Trial]:
         if name not in trials:
             raise UserError(f"--trial {name}: no trial of this experiment; {did_you_mean(name, trials)}")
     done = records.finished(design.run)
+    if ended := next((name for name in options.trial if name in done), None):
+        raise UserError(f"--trial {ended}: it has ended and is stored; name another, or another --db")
     return [trials[name] for name in options.trial] or [t for t in trials.values() if t.id not in done]
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
 
 
 def _step(number: int, page: ShownPage, record: TrialRecord) -> Row:

@@ -24,9 +24,11 @@ from environments.actions import Action
 from environments.episode import first_line
 from environments.observe import storable
 from environments.stops import COMPARE_TABS, NOT_PRESSED, guard
+from experiments.control import named
 from experiments.course import Course
 from experiments.design import Design, Trial
 from experiments.experiment_run import analysis_of, load_design
+from experiments.gate import Gate
 from experiments.records import Records, TrialRecord
 from experiments.runner import Stage, open_stage
 from experiments.trial import allowed, is_error_page, judge, start_urls, to_record
@@ -77,7 +79,10 @@ def open_experiment(
         stage = stack.enter_context(portal.wrap_async_context_manager(open_stage(folder, url)))
         facts = {**design.facts([agent]), "analysis": analysis_of(design)}
         records.begin_run(design.run, design.experiment.name, facts)
-        venue = Venue(design, Writer(records), stage, portal)
+        gate = stack.enter_context(
+            portal.wrap_async_context_manager(Gate(records, design.run, trials=len(done) + len(trials)))
+        )
+        venue = Venue(design, Writer(records), gate, stage, portal)
         stack.callback(venue.close)
         tasks = {f"{PREFIX}{design.run}.{trial.id}": trial for trial in trials}
         for task, trial in tasks.items():
@@ -92,10 +97,12 @@ class Venue:
     The shop, the proxy and the writer live in the event loop of another thread: `portal` leads there.
     """
 
-    def __init__(self, design: Design, writer: Writer, stage: Stage, portal: BlockingPortal) -> None:
+    def __init__(
+        self, design: Design, writer: Writer, gate: Gate, stage: Stage, portal: BlockingPortal
+    ) -> None:
         self.design, self.stage = design, stage
         self._allow = allowed(design, stage.base_url)
-        self._writer, self._portal = writer, portal
+        self._writer, self._gate, self._portal = writer, gate, portal
         self._free: list[Slot] = []
         self.opened: set[TrialEnv] = set()
 
@@ -116,9 +123,22 @@ class Venue:
         slot.session = None
         self._free.append(slot)
 
+    def claim(self, trial: Trial) -> None:
+        """Take the trial for this process. Raises UserError: it has ended, or another process runs it."""
+        claimed = self._portal.call(self._writer.claim, self._gate.runner, [trial.id])
+        if process := claimed.others.get(trial.id):
+            raise UserError(f"trial {trial.id}: {named(process)} runs it; go on with the next task")
+        if trial.id not in claimed.own:
+            raise UserError(f"trial {trial.id} has ended; go on with the next task")
+
+    def release(self, trial: Trial) -> None:
+        """Leave a trial that has not ended to whoever takes it next."""
+        self._portal.call(self._writer.release, self._gate.runner, trial.id)
+
     def store(self, record: TrialRecord) -> None:
         """Return once the record is durable. Raises UserError when it cannot be stored."""
         self._portal.call(self._writer.store, record)
+        self._portal.call(self._gate.settle, record)
 
     def close(self) -> None:
         """Close what is still open."""
@@ -163,12 +183,13 @@ class TrialEnv(ShopEnv):
         """Begin the trial; the seed that BrowserGym's agents give changes nothing about it.
 
         Raises:
-            UserError: the trial has ended and is stored, or the environment is closed.
+            UserError: the trial has ended and is stored, another process runs it, or this is closed.
         """
         if self._slot is None:
             raise UserError(f"trial {self._trial.id}: its environment is closed; make it again")
         if self._facts["outcome"] not in ("", "infra_error"):
             raise UserError(f"trial {self._trial.id} has ended; go on with the next task")
+        self._venue.claim(self._trial)
         self._facts |= {"outcome": "", "reason": ""}
         self._attempts += 1
         self._began, self._course, self._unusable = time.time(), Course(), 0
@@ -216,6 +237,8 @@ class TrialEnv(ShopEnv):
         """End the browser and give the port back."""
         if self._slot is not None:
             self._quit()
+            if self._attempts and not self._facts["outcome"]:
+                self._venue.release(self._trial)
             self._venue.take_back(self._slot)
             self._slot = None
             self._venue.opened.discard(self)

@@ -57,6 +57,12 @@ class RunProgress:
             self._last_line = now
             self._console.print(f"{self._resumed + self.finished}/{self._total} trials, {self.pace()}")
 
+    def note_elsewhere(self, trials: int) -> None:
+        """Count trials that another command has finished."""
+        self._resumed += trials
+        if self._bar and self._task is not None:
+            self._bar.update(self._task, advance=trials, pace=self.pace())
+
     def say(self, line: str) -> None:
         """Show a line above the bar: that the run is paused, or what it waits for."""
         self._console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)

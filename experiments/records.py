@@ -24,6 +24,7 @@ from experiments.tables import (
     SCHEMA_VERSION,
     UPGRADES,
     artifacts,
+    claims,
     control,
     disagreements,
     metadata,
@@ -70,7 +71,7 @@ def artifact_hash(text: str) -> str:
 
 
 class Records:
-    """A database of runs. One process writes the trials of a run; any number may read."""
+    """A database of runs. Any number of processes may write and read it."""
 
     def __init__(self, url: str) -> None:
         """Open the database; create its tables where they are missing, and bring older ones up to date.
@@ -142,20 +143,21 @@ class Records:
             return self.finished(run), set(connection.scalars(query))
 
     def save(self, *finished: TrialRecord) -> None:
-        """Write trials, all or none of them; what is stored of them already is replaced.
+        """Write trials, all or none of them; they are claimed no longer.
 
-        So it may be repeated when it is not known whether it came through.
+        A trial that is stored stays as it is, unless it ended as `infra_error`: that one is replaced. So
+        this may be repeated when it is not known whether it came through.
         """
-        new = {name: text for record in finished for name, text in record.artifacts.items()}
-        new = {name: text for name, text in new.items() if name not in self._seen_artifacts}
-        rows: dict[sql.Table, list[Row]] = {table: [] for table in OF_TRIAL}
-        for record in finished:
-            key = {"run": record.trial["run"], "trial": record.trial["trial"]}
-            rows[trials].append(record.trial)
-            for table in OF_TRIAL[1:]:
-                rows[table] += ({**key, **row} for row in getattr(record, table.name))
         with self.writing() as connection:
-            self._forget(connection, finished)
+            wanted = self._replacing(connection, finished)
+            new = {name: text for record in wanted for name, text in record.artifacts.items()}
+            new = {name: text for name, text in new.items() if name not in self._seen_artifacts}
+            rows: dict[sql.Table, list[Row]] = {table: [] for table in OF_TRIAL}
+            for record in wanted:
+                key = {"run": record.trial["run"], "trial": record.trial["trial"]}
+                rows[trials].append(record.trial)
+                for table in OF_TRIAL[1:]:
+                    rows[table] += ({**key, **row} for row in getattr(record, table.name))
             known = set(connection.scalars(sql.select(artifacts.c.hash).where(artifacts.c.hash.in_(new))))
             rows[artifacts] = [
                 {"hash": name, "data": self._packer.compress(text.encode())}
@@ -169,20 +171,27 @@ class Records:
             self._seen_artifacts.clear()
         self._seen_artifacts.update(new)
 
-    def _forget(self, connection: sql.Connection, replacing: Sequence[TrialRecord]) -> None:
-        """Remove what an earlier attempt has left; what it cost stays known."""
-        began = {
-            (record.trial["run"], record.trial["trial"]): record.trial["started_at"] for record in replacing
-        }
-        known = sql.select(trials.c.run, trials.c.trial, trials.c.started_at, trials.c.cost).where(
-            trials.c.run.in_({run for run, _ in began}), trials.c.trial.in_([trial for _, trial in began])
-        )
-        for run, trial, started_at, cost in connection.execute(known).all():
-            if cost and began.get((run, trial)) != started_at:
-                changed = control.update().where(control.c.run == run)
-                connection.execute(changed.values(wasted=control.c.wasted + cost))
-            for table in OF_TRIAL:
-                connection.execute(table.delete().where(table.c.run == run, table.c.trial == trial))
+    def _replacing(self, connection: sql.Connection, finished: Sequence[TrialRecord]) -> list[TrialRecord]:
+        """The records to insert, once what they replace is removed. What is not kept has been paid for."""
+        new = {(record.trial["run"], record.trial["trial"]): record for record in finished}
+        those = {run: [trial for its_run, trial in new if its_run == run] for run, _ in new}
+        columns = [trials.c[name] for name in ("trial", "outcome", "started_at", "seconds", "cost")]
+        for run, names in those.items():
+            connection.execute(claims.delete().where(claims.c.run == run, claims.c.trial.in_(names)))
+            known = sql.select(*columns).where(trials.c.run == run, trials.c.trial.in_(names))
+            for trial, outcome, started_at, seconds, cost in connection.execute(known).all():
+                record = new[run, trial].trial
+                lost = cost
+                if outcome != "infra_error":
+                    del new[run, trial]
+                    lost = record["cost"]
+                else:
+                    for table in OF_TRIAL:
+                        connection.execute(table.delete().where(table.c.run == run, table.c.trial == trial))
+                if lost and (started_at, seconds) != (record["started_at"], record["seconds"]):
+                    changed = control.update().where(control.c.run == run)
+                    connection.execute(changed.values(wasted=control.c.wasted + lost))
+        return list(new.values())
 
     def artifact(self, name: str) -> str:
         """The text stored under a hash. Raises KeyError when there is none."""

@@ -7,7 +7,7 @@ import sqlalchemy as sql
 
 from experiments.database import Text
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 
 metadata = sql.MetaData()
 
@@ -225,6 +225,16 @@ runners = sql.Table(
 )
 """The processes that run a run, with their last sign of life; `trials` are wanted in all, `settled` by it."""
 
+claims = sql.Table(
+    "claims",
+    metadata,
+    sql.Column("run", Text, primary_key=True),
+    sql.Column("trial", Text, primary_key=True),
+    sql.Column("host", Text, nullable=False),
+    sql.Column("pid", sql.Integer, nullable=False),
+)
+"""The trials that have been taken to be run and are not stored yet, and the process (`runners`) of each."""
+
 OF_TRIAL: Final = (
     trials, options, steps, receipts, calls, disagreements, attributes, questions, answers, factors,
     prompts, scores,
@@ -254,10 +264,9 @@ def _from_1(connection: sql.Connection) -> None:
         index.create(connection, checkfirst=True)
 
 
-def _from_2(connection: sql.Connection) -> None:
-    """The tables of prompts and scores."""
-    metadata.create_all(connection)
-
-
-UPGRADES: Final[Mapping[int, Callable[[sql.Connection], None]]] = {1: _from_1, 2: _from_2}
+UPGRADES: Final[Mapping[int, Callable[[sql.Connection], None]]] = {
+    1: _from_1,
+    2: metadata.create_all,  # the tables of prompts and scores
+    3: metadata.create_all,  # the table of claims
+}
 """What leads from each older schema to the next one."""

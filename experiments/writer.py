@@ -1,15 +1,16 @@
-"""The one writer of a run: what ends together is one transaction; a database that is away is waited for."""
+"""Writes a process's trials: what ends together is one transaction; a database away is waited for."""
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from experiments.control import Claimed, Runner
 from experiments.database import cause, is_away, is_full
 from experiments.records import Records, TrialRecord
 from interventions.errors import UserError
@@ -17,6 +18,7 @@ from interventions.errors import UserError
 logger = logging.getLogger(__name__)
 
 Trace = Literal["full", "light", "none"]
+T = TypeVar("T")
 
 PATIENCE: Final = 300.0
 """How long a database that is away is waited for, in seconds."""
@@ -24,7 +26,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 15.0
 
 
 class Writer:
-    """Stores finished trials, in the order in which they end."""
+    """Claims trials, and stores finished ones in the order in which they end."""
 
     def __init__(
         self,
@@ -45,6 +47,19 @@ class Writer:
         self._closing = asyncio.Event()
         self._failure: Exception | None = None
         self._told = False
+        self._away = False
+
+    async def claim(self, runner: Runner, trials: Sequence[str]) -> Claimed:
+        """Take trials for a process of the run, before it starts them.
+
+        Raises:
+            UserError: the database stayed away, or nothing can be written to it.
+        """
+        return await self._patiently(partial(runner.claim, self._records, trials), "")
+
+    async def release(self, runner: Runner, trial: str) -> None:
+        """Leave a claimed trial to whoever takes it next. Raises UserError as `claim` does."""
+        await self._patiently(partial(runner.release, self._records, trial), "")
 
     async def store(self, record: TrialRecord) -> None:
         """Return once the record is durable.
@@ -79,7 +94,9 @@ class Writer:
             await asyncio.sleep(0)  # what ends in the same turn is written together
             batch = self._waiting[:]
             try:
-                await self._save([record for record, _ in batch])
+                records = [record for record, _ in batch]
+                unsaid = f"{len(batch):,} finished trials are not stored; "
+                await self._patiently(partial(self._records.save, *records), unsaid)
             except Exception as error:  # whatever it is, whoever waits has to know
                 self._failure = error
                 for _, stored in self._waiting:
@@ -92,12 +109,13 @@ class Writer:
                 if not stored.done():
                     stored.set_result(None)
 
-    async def _save(self, batch: list[TrialRecord]) -> None:
+    async def _patiently(self, change: Callable[[], T], unsaid: str) -> T:
+        """Make a change to the database once it is there; `unsaid` is lost where it stays away."""
         loop = asyncio.get_running_loop()
         began, pause = loop.time(), _FIRST_PAUSE
         while True:
             try:
-                return await loop.run_in_executor(self._thread, partial(self._records.save, *batch))
+                changed = await loop.run_in_executor(self._thread, change)
             except (SQLAlchemyError, OSError) as error:
                 if is_full(error):
                     raise UserError(
@@ -108,11 +126,15 @@ class Writer:
                     raise
                 if self._closing.is_set() or loop.time() - began > self._patience:
                     raise UserError(
-                        f"--db {self._records.url}: {cause(error)}; {len(batch):,} finished trials are not "
-                        "stored; once it answers again, the same command goes on"
+                        f"--db {self._records.url}: {cause(error)}; {unsaid}once it answers again, the same "
+                        "command goes on"
                     ) from None
-                if pause == _FIRST_PAUSE:
+                if not self._away:
                     self._say(f"waiting for the database {self._records.url}: {cause(error)}")
+                    self._away = True
+            else:
+                self._away = False
+                return changed
             try:
                 await asyncio.wait_for(self._closing.wait(), pause)
             except TimeoutError:

@@ -7,9 +7,11 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import Any, Final, TypeVar
 
+from experiments.backends.claims import ClaimedTrials
 from experiments.backends.executor import (
     MAX_ATTEMPTS,
     AnyTrial,
@@ -34,7 +36,7 @@ Lost = Callable[[Attempt[Any], str], TrialRecord]
 
 
 class Coordinator:
-    """Holds the queue of one run. Executors never see the database; this alone stores records."""
+    """Holds the queue of one command. Executors never see the database; this claims and stores trials."""
 
     def __init__(self, executor: Executor, writer: Writer, gate: Gate, lost: Lost) -> None:
         self._executor = executor
@@ -44,14 +46,23 @@ class Coordinator:
         self._outages = Outages()
         self._places = asyncio.Semaphore(executor.slots)
 
-    async def run(self, trials: Iterable[AnyTrial], finished: Callable[[TrialRecord], None]) -> None:
-        """Run all trials that the gate admits; `finished` is called after each has been stored.
+    async def run(
+        self,
+        trials: Iterable[AnyTrial],
+        finished: Callable[[TrialRecord], None],
+        elsewhere: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        """Run all trials that the gate admits, until all have ended; `finished` is told of each stored one.
 
+        Other processes may run some of them: `elsewhere` is told how many these have ended.
         Cancelling stops the running trials; they leave no record and run again when resumed.
         """
         try:
             async with asyncio.TaskGroup() as group:
-                async for trial in self._due(trials):
+                claim = partial(self._writer.claim, self._gate.runner)
+                slots, say = self._executor.slots, self._gate.say
+                queue = ClaimedTrials(trials, claim, slots, elsewhere=elsewhere, say=say)
+                async for trial in self._due(queue):
                     if not await self._gate.admit(trial):
                         break
                     await self._places.acquire()
@@ -60,9 +71,9 @@ class Coordinator:
             # A task of the group failed and stopped the others: its own error is what matters.
             raise first_leaf(group) from None
 
-    async def _due(self, trials: Iterable[T]) -> AsyncIterator[T]:
+    async def _due(self, queue: ClaimedTrials[T]) -> AsyncIterator[T]:
         """The trials in order, each when it can start; where a provider is down, those of others first."""
-        queue, waiting = iter(trials), dict[str, deque[T]]()
+        waiting = dict[str, deque[T]]()
         while True:
             async with self._places:
                 pass
@@ -72,12 +83,12 @@ class Coordinator:
                 waiting = {agent: those for agent, those in waiting.items() if those}
             elif sum(map(len, waiting.values())) >= LOOK_AHEAD:
                 await asyncio.sleep(LOOK_SECONDS)
-            elif (trial := next(queue, None)) is not None:
+            elif (trial := await queue.next()) is not None:
                 if self._outages.lasts(trial.agent):
                     waiting.setdefault(trial.agent, deque()).append(trial)
                 else:
                     yield trial
-            elif waiting:
+            elif waiting or queue.waits:
                 await asyncio.sleep(LOOK_SECONDS)
             else:
                 return

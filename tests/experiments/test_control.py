@@ -47,7 +47,7 @@ def test_this_process_is_alive_until_it_says_that_it_ends(records: Records) -> N
     me.settled = 2
     me.beat(records)
     assert [(row["alive"], row["settled"]) for row in runners_of(records, "r-1")] == [(True, 2)]
-    me.beat(records, ended=True)
+    me.end(records)
     assert [row["alive"] for row in runners_of(records, "r-1")] == [False]
 
 

@@ -124,7 +124,7 @@ def test_a_stopped_run_says_why_and_how_it_goes_on(tmp_path: Path, records: Reco
     assert "stopped" in souk("status", "--db", db)
     records.save(a_record("t1"))
     tell(records, "r-1", "paused")
-    Runner("r-1", trials=9, reason="--budget 1: [red]1.0[/red] USD are spent").beat(records, ended=True)
+    Runner("r-1", trials=9, reason="--budget 1: [red]1.0[/red] USD are spent").end(records)
     said = souk("status", "r-1", "--watch", "--db", db)
     assert "stopped: the same souk run goes on" in said
     assert "1 of 9 trials" in said
