@@ -11,6 +11,7 @@ import re
 import tempfile
 import zipfile
 from collections.abc import Mapping
+from contextlib import suppress
 from copy import deepcopy
 from importlib.metadata import version
 from pathlib import Path
@@ -128,6 +129,9 @@ def write_bundle(content: bytes, path: Path) -> None:
         raise UserError(
             f"--out {path}: cannot be written ({error.strerror}); choose another folder"
         ) from None
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
 
 
 def archive(members: Mapping[str, bytes]) -> bytes:

@@ -16,10 +16,11 @@ from experiments.backends.workers import Workers, open_workers
 from experiments.card_designs.design import CardDesign, make_card_design
 from experiments.card_record import Mode
 from experiments.card_trial import CardTrial
+from experiments.control import Runner
 from experiments.design import Design
 from experiments.gate import Gate
 from experiments.progress import RunProgress
-from experiments.records import Records, run_folder
+from experiments.records import Records
 from experiments.schema import experiment_source
 from experiments.score_runner import open_scoring, scorers_of
 from experiments.scoring_designs.cards import ScoredCards
@@ -50,8 +51,8 @@ class ExperimentRun:
         self.agents = tuple(dict.fromkeys(agents or self.design.experiment.agents))
         self._check_agents()
         self.limit = limit
-        self.folder = out or run_folder(self.design.run)
         self.records = Records(db)
+        self.folder = out or self.records.folder(self.design.run)
         self.stopped = ""
         """Why it ended before all wanted trials had run."""
         self._done = self.records.finished(self.design.run)
@@ -155,7 +156,7 @@ class ExperimentRun:
             say=progress.say,
         )
         async with self._executor(workers, progress) as (executor, lost):
-            self._begin(trace)
+            self.begin(trace)
             writer = Writer(records, trace, say=progress.say)
             try:
                 async with gate:
@@ -182,7 +183,11 @@ class ExperimentRun:
         async with open_workers(workers, setup, progress.say) as executor:
             yield executor, setup.lost
 
-    def _begin(self, trace: Trace) -> None:
+    def runner(self, process: int, budget: float | None) -> Runner:
+        """Another process of this machine that is to run it, before it can speak for itself."""
+        return Runner(self.design.run, trials=self.total, budget=budget, pid=process)
+
+    def begin(self, trace: Trace) -> None:
         """Note the run, once nothing can keep it from starting."""
         facts = {**self.design.facts(self.agents), "analysis": analysis_of(self.design), "trace": trace}
         self.records.begin_run(self.design.run, self.design.experiment.name, facts)

@@ -108,6 +108,10 @@ class Records:
                 UPGRADES[step](connection)
             connection.execute(schema.update().values(version=SCHEMA_VERSION))
 
+    def folder(self, run: str) -> Path:
+        """Where a run keeps its certificate authority, log, figures and report. Raises UserError."""
+        return run_folder(self.engine.url, run)
+
     def close(self) -> None:
         """Release the connections."""
         self.engine.dispose()
@@ -260,11 +264,23 @@ class Records:
             return connection.scalar(query) or ""
 
 
-def run_folder(run: str) -> Path:
-    """Where a run keeps its certificate authority, figures and report. Raises UserError."""
+def run_folder(database: sql.URL, run: str) -> Path:
+    """The folder of a run, which no run of another database has: the same run may be in several.
+
+    `runs/RUN` for the default database, `FILE-runs/RUN` for another SQLite file, and `runs/NAME-DIGEST/RUN`
+    for a server. Raises UserError.
+    """
     if not re.fullmatch(r"[a-z0-9-]+", run):  # from a database that a stranger made
         raise UserError(f"run {run!r}: its name is no name for a folder; choose a folder with --out")
-    return RUNS / run
+    name = database.database or ":memory:"
+    if database.get_backend_name() == "sqlite" and name != ":memory:":
+        file = Path(name)
+        if file.resolve() == (RUNS / "souk.db").resolve():
+            return RUNS / run
+        return file.with_name(f"{file.name}-runs") / run
+    where = json.dumps([database.host, database.port, name, sorted(database.query.items())])
+    digest = hashlib.blake2b(where.encode(), digest_size=4).hexdigest()
+    return RUNS / f"{re.sub(r'[^A-Za-z0-9-]', '_', name)}-{digest}" / run
 
 
 def kind_of(run: Row) -> str:

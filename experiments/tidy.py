@@ -1,6 +1,7 @@
 """The tidy table: one row per option shown in a trial, as `analysis` reads it and `souk export` writes it."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -155,6 +156,9 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
         raise UserError(
             f"--out {path}: cannot be written ({error.strerror}); choose another folder"
         ) from None
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
 
 
 def _read(records: Records, query: sql.Select[Any]) -> pd.DataFrame:

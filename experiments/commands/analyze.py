@@ -248,7 +248,7 @@ def report(
     Example: souk report --run nudges --out report/
     """
     from experiments.output import run_facts
-    from experiments.records import kind_of, run_folder
+    from experiments.records import kind_of
     from experiments.studies import STUDIES, analyze_run, read_tables
 
     if files:
@@ -258,7 +258,7 @@ def report(
         records = open_records(db)
         found = records.latest_run(run)
         sections = analyze_run(records, found).sections()
-        path = write(sections, kind_of(found), run_facts(found), out or run_folder(found["run"]))
+        path = write(sections, kind_of(found), run_facts(found), out or records.folder(found["run"]))
     typer.echo(path)
 
 

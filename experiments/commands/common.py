@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from experiments.studies import StudyAnalysis
 
 DEFAULT_DB = "sqlite:///runs/souk.db"
+REPORT = "report.html"
+CONTENTS = ".report-files"
+"""In a report's folder: the names of its files, one a line."""
 
 Db = Annotated[str, typer.Option("--db", metavar="URL", help="Database of runs, e.g. sqlite:///t.db.")]
 Run = Annotated[
@@ -56,12 +60,12 @@ def analyze_stored(
 ) -> None:
     """Analyse a stored run as its kind of study wants it."""
     from experiments.output import run_facts
-    from experiments.records import kind_of, run_folder
+    from experiments.records import kind_of
     from experiments.studies import analyze_run
 
     with estimating():
         analysis = analyze_run(records, found, **options)
-    show(analysis, kind_of(found), run_facts(found), out or run_folder(found["run"]), as_json=as_json)
+    show(analysis, kind_of(found), run_facts(found), out or records.folder(found["run"]), as_json=as_json)
 
 
 @contextmanager
@@ -97,18 +101,37 @@ def show(
 
 
 def write(sections: "list[Section]", kind: str, facts: dict[str, Any], folder: Path) -> Path:
-    """The report, and each table and figure as files of their own."""
+    """The report, and each table and figure as files of their own, in the place of those written before.
+
+    They are made aside, so that what fails leaves the folder as it was.
+    """
     from analysis.report import write_files, write_report
     from experiments.studies import STUDIES
 
-    path = folder / "report.html"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        title = f"{STUDIES[kind].title}: {facts.get('run', 'tables')}"
-        write_report(path, title, facts, sections)
-        write_files(folder, sections)
+        with TemporaryDirectory(prefix=".new-report-", dir=folder) as aside:
+            title = f"{STUDIES[kind].title}: {facts.get('run', 'tables')}"
+            write_report(Path(aside, REPORT), title, facts, sections)
+            write_files(aside, sections)
+            _replace(folder, Path(aside))
     except OSError as error:
         raise UserError(
             f"--out {folder}: cannot be written ({error.strerror}); choose another folder"
         ) from None
-    return path
+    return folder / REPORT
+
+
+def _replace(folder: Path, aside: Path) -> None:
+    """Move the files to their folder, and remove those of an earlier report that this one does not have."""
+    names = {path.name for path in aside.iterdir()}
+    contents = folder / CONTENTS
+    before = contents.read_text(encoding="utf-8", errors="replace").splitlines() if contents.exists() else []
+    # All of both are ours until the move is over: what is cut short is put right by the next report.
+    contents.write_text("\n".join(sorted({*names, *before})) + "\n", encoding="utf-8")
+    for name in sorted(names):
+        (aside / name).replace(folder / name)
+    for name in before:
+        if name not in names and Path(name).name == name:  # the list may be a stranger's
+            (folder / name).unlink(missing_ok=True)
+    contents.write_text("\n".join(sorted(names)) + "\n", encoding="utf-8")

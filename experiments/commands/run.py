@@ -94,10 +94,14 @@ def run(
     if detached:
         log = session.folder / "log.txt"
         process = detach(log)
-        console.print(f"runs in the background as process {process}; what it says is in {log}")
-        console.print(
-            f"souk status {session.design.run} --watch follows it, souk pause {session.design.run} pauses"
-        )
+        session.begin(trace)
+        session.runner(process, budget).beat(session.records)
+        name = session.design.run + (f" --db {session.records.url}" if db != DEFAULT_DB else "")
+        for line in (
+            f"runs in the background as process {process}; what it says is in {log}",
+            f"souk status --watch {name} follows it, souk pause {name} pauses it",
+        ):
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
         return
     try:
         several = Workers(workers, slots, backend, address)
