@@ -1,16 +1,16 @@
 """souk run."""
 
-import asyncio
-import logging
 from typing import Annotated, Literal
 
 import typer
 
 from analysis.errors import AnalysisError
 from experiments.commands.common import DEFAULT_DB, AsJson, Db, Out, analyze_stored
+from experiments.interrupts import one_line_when_stopped, run_until_stopped
 from experiments.terminal import stderr_console
 
 
+@one_line_when_stopped()
 def run(
     experiment: Annotated[str, typer.Argument(help="A shipped experiment (nudges) or a YAML file.")],
     agent: Annotated[
@@ -103,13 +103,8 @@ def run(
         ):
             console.print(line, highlight=False, markup=False, soft_wrap=True)
         return
-    try:
-        several = Workers(workers, slots, backend, address)
-        asyncio.run(session.run(console, several, trace=trace, budget=budget))
-    except KeyboardInterrupt:
-        logging.getLogger("asyncio").disabled = True  # an interrupted Playwright leaves futures behind
-        console.print("stopped; what was finished is stored. The same command goes on from here.")
-        raise typer.Exit(130) from None
+    several = Workers(workers, slots, backend, address)
+    run_until_stopped(session.run(console, several, trace=trace, budget=budget))
     for line in session.warnings():
         console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
     status = 0
