@@ -21,6 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from playwright.async_api import BrowserContext
+from sqlalchemy import make_url
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -514,7 +515,7 @@ def test_a_mistake_is_one_line_whatever_it_quotes(
 @pytest.mark.parametrize("name", ["..", "../elsewhere", "/etc", "a/b", "", "a\n", "a\0b"])
 def test_a_strangers_database_names_no_folder(name: str) -> None:
     with pytest.raises(UserError, match="--out"):
-        run_folder(name)
+        run_folder(make_url("sqlite:///t.db"), name)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """What processes say of themselves, and what they are told."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -8,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from experiments import control
 from experiments.control import LOST, Runner, runners_of, tell, told
 from experiments.records import Records
-from experiments.tables import runners
+from experiments.tables import claims, runners
+from tests.experiments.test_records import a_record
 
 ROOT = Path(__file__).parents[2]
 
@@ -73,3 +76,64 @@ def test_a_process_on_another_machine_is_gone_when_it_is_silent(records: Records
     assert {row["pid"]: row["alive"] for row in runners_of(records, "r-1")} == {1: True, 2: False}
     Runner("r-1").beat(records)
     assert {row["host"] for row in runners_of(records, "r-1") if row["pid"] == 1} == {"far-away"}
+
+
+def claimed_elsewhere(records: Records, *trials: str, pid: int = 1, host: str = "far-away") -> None:
+    with records.writing() as connection:
+        for trial in trials:
+            connection.execute(claims.insert().values(run="r-1", trial=trial, host=host, pid=pid))
+
+
+def test_a_trial_is_claimed_by_one_process_until_it_is_stored(records: Records) -> None:
+    records.save(a_record("done"), a_record("failed", "infra_error"))
+    me, other = Runner("r-1"), Runner("r-1", pid=os.getppid())
+    for each in (me, other):
+        each.begin(records)
+    assert me.claim(records, ["done", "failed", "t1"]).own == {"failed", "t1"}
+    seen = other.claim(records, ["t1", "t2", "done"])
+    assert (seen.own, dict(seen.others)) == ({"t2"}, {"t1": (me.host, me.pid)})
+    assert me.claim(records, ["t1"]).own == {"t1"}, "what it has claimed already"
+    records.save(a_record("t1"))
+    after = other.claim(records, ["t1", "failed"])
+    assert (after.own, set(after.others)) == (set(), {"failed"})
+    me.end(records)
+    assert other.claim(records, ["failed"]).own == {"failed"}
+    assert Runner("r-2").claim(records, ["t2"]).own == {"t2"}, "another run has trials of its own"
+
+
+def test_a_process_takes_nothing_over_from_an_earlier_one_with_its_number(records: Records) -> None:
+    me = Runner("r-1")
+    claimed_elsewhere(records, "t1", pid=me.pid, host=me.host)
+    me.begin(records)
+    assert Runner("r-1", pid=os.getppid()).claim(records, ["t1"]).own == {"t1"}
+
+
+def test_of_two_that_begin_the_second_is_told_of_the_first(records: Records) -> None:
+    assert Runner("r-1", pid=os.getppid(), budget=2).begin(records) == []
+    (first,) = Runner("r-1").begin(records)
+    assert (first["pid"], first["budget"]) == (os.getppid(), 2)
+
+
+def test_a_process_elsewhere_keeps_its_trials_while_it_gives_signs_whatever_its_clock_says(
+    records: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(control, "LOST", timedelta(0))
+    elsewhere(records, timedelta(hours=5))
+    claimed_elsewhere(records, "t1")
+    me = Runner("r-1")
+    for minute in range(9):
+        assert me.claim(records, ["t1"]).own == set()
+        with records.writing() as connection:
+            connection.execute(runners.update().values(seen_at=f"2001-01-01T00:{minute:02}:00+00:00"))
+    assert me.claim(records, ["t1"]).own == set()
+    assert me.claim(records, ["t1"]).own == {"t1"}, "no sign of life since the last look"
+
+
+def test_a_process_elsewhere_that_nobody_knows_is_waited_for_as_long(
+    records: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claimed_elsewhere(records, "t1")
+    me = Runner("r-1")
+    assert [me.claim(records, ["t1"]).own for _ in range(3)] == [set()] * 3
+    monkeypatch.setattr(control, "LOST", timedelta(0))
+    assert me.claim(records, ["t1"]).own == {"t1"}

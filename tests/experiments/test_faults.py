@@ -20,6 +20,7 @@ from agents.base import Agent, Decision
 from environments.observation import Observation
 from experiments import tables
 from experiments.backends import outages
+from experiments.backends.coordinator import with_calls_of
 from experiments.backends.setup import Setup, open_executor
 from experiments.course import Course
 from experiments.design import Trial
@@ -29,6 +30,7 @@ from experiments.runner import Runner, Stage, open_stage
 from experiments.trial import ShopEpisodes
 from proxy.session import Session
 from tests.experiments.running import HOTELS, run_trials
+from tests.experiments.test_records import a_record
 from tests.support import serve
 
 AGENT = "simulated:balanced"
@@ -219,3 +221,23 @@ async def test_a_provider_that_is_gone_for_good_ends_its_trials_as_infra_error(
     ended = rows(records, columns.outcome, columns.attempts, columns.reason)
     assert {(outcome, attempts) for outcome, attempts, _ in ended} == {("infra_error", 3)}
     assert all(reason.startswith("provider: HTTP 503") for *_, reason in ended)
+
+
+@pytest.mark.parametrize(
+    ("costs", "total"),
+    [((0.1, 0.2, 0.3), 0.6), ((None, 0.2, 0.3), None), ((0.1, None, 0.3), None), ((0.1, 0.2, None), None)],
+)
+def test_a_trial_costs_what_all_its_attempts_cost_if_that_is_known(
+    costs: tuple[float | None, ...], total: float | None
+) -> None:
+    attempts = []
+    for cost in costs:
+        record = a_record("t1", "infra_error")
+        record.trial |= {"cost": cost, "tokens_in": 7}
+        record.calls = [{"number": 0, "model": "m", "cost": cost}]
+        attempts.append(record)
+    *failed, last = attempts
+    whole = with_calls_of(failed, last)
+    assert whole.trial["cost"] == (None if total is None else pytest.approx(total))
+    assert whole.trial["tokens_in"] == 21
+    assert [(call["number"], call["cost"]) for call in whole.calls] == list(enumerate(costs))

@@ -108,15 +108,53 @@ def test_a_budget_needs_a_price(records: Records) -> None:
         Gate(records, "r-1", budget=1, agents=["simulated:balanced", "openai:no-such-model"])
 
 
+async def may_spend(records: Records, budget: float) -> bool:
+    """Whether a further trial fits into the budget of the run r-1."""
+    gate = Gate(records, "r-1", budget=budget, agents=[MODEL], steps=STEPS)
+    return await gate.admit(ATrial("next"))
+
+
 async def test_what_the_run_has_cost_before_counts(records: Records) -> None:
     records.save(ended("t1", 0.30), ended("t2", 0.10), ended("t3", 0.0, "simulated:balanced"))
-    records.save(*(other := [ended("t1", 9.0)]))
-    other[0].trial["run"] = "r-2"
-    gate = Gate(records, "r-1", budget=1.2, agents=[MODEL], steps=STEPS)
-    assert not await gate.admit(ATrial("t4"))
-    assert "9.1000 USD are spent" in gate.reason
-    more = Gate(records, "r-1", budget=9.1 + 18.0, agents=[MODEL], steps=STEPS)
-    assert await more.admit(ATrial("t4"))
+    left = 0.4 + MARGIN * 0.30
+    assert await may_spend(records, left + 1e-9)
+    assert not await may_spend(records, left - 1e-9)
+
+
+async def test_what_other_runs_have_cost_does_not_count(records: Records) -> None:
+    dear = ended("t1", 9.0)
+    dear.trial["run"] = "r-2"
+    records.save(dear, ended("t1", 0.10))
+    assert await may_spend(records, 0.1 + MARGIN * 0.1 + 1e-9)
+
+
+async def test_what_replaced_attempts_have_cost_counts(records: Records) -> None:
+    failed, again = ended("t1", 0.25), ended("t1", 0.10)
+    failed.trial |= {"outcome": "infra_error", "seconds": 2.0}
+    records.save(failed)
+    records.save(again)
+    left = 0.25 + 0.10 + MARGIN * 0.10
+    assert await may_spend(records, left + 1e-9)
+    assert not await may_spend(records, left - 1e-9)
+
+
+async def test_a_stored_trial_of_unknown_cost_counts_as_one_that_may_still_come(records: Records) -> None:
+    records.save(ended("t1", 0.10), ended("t2", None))
+    left = 0.10 + 2 * MARGIN * 0.10
+    assert await may_spend(records, left + 1e-9)
+    assert not await may_spend(records, left - 1e-9)
+
+
+async def test_the_dearest_trial_and_not_the_last_says_what_the_next_may_cost(records: Records) -> None:
+    gate = Gate(records, "r-1", budget=100, agents=[MODEL], steps=STEPS)
+    for number, cost in enumerate((30.0, 0.01)):
+        assert await gate.admit(ATrial(f"t{number}")), "nothing has been spent yet"
+        gate.settle(ended(f"t{number}", cost))
+    assert await gate.admit(ATrial("t2")), "30.01 are spent, and one may cost 60"
+    waiting = asyncio.create_task(gate.admit(ATrial("t3")))
+    await asyncio.sleep(0)
+    assert not waiting.done(), "beside the one that runs, another could pass the budget"
+    waiting.cancel()
 
 
 async def test_a_trial_of_unknown_cost_counts_as_one_that_may_still_come(records: Records) -> None:

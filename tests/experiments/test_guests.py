@@ -173,6 +173,28 @@ def test_giving_up_is_no_choice_and_the_next_trial_begins(tmp_path: Path) -> Non
         assert guest.get(first["urls"][0]).status_code == 403
 
 
+def test_two_servers_of_one_experiment_give_each_trial_once(tmp_path: Path) -> None:
+    json_please = {"accept": "application/json"}
+    with served(tmp_path) as one, served(tmp_path) as two:
+        given = []
+        for _ in range(6):
+            for shop in (one, two):
+                told = httpx.post("http://x/.souk/next", proxy=shop.url, headers=json_please).json()
+                given += [told["trial"]] if told["trial"] else []
+        assert len(given) == len(set(given)) == 12, "all trials of the design, each to one guest"
+        assert one.rows("select count(*) from claims where trial not in (select trial from trials)") >= [(1,)]
+    assert one.rows("select count(*) from claims") == [(0,)], "what was not ended is free"
+    ended = one.rows("select trial from trials")[0][0]
+    command = (sys.executable, "-m", "experiments.cli", "proxy", "serve", "--experiment", "e.yaml")
+    options = ("--db", "sqlite:///t.db", "--port", "0", "--as", "tester", "--trial", ended)
+    done = subprocess.run(
+        [*command, *options], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: --trial {ended}: it has ended and is stored")
+
+
 def test_time_runs_out(tmp_path: Path) -> None:
     with served(tmp_path, seconds=1) as shop:
         trial = httpx.get("http://any.test/.souk/trial", proxy=shop.url).json()

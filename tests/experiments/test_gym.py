@@ -16,6 +16,7 @@ import sqlalchemy as sql
 from agents.registry import make_agent
 from environments.shop.server import shop
 from experiments import tables
+from experiments.control import Runner
 from experiments.records import Records
 from experiments.tidy import receipts_table, tidy_table
 from interventions.errors import UserError
@@ -198,7 +199,15 @@ async def test_how_episodes_end(
         assert not [task for task in gymnasium.registry if task.startswith("browsergym/souk.")]
         with open_experiment(experiment, agent="tester", db=db, base_url=base_url, limit=4) as left:
             assert left == tasks[3:4]
-            env = gymnasium.make(left[0])
+            env, records = gymnasium.make(left[0]), Records(db)
+            other = Runner(records.latest_run()["run"], pid=os.getppid())
+            other.begin(records)
+            other.claim(records, [left[0].rpartition(".")[2]])
+            with pytest.raises(
+                UserError, match=rf"process {os.getppid()} on \S+ runs it; go on with the next"
+            ):
+                env.reset()
+            other.end(records)
             env.reset()
             env.unwrapped.browser.close()
             with pytest.raises(Exception, match="closed"):

@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -113,7 +114,7 @@ def test_ctrl_c_stops_with_one_line(tmp_path: Path, short_folder: Path, trials: 
         ) as process,
     ):
         while process.poll() is None:
-            if list(tmp_path.glob("runs/**/ca")) and len(started_at(db)) >= trials:
+            if list(tmp_path.glob("t.db-runs/**/ca")) and len(started_at(db)) >= trials:
                 break
         os.killpg(process.pid, signal.SIGINT)
     assert process.returncode == 130
@@ -123,4 +124,33 @@ def test_ctrl_c_stops_with_one_line(tmp_path: Path, short_folder: Path, trials: 
     assert len(summary) == 2
     assert trials <= len(started_at(db)) < TRIALS
     assert is_sound(db)
+    assert not left_after("TMPDIR", str(short_folder), seconds=10)
+
+
+@pytest.mark.parametrize("when", ["while it gets ready", "while trials run"])
+def test_ctrl_c_again_ends_at_once_with_one_line(tmp_path: Path, short_folder: Path, when: str) -> None:
+    err = tmp_path / "err.txt"
+    with (
+        err.open("w") as output,
+        subprocess.Popen(
+            [sys.executable, "-m", "experiments.cli", "run", "listing", "--db", "sqlite:///t.db"],
+            cwd=tmp_path,
+            env=environment({"TMPDIR": str(short_folder)}),
+            stdout=subprocess.DEVNULL,
+            stderr=output,
+            start_new_session=True,
+        ) as process,
+    ):
+        while process.poll() is None:
+            ready = list(tmp_path.glob("t.db-runs/**/ca")) if when == "while trials run" else err.read_text()
+            if ready:
+                break
+        while process.poll() is None:
+            process.send_signal(signal.SIGINT)  # again and again, whatever it is doing
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.01)
+    assert process.returncode == 130
+    *_, last = lines = err.read_text().splitlines()
+    assert re.fullmatch(r"stopped; what was finished is stored\. .*", last)
+    assert len(lines) <= 3, lines
     assert not left_after("TMPDIR", str(short_folder), seconds=10)

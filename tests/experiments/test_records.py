@@ -10,6 +10,7 @@ import pytest
 import sqlalchemy as sql
 
 from experiments import tables
+from experiments.control import Runner
 from experiments.records import Records, TrialRecord, artifact_hash
 from interventions.errors import UserError
 from tests.experiments.postgres_server import PostgresServer, postgres_server
@@ -101,6 +102,49 @@ def test_only_an_infrastructure_error_is_run_again_and_then_replaced(records: Re
     assert count(records, tables.options) == 6
 
 
+OUTCOMES = ("choice", "no_choice", "agent_limit", "agent_error", "treatment_failed")
+
+
+@pytest.mark.parametrize("stored", OUTCOMES)
+@pytest.mark.parametrize("later", [*OUTCOMES, "infra_error"])
+def test_a_stored_outcome_is_never_replaced(records: Records, stored: str, later: str) -> None:
+    records.begin_run("r-1", "nudges", {})
+    first, second = a_record("t1", stored, page="first"), a_record("t1", later, page="second")
+    second.trial |= {"choice": "b", "cost": 0.25, "seconds": 2.0}
+    second.options.pop()
+    records.save(first)
+    records.save(second, a_record("t2"))
+    assert records.finished("r-1") == {"t1", "t2"}, "the others are stored"
+    with records.engine.connect() as connection:
+        kept = connection.execute(sql.select(tables.trials).where(tables.trials.c.trial == "t1")).mappings()
+        assert kept.one() == first.trial
+        assert connection.scalar(sql.select(tables.control.c.wasted)) == 0.25, "it has been paid for"
+    assert [count(records, table) for table in (tables.options, tables.steps)] == [4, 2]
+    with pytest.raises(KeyError):
+        records.artifact(artifact_hash("second"))
+
+
+def test_only_the_trials_of_the_same_run_are_replaced(records: Records) -> None:
+    for run, trial in (("r-1", "t1"), ("r-2", "t2")):
+        failed = a_record(trial, "infra_error")
+        failed.trial["run"] = run
+        records.save(failed)
+    others = [a_record("t2"), a_record("t1")]
+    others[1].trial["run"] = "r-2"
+    records.save(*others)
+    assert [records.outcomes(run) for run in ("r-1", "r-2")] == [{"infra_error": 1, "choice": 1}] * 2
+
+
+def test_the_latest_run_is_the_one_that_was_started_last(records: Records) -> None:
+    started = {"r-1": "2026-03-01", "r-2": "2026-05-01", "r-3": "2026-04-01"}
+    for run, when in started.items():
+        records.begin_run(run, "nudges", {})
+        with records.writing() as connection:
+            changed = tables.runs.update().where(tables.runs.c.run == run)
+            connection.execute(changed.values(started_at=f"{when}T00:00:00+00:00"))
+    assert records.latest_run()["run"] == records.latest_run("nudges")["run"] == "r-2"
+
+
 def test_a_resumed_run_keeps_its_start(records: Records) -> None:
     records.begin_run("r-1", "nudges", {"seed": 1})
     started = records.latest_run()["started_at"]
@@ -174,6 +218,18 @@ def test_a_database_of_schema_1_is_brought_up_to_date_with_what_it_holds(url: st
     assert set(sql.inspect(records.engine).get_table_names()) == set(tables.metadata.tables)
     indices = sql.inspect(records.engine).get_indexes("trials")
     assert [index["name"] for index in indices] == ["trials_by_outcome"]
+
+
+def test_a_database_of_schema_3_gets_what_it_lacks(url: str) -> None:
+    before = Records(url)
+    before.save(a_record("t1"))
+    with before.engine.begin() as connection:
+        tables.claims.drop(connection)
+        connection.execute(tables.schema.update().values(version=3))
+    before.close()
+    records = Records(url)
+    assert records.finished("r-1") == {"t1"}
+    assert Runner("r-1").claim(records, ["t1", "t2"]).own == {"t2"}
 
 
 def test_a_database_that_many_open_first_is_made_once(url: str) -> None:
@@ -254,5 +310,4 @@ def test_disagreements_are_kept_and_counted_among_the_wanted_trials(records: Rec
         records.save(record)
     assert records.disagreeing("r-1", {"t1", "t2"}) == (1, "price is 1, but 2")
     assert records.disagreeing("r-1", {"t1"}) == (0, "")
-    records.save(a_record("t2"))
-    assert records.disagreeing("r-1", {"t1", "t2"}) == (0, "")
+    assert records.disagreeing("r-1", {"t2", "t3"}) == (2, "price is 1, but 2")

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,32 @@ async def test_closing_says_what_could_not_be_stored(records: Records, other: sq
     with pytest.raises(UserError, match="1 finished trials are not stored"):
         await writer.close()
     other.execute("COMMIT")
+
+
+class Held(Records):
+    """Saves once it is let go."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.saving, self.go_on = threading.Event(), threading.Event()
+
+    def save(self, *finished: TrialRecord) -> None:
+        self.saving.set()
+        assert self.go_on.wait(60)
+        super().save(*finished)
+
+
+async def test_what_ends_while_others_are_written_is_written_next(tmp_path: Path) -> None:
+    records = Held(f"sqlite:///{tmp_path}/t.db")
+    writer = Writer(records)
+    first = asyncio.create_task(writer.store(a_record("t1")))
+    assert await asyncio.to_thread(records.saving.wait, 60)
+    second = asyncio.create_task(writer.store(a_record("t2")))
+    await asyncio.sleep(0)  # it stands in the queue
+    records.go_on.set()
+    await asyncio.wait_for(asyncio.gather(first, second), 60)
+    assert records.finished("r-1") == {"t1", "t2"}
+    await writer.close()
 
 
 async def test_a_full_disk_stops_at_once_and_what_was_stored_is_sound(
