@@ -77,6 +77,11 @@ class ExperimentRun:
         """How many of them have ended."""
         return len(self._ids & self._done)
 
+    @property
+    def _in_all(self) -> int:
+        """How many trials the run will have; other commands may run it with other agents."""
+        return len(self._ids | self._done)
+
     def wanted(self) -> Iterator[Any]:
         """The trials, those of an earlier command included."""
         per_agent = dict.fromkeys(self.agents, 0)
@@ -152,7 +157,7 @@ class ExperimentRun:
             budget=budget,
             agents=self.agents,
             steps=1 if isinstance(design, ScoreDesign) else design.experiment.limits.steps,
-            trials=self.total,
+            trials=self._in_all,
             say=progress.say,
         )
         async with self._executor(workers, progress) as (executor, lost):
@@ -185,7 +190,7 @@ class ExperimentRun:
 
     def runner(self, process: int, budget: float | None) -> Runner:
         """Another process of this machine that is to run it, before it can speak for itself."""
-        return Runner(self.design.run, trials=self.total, budget=budget, pid=process)
+        return Runner(self.design.run, trials=self._in_all, budget=budget, pid=process)
 
     def begin(self, trace: Trace) -> None:
         """Note the run, once nothing can keep it from starting."""

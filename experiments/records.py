@@ -124,12 +124,17 @@ class Records:
             yield connection
 
     def begin_run(self, run: str, name: str, facts: Mapping[str, Any]) -> None:
-        """Note a run; a run that is resumed keeps its first start and takes the new facts."""
+        """Note a run; one that is known keeps its start and its agents, and takes the new facts."""
+        new = dict(facts)
         with self.writing() as connection:
-            known = connection.execute(runs.update().where(runs.c.run == run).values(facts=dict(facts)))
-            if not known.rowcount:
-                row = {"run": run, "name": name, "started_at": now(), "facts": dict(facts)}
+            known = connection.scalar(sql.select(runs.c.facts).where(runs.c.run == run))
+            if known is None:
+                row = {"run": run, "name": name, "started_at": now(), "facts": new}
                 connection.execute(runs.insert().values(row))
+            else:
+                if agents := dict.fromkeys([*known.get("agents", ()), *new.get("agents", ())]):
+                    new["agents"] = list(agents)
+                connection.execute(runs.update().where(runs.c.run == run).values(facts=new))
             if not connection.scalar(sql.select(control.c.run).where(control.c.run == run)):
                 first = {"run": run, "wanted": "running", "wasted": 0.0, "updated_at": now()}
                 connection.execute(control.insert().values(first))

@@ -99,7 +99,7 @@ def _status(records: Records, run: str, name: str, started_at: str) -> RunStatus
         done=done,
         running=sum(process["running"] for process in alive),
         per_minute=60 * rate if alive else None,
-        seconds_left=(wanted - done) / rate if rate and wanted is not None else None,
+        seconds_left=max(0, wanted - done) / rate if rate and wanted is not None else None,
         outcomes=dict(outcomes),
         tokens_in=tokens_in,
         tokens_out=tokens_out,

@@ -131,7 +131,7 @@ def _replace(folder: Path, aside: Path) -> None:
     contents.write_text("\n".join(sorted({*names, *before})) + "\n", encoding="utf-8")
     for name in sorted(names):
         (aside / name).replace(folder / name)
-    for name in before:
-        if name not in names and Path(name).name == name:  # the list may be a stranger's
-            (folder / name).unlink(missing_ok=True)
+    for name in before:  # a stranger may have written the list
+        if name not in names and Path(name).name == name and (folder / name).is_file():
+            (folder / name).unlink()
     contents.write_text("\n".join(sorted(names)) + "\n", encoding="utf-8")

@@ -124,6 +124,12 @@ def test_a_stored_outcome_is_never_replaced(records: Records, stored: str, later
         records.artifact(artifact_hash("second"))
 
 
+def test_a_run_has_the_agents_of_all_its_commands(records: Records) -> None:
+    for agents in (["a", "b"], ["c", "b"], ["c"]):
+        records.begin_run("r-1", "nudges", {"agents": agents, "seed": len(agents)})
+    assert records.latest_run()["facts"] == {"agents": ["a", "b", "c"], "seed": 1}
+
+
 def test_only_the_trials_of_the_same_run_are_replaced(records: Records) -> None:
     for run, trial in (("r-1", "t1"), ("r-2", "t2")):
         failed = a_record(trial, "infra_error")
