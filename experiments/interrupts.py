@@ -41,9 +41,11 @@ def run_until_stopped(main: Coroutine[Any, Any, T]) -> T:
         return await main
 
     handler = signal.getsignal(signal.SIGINT)
-    result = asyncio.run(watched())
-    signal.signal(signal.SIGINT, handler)
-    return result
+    try:
+        return asyncio.run(watched())
+    finally:
+        if signal.getsignal(signal.SIGINT) not in (handler, _end):
+            signal.signal(signal.SIGINT, handler)
 
 
 def _end(*_: object) -> NoReturn:
