@@ -234,9 +234,8 @@ def test_two_commands_with_browsers_one_of_which_is_killed(tmp_path: Path) -> No
     command = ("run", "nudges", "--limit", "12", "--db")
     for name in ("alone", "killed", "other"):
         (tmp_path / name).mkdir()
-    mark = {"TMPDIR": str(tmp_path)}
     shared = f"sqlite:///{tmp_path}/t.db"
-    killed, other = (start(*command, shared, cwd=tmp_path / name, env=mark) for name in ("killed", "other"))
+    killed, other = (start(*command, shared, cwd=tmp_path / name) for name in ("killed", "other"))
     while killed.is_alive() and other.is_alive():
         killed.join(0.02)
         if (tmp_path / "t.db").exists() and len(stored(shared, "trials")["trials"]) >= 3:
@@ -245,7 +244,7 @@ def test_two_commands_with_browsers_one_of_which_is_killed(tmp_path: Path) -> No
     os.killpg(killed.pid or 0, signal.SIGKILL)
     other.join()
     assert other.exitcode == 0, (tmp_path / "other" / "err.txt").read_text()
-    alone = start(*command, f"sqlite:///{tmp_path}/alone.db", cwd=tmp_path / "alone", env=mark)
+    alone = start(*command, f"sqlite:///{tmp_path}/alone.db", cwd=tmp_path / "alone")
     alone.join()
     assert alone.exitcode == 0
     names = ("trials", "options", "receipts")
