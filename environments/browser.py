@@ -14,6 +14,7 @@ from playwright.async_api import Browser, BrowserContext, Playwright, async_play
 from playwright.async_api import Error as PlaywrightError
 
 from environments.system_packages import describe_install, find_missing_library
+from environments.through_proxy import DEAD_END, Passage
 from interventions.errors import UserError
 
 logger = logging.getLogger(__name__)
@@ -69,11 +70,16 @@ def find_browser(playwright: Playwright) -> Path | None:
     )
 
 
+def flags(spki: str | None) -> list[str]:
+    """The browser's switches. One that is given the key of a proxy's authority has no network but proxies."""
+    return [*FLAGS, *((f"--ignore-certificate-errors-spki-list={spki}", *DEAD_END) if spki else ())]
+
+
 class BrowserPool:
     """One Chromium that is launched again when it has died; each episode gets a context of its own."""
 
     def __init__(self, spki: str | None) -> None:
-        self._flags = [*FLAGS, *([f"--ignore-certificate-errors-spki-list={spki}"] if spki else [])]
+        self._flags = flags(spki)
         self._playwright: Playwright | None = None
         self._browser: Browser | None = None
         self._launching = asyncio.Lock()
@@ -89,7 +95,12 @@ class BrowserPool:
 
     @asynccontextmanager
     async def context(self, proxy_url: str | None) -> AsyncIterator[BrowserContext]:
-        """A context without history, cookies or cache. All its traffic goes through `proxy_url`."""
+        """A context without history, cookies or cache. All its traffic goes through `proxy_url`.
+
+        Raises:
+            BrowserFailure: at the end of the block: the browser's network service has died meanwhile, or a
+                document did not come through the proxy. What was seen in the context is worth nothing.
+        """
         browser = await self.browser()
         try:
             context = await _new_context(browser, proxy_url)
@@ -101,7 +112,12 @@ class BrowserPool:
             browser = await self.browser()
             context = await _new_context(browser, proxy_url)
         try:
+            passage = Passage(context, proxy_url) if proxy_url else None
+            if passage:
+                await passage.begin()
             yield context
+            if passage:
+                await passage.check()
         finally:
             if browser.is_connected():
                 await context.close()
@@ -167,7 +183,8 @@ async def run_browsers(spki: str | None = None) -> AsyncIterator[BrowserPool]:
     """Run one Chromium.
 
     `spki` is the key of the proxy's certificate authority (base64 SHA-256): certificates that it signed are
-    accepted, and only those, so that HTTPS keeps its meaning and its cache.
+    accepted, and only those, so that HTTPS keeps its meaning and its cache. With it, contexts reach nothing
+    but the proxy that each is given.
     """
     pool = BrowserPool(spki)
     try:

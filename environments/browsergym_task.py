@@ -4,11 +4,11 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final, Literal
 
 import numpy as np
-from playwright.sync_api import BrowserType, Page, Request
+from playwright.sync_api import BrowserType, Page, Request, Response
 from playwright.sync_api import Error as PlaywrightError
 
 try:
@@ -21,7 +21,7 @@ except ModuleNotFoundError as error:
     raise ImportError(f"{error.name} is not installed; install souk[browsergym]") from None
 
 from environments.actions import Action, ActionError, parse_action
-from environments.browser import FLAGS, SECRET, VIEWPORT, find_browser
+from environments.browser import SECRET, VIEWPORT, find_browser, flags
 from environments.episode import (
     ACTION_TIMEOUT_MS,
     AWAITED,
@@ -34,6 +34,15 @@ from environments.episode import (
 from environments.observation import Observation, Tab
 from environments.observe import storable
 from environments.stops import Stop
+from environments.through_proxy import (
+    MARK,
+    MARK_URL,
+    NETWORK_DIED,
+    BrowserFailure,
+    is_proxy,
+    is_shown_document,
+    past_proxy,
+)
 
 Step = tuple[dict[str, Any], float, bool, bool, dict[str, Any]]
 """What a step gives: observation, reward, whether the episode has ended or was cut off, and `info`."""
@@ -68,11 +77,14 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
         self.stop: Stop | None = None
         """The stop condition that held at the last look."""
         self._pending: set[Request] = set()
+        self._documents: list[Response] = []
 
     def setup(self, page: Page) -> tuple[str, dict[str, Any]]:
         """Open the tabs."""
         if self.script:
             page.context.add_init_script(self.script)
+        page.context.add_cookies([MARK])
+        page.context.on("response", self._came)
         page.context.on("request", self._began)
         page.context.on("requestfinished", self._ended)
         page.context.on("requestfailed", self._ended)
@@ -104,6 +116,20 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
         self.stop = next((stop for stop in self.stops if holds(stop, page)), None)
         chosen = self.stop is not None and self.stop.outcome == "choice"
         return float(chosen), self.stop is not None, "", dict(self.facts)
+
+    def check_passage(self, page: Page, proxy_url: str) -> None:
+        """What `environments.through_proxy.Passage.check` does. Raises BrowserFailure."""
+        if not page.context.cookies(MARK_URL):
+            raise BrowserFailure(NETWORK_DIED)
+        while self._documents:
+            response = self._documents.pop()
+            with suppress(PlaywrightError):  # its tab has been closed
+                if not is_proxy(response.server_addr(), proxy_url):
+                    raise BrowserFailure(past_proxy(response.url))
+
+    def _came(self, response: Response) -> None:
+        if is_shown_document(response):
+            self._documents.append(response)
 
     def _began(self, request: Request) -> None:
         if request.resource_type in AWAITED:
@@ -151,14 +177,16 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
             pre_observation_delay=pre_observation_delay,
             **options,
         )
-        self._flags = (*FLAGS, f"--ignore-certificate-errors-spki-list={spki}")
+        self._proxy, self._flags = proxy, flags(spki)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Start a browser and open the tabs."""
+        """Start a browser and open the tabs. Raises BrowserFailure where one came past the proxy."""
         with launched_with(self._flags):
-            return super().reset(seed=seed, options=options)  # type: ignore[no-any-return]
+            answer: tuple[dict[str, Any], dict[str, Any]] = super().reset(seed=seed, options=options)
+        self.task.check_passage(self.page, self._proxy)
+        return answer
 
     def step(self, action: str) -> Step:
         """Take one action; why it could not be taken is the next observation's `last_action_error`."""
@@ -173,9 +201,11 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
         return self.post_step(info)
 
     def post_step(self, info: dict[str, Any], validate: bool = True) -> Step:
-        """Let the page settle, then look at it."""
+        """Let the page settle, then look at it. Raises BrowserFailure where it came past the proxy."""
         self.task.settle(self.page)
-        return super().post_step(info, validate)  # type: ignore[no-any-return]
+        answer: Step = super().post_step(info, validate)
+        self.task.check_passage(self.page, self._proxy)
+        return answer
 
     def _perform(self, action: Action) -> None:
         page: Page = self.page

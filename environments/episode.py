@@ -17,6 +17,7 @@ from environments.observation import Observation, Tab
 from environments.observe import Disturbed, Seen, observe, storable
 from environments.observe import View as View  # noqa: PLC0414 - an episode is begun with one
 from environments.stops import Stop
+from environments.through_proxy import BrowserFailure
 
 # Lets callbacks of finished requests run before we look whether new requests have begun.
 YIELD_TO_PAGE: Final = "() => new Promise((done) => setTimeout(() => setTimeout(done)))"
@@ -31,10 +32,6 @@ MAX_TABS: Final = 20
 
 AWAITED: Final = frozenset({"document", "xhr", "fetch"})
 DEFAULT_VIEW: Final = View()
-
-
-class BrowserFailure(Exception):
-    """The browser or the network failed, not the agent. The trial can be repeated."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from typing import Final, Literal
 
 from agents.base import AgentError, Call, Decision, ProviderError, Usage
-from environments.episode import BrowserFailure, Look
+from environments.episode import Look
 from environments.observation import Observation
+from environments.through_proxy import BrowserFailure
 from experiments.card_trial import CardTrial
 from experiments.design import Trial
 from experiments.records import Row, artifact_hash

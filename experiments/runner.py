@@ -12,7 +12,9 @@ from playwright.async_api import Error as PlaywrightError
 
 from agents.base import Agent
 from environments.browser import BrowserPool, run_browsers
+from environments.episode import first_line
 from environments.shop.server import shop
+from environments.through_proxy import BrowserFailure
 from experiments.backends.executor import AnyTrial, Attempt
 from experiments.course import Course
 from experiments.records import TrialRecord
@@ -109,9 +111,9 @@ class Runner(Generic[T]):
         try:
             async with self._stage.browsers.context(slot.url) as context:
                 return await self._episodes.episode(trial, agent, context, session)
-        except PlaywrightError as error:
+        except (PlaywrightError, BrowserFailure) as error:
             course = Course()
-            course.end("infra_error", f"browser: {str(error).splitlines()[0]}")
+            course.end("infra_error", f"browser: {first_line(error)}")
             return course
         finally:
             slot.session = None

@@ -1,8 +1,10 @@
 """What tests of several rooms share: small real servers on loopback."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -67,3 +69,21 @@ async def pages(answers: Mapping[str, Answer]) -> AsyncIterator[str]:
     methods = ["GET", "POST", "HEAD"]
     async with serve(Starlette(routes=[Route("/{path:path}", answer, methods=methods)])) as base_url:
         yield base_url
+
+
+def network_services() -> set[int]:
+    """The processes that fetch from the network for the browsers that this process has started."""
+    parents, found = {}, set()
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            stat, command = (folder / "stat").read_text(), (folder / "cmdline").read_bytes()
+        except OSError:  # it has ended
+            continue
+        parents[int(folder.name)] = int(stat.rpartition(")")[2].split()[1])
+        if b"--utility-sub-type=network.mojom.NetworkService" in command:
+            found.add(int(folder.name))
+
+    def is_ours(process: int) -> bool:
+        return process == os.getpid() or (process in parents and is_ours(parents[process]))
+
+    return set(filter(is_ours, found))

@@ -29,8 +29,9 @@ from starlette.routing import Route
 
 from environments.actions import Action
 from environments.browser import BROWSER_VARIABLE, SYSTEM_BROWSERS, BrowserPool, run_browsers
-from environments.episode import BrowserFailure, Episode
+from environments.episode import Episode
 from environments.stops import COMPARE_TABS
+from environments.through_proxy import BrowserFailure
 from experiments.cli import main
 from experiments.course import Course
 from experiments.records import Records, artifact_hash, run_folder

@@ -1,6 +1,8 @@
 """A shop in BrowserGym's environment, in real Chromium behind the real proxy."""
 
 import asyncio
+import os
+import signal
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -11,12 +13,13 @@ import pytest
 from starlette.responses import PlainTextResponse
 
 from environments.stops import COMPARE_TABS
+from environments.through_proxy import BrowserFailure
 from interventions.edits.insert_text import InsertText
 from interventions.plan import Plan, Treatment
 from interventions.sitemap import load_site_map
 from proxy.server import Proxy, run_proxy
 from proxy.session import AllowList, Session
-from tests.support import pages
+from tests.support import listening, network_services, pages
 
 pytest.importorskip("browsergym.core")
 
@@ -179,3 +182,26 @@ async def test_an_agent_may_bring_its_own_action_space(use: Use) -> None:
             env.action_mapping = None
 
     await use(act)
+
+
+async def test_the_death_of_the_network_service_is_a_failure_of_the_browser(use: Use) -> None:
+    contacts: list[bytes] = []
+
+    async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        contacts.append(await reader.read(200))
+        writer.close()
+
+    def act(env: ShopEnv) -> None:
+        env.close()
+        others = network_services()
+        env.reset(seed=1)
+        for ours in network_services() - others:
+            os.kill(ours, signal.SIGKILL)
+        with pytest.raises(BrowserFailure, match="network service died"):
+            env.step(f"goto('http://127.0.0.1:{port}/')")
+        assert NUDGE in shown(env.reset(seed=1)[0]), "it goes on with a new browser"
+
+    async with listening(converse, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        await use(act)
+    assert contacts == []

@@ -11,8 +11,9 @@ from starlette.responses import RedirectResponse, Response
 
 from environments.actions import Action
 from environments.browser import BrowserPool, run_browsers
-from environments.episode import BrowserFailure, Episode
+from environments.episode import Episode
 from environments.stops import COMPARE_TABS
+from environments.through_proxy import BrowserFailure
 from tests.support import pages
 
 SHOP = """<!doctype html><title>Oats</title>

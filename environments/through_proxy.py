@@ -1,0 +1,89 @@
+"""No way past the proxy: a browser without a network of its own, and the proof that its pages came through.
+
+Chromium forgets the proxy of a context when its network service dies. The service that takes its place would
+ask servers directly, without allow list and treatment, and no longer knows the shop's cookies.
+"""
+
+import asyncio
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from playwright.async_api import BrowserContext, Response
+from playwright.async_api import Error as PlaywrightError
+
+DEAD_END: Final = ("--proxy-server=http://127.0.0.1:9", "--proxy-bypass-list=<-loopback>")
+"""Switches for a browser whose contexts have proxies of their own: a context that loses its proxy reaches
+nothing. No system runs a service at port 9 any more ("discard", RFC 863), and it would answer nothing."""
+
+MARK_URL: Final = "http://mark.souk.test/"
+"""The address of no server; the name is reserved for tests."""
+
+MARK: Final[Any] = {"name": "souk", "value": "1", "url": MARK_URL}
+"""A cookie that is never sent. The network service keeps it in memory, for as long as it lives itself."""
+
+PATIENCE_SECONDS: Final = 30.0
+"""Longest wait for a network service that may hang."""
+
+NETWORK_DIED: Final = "its network service died while the trial ran"
+
+
+def past_proxy(url: str) -> str:
+    """The failure of a document that was shown."""
+    return f"{url} did not come through the proxy"
+
+
+class BrowserFailure(Exception):
+    """The browser or the network failed, not the agent. The trial can be repeated."""
+
+
+class Passage:
+    """Watches one context, whose documents all have to come through the proxy at `proxy_url`."""
+
+    def __init__(self, context: BrowserContext, proxy_url: str) -> None:
+        self._context = context
+        self._proxy_url = proxy_url
+        self._past_proxy: list[str] = []
+        context.on("response", self._note)
+
+    async def begin(self) -> None:
+        """Leave the mark in the network service; to be called before the first page is opened."""
+        await self._context.add_cookies([MARK])
+
+    async def check(self) -> None:
+        """Return if all documents came through the proxy, and one network service has lived all the time.
+
+        Raises:
+            BrowserFailure: a document did not, or the network service has died or hangs.
+        """
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                marks = await self._context.cookies(MARK_URL)
+        except TimeoutError:
+            raise BrowserFailure("its network service does not answer") from None
+        if not marks:
+            raise BrowserFailure(NETWORK_DIED)
+        if self._past_proxy:
+            raise BrowserFailure(past_proxy(self._past_proxy[0]))
+
+    async def _note(self, response: Response) -> None:
+        if is_shown_document(response):
+            try:
+                address = await response.server_addr()
+            except PlaywrightError:  # its tab has been closed
+                return
+            if not is_proxy(address, self._proxy_url):
+                self._past_proxy.append(response.url)
+
+
+def is_shown_document(response: Any) -> bool:
+    """Whether a response, of Playwright's async or sync API, is a page from the network in a tab or frame."""
+    return (
+        response.request.resource_type == "document"
+        and response.url.startswith(("http:", "https:"))
+        and not 300 <= response.status < 400
+    )
+
+
+def is_proxy(address: Any, proxy_url: str) -> bool:
+    """Whether the server that a response came from, as Playwright gives it (None: unknown), is the proxy."""
+    return address is not None and f"{address['ipAddress']}:{address['port']}" == urlsplit(proxy_url).netloc
