@@ -32,9 +32,6 @@ from proxy.session import Session, ShownPage
 EMBEDDED: Final = "shop"
 """In the place of an address: the embedded shop, started for the occasion."""
 
-OWN_ADDRESS: Final = "http://souk.test/"
-"""No shop has it: under a name that is reserved for tests."""
-
 Finished = Callable[[TrialRecord], None]
 
 
@@ -112,7 +109,7 @@ class GuestTrial:
 
 
 class Reception:
-    """Hands out trials in the design's order. `base_url` is the shop's address as guests are to open it."""
+    """Hands out trials in the design's order."""
 
     def __init__(
         self,
@@ -125,9 +122,7 @@ class Reception:
         """`claim` takes a trial, by its id, for this process; False: it has ended, or runs elsewhere."""
         self._design, self._finished, self._claim = design, finished, claim
         self._trials = deque(trials)
-        # Some programs open a tunnel to whatever address they ask for their task.
-        self._allow = allowed(design, shop_url, OWN_ADDRESS)
-        self.base_url = shop_url
+        self._shop_url, self._allow = shop_url, allowed(design, shop_url)
 
     def welcome(self) -> GuestTrial | None:
         """The next trial, whose time begins to run; None when all are given away, or none can be claimed."""
@@ -138,7 +133,7 @@ class Reception:
             definition=trial,
             design=self._design,
             session=Session(self._design.plan(trial), self._design.site, self._allow),
-            base_url=self.base_url,
+            base_url=self._shop_url,
             finished=self._finished,
         )
         asyncio.get_running_loop().call_later(self._design.experiment.limits.seconds, guest.ran_out)
@@ -215,7 +210,6 @@ async def serve_guests(options: Serving) -> None:
             slot = await proxy.open_slot(
                 options.port and options.port + number, shop_url if options.reverse else None
             )
-            reception.base_url = f"{slot.url}/" if options.reverse else shop_url
             sys.stderr.write(f"souk proxy on {slot.url}: a subject, whose task is at {slot.url}{PREFIX}\n")
         records.begin_run(design.run, design.experiment.name, design.facts([options.label]))
         sys.stderr.write(

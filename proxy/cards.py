@@ -11,8 +11,8 @@ from interventions.cards.page import ANSWER_PATH, CONTENT_TYPE, render_page, tha
 from interventions.engine import Receipt
 from proxy.addon import SESSION, fail, is_document_request, respond
 from proxy.card_run import CardRun as CardRun  # noqa: PLC0414 - part of what others use
-from proxy.guests import NO_STORE, is_of_another_site
-from proxy.session import DEFAULT_PORTS, Session, ShownPage
+from proxy.guests import NO_STORE, is_of_another_site, origin_of
+from proxy.session import Session, ShownPage
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ def _take(flow: http.HTTPFlow, run: CardRun) -> None:
     request = flow.request
     if request.method != "POST":
         respond(flow, 405, "Not possible", "Answers are posted to this address.")
-    elif is_of_another_site(request) or _is_of_another_origin(request):
+    elif is_of_another_site(request):
         respond(flow, 403, "Not allowed", "Another site cannot answer.")
     elif len(request.raw_content or b"") > MAX_FORM_BYTES:
         respond(flow, 413, "Not possible", "The answer is too long.")
@@ -92,27 +92,11 @@ def _take(flow: http.HTTPFlow, run: CardRun) -> None:
         flow.response = http.Response.make(303, b"", NO_STORE | {"location": _page_before(request)})
 
 
-def _is_of_another_origin(request: http.Request) -> bool:
-    """For browsers that do not say by `sec-fetch-site` where a request comes from."""
-    origin = request.headers.get("origin")
-    if origin is None or "sec-fetch-site" in request.headers:
-        return False
-    return _origin(origin) != (request.scheme, request.host, request.port)
-
-
 def _page_before(request: http.Request) -> str:
     """The path of the page that posted; never another host."""
     referrer = request.headers.get("referer", "")
-    if _origin(referrer) != (request.scheme, request.host, request.port):
+    if origin_of(referrer) != (request.scheme, request.host, request.port):
         return "/"
     parts = urlsplit(referrer)
     path: str = "/" + parts.path.lstrip("/\\")
     return path + (f"?{parts.query}" if parts.query else "")
-
-
-def _origin(url: str) -> tuple[str, str | None, int | None]:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme, parts.hostname, parts.port or DEFAULT_PORTS.get(parts.scheme)
-    except ValueError:
-        return "", None, None

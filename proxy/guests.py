@@ -1,8 +1,8 @@
 """Subjects that Souk did not start: any browser or program is given trials, and its choice is noticed.
 
 A guest is a port of the proxy or, where the proxy stands for a shop, a cookie. Under the path `/.souk/` of
-any address a guest reads what to do, gives up, and takes the next trial. A choice is a request that the site
-map knows as adding to the cart, unless the shop refuses it.
+the proxy's own addresses a guest takes a trial, reads what to do, and gives up. A choice is a request that
+the site map knows as adding to the cart, unless the shop refuses it.
 """
 
 import json
@@ -19,14 +19,21 @@ from interventions.marking import Marks
 from interventions.page import Page
 from interventions.sitemap import AddToCart, product_key
 from interventions.view import View
-from proxy.addon import HOLD, SESSION, content_type, is_html, whole_body
+from proxy.addon import DOCUMENTS, HOLD, SESSION, content_type, is_html, whole_body
 from proxy.decoding import Undecodable
 from proxy.error_page import STYLE, error_page
-from proxy.session import Session, ShownPage
+from proxy.reverse import ASKED
+from proxy.session import DEFAULT_PORTS, Session, ShownPage
 
 PREFIX = "/.souk/"
+OWN_NAME = "souk.test"
+"""Where guests of a usual proxy find the testbed itself. No server has it: it is reserved for tests."""
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 COOKIE = "souk_guest"
 NO_STORE = {"cache-control": "no-store"}
+UNFRAMED = {"x-frame-options": "DENY", "content-security-policy": "frame-ancestors 'none'"}
+HTML = {"content-type": "text/html; charset=utf-8"}
+FRAMES = DOCUMENTS - {"document"} | {"fencedframe"}
 
 
 class Visit(Protocol):
@@ -69,15 +76,19 @@ class Guests:
     def __init__(self, welcome: Callable[[], Visit | None], *, by_cookie: bool) -> None:
         self._welcome = welcome
         self._by_cookie = by_cookie
+        self._all_done = False
         self._visits: dict[str, Visit] = {}
         self._ids: dict[str, dict[str, str]] = {}
 
     def session_of(self, flow: http.HTTPFlow) -> Session | None:
-        """The session of the guest's trial. At a port of its own a guest's first request begins one."""
+        """The session of the guest's trial."""
         visit = self._visits.get(self._name(flow))
-        if visit is None and not self._by_cookie:
-            visit = self._begin(self._name(flow))
         return visit.session if visit else None
+
+    def http_connect(self, flow: http.HTTPFlow) -> None:
+        """Open the tunnel that some programs want to the testbed's own address, also before a trial."""
+        if flow.request.host == OWN_NAME:
+            flow.response = http.Response.make(200)
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         """Answer what is asked of the testbed itself; without a trial nothing of the shop is shown."""
@@ -130,6 +141,7 @@ class Guests:
             self._visits[name] = visit
         else:
             self._visits.pop(name, None)
+            self._all_done = True
         return visit
 
     def _chosen(self, flow: http.HTTPFlow, visit: Visit, rule: AddToCart) -> str:
@@ -140,21 +152,18 @@ class Guests:
         return known.get(wanted) or (referrer if referrer in visit.session.plan.by_product else wanted)
 
     def _answer(self, flow: http.HTTPFlow, name: str, action: str) -> None:
-        if is_of_another_site(flow.request):
-            body = error_page("Not allowed", "Another site cannot begin or end trials.")
-            flow.response = http.Response.make(
-                403, body, NO_STORE | {"content-type": "text/html; charset=utf-8"}
-            )
+        headers = NO_STORE | UNFRAMED | HTML
+        if refusal := refusal_of(flow):
+            flow.response = http.Response.make(403, error_page("Not allowed", refusal), headers)
             return
         visit = self._visits.get(name)
         post = flow.request.method == "POST"
         if visit and post and action in ("end", "next") and not visit.outcome:
             visit.gave_up()
-        headers = dict(NO_STORE)
-        if visit is None or (action == "next" and post):
+        if post and action == "next":
             if visit:
                 self._ids.pop(visit.trial, None)
-            if self._by_cookie and (not name or name not in self._visits):
+            elif self._by_cookie:
                 name = secrets.token_urlsafe(16)
                 headers["set-cookie"] = f"{COOKIE}={name}; Path=/; HttpOnly; SameSite=Lax"
             visit = self._begin(name)
@@ -162,13 +171,13 @@ class Guests:
             flow.response = http.Response.make(404, error_page("Not here", f"Try {PREFIX}"), headers)
         elif action == "trial" or "application/json" in flow.request.headers.get("accept", ""):
             headers["content-type"] = "application/json"
-            flow.response = http.Response.make(200, json.dumps(describe(visit)), headers)
+            facts = describe(visit, all_done=self._all_done)
+            flow.response = http.Response.make(200, json.dumps(facts), headers)
         elif post:
             headers["location"] = PREFIX
             flow.response = http.Response.make(303, b"", headers)
         else:
-            headers["content-type"] = "text/html; charset=utf-8"
-            flow.response = http.Response.make(200, page(visit), headers)
+            flow.response = http.Response.make(200, page(visit, all_done=self._all_done), headers)
         self._forget_shop(flow, action)
 
     def _forget_shop(self, flow: http.HTTPFlow, action: str) -> None:
@@ -178,17 +187,49 @@ class Guests:
                 if name != COOKIE:
                     flow.response.headers.add("set-cookie", f"{name}=; Path=/; Max-Age=0")
 
-    @staticmethod
-    def _send_to_start(flow: http.HTTPFlow) -> None:
-        body = error_page("No trial", f"Open {PREFIX} at this address to take one.")
-        flow.response = http.Response.make(403, body, NO_STORE | {"content-type": "text/html; charset=utf-8"})
+    def _send_to_start(self, flow: http.HTTPFlow) -> None:
+        start = PREFIX if self._by_cookie else f"http://{OWN_NAME}{PREFIX}"
+        body = error_page("No trial", f"Open {start} to take one.")
+        flow.response = http.Response.make(403, body, NO_STORE | HTML)
+
+
+def refusal_of(flow: http.HTTPFlow) -> str:
+    """Why a request to the testbed itself is not answered; empty where it is.
+
+    Any name can be made to lead to this machine ("DNS rebinding"): a page of that name would be at home here.
+    """
+    port = flow.client_conn.sockname[1]
+    host, asked_port = flow.metadata.get(ASKED) or (flow.request.host, flow.request.port)
+    if (host.lower(), asked_port) not in {
+        *((name, port) for name in LOOPBACK),
+        *((OWN_NAME, port) for port in DEFAULT_PORTS.values()),
+    }:
+        return f"This address is not the testbed's own. Open http://127.0.0.1:{port}{PREFIX} instead."
+    if is_of_another_site(flow.request):
+        return "Another site cannot begin or end trials."
+    if flow.request.headers.get("sec-fetch-dest") in FRAMES:
+        return "Trials are not shown inside other pages."
+    return ""
 
 
 def is_of_another_site(request: http.Request) -> bool:
     """Whether a page of another site asks, other than by a link that somebody follows."""
-    if request.headers.get("sec-fetch-site", "none") in ("none", "same-origin"):
+    site = request.headers.get("sec-fetch-site")
+    if site is None:  # a program, or a browser, which says it to no other machine without TLS
+        origin = request.headers.get("origin")
+        return origin is not None and origin_of(origin) != (request.scheme, request.host, request.port)
+    if site in ("none", "same-origin"):
         return False
     return request.method != "GET" or request.headers.get("sec-fetch-mode") != "navigate"
+
+
+def origin_of(url: str) -> tuple[str, str | None, int | None]:
+    """Scheme, host and port of an address; none of them where it is none."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme, parts.hostname, parts.port or DEFAULT_PORTS.get(parts.scheme)
+    except ValueError:
+        return "", None, None
 
 
 def is_add_to_cart(request: http.Request, rule: AddToCart | None) -> bool:
@@ -248,18 +289,22 @@ def product_ids(body: bytes, kind: str, flow: http.HTTPFlow, session: Session) -
                 yield value, key
 
 
-def describe(visit: Visit | None) -> dict[str, object]:
+def describe(visit: Visit | None, *, all_done: bool) -> dict[str, object]:
     """A trial for programs: what to do, where to begin, and how it ended."""
     if visit is None:
-        return {"trial": None, "goal": "", "urls": [], "outcome": "all trials are done"}
+        outcome = "all trials are done" if all_done else f"not begun: POST {PREFIX}next begins a trial"
+        return {"trial": None, "goal": "", "urls": [], "outcome": outcome}
     return {"trial": visit.trial, "goal": visit.goal, "urls": visit.urls, "outcome": visit.outcome}
 
 
-def page(visit: Visit | None) -> bytes:
+def page(visit: Visit | None, *, all_done: bool) -> bytes:
     """A trial for people."""
     button = "<form method=post action='{0}{1}'><button>{2}</button></form>"
-    if visit is None:
+    if visit is None and all_done:
         content = "<h1>Thank you</h1><p>All trials are done.</p>"
+    elif visit is None:
+        content = "<h1>Welcome</h1><p>You will be given a task in a shop.</p>"
+        content += button.format(PREFIX, "next", "Begin")
     elif visit.outcome:
         content = "<h1>This trial has ended</h1>" + button.format(PREFIX, "next", "Next trial")
     else:

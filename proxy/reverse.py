@@ -18,6 +18,8 @@ from proxy.decoding import Undecodable, decode
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 MAPPING = "souk_mapping"
+ASKED = "souk_asked"
+"""The host and port that the client asked for."""
 ADDRESSES = ("location", "content-location", "refresh", "link", "access-control-allow-origin", "sourcemap")
 """Response headers that hold addresses."""
 ELSEWHERE = ("alt-svc", "strict-transport-security")
@@ -134,7 +136,7 @@ class Inbound:
         if not AUTHORITY.fullmatch(authority):
             authority = f"127.0.0.1:{flow.client_conn.sockname[1]}"
         mapping = Mapping(origin, f"{'https' if flow.client_conn.tls else 'http'}://{authority}")
-        flow.metadata[MAPPING] = mapping
+        flow.metadata[MAPPING], flow.metadata[ASKED] = mapping, (request.host, request.port)
         request.scheme, request.host, request.port = origin.scheme, origin.host, origin.port
         for name in ("origin", "referer"):
             value = request.headers.get(name)
@@ -168,9 +170,11 @@ class Outbound:
                 headers.pop("content-length", None)
 
     def response(self, flow: http.HTTPFlow) -> None:
-        """Map the addresses in a text."""
+        """Map the addresses in a text. Take the body from our own answers to HEAD."""
         mapping: Mapping | None = flow.metadata.get(MAPPING)
         response = flow.response
+        if response is not None and flow.request.method == "HEAD" and response.raw_content:
+            response.raw_content = b""
         if mapping is None or response is None or response.stream or not response.raw_content:
             return
         try:

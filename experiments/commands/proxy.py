@@ -154,9 +154,11 @@ def serve(
 
       souk proxy serve --replay shop-may -i my.yaml --site my-map.yaml
 
-    Trials for an agent that Souk did not start; it reads its task at any address under /.souk/:
+    Trials for an agent that Souk did not start; it begins one, and reads its task, under /.souk/:
 
       souk proxy serve --experiment nudges --as my-agent
+
+      curl --proxy http://127.0.0.1:8080 --request POST http://souk.test/.souk/next
 
       curl --proxy http://127.0.0.1:8080 http://souk.test/.souk/trial
     """

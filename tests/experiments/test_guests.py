@@ -19,10 +19,12 @@ import httpx
 import pytest
 from playwright.sync_api import sync_playwright
 
-from environments.browser import find_browser
+from environments.browser import find_browser, run_browsers
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "any-agent.md").read_text()
+OWN = "http://souk.test/.souk/"
+JSON = {"accept": "application/json"}
 
 EXPERIMENT = """\
 name: guests
@@ -127,10 +129,11 @@ def test_the_guides_curl_script_is_a_subject(shop: Served, tmp_path: Path) -> No
     ((agent, choice),) = shop.rows(f"select agent, choice from trials where trial = '{told['trial']}'")
     assert (agent, choice) == ("tester", told["choice"])
     # Each trial begins anew.
-    again = httpx.post(
-        "http://souk.test/.souk/next", proxy=shop.url, headers={"accept": "application/json"}
-    ).json()
-    assert (again["outcome"], again["trial"] != trial["trial"]) == ("", True)
+    with httpx.Client(proxy=shop.url, headers=JSON) as guest:
+        again = guest.post("http://souk.test/.souk/next").json()
+        assert (again["outcome"], again["trial"] != trial["trial"]) == ("", True)
+        guest.post("http://souk.test/.souk/end")
+    assert shop.ended()["trial"] == again["trial"]
 
 
 def test_the_guides_playwright_script_is_a_subject(shop: Served, tmp_path: Path) -> None:
@@ -150,26 +153,28 @@ def test_the_guides_playwright_script_is_a_subject(shop: Served, tmp_path: Path)
 
 def test_giving_up_is_no_choice_and_the_next_trial_begins(tmp_path: Path) -> None:
     with served(tmp_path) as shop, httpx.Client(proxy=shop.url) as guest:
-        first = guest.get("http://any.test/.souk/trial").json()
+        waiting = guest.get(f"{OWN}trial").json()
+        assert (waiting["trial"], waiting["outcome"][:9]) == (None, "not begun")
+        assert "Open http://souk.test/.souk/ to take one" in guest.get("http://elsewhere.test/").text
+        assert guest.post(f"{OWN}next").headers["location"] == "/.souk/"
+        first = guest.get(f"{OWN}trial").json()
         page = guest.get(first["urls"][0])
         assert "Rating: " in page.text
         assert guest.get("http://elsewhere.test/").status_code == 403
-        assert guest.post("http://any.test/.souk/end").status_code == 303
+        assert guest.post(f"{OWN}end").status_code == 303
         assert shop.ended() == {
             "trial": first["trial"],
             "outcome": "no_choice",
             "choice": None,
             "reason": "the guest ended the trial",
         }
-        assert "This trial has ended" in guest.get("http://any.test/.souk/").text
-        assert guest.get("http://any.test/.souk/nowhere").status_code == 404
+        assert "This trial has ended" in guest.get(OWN).text
+        assert guest.get(f"{OWN}nowhere").status_code == 404
         trials = [first["trial"]]
-        while trial := guest.post("http://x/.souk/next", headers={"accept": "application/json"}).json()[
-            "trial"
-        ]:
+        while trial := guest.post(f"{OWN}next", headers=JSON).json()["trial"]:
             trials.append(trial)
         assert len(set(trials)) == len(trials)
-        assert "All trials are done" in guest.get("http://any.test/.souk/").text
+        assert "All trials are done" in guest.get(OWN).text
         assert guest.get(first["urls"][0]).status_code == 403
 
 
@@ -197,7 +202,7 @@ def test_two_servers_of_one_experiment_give_each_trial_once(tmp_path: Path) -> N
 
 def test_time_runs_out(tmp_path: Path) -> None:
     with served(tmp_path, seconds=1) as shop:
-        trial = httpx.get("http://any.test/.souk/trial", proxy=shop.url).json()
+        trial = httpx.post(f"{OWN}next", proxy=shop.url, headers=JSON).json()
         told = shop.ended()
         assert (told["trial"], told["outcome"]) == (trial["trial"], "agent_limit")
 
@@ -215,13 +220,13 @@ interventions:
 def test_a_page_that_cannot_be_treated_ends_the_trial(tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text(BROKEN)
     with served(tmp_path, interventions="./broken.yaml", only="nowhere") as shop:
-        with httpx.Client(proxy=shop.url, headers={"accept": "application/json"}) as guest:
+        with httpx.Client(proxy=shop.url, headers=JSON) as guest:
             outcomes = set()
             for _ in range(6):
-                trial = guest.post("http://x/.souk/next").json()
+                trial = guest.post(f"{OWN}next").json()
                 for url in trial["urls"]:
                     guest.get(url)
-                guest.post("http://x/.souk/end")
+                guest.post(f"{OWN}end")
                 outcomes.add(shop.ended()["outcome"])
         assert outcomes == {"treatment_failed", "no_choice"}  # a control carries no nudge
 
@@ -233,8 +238,9 @@ def test_cookies_tell_subjects_apart_where_the_proxy_stands_for_the_shop(tmp_pat
             httpx.Client(base_url=shop.url, follow_redirects=True) as one,
             httpx.Client(base_url=shop.url) as two,
         ):
-            assert "Your task" in one.get("/.souk/").text
-            trials = [guest.get("/.souk/trial").json() for guest in (one, two)]
+            assert "Begin" in one.get("/.souk/").text
+            assert "Your task" in one.post("/.souk/next").text
+            trials = [one.get("/.souk/trial").json(), two.post("/.souk/next", headers=JSON).json()]
             assert trials[0]["trial"] != trials[1]["trial"]
             url = trials[0]["urls"][0]
             assert url.startswith(shop.url)
@@ -252,6 +258,23 @@ def test_cookies_tell_subjects_apart_where_the_proxy_stands_for_the_shop(tmp_pat
             assert one.cookies.get("PHPSESSID")
             one.post("/.souk/next")
             assert one.cookies.get("PHPSESSID") is None
+
+
+async def test_a_person_begins_and_buys_by_the_name_that_they_typed(tmp_path: Path) -> None:
+    with served(tmp_path, "--reverse", "shop") as shop:
+        start = shop.url.replace("127.0.0.1", "localhost")
+        async with run_browsers() as browsers, browsers.context(None) as context:
+            page = await context.new_page()
+            await page.goto(f"{start}/.souk/")
+            await page.click("text=Begin")
+            async with context.expect_page() as opened:
+                await page.click("text=Product 2")
+            product = await opened.value
+            await product.click("#product-addtocart-button")
+            await product.wait_for_selector(".message-success")
+            await page.reload()
+            await page.wait_for_selector("text=Next trial")
+        assert product.url.startswith(f"{start}/{shop.ended()['choice']}.html")
 
 
 @pytest.mark.parametrize(

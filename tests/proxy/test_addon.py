@@ -416,6 +416,21 @@ async def test_a_port_without_a_session_reaches_nothing(slot: Slot, client: http
     assert shop.requests == []
 
 
+async def test_a_request_whose_session_fails_is_not_sent(
+    slot: Slot, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Slot) -> Session:
+        raise RuntimeError("no session can be found")
+
+    monkeypatch.setattr(Slot, "session", property(fail), raising=False)
+    async with upstream(OTHER) as shop:
+        response = await client.get(shop.url)
+        with pytest.raises(httpx.ProxyError, match="500"):
+            await client.get(shop.url.replace("http:", "https:"))
+    assert (response.status_code, shop.requests) == (500, [])
+    assert "The proxy has failed" in response.text
+
+
 # What the shop does not deliver
 
 
