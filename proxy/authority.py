@@ -53,13 +53,17 @@ def make_private(folder: Path) -> None:
     """Make a folder for an authority that only its owner can enter, with files that nobody else can read.
 
     Raises:
-        UserError: it cannot be written, or holds something else.
+        UserError: it cannot be written, is or holds a link, or holds something else.
     """
     try:
         folder.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
         files = list(folder.iterdir())
         if files and not (folder / KEY).exists():
             raise UserError(f"{folder}: holds something else than an authority; name a folder of its own")
+        if link := next((path for path in (folder, *files) if path.is_symlink()), None):
+            raise UserError(
+                f"{link}: is a link, and what it leads to would be made private; name a folder without links"
+            )
         folder.chmod(stat.S_IRWXU)
         for file in files:
             if file.is_file():

@@ -37,9 +37,13 @@ class AnthropicMessages(NetworkModel):
 
     def connect(self, base_url: str, key: str) -> AsyncAnthropic:
         """See `NetworkModel.connect`."""
-        headers = {"anthropic-version": _VERSION}
         return AsyncAnthropic(
-            base_url=base_url, api_key=key, max_retries=0, timeout=None, default_headers=headers
+            base_url=base_url,
+            api_key=key,
+            max_retries=0,
+            timeout=None,
+            default_headers={"anthropic-version": _VERSION},
+            http_client=anthropic.DefaultAsyncHttpxClient(follow_redirects=False),
         )
 
     def request(

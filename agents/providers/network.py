@@ -83,7 +83,10 @@ class NetworkModel(Model):
 
     @abstractmethod
     def connect(self, base_url: str, key: str) -> Any:
-        """A client of the provider's SDK that neither retries nor times out; it has an async `close`."""
+        """A client of the provider's SDK; it has an async `close`.
+
+        It neither retries nor times out, and follows no redirect: prompt and key are for one server only.
+        """
 
     @abstractmethod
     async def send(self, client: Any, request: Request) -> Answer | Failure:
@@ -133,6 +136,11 @@ class NetworkModel(Model):
             return UserError(
                 f"agents: the provider refused {service.key_variable} for {self.name} (HTTP {status}); "
                 "check the key"
+            )
+        if 300 <= status < 400:
+            return UserError(
+                f"agents: the server for {self.name} redirects to another address (HTTP {status}); "
+                f"set {service.url_variable} to the address that answers"
             )
         if status == 404:
             return UserError(f"agents: the provider has no model {self.name} (HTTP 404); {self.not_found()}")

@@ -25,7 +25,7 @@ class OllamaChat(NetworkModel):
     def connect(self, base_url: str, key: str) -> ollama.AsyncClient:
         """See `NetworkModel.connect`."""
         headers = {"authorization": f"Bearer {key}"} if key else None
-        return ollama.AsyncClient(base_url, headers=headers)
+        return ollama.AsyncClient(base_url, headers=headers, follow_redirects=False)
 
     def request(
         self, messages: list[Message], temperature: float | None, max_tokens: int, schema: Schema | None

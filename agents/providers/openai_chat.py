@@ -63,8 +63,9 @@ class CompatibleChat(OpenAIChat):
 
 
 def connect(base_url: str, key: str) -> AsyncOpenAI:
-    """A client that neither retries nor times out."""
-    return AsyncOpenAI(base_url=base_url, api_key=key, max_retries=0, timeout=None)
+    """A client that neither retries, nor times out, nor follows redirects."""
+    http = openai.DefaultAsyncHttpxClient(follow_redirects=False)
+    return AsyncOpenAI(base_url=base_url, api_key=key, max_retries=0, timeout=None, http_client=http)
 
 
 def reasons(model: str) -> bool:

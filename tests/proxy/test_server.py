@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import hashlib
+import shutil
 import socket
 import ssl
 import stat
@@ -19,6 +20,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
 from interventions.errors import UserError
+from proxy.authority import KEY
 from proxy.server import Proxy, Slot, run_proxy
 from tests.proxy.upstream import NUDGE, OTHER, PAGE, message, session, upstream
 from tests.support import listening
@@ -163,6 +165,24 @@ async def test_the_authority_is_private(tmp_path: Path) -> None:
         files = list(folder.iterdir())
         assert proxy.certificate in files
         assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+
+
+@pytest.mark.parametrize("linked", ["the folder", "a file"])
+async def test_what_a_link_leads_to_is_left_alone(tmp_path: Path, linked: str) -> None:
+    target, folder = tmp_path / "target", tmp_path / "ca"
+    async with run_proxy(target):
+        pass
+    if linked == "the folder":
+        folder.symlink_to(target)
+    else:
+        shutil.copytree(target, folder)
+        (folder / "more.pem").symlink_to(target / KEY)
+    target.chmod(0o755)
+    (target / KEY).chmod(0o644)
+    with pytest.raises(UserError, match=r"ca(/more.pem)?: is a link, .*; name a folder without links"):
+        async with run_proxy(folder):
+            pass
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (target, target / KEY)] == [0o755, 0o644]
 
 
 async def test_each_folder_has_an_authority_of_its_own_that_stays(tmp_path: Path) -> None:

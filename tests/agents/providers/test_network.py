@@ -21,6 +21,7 @@ from agents.providers.openai_chat import CompatibleChat, OpenAIChat
 from agents.providers.openai_responses import OpenAIResponses
 from agents.settings import SERVICES
 from interventions.errors import UserError
+from tests.support import listening
 
 HELLO: list[Message] = [{"role": "user", "content": "Hello"}]
 MODELS: dict[str, type[NetworkModel]] = {
@@ -226,6 +227,23 @@ async def test_what_only_the_user_can_mend_is_a_user_error(
     with pytest.raises(UserError, match=message):
         await model_at(provider).ask(HELLO)
     assert len(provider.requests) == 1
+
+
+@alike
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_is_not_followed(provider, status: int) -> None:
+    visitors: list[bytes] = []
+
+    async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        visitors.append(await reader.read(10_000))
+        writer.close()
+
+    async with listening(converse, "127.0.0.1", 0) as server:
+        elsewhere = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        provider.fail(status, "over there", {"location": elsewhere})
+        with pytest.raises(UserError, match=rf"redirects .*\(HTTP {status}\).*; set \w+ to the address"):
+            await model_at(provider).ask(HELLO)
+    assert (len(provider.requests), visitors) == (1, [])
 
 
 @alike
