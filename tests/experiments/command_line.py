@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -50,8 +51,10 @@ def forked_souk(*arguments: str, cwd: Path, env: Mapping[str, str | None] | None
 
 def start(*arguments: str, cwd: Path, env: Mapping[str, str | None] | None = None) -> BaseProcess:
     """Start a command as the leader of a new session; it writes to `out.txt` and `err.txt` in `cwd`."""
-    process = _forks.Process(target=_main, args=(arguments, cwd, environment(env or {})), daemon=False)
+    here, there = _forks.Pipe(duplex=False)
+    process = _forks.Process(target=_main, args=(there, arguments, cwd, environment(env or {})), daemon=False)
     process.start()
+    here.recv()  # from now on its group can be killed
     return process
 
 
@@ -61,8 +64,10 @@ def environment(changes: Mapping[str, str | None]) -> dict[str, str]:
     return {name: value for name, value in changed.items() if value is not None}
 
 
-def _main(arguments: tuple[str, ...], cwd: Path, env: dict[str, str]) -> None:
+def _main(started: Connection, arguments: tuple[str, ...], cwd: Path, env: dict[str, str]) -> None:
     os.setsid()
+    started.send(None)
+    started.close()
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)
