@@ -179,12 +179,11 @@ def test_giving_up_is_no_choice_and_the_next_trial_begins(tmp_path: Path) -> Non
 
 
 def test_two_servers_of_one_experiment_give_each_trial_once(tmp_path: Path) -> None:
-    json_please = {"accept": "application/json"}
     with served(tmp_path) as one, served(tmp_path) as two:
         given = []
         for _ in range(6):
             for shop in (one, two):
-                told = httpx.post("http://x/.souk/next", proxy=shop.url, headers=json_please).json()
+                told = httpx.post(f"{OWN}next", proxy=shop.url, headers=JSON).json()
                 given += [told["trial"]] if told["trial"] else []
         assert len(given) == len(set(given)) == 12, "all trials of the design, each to one guest"
         assert one.rows("select count(*) from claims where trial not in (select trial from trials)") >= [(1,)]
