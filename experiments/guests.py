@@ -22,7 +22,8 @@ from experiments.design import Design, Trial
 from experiments.gate import Gate
 from experiments.records import Records, Row, TrialRecord, artifact_hash
 from experiments.schema import experiment_source
-from experiments.trial import allowed, start_urls, to_record, untreated
+from experiments.treatment_check import untreated
+from experiments.trial import allowed, start_urls, to_record
 from interventions.errors import UserError
 from interventions.yaml_source import did_you_mean
 from proxy.guests import PREFIX, Guests
