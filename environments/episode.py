@@ -14,10 +14,11 @@ from playwright.async_api import TimeoutError as PlaywrightTimeout
 from environments.accessibility import BID
 from environments.actions import Action
 from environments.observation import Observation, Tab
-from environments.observe import Disturbed, Seen, observe, storable
+from environments.observe import NOTHING, Disturbed, Seen, Wanted, observe, storable
 from environments.observe import View as View  # noqa: PLC0414 - an episode is begun with one
 from environments.stops import Stop
 from environments.through_proxy import BrowserFailure
+from interventions.in_browser import Standing
 
 # Lets callbacks of finished requests run before we look whether new requests have begun.
 YIELD_TO_PAGE: Final = "() => new Promise((done) => setTimeout(() => setTimeout(done)))"
@@ -30,29 +31,47 @@ SETTLE_SECONDS: Final = 5.0
 MAX_TABS: Final = 20
 """Further tabs are closed as they open: a page may open any number, and the agent has to read of all."""
 
+STAYING: Final = frozenset({"scroll", "tab_focus"})
+"""Actions by which an agent does not leave a page: what a page does by itself meanwhile is not its doing."""
+
 AWAITED: Final = frozenset({"document", "xhr", "fetch"})
 DEFAULT_VIEW: Final = View()
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What one look at the active tab gave: the observation, and the stop condition that holds, if any."""
+    """What one look at the active tab gave: the observation, and the stop condition that holds, if any.
+
+    `said` is the text by which that holds. `tab` is the index of the start page that the tab shows; None: the
+    agent has left it. `standing` is what was read of the page besides, None where nothing can be.
+    """
 
     observation: Observation
     url: str
     stop: Stop | None
+    said: str = ""
+    tab: int | None = None
+    standing: Standing | None = None
 
 
 class Episode:
     """The tabs of one browser context, acted on by one agent."""
 
     def __init__(
-        self, context: BrowserContext, goal: str, stops: Sequence[Stop] = (), view: View = DEFAULT_VIEW
+        self,
+        context: BrowserContext,
+        goal: str,
+        stops: Sequence[Stop] = (),
+        view: View = DEFAULT_VIEW,
+        wanted: Wanted = NOTHING,
     ) -> None:
         self._context = context
         self._goal = goal
         self._stops = tuple(stops)
         self._view = view
+        self._wanted = wanted
+        self._started: dict[Page, int] = {}
+        self._may_leave = False
         self._pages: list[Page] = []
         self._closing: set[asyncio.Task[None]] = set()
         self._titles: dict[Page, str] = {}
@@ -76,6 +95,7 @@ class Episode:
         """
         try:
             pages = [await self._context.new_page() for _ in urls]
+            self._started = {page: number for number, page in enumerate(pages)}
             await asyncio.gather(
                 *(
                     page.goto(url, wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
@@ -110,7 +130,8 @@ class Episode:
             screenshot=seen.screenshot,
             page=self._view.page,
         )
-        return Look(observation, seen.url, self._stops[seen.stop] if seen.stop >= 0 else None)
+        stop = self._stops[seen.stop] if seen.stop >= 0 else None
+        return Look(observation, seen.url, stop, seen.said, self._started.get(self._active), seen.standing)
 
     async def act(self, action: Action) -> str:
         """Take one action and wait until the page has settled.
@@ -122,6 +143,7 @@ class Episode:
             BrowserFailure: the browser is gone.
         """
         self._step += 1
+        self._may_leave = action.name not in STAYING
         try:
             self._error = await self._dispatch(action) or ""
         except PlaywrightTimeout as error:
@@ -131,15 +153,16 @@ class Episode:
                 raise BrowserFailure(first_line(error)) from error
             self._error = f"{action.name}: {first_line(error)}"
         await self._settle()
+        self._may_leave = False
         return self._error
 
     async def _observe(self) -> Seen:
         # A page that navigates by itself destroys the first call's context; the second sees the new page.
         try:
-            return await observe(self._active, self._view, self._stops)
+            return await observe(self._active, self._view, self._stops, self._wanted)
         except PlaywrightError:
             await self._settle()
-            return await observe(self._active, self._view, self._stops)
+            return await observe(self._active, self._view, self._stops, self._wanted)
 
     async def _dispatch(self, action: Action) -> str | None:
         page = self._active
@@ -248,6 +271,8 @@ class Episode:
         if request.resource_type in AWAITED:
             self._pending.add(request)
             self._quiet.clear()
+        if self._may_leave and is_departure(request, self._active):
+            self._started.pop(self._active, None)
 
     def _ended(self, request: Request) -> None:
         self._pending.discard(request)
@@ -267,6 +292,19 @@ def page_of(request: Request) -> Page | None:
         return request.frame.page
     except PlaywrightError:
         return None
+
+
+def is_departure(request: Request, page: Page) -> bool:
+    """Whether a tab asks the network for another page. What a page makes of itself (another address, a page
+    out of its own scripts) is no other page."""
+    try:
+        return (
+            request.is_navigation_request()
+            and request.url.startswith(("http:", "https:"))
+            and request.frame == page.main_frame
+        )
+    except PlaywrightError:
+        return False
 
 
 async def close(page: Page) -> None:

@@ -6,7 +6,12 @@
 //
 // `shown`: where a tree is wanted too, the indices of the visible elements among all elements of the page; an
 // open shadow tree comes right after its host.
-({ wholePage, tree, stops }) => {
+//
+// `found`: for each of `places` (a selector, perhaps an attribute) what stands there, whoever is shown it, and
+// what part of it is in the observation; null where the browser does not know the selector. `own`: the texts
+// that the observation holds outside of `cards`, where `ownTexts` are wanted. `said`: the texts of the elements that
+// meet the stop condition.
+({ wholePage, tree, stops, places, ownTexts, cards }) => {
   const SKIPPED = new Set(["HEAD", "SCRIPT", "STYLE", "LINK", "META", "NOSCRIPT", "TEMPLATE", "BR"]);
   const UNWRAPPED = new Set(["HTML", "BODY", "DIV", "SPAN", "I", "P", "PICTURE", "CENTER", "FONT"]);
   const INTERACTIVE = new Set(["BUTTON", "SELECT", "TEXTAREA", "SUMMARY"]);
@@ -16,10 +21,19 @@
     "aria-expanded", "aria-selected", "for"];
   const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
   const MAX_OPTIONS = 100;
+  const NO_TEXT = "script, style, noscript, template";
+  const INSERTED = /(^|\s)[\w-]+-details(\s|$)/;  // how edits mark what they put in
+  const MAX_FOUND = 100;
+  const MAX_TEXT = 20_000;
 
   const escape = (text) => text.replace(/[&<>"]/g, (character) => ENTITIES[character]);
   const squeeze = (text) => text.replace(/\s+/g, " ").trim();
   const seen = new Set();
+  const query = (css) => { try { return [...document.querySelectorAll(css)]; } catch { return null; } };
+  const inCards = new Set(cards.flatMap((css) => query(css) ?? []));
+  const own = [];
+  let around = 0;
+  const note = (text) => { if (ownTexts && !around) own.push(text); return text; };
 
   const isInteractive = (element) =>
     (element.tagName === "A" && element.hasAttribute("href")) ||
@@ -62,13 +76,13 @@
     let text = "";
     for (const name of ATTRIBUTES) {
       const value = element.getAttribute(name);
-      if (value !== null && value !== "") text += ` ${name}="${escape(squeeze(value))}"`;
+      if (value !== null && value !== "") text += ` ${name}="${escape(note(squeeze(value)))}"`;
     }
     if (element.tagName === "INPUT" || element.tagName === "TEXTAREA") {
       if (element.type === "checkbox" || element.type === "radio") {
         if (element.checked) text += " checked";
       } else if (element.type !== "password" && element.value) {
-        text += ` value="${escape(squeeze(element.value))}"`;
+        text += ` value="${escape(note(squeeze(element.value)))}"`;
       }
     }
     if (element.disabled) text += " disabled";
@@ -93,14 +107,16 @@
 
     const hidden = style.visibility !== "visible";
     const isShown = visible && !hidden;
-    if (tree && isShown) seen.add(element);
+    if (isShown) seen.add(element);
+    const isCard = inCards.has(element);
+    if (isCard) around += 1;
     const pieces = [];
     const add = (list) => { for (const piece of list) pieces.push(piece); };
     if (tag === "SELECT") {
       for (const option of isShown ? [...element.options].slice(0, MAX_OPTIONS) : []) {
         if (tree) seen.add(option);
         const selected = option.selected ? " selected" : "";
-        pieces.push({ line: `<option${selected}>${escape(squeeze(option.text))}</option>` });
+        pieces.push({ line: `<option${selected}>${escape(note(squeeze(option.text)))}</option>` });
       }
     } else if (tag === "IFRAME" || tag === "FRAME") {
       let frame = null;
@@ -115,16 +131,17 @@
         if (tag === "DETAILS" && !element.open && child.tagName !== "SUMMARY") continue;
         if (child.nodeType === Node.TEXT_NODE) {
           const text = isShown ? squeeze(child.data) : "";
-          if (text) pieces.push({ text: escape(text) });
+          if (text) pieces.push({ text: escape(note(text)) });
         } else if (child.nodeType === Node.ELEMENT_NODE) {
           add(visit(child, inner, prefix));
         }
       }
     }
+    const interactive = isShown && isInteractive(element);
+    const shown = isShown ? attributes(element) : "";
+    if (isCard) around -= 1;
     if (!isShown) return pieces;
 
-    const interactive = isInteractive(element);
-    const shown = attributes(element);
     if (UNWRAPPED.has(tag) && !interactive && !shown) return pieces;
     if (!interactive && pieces.length === 0 && !shown) return [];
     const name = tag.toLowerCase();
@@ -148,14 +165,47 @@
     return lines;
   };
 
+  // The texts in an element; `given`: those that are in the observation.
+  const textOf = (element, given) => {
+    let text = "";
+    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const { parentElement, data } = walker.currentNode;
+      if (parentElement.closest(NO_TEXT) || (given && !seen.has(parentElement))) continue;
+      text += data;
+    }
+    return text.slice(0, MAX_TEXT);
+  };
+  const isInserted = (element) => INSERTED.test(element.getAttribute("class") ?? "");
+  const beside = (element) =>
+    [...(element.parentElement?.children ?? []), ...element.children].filter(isInserted).map((other) => ({
+      where: other.parentElement === element ? "inside"
+        : element.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING ? "after" : "before",
+      text: textOf(other, false), given: textOf(other, true),
+    }));
+  const standing = (element, attribute) => {
+    if (attribute === null) {
+      return { text: textOf(element, false), given: textOf(element, true), beside: beside(element) };
+    }
+    const text = element.getAttribute(attribute) ?? "";
+    const given = !ATTRIBUTES.includes(attribute) ? null : seen.has(element) ? text : "";
+    return { text, given, beside: beside(element) };
+  };
+
   const everywhere = { left: -Infinity, top: -Infinity, right: Infinity, bottom: Infinity };
   const viewport = { left: 0, top: 0, right: innerWidth, bottom: innerHeight };
   const html = layOut(visit(document.documentElement, wholePage ? everywhere : viewport, "")).join("\n");
-  const stop = stops.findIndex(({ selector, text }) =>
-    [...document.querySelectorAll(selector)].some((element) =>
-      squeeze(element.innerText ?? "").toLowerCase().includes(text.toLowerCase())));
+  let said = "";
+  const stop = stops.findIndex(({ selector, text }) => {
+    const texts = [...document.querySelectorAll(selector)].map((element) => squeeze(element.innerText ?? ""))
+      .filter((each) => each.toLowerCase().includes(text.toLowerCase()));
+    said = texts.join("\n");
+    return texts.length > 0;
+  });
   const elements = (root) => [...root.querySelectorAll("*")].flatMap((element) =>
     element.shadowRoot ? [element, ...elements(element.shadowRoot)] : [element]);
   const shown = tree ? elements(document).flatMap((element, index) => (seen.has(element) ? [index] : [])) : [];
-  return { html, title: document.title, url: location.href, stop, shown };
+  const found = places.map(({ css, attribute }) =>
+    query(css)?.slice(0, MAX_FOUND).map((element) => standing(element, attribute)) ?? null);
+  return { html, title: document.title, url: location.href, stop, said, shown, found, own: own.join("\n") };
 }

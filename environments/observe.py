@@ -9,6 +9,7 @@ from playwright.async_api import Page
 
 from environments.accessibility import read_tree
 from environments.stops import Stop
+from interventions.in_browser import Element, Inserted, Spot, Standing
 
 OBSERVE: Final = (Path(__file__).parent / "observe.js").read_text(encoding="utf-8")
 
@@ -28,23 +29,40 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a look reads besides the observation; none of it is told to the agent.
+
+    `own`: the texts of the observation too, but for those in `cards` (selectors).
+    """
+
+    spots: tuple[Spot, ...] = ()
+    own: bool = False
+    cards: tuple[str, ...] = ()
+
+
+NOTHING: Final = Wanted()
+
+
+@dataclass(frozen=True, slots=True)
 class Seen:
-    """What a page shows; `stop` is the index of the stop condition that holds, or -1."""
+    """What a page shows; `stop` is the index of the stop condition that holds, or -1, `said` its text."""
 
     html: str
     title: str
     url: str
     stop: int
+    said: str
     tree: str
     screenshot: bytes
+    standing: Standing
 
 
 class Disturbed(Exception):
     """The page has replaced functions that the call inside it uses."""
 
 
-async def observe(page: Page, view: View, stops: Sequence[Stop]) -> Seen:
-    """Look at a page.
+async def observe(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted = NOTHING) -> Seen:
+    """Look at a page; the observation is the same whatever else is `wanted`.
 
     Raises:
         Disturbed: the page's scripts make it impossible.
@@ -54,9 +72,12 @@ async def observe(page: Page, view: View, stops: Sequence[Stop]) -> Seen:
         "wholePage": view.page == "whole",
         "tree": view.tree,
         "stops": [asdict(stop) for stop in stops],
+        "places": [asdict(spot) for spot in wanted.spots],
+        "ownTexts": wanted.own,
+        "cards": wanted.cards,
     }
     seen = await page.evaluate(OBSERVE, arguments)
-    if not _is_sound(seen, len(stops)):
+    if not _is_sound(seen, len(stops), len(wanted.spots)):
         raise Disturbed("the page's scripts disturb the observation")
     tree, screenshot = "", b""
     if view.tree:
@@ -66,7 +87,13 @@ async def observe(page: Page, view: View, stops: Sequence[Stop]) -> Seen:
     if view.screenshot:
         screenshot = await page.screenshot(timeout=SCREENSHOT_TIMEOUT_MS)
     html, title = storable(seen["html"]), storable(seen["title"])
-    return Seen(html, title, seen["url"], seen["stop"], storable(tree), screenshot)
+    standing = Standing(
+        {spot: _elements(found) for spot, found in zip(wanted.spots, seen["found"], strict=True)},
+        storable(seen["own"]),
+    )
+    return Seen(
+        html, title, seen["url"], seen["stop"], storable(seen["said"]), storable(tree), screenshot, standing
+    )
 
 
 def storable(text: str) -> str:
@@ -74,8 +101,52 @@ def storable(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def _is_sound(seen: Any, stops: int) -> bool:
+def _elements(found: Any) -> tuple[Element, ...] | None:
+    if found is None:
+        return None
+    return tuple(
+        Element(
+            _text(each["text"]),
+            None if each["given"] is None else _text(each["given"]),
+            tuple(
+                Inserted(other["where"], _text(other["text"]), _text(other["given"]))
+                for other in each["beside"]
+            ),
+        )
+        for each in found
+    )
+
+
+def _text(text: str) -> str:
+    return " ".join(storable(text).split())
+
+
+def _is_sound(seen: Any, stops: int, spots: int) -> bool:
     match seen:
-        case {"html": str(), "title": str(), "url": str(), "stop": int(stop), "shown": [*shown]}:
-            return -1 <= stop < stops and all(isinstance(index, int) for index in shown)
+        case {
+            "html": str(), "title": str(), "url": str(), "stop": int(stop), "said": str(), "own": str(),
+            "shown": [*shown], "found": [*found],
+        }:  # fmt: skip
+            return (
+                -1 <= stop < stops
+                and all(isinstance(index, int) for index in shown)
+                and len(found) == spots
+                and all(each is None or _are_elements(each) for each in found)
+            )
     return False
+
+
+def _are_elements(found: Any) -> bool:
+    return isinstance(found, list) and all(
+        isinstance(each, dict)
+        and isinstance(each.get("text"), str)
+        and isinstance(each.get("given"), str | None)
+        and all(
+            isinstance(other, dict) and all(isinstance(other.get(name), str) for name in _INSERTED)
+            for other in each.get("beside", ())
+        )
+        for each in found
+    )
+
+
+_INSERTED: Final = ("where", "text", "given")

@@ -276,6 +276,13 @@ class Design:
         listing = () if self.experiment.task == "compare-tabs" else (show_only(trial.products),)
         return Plan((*treatments, *listing, *self._everywhere))
 
+    def interventions(self, trial: Trial) -> Iterator[Intervention]:
+        """The interventions of a trial's cell: the nudge too where no product carries it."""
+        yield from (self._matching[f"match-{name}"] for name in self.experiment.match)
+        if trial.nudge is not None:
+            yield trial.nudge
+        yield from self._display.interventions
+
     def _treatment(self, intervention: Intervention, product: ProductFacts, **values: object) -> Treatment:
         """Compiled once for a product as displayed, from which `values` follow."""
         known = self._treatments.get((intervention.id, product))

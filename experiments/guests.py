@@ -22,8 +22,8 @@ from experiments.design import Design, Trial
 from experiments.gate import Gate
 from experiments.records import Records, Row, TrialRecord, artifact_hash
 from experiments.schema import experiment_source
-from experiments.treatment_check import untreated
-from experiments.trial import allowed, start_urls, to_record
+from experiments.treatment_check import Sight, untreated
+from experiments.trial import allowed, session, start_urls, to_record
 from interventions.errors import UserError
 from interventions.yaml_source import did_you_mean
 from proxy.guests import PREFIX, Guests
@@ -87,13 +87,9 @@ class GuestTrial:
         course.end("agent_limit", f"{self.design.experiment.limits.seconds:g} seconds have passed")
         self._end(course)
 
-    def _shown(self) -> dict[str, list[str]]:
+    def _shown(self) -> list[Sight]:
         """The products' pages that the guest was sent, as HTML."""
-        shown: dict[str, list[str]] = {}
-        for page in self.session.pages:
-            if page.product:
-                shown.setdefault(page.product, []).append(page.text)
-        return shown
+        return [Sight(page.product, page.text) for page in self.session.pages if page.product]
 
     def _end(self, course: Course) -> None:
         if self.outcome:
@@ -133,7 +129,7 @@ class Reception:
         guest = GuestTrial(
             definition=trial,
             design=self._design,
-            session=Session(self._design.plan(trial), self._design.site, self._allow),
+            session=session(self._design, trial, self._shop_url, self._allow),
             base_url=self._shop_url,
             finished=self._finished,
         )

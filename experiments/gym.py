@@ -31,7 +31,7 @@ from experiments.experiment_run import analysis_of, load_design
 from experiments.gate import Gate
 from experiments.records import Records, TrialRecord
 from experiments.runner import Stage, open_stage
-from experiments.trial import allowed, is_error_page, judge, start_urls, to_record
+from experiments.trial import allowed, is_error_page, judge, session, start_urls, to_record
 from experiments.writer import Writer
 from interventions.errors import UserError
 from interventions.sitemap import product_key
@@ -112,7 +112,7 @@ class Venue:
 
     def session(self, trial: Trial) -> Session:
         """The session that makes the trial's edits."""
-        return Session(self.design.plan(trial), self.design.site, self._allow)
+        return session(self.design, trial, self.stage.base_url, self._allow)
 
     def lend(self) -> Slot:
         """A port of the proxy."""

@@ -56,6 +56,7 @@ class TrialRecord:
     receipts: list[Row] = field(default_factory=list)
     calls: list[Row] = field(default_factory=list)
     disagreements: list[Row] = field(default_factory=list)
+    unchecked: list[Row] = field(default_factory=list)
     attributes: list[Row] = field(default_factory=list)
     questions: list[Row] = field(default_factory=list)
     answers: list[Row] = field(default_factory=list)

@@ -7,7 +7,7 @@ import sqlalchemy as sql
 
 from experiments.database import Text
 
-SCHEMA_VERSION: Final = 4
+SCHEMA_VERSION: Final = 5
 
 metadata = sql.MetaData()
 
@@ -156,6 +156,16 @@ answers = _of_trial(
 disagreements = _of_trial("disagreements", sql.Column("text", Text, nullable=False), key="number")
 """Where pages of one trial show a product with different prices, ratings or numbers of reviews."""
 
+unchecked = _of_trial(
+    "unchecked",
+    sql.Column("intervention", Text, nullable=False),
+    sql.Column("edit", Text, nullable=False),
+    sql.Column("role", Text, nullable=False),
+    sql.Column("page_type", Text, nullable=False),
+    key="number",
+)
+"""Edits with receipts that were not looked for in the browser, at their places, whenever the agent looked."""
+
 factors = _of_trial(
     "factors",
     sql.Column("factor", Text, nullable=False),
@@ -236,8 +246,8 @@ claims = sql.Table(
 """The trials that have been taken to be run and are not stored yet, and the process (`runners`) of each."""
 
 OF_TRIAL: Final = (
-    trials, options, steps, receipts, calls, disagreements, attributes, questions, answers, factors,
-    prompts, scores,
+    trials, options, steps, receipts, calls, disagreements, unchecked, attributes, questions, answers,
+    factors, prompts, scores,
 )  # fmt: skip
 
 
@@ -268,5 +278,6 @@ UPGRADES: Final[Mapping[int, Callable[[sql.Connection], None]]] = {
     1: _from_1,
     2: metadata.create_all,  # the tables of prompts and scores
     3: metadata.create_all,  # the table of claims
+    4: metadata.create_all,  # the table of edits that were not checked
 }
 """What leads from each older schema to the next one."""

@@ -11,7 +11,7 @@ import sqlalchemy as sql
 
 from analysis.table import COLUMNS, check_table
 from experiments.records import Records
-from experiments.tables import attributes, options, prompts, questions, receipts, scores, trials
+from experiments.tables import attributes, options, prompts, questions, receipts, scores, trials, unchecked
 from interventions.errors import UserError
 
 _TRIAL_COLUMNS: Final = (
@@ -118,7 +118,17 @@ def score_table(records: Records, run: str) -> pd.DataFrame:
 
 
 def receipts_table(records: Records, run: str) -> pd.DataFrame:
-    """The receipts of a run by intervention, edit, role and page type: trials, receipts, matches."""
+    """The receipts of a run by intervention, edit, role and page type: trials, receipts, matches.
+
+    `not_checked` counts the trials in which nobody looked in the browser whether the edit stood at its place.
+    """
+    group = ("intervention", "edit", "role", "page_type")
+    unproven = (
+        sql.select(*(unchecked.c[name] for name in group), sql.func.count().label("not_checked"))
+        .where(unchecked.c.run == run)
+        .group_by(*(unchecked.c[name] for name in group))
+        .subquery()
+    )
     query = (
         sql.select(
             receipts.c.intervention,
@@ -128,7 +138,9 @@ def receipts_table(records: Records, run: str) -> pd.DataFrame:
             sql.func.count(receipts.c.trial.distinct()).label("trials"),
             sql.func.count().label("receipts"),
             sql.func.sum(receipts.c.matches).label("matches"),
+            sql.func.coalesce(sql.func.max(unproven.c.not_checked), 0).label("not_checked"),
         )
+        .join(unproven, sql.and_(*(receipts.c[n] == unproven.c[n] for n in group)), isouter=True)
         .where(receipts.c.run == run)
         .group_by(receipts.c.intervention, receipts.c.edit, receipts.c.role, receipts.c.page_type)
         .order_by(receipts.c.intervention, receipts.c.edit, receipts.c.role, receipts.c.page_type)

@@ -1,68 +1,224 @@
-"""Whether the treatment of a trial reached the agent: receipts of what was planned, texts in what was shown."""
+"""Whether a trial's treatment reached the agent: receipts, and what stood on the pages that it looked at."""
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from html import unescape
+from typing import NamedTuple
 
-from environments.episode import Look
+from environments.observe import Wanted
+from experiments.course import Course
+from experiments.design import Design, Trial
 from experiments.listing import ShowOnly
+from interventions.edits.base import Change, Edit
+from interventions.edits.set_price import SetPrice
 from interventions.engine import is_for_own_page
 from interventions.errors import CannotEdit
+from interventions.figures import find_figure, read_figure
+from interventions.in_browser import NotRead, Standing, There, Verdict, bounded, holds
 from interventions.marking import Marks
 from interventions.media import is_html
 from interventions.page import Page
 from interventions.plan import Plan
-from interventions.sitemap import product_key
+from interventions.sitemap import SiteMap
 from interventions.view import View
 from proxy.session import Session, ShownPage
 
 
-def shown_to_agent(looks: list[Look]) -> dict[str, list[str]]:
-    """What the agent was shown of each product's page, as HTML."""
-    shown: dict[str, list[str]] = {}
-    for look in looks:
-        shown.setdefault(product_key(look.url), []).append(look.observation.html)
-    return shown
+class Proof(NamedTuple):
+    """What a receipt of an edit on a product's own page says that it is."""
+
+    intervention: str
+    edit: str
+    role: str
+    product: str
 
 
-def untreated(plan: Plan, pages: Mapping[str, list[str]], session: Session, keys: list[str]) -> str:
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A product's own page as its reader was given it once, as HTML; `standing`: as the browser had it."""
+
+    product: str
+    html: str
+    standing: Standing | None = None
+
+
+def wanted_in_browser(design: Design, trial: Trial) -> Wanted:
+    """What each look has to read of a page. It is the same in all conditions of a cell."""
+    edits = [edit for intervention in design.interventions(trial) for edit in intervention.edits]
+    spots = [
+        spot for edit in edits if shows_on_own_page(edit, design.site) for spot in edit.spots(design.site)
+    ]
+    own = any(isinstance(edit, SetPrice) for edit in edits)
+    cards = [place.css for card in design.site.cards for place in design.site.role(card)]
+    return Wanted(tuple(dict.fromkeys(spots)), own, tuple(cards) if own else ())
+
+
+def sights(course: Course, design: Design, trial: Trial, session: Session) -> list[Sight]:
+    """The products' own pages at which the agent looked before it acted.
+
+    A tab shows the product that it began with until the agent itself has left the page; other pages are
+    known by what they say, or by their address.
+    """
+    by_tab = [product.key for product in trial.products] if design.experiment.task == "compare-tabs" else []
+    return [
+        Sight(
+            by_tab[look.tab] if by_tab and look.tab is not None else session.product_at(look.url),
+            look.observation.html,
+            look.standing,
+        )
+        for look in course.looks[: len(course.decisions)]
+    ]
+
+
+def shows_on_own_page(edit: Edit, site: SiteMap) -> bool:
+    """Whether a product's own page has to show an edit that is planned for it."""
+    role = edit.roles()[0]
+    return is_for_own_page(role, site) or role.startswith("page.")
+
+
+def untreated(plan: Plan, seen: Sequence[Sight], session: Session, keys: list[str], chosen: str = "") -> str:
     """Why the pages that the agent saw do not prove the treatment, or an empty string.
 
-    Every planned edit of a product whose page the agent saw (`pages`: key -> HTML) needs a receipt, and the
-    text that it put there must stand in what the agent was shown of that page. On other pages every card of a
-    product needs the receipts of what was planned for it there; and where a list is to show the choice set
-    only, one has to be seen that does.
+    Every planned edit of a product whose page the agent saw, or that it has `chosen`, needs a receipt. What
+    the edit made must stand at its place in every sight of the page, and in one be given to the agent; where
+    that cannot be told, its text must be in what the agent was given. On other pages every card of a product
+    needs the receipts of what was planned for it there; and where a list is to show the choice set only, one
+    has to be seen that does.
     """
     return (
-        _untreated_pages(plan, pages, session, keys)
+        _untreated_pages(plan, seen, session, keys, chosen)
         or _untreated_cards(plan, session, keys)
         or _unlisted(plan, session, keys)
     )
 
 
-def _untreated_pages(plan: Plan, pages: Mapping[str, list[str]], session: Session, keys: list[str]) -> str:
-    shown = {key: [squeeze(html) for html in views] for key, views in pages.items()}
-    texts: dict[tuple[str, str, str, str], set[str]] = {}
-    for receipt in session.receipts:
-        if receipt.page_type == "product":
-            about = (receipt.intervention, receipt.edit, receipt.role, receipt.product)
-            texts.setdefault(about, set()).add(receipt.after)
-    for key in keys:
-        if key not in shown:
-            continue
-        for treatment in (*plan.by_product.get(key, ()), *plan.everywhere):
-            if treatment.pages and "product" not in treatment.pages:
-                continue
+class Effect(NamedTuple):
+    """An edit on a type of pages, as the table of receipts groups them."""
+
+    intervention: str
+    edit: str
+    role: str
+    page_type: str
+
+
+def unchecked(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Effect]:
+    """The edits with receipts that could not be looked for in the browser, where they have changed a page.
+
+    What data say is not among them: nobody reads it but the page's scripts.
+    """
+    done = _Done(session)
+    proven = {
+        proof
+        for key in {sight.product for sight in seen}
+        for edit, proof in _planned(plan, key, session.site)
+        if all(_verdict(edit, proof, done, sight) for sight in seen if sight.product == key)
+    }
+    found = {
+        Effect(each.intervention, each.edit, each.role, each.page_type)
+        for each in session.receipts
+        if not each.role.startswith("data.")
+        and Proof(each.intervention, each.edit, each.role, each.product) not in proven
+    }
+    return sorted(found)
+
+
+def _planned(plan: Plan, key: str, site: SiteMap) -> Iterator[tuple[Edit, Proof]]:
+    """The edits that a product's own page has to show."""
+    for treatment in (*plan.by_product.get(key, ()), *plan.everywhere):
+        if not treatment.pages or "product" in treatment.pages:
             for edit in treatment.edits:
-                role = edit.roles()[0]
-                if not is_for_own_page(role, session.site):
-                    continue
-                found = texts.get((treatment.intervention, edit.kind(), role, key))
-                if found is None:
-                    return f"{treatment.intervention}: {edit.kind()} has no receipt for {key}"
-                for text in sorted(found) if edit.readable else ():
-                    wanted = squeeze(text.removesuffix("…"))
-                    if not any(wanted in html for html in shown[key]):
-                        return f"{treatment.intervention}: the agent was not shown {wanted!r} on {key}"
+                if shows_on_own_page(edit, site):
+                    yield edit, Proof(treatment.intervention, edit.kind(), edit.roles()[0], key)
+
+
+class _Done:
+    """What the receipts say of products' own pages; `overridden`: what a later edit has changed again."""
+
+    def __init__(self, session: Session) -> None:
+        self.site = session.site
+        self.changes: dict[Proof, list[Change]] = {}
+        self.overridden: set[Proof] = set()
+        latest: dict[tuple[str, str, str, str], tuple[str, Proof]] = {}
+        for each in session.receipts:
+            if each.page_type != "product":
+                continue
+            proof = Proof(each.intervention, each.edit, each.role, each.product)
+            self.changes.setdefault(proof, []).append(Change(each.matches, each.before, each.after))
+            place = (each.page_hash_before, each.edit, each.role, each.product)
+            after, earlier = latest.get(place, ("", proof))
+            if after and after == each.before:
+                self.overridden.add(earlier)
+            latest[place] = each.after, proof
+
+
+def _verdict(edit: Edit, proof: Proof, done: _Done, sight: Sight) -> Verdict | None:
+    """Whether what an edit made stands in a sight of its page; None: that cannot be told."""
+    if sight.standing is None or proof not in done.changes:
+        return None
+    if proof in done.overridden:
+        return Verdict()
+    try:
+        return edit.stands(There(done.site, sight.standing), done.changes[proof])
+    except NotRead:
+        return None
+
+
+def _untreated_pages(
+    plan: Plan, seen: Sequence[Sight], session: Session, keys: list[str], chosen: str
+) -> str:
+    done = _Done(session)
+    for key in keys:
+        mine = [sight for sight in seen if sight.product == key]
+        for edit, proof in _planned(plan, key, session.site) if mine or key == chosen else ():
+            if proof not in done.changes:
+                return f"{proof.intervention}: {proof.edit} has no receipt for {key}"
+            if mine and (reason := _not_shown(edit, proof, done, mine)):
+                return f"{proof.intervention}: {reason} on {key}"
+        if reason := _old_price(key, mine, done):
+            return reason
+    return ""
+
+
+def _not_shown(edit: Edit, proof: Proof, done: _Done, mine: Sequence[Sight]) -> str:
+    """Why what an edit made was not shown, or an empty string."""
+    verdicts = [_verdict(edit, proof, done, sight) for sight in mine]
+    for verdict in verdicts:
+        if verdict and verdict.problem:
+            return f"{proof.edit} is gone: {verdict.problem}"
+    if all(verdicts):
+        if not any(verdict.given for verdict in verdicts if verdict):
+            return f"the agent was not shown what {proof.edit} made of {proof.role}"
+        return ""
+    for change in done.changes[proof] if edit.readable else ():
+        wanted = change.after.removesuffix("…")
+        if not any(holds(squeeze(sight.html), wanted) for sight in mine):
+            return f"the agent was not shown {wanted!r}"
+    return ""
+
+
+def _old_price(key: str, mine: Sequence[Sight], done: _Done) -> str:
+    """Where an agent was shown the price that an edit has replaced, beside the new one."""
+    prices = [
+        change
+        for proof, changes in done.changes.items()
+        if proof.edit == SetPrice.kind() and proof.product == key
+        for change in changes
+        if read_figure(change.before) != read_figure(change.after)
+    ]
+    texts = [
+        change.after for proof, changes in done.changes.items() if proof.product == key for change in changes
+    ]
+    for sight in mine if prices else ():
+        shown = sight.standing.own if sight.standing else ""
+        for text in sorted(texts, key=len, reverse=True):
+            shown = shown.replace(" ".join(text.split()), " ")  # an edit may itself name the old price
+        for change in prices:
+            figure = find_figure(change.before)
+            # A whole number may count anything.
+            old = figure if re.search(r"[.,]\d\d$", figure) else " ".join(change.before.split())
+            if found := re.search(rf".{{0,40}}{bounded(old)}.{{0,20}}", shown):
+                return f"the agent was shown the old price too on {key}: {found[0].strip()!r}"
     return ""
 
 
@@ -100,7 +256,8 @@ def cards(
     if page.product or not is_html(page.content_type):
         return
     try:
-        view = View(Page(page.body, page.content_type, Marks(frozenset()), page.url), session.site)
+        read = Page(page.body, page.content_type, Marks(frozenset()), page.url)
+        view = View(read, session.site, session.plan.by_product, session.known)
     except CannotEdit:
         return
     for key, showing in view.showings():

@@ -12,7 +12,7 @@ from environments.stops import COMPARE_TABS, NOT_PRESSED, guard
 from experiments.course import Course, limited, recorded_calls, trace, trial_row
 from experiments.design import Design, Trial
 from experiments.records import Row, TrialRecord, to_row
-from experiments.treatment_check import shown_to_agent, squeeze, untreated
+from experiments.treatment_check import sights, squeeze, unchecked, untreated, wanted_in_browser
 from interventions.consistency import disagreements
 from interventions.sitemap import product_key
 from proxy.error_page import NOT_TREATED
@@ -30,6 +30,24 @@ def allowed(design: Design, *urls: str) -> AllowList:
     return AllowList.of(*urls, *(f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")))
 
 
+def session(design: Design, trial: Trial, base_url: str, allow: AllowList) -> Session:
+    """The session of the proxy that makes a trial's edits, and knows where the products' pages are."""
+    return Session(design.plan(trial), design.site, allow, known=known(design, trial, base_url))
+
+
+def known(design: Design, trial: Trial, base_url: str) -> dict[str, str]:
+    """The key of each start address -> the product whose page is there; an empty one where several are.
+
+    Empty where a trial does not begin with the products' pages.
+    """
+    found: dict[str, str] = {}
+    if design.experiment.task == "compare-tabs":
+        for product, url in zip(trial.products, start_urls(base_url, trial), strict=True):
+            key = product_key(url)
+            found[key] = "" if key in found else product.key
+    return found
+
+
 class ShopEpisodes:
     """What the runner needs to know of trials in a shop."""
 
@@ -44,7 +62,7 @@ class ShopEpisodes:
 
     def session(self, trial: Trial) -> Session:
         """The session that makes the trial's edits."""
-        return Session(self._design.plan(trial), self._design.site, self._allow)
+        return session(self._design, trial, self._base_url, self._allow)
 
     async def episode(self, trial: Trial, agent: Agent, context: BrowserContext, session: Session) -> Course:
         """Run one episode in a fresh context whose traffic passes through the session's proxy port."""
@@ -66,7 +84,8 @@ async def run_episode(
     async with limited(course, limits.seconds):
         if live:
             await context.add_init_script(guard(live.stop_before))
-        episode = Episode(context, trial.goal, (*COMPARE_TABS, NOT_PRESSED), design.view)
+        wanted = wanted_in_browser(design, trial)
+        episode = Episode(context, trial.goal, (*COMPARE_TABS, NOT_PRESSED), design.view, wanted)
         await episode.open(start_urls(base_url, trial))
         await _act_until_over(course, episode, agent, session, limits.steps)
     judge(course, trial, design, session)
@@ -81,26 +100,50 @@ def judge(course: Course, trial: Trial, design: Design, session: Session) -> Non
     elif session.upstream_errors:
         course.end("infra_error", session.upstream_errors[0])
     elif course.outcome == "choice":
-        choice = in_cart(course.looks[-1], trial)
+        look = course.looks[-1]
+        choice = in_cart(look, trial, session.product_at(look.url))
+        seen = sights(course, design, trial, session)
+        opened = choice if design.experiment.task == "compare-tabs" else ""
         if choice not in keys:
             course.end("no_choice", f"put {choice!r} into the cart, which is not in the choice set")
-        elif reason := untreated(design.plan(trial), shown_to_agent(course.looks), session, keys):
+        elif reason := untreated(design.plan(trial), seen, session, keys, opened):
             course.end("treatment_failed", reason)
         else:
             course.end("choice", course.reason, choice)
 
 
-def in_cart(look: Look, trial: Trial) -> str:
-    """The product that was put into the cart: on its own page, or from a list by the name in the message."""
-    key = product_key(look.url)
-    shown, said = f"{squeeze(look.observation.html)} ", look.stop.text if look.stop else ""
-    if key in {product.key for product in trial.products}:
-        return key
-    for product in trial.products:
-        if said and f"{squeeze(said + product.name)} " in shown:
+def in_cart(look: Look, trial: Trial, at: str) -> str:
+    """The product that was put into the cart: the one that the shop names, else the one whose page it is.
+
+    `at` is the product of the page. A name that is none of the choice set's is returned as it is.
+    """
+    said = look.stop.text.strip() if look.stop else ""
+    if not said:
+        return at
+    shown = squeeze(look.said or look.observation.html)
+    named = list(re.finditer(rf"{re.escape(said)}\b\s*(?P<rest>.*?)(?={re.escape(said)}\b|\Z)", shown, re.I))
+    # Where there are several, the last one is the newest.
+    return _named(named[-1]["rest"], trial) or at if named else at
+
+
+def _named(rest: str, trial: Trial) -> str:
+    """The product that a message names after its first words: its key, or the name as it stands."""
+    name, to_the_cart, _ = rest.partition(" to your")
+    if not to_the_cart:
+        name = re.split(r"<| to (?:the |my )?(?:shopping )?(?:cart|basket|bag)\b", rest, maxsplit=1)[0]
+    for product in sorted(trial.products, key=lambda product: len(product.name), reverse=True):
+        known = squeeze(product.name)
+        if f"{rest} ".casefold().startswith(f"{known} to your ".casefold()) or _same(name, known):
             return product.key
-    other = re.search(rf"{re.escape(said)}(.{{1,200}}?) to your", shown) if said else None
-    return other[1] if other else key
+    return "" if _NOBODY.fullmatch(name.strip(" .!")) else name.strip(" .!")[:200]
+
+
+def _same(name: str, known: str) -> bool:
+    return known.casefold() in (name.strip().casefold(), name.strip(" .!").casefold())
+
+
+_NOBODY = re.compile(r"|it|(?:this|the|an?|1|one)?\s*(?:item|product)s?", re.I)
+"""What a message says that names no product."""
 
 
 async def _act_until_over(
@@ -154,9 +197,14 @@ def to_record(
         receipts=[to_row(receipt, number=number) for number, receipt in enumerate(session.receipts)],
         calls=[to_row(call, number=number, step=step) for number, (step, call) in enumerate(calls)],
     )
-    seen = (sight for page in session.pages for sight in page.sightings(session.site))
+    shown = (figure for page in session.pages for figure in page.sightings(session.site))
     record.disagreements = [
-        {"number": number, "text": text} for number, text in enumerate(disagreements(seen))
+        {"number": number, "text": text} for number, text in enumerate(disagreements(shown))
+    ]
+    seen = sights(course, design, trial, session)
+    record.unchecked = [
+        {"number": number, **effect._asdict()}
+        for number, effect in enumerate(unchecked(design.plan(trial), seen, session))
     ]
     record.steps, record.artifacts = trace(course)
     return record

@@ -7,6 +7,7 @@ from itertools import groupby
 
 from interventions import charset
 from interventions.data import Document
+from interventions.edits.base import LONGEST, tolerance_at, value_at
 from interventions.errors import CannotEdit
 from interventions.figures import figures, read_figure
 from interventions.marking import Marks
@@ -15,8 +16,6 @@ from interventions.page import Page
 from interventions.sitemap import Data, SiteMap
 from interventions.view import View
 
-_LONGEST = 2000
-"""Characters of a text in which a figure is looked for."""
 PARTS = ("price", "rating", "reviews")
 
 
@@ -73,12 +72,8 @@ def _on_page(page: Page, site: SiteMap) -> Iterator[Sighting]:
         for part in PARTS:
             role = f"{showing.group}.{part}"
             for target in showing.all(f"product.{part}"):
-                text, place = showing.value(target), target.place
-                pattern, scale = place.pattern, place.scale
-                if place.words:
-                    shown = [str(n) for n, word in enumerate(place.words, 1) if word in text.split()]
-                    text, scale = " ".join(shown), len(place.words)
-                yield from _read(key, part, text, pattern, scale, role, page.url)
+                if (value := value_at(target.place, showing.value(target))) is not None:
+                    yield Sighting(key, part, value, role, page.url, tolerance_at(target.place))
     for embedded in view.documents():
         for data in embedded.rules:
             yield from _in_data(embedded.document, data, page.url, view.product)
@@ -94,14 +89,12 @@ def _in_data(document: Document, data: Data, url: str, own: str | None) -> Itera
     for key, entry in document.entries(data, url, own):
         for part in PARTS:
             for text, scale in entry.texts(part):
-                yield from _read(key, part, text, None, scale, f"data.{part}", url)
+                yield from _read(key, part, text, scale, f"data.{part}", url)
 
 
-def _read(
-    key: str, part: str, text: str, pattern: str | None, scale: int | None, role: str, url: str
-) -> Iterator[Sighting]:
+def _read(key: str, part: str, text: str, scale: int | None, role: str, url: str) -> Iterator[Sighting]:
     """Nothing of a text that does not hold exactly one figure."""
-    found = figures(text[:_LONGEST], pattern)
+    found = figures(text[:LONGEST])
     if not key or len(found) != 1:
         return
     value, tolerance = read_figure(found[0]), Decimal(0)

@@ -1,7 +1,7 @@
 """Apply a plan to a page: which edits concern it, what they did, and a failure where one cannot be made."""
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from hashlib import sha256
@@ -17,9 +17,9 @@ from interventions.media import is_html, is_json
 from interventions.page import Page
 from interventions.plan import Plan, Treatment
 from interventions.read_page import Unmarked
-from interventions.sitemap import Data, SiteMap, product_key
+from interventions.sitemap import Data, SiteMap
 from interventions.splices import Owner
-from interventions.view import View
+from interventions.view import NONE_KNOWN, View, product_at
 
 _MAX_TEXT = 200
 _FEW = 20
@@ -72,8 +72,18 @@ class EditFailed(Exception):
         self.intervention, self.edit, self.role, self.url, self.reason = intervention, edit, role, url, reason
 
 
-def rewrite(body: bytes, *, content_type: str, url: str, plan: Plan, site: SiteMap) -> Rewrite:
+def rewrite(
+    body: bytes,
+    *,
+    content_type: str,
+    url: str,
+    plan: Plan,
+    site: SiteMap,
+    known: Mapping[str, str] = NONE_KNOWN,
+) -> Rewrite:
     """The page, or the answer in JSON, with the plan's edits, and a receipt of each.
+
+    `known` says which products have their pages at which addresses (see View).
 
     On a product's own page all its treatments have to succeed; in cards, cart rows and data those of the
     products that are there. What the plan does not concern is returned as the same object. Raises EditFailed.
@@ -81,7 +91,7 @@ def rewrite(body: bytes, *, content_type: str, url: str, plan: Plan, site: SiteM
     untouched = Rewrite(body, "", None, ())
     if not plan.treatments or not body:
         return untouched
-    task = _Rewriting(body, url, plan, site)
+    task = _Rewriting(body, url, plan, site, known)
     try:
         if is_json(content_type):
             return task.run_data(content_type) if plan.writes_values and site.loads(url) else untouched
@@ -133,15 +143,15 @@ _PAGES = 2_000
 class _Rewriting:
     """The way from a page to its rewrite; `current` (intervention, edit, role) is what is being done."""
 
-    def __init__(self, body: bytes, url: str, plan: Plan, site: SiteMap) -> None:
-        self.body, self.url, self.plan, self.site = body, url, plan, site
+    def __init__(self, body: bytes, url: str, plan: Plan, site: SiteMap, known: Mapping[str, str]) -> None:
+        self.body, self.url, self.plan, self.site, self.known = body, url, plan, site, known
         self.current: Owner = ("", "", "")
         self.done: list[tuple[Owner, str, Change]] = []
 
     def run(self, page: Page) -> Rewrite:
         """Raises CannotEdit, Unmarked."""
         self.page, self.done = page, []
-        view = View(page, self.site, self.plan.by_product)
+        view = View(page, self.site, self.plan.by_product, self.known)
         page_type, product = view.page_type, view.product
         if product is None:
             self.check_address()
@@ -198,7 +208,8 @@ class _Rewriting:
 
     def write_data(self, document: Document, data: Data, page_type: str, product: str | None) -> None:
         """Write the edits' values into the objects of planned products."""
-        for key, entry in document.entries(data, self.url, product):
+        for address, entry in document.entries(data, self.url, product):
+            key = self.known.get(address, address)
             for treatment, edit in self.concerning(key, page_type):
                 for part, value in edit.values().items():
                     if entry.has(part):
@@ -208,7 +219,7 @@ class _Rewriting:
 
     def check_address(self) -> None:
         """Raises CannotEdit when a planned product's address shows something else than a product's page."""
-        for treatment in self.plan.by_product.get(product_key(self.url), ()):
+        for treatment in self.plan.by_product.get(product_at(self.url, self.known), ()):
             for edit in treatment.edits:
                 if is_for_own_page(edit.roles()[0], self.site) and (
                     not treatment.pages or "product" in treatment.pages

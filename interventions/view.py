@@ -1,8 +1,8 @@
 """What a page shows: its type, the product whose own page it is, and each place where a product shows."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from functools import cached_property
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from selectolax.lexbor import LexborNode
 
@@ -11,6 +11,14 @@ from interventions.edits.base import Showing
 from interventions.errors import CannotEdit
 from interventions.page import Page
 from interventions.sitemap import Data, SiteMap, product_key
+
+NONE_KNOWN: Final[Mapping[str, str]] = {}
+
+
+def product_at(url: str, known: Mapping[str, str], page: str = "") -> str:
+    """The product that has its page at an address (as on `page`): a known one, else the address's key."""
+    key = product_key(url, page)
+    return known.get(key, key)
 
 
 class Embedded(NamedTuple):
@@ -23,10 +31,16 @@ class Embedded(NamedTuple):
 
 
 class View:
-    """A page as the site map sees it; `planned`: products that its address may name, if the page does not."""
+    """A page as the site map sees it; `planned`: products that its address may name, if the page does not.
 
-    def __init__(self, page: Page, site: SiteMap, planned: Container[str] = ()) -> None:
-        self.page, self.site, self.planned = page, site, planned
+    `known`: the key of an address (`product_key`) -> the product that has its page there, where a shop's
+    addresses do not end in the products' own keys.
+    """
+
+    def __init__(
+        self, page: Page, site: SiteMap, planned: Container[str] = (), known: Mapping[str, str] = NONE_KNOWN
+    ) -> None:
+        self.page, self.site, self.planned, self.known = page, site, planned, known
 
     @cached_property
     def page_type(self) -> str:
@@ -43,13 +57,17 @@ class View:
         """The product whose own page it is: the one that the page names, else that of the address."""
         if self.page_type != "product":
             return None
-        named, address = self.key(Showing(self.page, self.site, "product")), product_key(self.page.url)
+        named, address = self.key(Showing(self.page, self.site, "product")), self.at(self.page.url)
         return named if named and (named in self.planned or address not in self.planned) else address
 
     def key(self, showing: Showing) -> str:
         """The product that its link leads to; empty without a link."""
         link = next(showing.all(f"{showing.group}.link"), None)
-        return product_key(showing.value(link), self.page.url) if link else ""
+        return self.at(showing.value(link)) if link else ""
+
+    def at(self, url: str) -> str:
+        """The product that has its page at an address."""
+        return product_at(url, self.known, self.page.url)
 
     def showings(self) -> Iterator[tuple[str, Showing]]:
         """Where which product shows: on its own page, in each card or row; at last the page itself."""

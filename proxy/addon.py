@@ -106,6 +106,8 @@ class Rewriter:
             return
         if response.status_code >= 500 and is_document_request(flow.request):
             session.broke(f"{flow.request.url}: HTTP {response.status_code} {response.reason}".rstrip())
+        if flow.request.method == "GET" and 300 <= response.status_code < 400:
+            session.redirected(flow.request.url, response.headers.get("location", ""))
         if is_treatable(flow, session):
             response.stream = False
             if flow.request.method == "HEAD":
@@ -152,7 +154,12 @@ def treat(request: http.Request, response: http.Response, session: Session) -> N
     """Make the session's edits in an answer, and note the receipts. Raises Undecodable, EditFailed."""
     body = whole_body(request, response)
     result = rewrite(
-        body, content_type=content_type(response), url=request.url, plan=session.plan, site=session.site
+        body,
+        content_type=content_type(response),
+        url=request.url,
+        plan=session.plan,
+        site=session.site,
+        known=session.known,
     )
     session.showed(ShownPage(request.url, content_type(response), result.body, result.product))
     if result.body is body:

@@ -17,8 +17,8 @@ from mitmproxy import http
 
 from interventions.marking import Marks
 from interventions.page import Page
-from interventions.sitemap import AddToCart, product_key
-from interventions.view import View
+from interventions.sitemap import AddToCart
+from interventions.view import View, product_at
 from proxy.addon import DOCUMENTS, HOLD, SESSION, content_type, is_html, whole_body
 from proxy.decoding import Undecodable
 from proxy.error_page import STYLE, error_page
@@ -148,7 +148,7 @@ class Guests:
         """The key of the chosen product; its id where no page has told whose it is."""
         wanted = added_id(flow.request, rule)
         known = self._ids.get(visit.trial, {})
-        referrer = product_key(flow.request.headers.get("referer", ""))
+        referrer = product_at(flow.request.headers.get("referer", ""), visit.session.known)
         return known.get(wanted) or (referrer if referrer in visit.session.plan.by_product else wanted)
 
     def _answer(self, flow: http.HTTPFlow, name: str, action: str) -> None:
@@ -282,7 +282,8 @@ def fields(request: http.Request) -> dict[str, str]:
 
 def product_ids(body: bytes, kind: str, flow: http.HTTPFlow, session: Session) -> Iterator[tuple[str, str]]:
     """The id and the key of each product that a page shows with the role `product.id` (`item.id`)."""
-    view = View(Page(body, kind, Marks(frozenset()), flow.request.url), session.site)
+    read = Page(body, kind, Marks(frozenset()), flow.request.url)
+    view = View(read, session.site, session.plan.by_product, session.known)
     for key, showing in view.showings():
         for target in showing.all("product.id"):
             if key and (value := showing.value(target)):

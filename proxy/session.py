@@ -9,7 +9,8 @@ from interventions.consistency import Sighting, sightings
 from interventions.engine import Receipt
 from interventions.errors import UserError
 from interventions.plan import Plan
-from interventions.sitemap import SiteMap
+from interventions.sitemap import SiteMap, product_key
+from interventions.view import product_at
 from proxy.card_run import CardRun
 
 DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
@@ -82,8 +83,22 @@ class Session:
     """Documents that the shop could not deliver (connection refused, 5xx, not recorded)."""
     pages: list[ShownPage] = field(default_factory=list)
     """What was looked at for edits and passed on, in order."""
+    known: dict[str, str] = field(default_factory=dict)
+    """The key of an address -> the product that has its page there; an empty key: several have."""
     replayed: dict[tuple[str, str, str], int] = field(default_factory=dict)
     """How often each request was answered from a recording."""
+
+    def redirected(self, url: str, location: str) -> None:
+        """An address leads to another one: a product whose page was at the first has it at the second."""
+        product, key = self.known.get(product_key(url)), product_key(location, url)
+        if product and location and self.known.setdefault(key, product) != product:
+            self.known[key] = ""
+
+    def product_at(self, url: str) -> str:
+        """The product whose page an address shows: as the page said when it came, else by the address."""
+        address = url.partition("#")[0]
+        named = (page.product for page in reversed(self.pages) if page.url == address and page.product)
+        return next(named, product_at(url, self.known))
 
     def showed(self, page: ShownPage) -> None:
         """A page was passed on, rewritten or not."""

@@ -1,11 +1,13 @@
 """badge: a small coloured label on a product, such as "Best seller"."""
 
 import html
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 from pydantic import BaseModel
 
 from interventions.edits.base import Change, Edit, RoleName, Showing, Text
+from interventions.in_browser import There, Verdict, inserted, is_one_of
 
 _COLOURS = {
     "blue": "#174ea6",
@@ -33,6 +35,9 @@ class Badge(Edit, BaseModel, frozen=True, extra="forbid"):
 
     def roles(self) -> tuple[str, ...]:
         return (self.before,)
+
+    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+        return inserted(there, self.before, "before", is_one_of([self.text]), self.text)
 
     def apply(self, showing: Showing) -> Change:
         style = _STYLE + _COLOURS[self.colour]

@@ -1,11 +1,13 @@
 """banner: a line across a page, such as "Free returns until Sunday"."""
 
 import html
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel
 
 from interventions.edits.base import Change, Edit, Showing, Text
+from interventions.in_browser import There, Verdict, inserted, is_one_of
 
 _STYLES = {
     "info": "background:#e8f0fe;color:#174ea6",
@@ -23,6 +25,9 @@ class Banner(Edit, BaseModel, frozen=True, extra="forbid"):
 
     def roles(self) -> tuple[str, ...]:
         return ("page.body",)
+
+    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+        return inserted(there, "page.body", "inside", is_one_of([self.text]), self.text)
 
     def apply(self, showing: Showing) -> Change:
         style = _STYLE + _STYLES[self.style]

@@ -1,7 +1,7 @@
 """What every edit has in common, and where on a page it works."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache, partial
@@ -11,12 +11,16 @@ from pydantic import AfterValidator, ValidationInfo, WithJsonSchema
 from selectolax.lexbor import LexborNode
 
 from interventions.errors import CannotEdit
-from interventions.figures import FIGURE, on_scale, write_like
+from interventions.figures import FIGURE, figures, on_scale, read_figure, write_like
+from interventions.in_browser import Spot, There, Verdict
 from interventions.page import Page, Where
 from interventions.sitemap import Place, SiteMap, check_css
 from interventions.yaml_source import did_you_mean
 
 VARIABLE = re.compile(r"\$\{\s*([^{}]*?)\s*\}")
+LONGEST = 2000
+"""Characters of a text in which a figure is looked for."""
+_FEW = 60
 _PLAIN = re.compile(r"[0-9.]+")
 _WHITE = re.compile(r"[ \t\n\f\r]+")
 
@@ -142,6 +146,42 @@ def _write(old: str, value: Decimal, scale: int | None, machine: bool) -> str:
     return write_like(old, on_scale(value, scale), machine=machine)
 
 
+def value_at(place: Place, text: str) -> Decimal | None:
+    """The figure that a text at a place shows, ratings in percent; None where it is not exactly one."""
+    if place.words:
+        found = [str(n) for n, word in enumerate(place.words, 1) if word in text.split()]
+    else:
+        found = figures(text[:LONGEST], place.pattern)
+    if len(found) != 1:
+        return None
+    scale = len(place.words) or place.scale
+    return read_figure(found[0]) * 100 / scale if scale else read_figure(found[0])
+
+
+def tolerance_at(place: Place) -> Decimal:
+    """Half of the last decimal, for ratings that are written on a scale such as 0 to 5."""
+    scale = len(place.words) or place.scale
+    return Decimal(5) / scale if scale else Decimal(0)
+
+
+def figure_stands(there: There, role: str, value: Decimal, done: Sequence[Change]) -> Verdict:
+    """Whether every figure at the places of a role is the one that an edit has written there."""
+    main, *_ = there.places(role)
+    wanted = {value, *filter(None, (value_at(main, change.after) for change in done))}
+    given: list[bool] = []
+    for place, element in there.all(role):
+        shown = value_at(place, element.text)
+        if shown is None:
+            continue
+        if all(abs(shown - each) > tolerance_at(place) for each in wanted):
+            return Verdict(f'{role} shows "{element.text[:_FEW]}"')
+        if element.given is not None:
+            given.append(value_at(place, element.given) is not None)
+    if not any(value_at(main, element.text) is not None for element in there.main(role)):
+        return Verdict(f"{role} shows no figure")
+    return Verdict(given=any(given) or not given)
+
+
 def pattern_of(place: Place) -> re.Pattern[bytes]:
     """What finds the figure, or the word for it, in the source of a place."""
     if place.words:
@@ -187,6 +227,22 @@ class Edit:
     def apply(self, showing: Showing) -> Change | None:
         """Make the change where the product shows; None: nothing is to be done here. Raises CannotEdit."""
         raise NotImplementedError
+
+    def attribute(self, place: Place) -> str | None:
+        """The attribute that it changes at a place of its role; None: the element, or its text."""
+        return place.attribute
+
+    def spots(self, site: SiteMap) -> Iterator[Spot]:
+        """What has to be read of a product's own page in a browser, to tell whether the change stands."""
+        for place in site.role(self.roles()[0]):
+            yield Spot(place.css, self.attribute(place))
+
+    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+        """Whether a product's own page in a browser shows what was `done`; None: that cannot be told.
+
+        Raises NotRead.
+        """
+        return None
 
     def values(self) -> Mapping[str, Decimal | str]:
         """Part of a product (`price`) -> what it makes of it; data about the product are kept in step."""

@@ -1,6 +1,8 @@
 """countdown: the time that an offer still lasts, running down."""
 
 import html
+import re
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
@@ -8,6 +10,7 @@ from typing import Annotated
 from pydantic import BaseModel, PlainValidator, field_validator
 
 from interventions.edits.base import FIGURE_SCHEMA, Change, Edit, RoleName, Showing, Text, figure, filled
+from interventions.in_browser import There, Verdict, inserted
 
 _STYLE = "display:block;margin:4px 0 8px;color:#b3261e;font-size:14px;font-weight:600;line-height:1.4"
 _SCRIPT = (Path(__file__).parent / "countdown.js").read_text(encoding="utf-8").strip()
@@ -41,6 +44,11 @@ class Countdown(Edit, BaseModel, frozen=True, extra="forbid"):
 
     def roles(self) -> tuple[str, ...]:
         return (self.after,)
+
+    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+        before, after = map(re.escape, self.text.split("{time}"))
+        running = re.compile(rf"{before}\d+(:\d\d){{1,2}}{after}")
+        return inserted(there, self.after, "after", lambda text: bool(running.fullmatch(text)), self.text)
 
     def apply(self, showing: Showing) -> Change:
         minutes = int(filled(self.minutes))

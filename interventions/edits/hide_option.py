@@ -1,9 +1,12 @@
 """hide_option: one value less to choose from, such as a colour."""
 
+from collections.abc import Sequence
+
 from pydantic import RootModel
 
 from interventions.edits.base import Change, Edit, Showing, Text
 from interventions.errors import CannotEdit
+from interventions.in_browser import There, Verdict
 
 
 class HideOption(Edit, RootModel[Text], frozen=True):
@@ -11,6 +14,10 @@ class HideOption(Edit, RootModel[Text], frozen=True):
 
     def roles(self) -> tuple[str, ...]:
         return ("product.option",)
+
+    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+        labels = [element.text.casefold() for element in there.main("product.option")]
+        return Verdict(f"product.option shows {self.root!r}" if self.root.casefold() in labels else "")
 
     def apply(self, showing: Showing) -> Change:
         options = showing.main("product.option")

@@ -1,11 +1,13 @@
 """insert_text: a line of text by an element, such as a nudge under the title."""
 
 import html
+from collections.abc import Sequence
 from typing import ClassVar, Literal, Self
 
 from pydantic import BaseModel, model_validator
 
 from interventions.edits.base import Change, Edit, RoleName, Showing, Text
+from interventions.in_browser import There, Verdict, inserted, is_one_of
 from interventions.page import Where
 
 _STYLES = {
@@ -63,6 +65,11 @@ class InsertText(Edit, BaseModel, frozen=True, extra="forbid"):
 
     def roles(self) -> tuple[str, ...]:
         return (self._places()[0][1],)
+
+    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+        ((where, role),) = self._places()
+        place: Literal["before", "after", "inside"] = where if where in ("before", "after") else "inside"
+        return inserted(there, role, place, is_one_of([self.text]), self.text)
 
     def apply(self, showing: Showing) -> Change:
         ((where, role),) = self._places()

@@ -1,8 +1,11 @@
 """remove: take an element away."""
 
+from collections.abc import Sequence
+
 from pydantic import RootModel
 
 from interventions.edits.base import Change, Edit, RoleName, Showing
+from interventions.in_browser import There, Verdict
 
 
 class Remove(Edit, RootModel[RoleName], frozen=True):
@@ -10,6 +13,10 @@ class Remove(Edit, RootModel[RoleName], frozen=True):
 
     def roles(self) -> tuple[str, ...]:
         return (self.root,)
+
+    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+        there_again = there.main(self.root)
+        return Verdict(f"{self.root} shows {there_again[0].text[:60]!r}" if there_again else "")
 
     def apply(self, showing: Showing) -> Change:
         targets = showing.main(self.root)

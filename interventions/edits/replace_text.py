@@ -1,9 +1,12 @@
 """replace_text: other words in a text of the page."""
 
+from collections.abc import Sequence
+
 from pydantic import BaseModel, Field
 
 from interventions.edits.base import Change, Edit, RoleName, Showing, Text
 from interventions.errors import CannotEdit
+from interventions.in_browser import There, Verdict
 
 
 class ReplaceText(Edit, BaseModel, frozen=True, extra="forbid"):
@@ -15,6 +18,16 @@ class ReplaceText(Edit, BaseModel, frozen=True, extra="forbid"):
 
     def roles(self) -> tuple[str, ...]:
         return (self.role,)
+
+    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+        elements, new = there.main(self.role), " ".join(self.new.split())
+        left = not any(self.old in change.after.replace(new, "") for change in done)
+        for element in elements:
+            if left and self.old in element.text.replace(new, ""):
+                return Verdict(f"{self.role} shows {self.old!r}")
+        if not any(new in element.text for element in elements):
+            return Verdict(f"{self.role} does not show {new!r}")
+        return Verdict(given=not new or any(new in (element.given or "") for element in elements))
 
     def apply(self, showing: Showing) -> Change:
         found = (showing.page.replace_text(t.node, self.old, self.new) for t in showing.main(self.role))

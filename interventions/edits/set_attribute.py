@@ -1,11 +1,14 @@
 """set_attribute: another value of an element's attribute."""
 
 import re
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel
 
 from interventions.edits.base import Change, Edit, RoleName, Showing
+from interventions.in_browser import There, Verdict
+from interventions.sitemap import Place
 
 _INERT = frozenset(
     "alt class dir disabled height hidden label lang placeholder role title value width".split()  # noqa: SIM905
@@ -33,6 +36,21 @@ class SetAttribute(Edit, BaseModel, frozen=True, extra="forbid"):
 
     def roles(self) -> tuple[str, ...]:
         return (self.role,)
+
+    def attribute(self, place: Place) -> str | None:
+        return self.name
+
+    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+        elements, value = there.main(self.role, self.name), " ".join(self.value.split())
+        for element in elements:
+            # Scripts add classes of their own.
+            kept = set(value.split()) <= set(element.text.split()) if self.name == "class" else False
+            if not kept and element.text != value:
+                return Verdict(f"{self.role} has {self.name}={element.text!r}")
+        if not elements:
+            return Verdict(f"nothing stands at {self.role}")
+        seen = [element.given for element in elements if element.given is not None]
+        return Verdict(given=not (seen and value) or value in seen)
 
     def apply(self, showing: Showing) -> Change:
         done = [

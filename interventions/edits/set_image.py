@@ -1,6 +1,6 @@
 """set_image: another picture of a product."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated
 from urllib.parse import urljoin, urlsplit
@@ -8,6 +8,8 @@ from urllib.parse import urljoin, urlsplit
 from pydantic import AfterValidator, RootModel
 
 from interventions.edits.base import VARIABLE, Change, Edit, Showing
+from interventions.in_browser import There, Verdict
+from interventions.sitemap import Place
 
 _OTHERS = ("srcset", "data-src", "data-srcset")
 """Where pages write the picture's address as well, for other screens or to load it later."""
@@ -33,6 +35,16 @@ class SetImage(Edit, RootModel[Annotated[str, AfterValidator(_check_address)]], 
 
     def values(self) -> Mapping[str, Decimal | str]:
         return {"image": self.root}
+
+    def attribute(self, place: Place) -> str | None:
+        return place.attribute or "src"
+
+    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+        (place, *_) = there.places("product.image")
+        elements = there.at(place, self.attribute(place))
+        if not elements or any(element.text != self.root for element in elements):
+            return Verdict(f"product.image shows {[element.text for element in elements]}")
+        return Verdict()
 
     def apply(self, showing: Showing) -> Change:
         page, done = showing.page, []

@@ -1,13 +1,23 @@
 """set_price: another price, wherever the product shows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Annotated, ClassVar
 
 from pydantic import PlainValidator, RootModel
 
-from interventions.edits.base import FIGURE_SCHEMA, Change, Edit, Showing, figure, filled, pattern_of
+from interventions.edits.base import (
+    FIGURE_SCHEMA,
+    Change,
+    Edit,
+    Showing,
+    figure,
+    figure_stands,
+    filled,
+    pattern_of,
+)
 from interventions.figures import read_figure
+from interventions.in_browser import There, Verdict
 
 Price = Annotated[
     Decimal | str,
@@ -34,6 +44,9 @@ class SetPrice(Edit, RootModel[Price], frozen=True):
 
     def values(self) -> Mapping[str, Decimal | str]:
         return {"price": filled(self.root)}
+
+    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+        return figure_stands(there, "product.price", filled(self.root), done)
 
     def apply(self, showing: Showing) -> Change:
         price = filled(self.root)

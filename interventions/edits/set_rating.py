@@ -1,12 +1,13 @@
 """set_rating: another rating, wherever the product shows one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Annotated
 
 from pydantic import PlainValidator, RootModel
 
-from interventions.edits.base import FIGURE_SCHEMA, Change, Edit, Showing, figure, filled
+from interventions.edits.base import FIGURE_SCHEMA, Change, Edit, Showing, figure, figure_stands, filled
+from interventions.in_browser import There, Verdict
 
 Rating = Annotated[
     Decimal | str,
@@ -29,6 +30,9 @@ class SetRating(Edit, RootModel[Rating], frozen=True):
 
     def values(self) -> Mapping[str, Decimal | str]:
         return {"rating": filled(self.root)}
+
+    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+        return figure_stands(there, "product.rating", filled(self.root), done)
 
     def apply(self, showing: Showing) -> Change:
         return showing.write("product.rating", filled(self.root))

@@ -1,14 +1,15 @@
 """set_reviews: another number of reviews, wherever the product shows one."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from typing import Annotated
 
 from pydantic import PlainValidator, RootModel
 
-from interventions.edits.base import FIGURE_SCHEMA, Change, Edit, Showing, figure, filled
+from interventions.edits.base import FIGURE_SCHEMA, Change, Edit, Showing, figure, figure_stands, filled
+from interventions.in_browser import There, Verdict
 
 Count = Annotated[
     Decimal | str,
@@ -33,6 +34,9 @@ class SetReviews(Edit, RootModel[Count], frozen=True):
 
     def values(self) -> Mapping[str, Decimal | str]:
         return {"reviews": filled(self.root)}
+
+    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+        return figure_stands(there, "product.reviews", filled(self.root), done)
 
     def apply(self, showing: Showing) -> Change:
         count = filled(self.root)

@@ -1,10 +1,12 @@
 """set_stock: another text about the stock."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from pydantic import RootModel
 
 from interventions.edits.base import Change, Edit, Showing, Text
+from interventions.in_browser import There, Verdict
 
 
 class SetStock(Edit, RootModel[Text], frozen=True):
@@ -14,6 +16,12 @@ class SetStock(Edit, RootModel[Text], frozen=True):
 
     def roles(self) -> tuple[str, ...]:
         return ("product.stock",)
+
+    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+        texts = there.main("product.stock")
+        if not texts or any(element.text != self.root for element in texts):
+            return Verdict(f"product.stock shows {[element.text for element in texts]}")
+        return Verdict(given=any(element.given == self.root for element in texts))
 
     def apply(self, showing: Showing) -> Change:
         texts = [showing.page.set_text(target.node, self.root) for target in showing.main("product.stock")]

@@ -1,12 +1,13 @@
 """set_title: another name for a product, wherever it shows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import ClassVar
 
 from pydantic import RootModel
 
 from interventions.edits.base import Change, Edit, Showing, Text
+from interventions.in_browser import There, Verdict, holds
 
 
 class SetTitle(Edit, RootModel[Text], frozen=True):
@@ -19,6 +20,16 @@ class SetTitle(Edit, RootModel[Text], frozen=True):
 
     def values(self) -> Mapping[str, Decimal | str]:
         return {"name": self.root}
+
+    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+        first = there.main("product.name")[:1]
+        if not first or first[0].text != self.root:
+            return Verdict(f"product.name shows {[element.text for element in first]}")
+        old = {change.before for change in done if not holds(self.root, change.before)}
+        for _, element in there.all("product.name"):
+            if any(holds(element.text, each) for each in old):
+                return Verdict(f"product.name shows {element.text!r}")
+        return Verdict(given=any(element.given == self.root for _, element in there.all("product.name")))
 
     def apply(self, showing: Showing) -> Change:
         return showing.write_text("product.name", self.root)

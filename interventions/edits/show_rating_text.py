@@ -1,11 +1,13 @@
 """show_rating_text: the rating in words beside the stars, for readers of text."""
 
 import html
+from collections.abc import Sequence
 from typing import ClassVar
 
 from pydantic import BaseModel
 
 from interventions.edits.base import Change, Edit, Showing
+from interventions.in_browser import There, Verdict, inserted, is_one_of
 
 _STYLE = "margin:0 8px"
 
@@ -17,6 +19,10 @@ class ShowRatingText(Edit, BaseModel, frozen=True, extra="forbid"):
 
     def roles(self) -> tuple[str, ...]:
         return ("product.stars",)
+
+    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+        texts = [change.after for change in done]
+        return inserted(there, "product.stars", "after", is_one_of(texts), texts[0])
 
     def apply(self, showing: Showing) -> Change:
         text = f"Rating: {showing.value(showing.main('product.rating')[0])}"

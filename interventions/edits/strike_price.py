@@ -1,6 +1,7 @@
 """strike_price: an old price, struck through, beside the one that counts."""
 
 import html
+from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, Field
@@ -9,6 +10,7 @@ from interventions.edits.base import Change, Edit, Showing, filled
 from interventions.edits.set_price import Price
 from interventions.errors import CannotEdit
 from interventions.figures import figures, write_like
+from interventions.in_browser import There, Verdict, inserted, is_one_of
 
 _STYLE = "margin-left:8px;color:#6b6b6b;font-weight:400;text-decoration:line-through"
 
@@ -24,6 +26,10 @@ class StrikePrice(Edit, BaseModel, frozen=True, extra="forbid"):
 
     def roles(self) -> tuple[str, ...]:
         return ("product.price",)
+
+    def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
+        texts = [change.after for change in done]
+        return inserted(there, "product.price", "after", is_one_of(texts), texts[0])
 
     def apply(self, showing: Showing) -> Change:
         targets = showing.main("product.price")
