@@ -1,5 +1,6 @@
 """One `souk run`: what is to be done, doing it, and what went wrong."""
 
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -25,6 +26,7 @@ from experiments.schema import experiment_source
 from experiments.score_runner import open_scoring, scorers_of
 from experiments.scoring_designs.cards import ScoredCards
 from experiments.scoring_designs.design import ScoreDesign
+from experiments.start_pages import check_start_pages
 from experiments.writer import Trace, Writer
 from interventions.errors import UserError
 
@@ -47,6 +49,7 @@ class ExperimentRun:
         Raises:
             UserError: a mistake in the experiment, an unknown agent, a missing key, an unusable database.
         """
+        self._name = name
         self.design = _load(name, mode)
         self.agents = tuple(dict.fromkeys(agents or self.design.experiment.agents))
         self._check_agents()
@@ -136,6 +139,7 @@ class ExperimentRun:
 
         `trace` is what is kept of each step; `budget`, in USD, what the run may cost in all.
         """
+        await self._check_start_pages()
         for turn in count():
             if self.done < self.total:
                 await self._run_round(console, workers or Workers(), trace, budget)
@@ -144,6 +148,12 @@ class ExperimentRun:
                 return
             wanted = self.total - self.done
             console.print(f"{wanted:,} more for answers that were not valid (round {turn + 2})")
+
+    async def _check_start_pages(self) -> None:
+        """Raises UserError where a start page could not be treated."""
+        if isinstance(self.design, Design):
+            todo = (trial for trial in self.wanted() if trial.id not in self._done)
+            await check_start_pages(self.design, todo, experiment_source(self._name))
 
     async def _run_round(
         self, console: Console, workers: Workers, trace: Trace, budget: float | None
@@ -215,6 +225,11 @@ class ExperimentRun:
         if untreated:
             reason = self.records.first_reason(self.design.run, "treatment_failed")
             yield f"{untreated:,} of {self.total:,} trials ended as treatment_failed: {reason}"
+        for name, trials in self._never_received():
+            yield (
+                f"{name}: planned in {trials:,} of {self.total:,} trials, but no page has a receipt of it; "
+                "see whether its pages are among those that the agent opens"
+            )
         broken = counts.get("infra_error", 0)
         if broken:
             reason = self.records.first_reason(self.design.run, "infra_error")
@@ -222,6 +237,20 @@ class ExperimentRun:
                 f"{broken:,} of {self.total:,} trials ended as infra_error: {reason}; "
                 "the same command tries them again"
             )
+
+    def _never_received(self) -> Iterator[tuple[str, int]]:
+        """The interventions without a receipt in the whole run, with the trials that they were planned in."""
+        design = self.design
+        if not isinstance(design, Design):
+            return
+        planned = Counter(
+            name
+            for trial in self.wanted()
+            if trial.id in self._done
+            for name in {treatment.intervention for treatment in design.plan(trial).treatments}
+        )
+        received = self.records.received(design.run)
+        yield from ((name, trials) for name, trials in sorted(planned.items()) if name not in received)
 
 
 def analysis_of(design: Design | CardDesign | ScoreDesign) -> str:

@@ -28,6 +28,7 @@ from experiments.tables import (
     control,
     disagreements,
     metadata,
+    receipts,
     runs,
     schema,
     schema_version,
@@ -143,6 +144,12 @@ class Records:
     def finished(self, run: str) -> set[str]:
         """Ids of the run's trials that need no repetition: all with an outcome but `infra_error`."""
         query = sql.select(trials.c.trial).where(trials.c.run == run, trials.c.outcome != "infra_error")
+        with self.engine.connect() as connection:
+            return set(connection.scalars(query))
+
+    def received(self, run: str) -> set[str]:
+        """The interventions of which a page of the run has a receipt."""
+        query = sql.select(receipts.c.intervention.distinct()).where(receipts.c.run == run)
         with self.engine.connect() as connection:
             return set(connection.scalars(query))
 

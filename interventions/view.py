@@ -58,7 +58,10 @@ class View:
         if self.page_type != "product":
             return None
         named, address = self.key(Showing(self.page, self.site, "product")), self.at(self.page.url)
-        return named if named and (named in self.planned or address not in self.planned) else address
+        return named if named and (self._is_meant(named) or not self._is_meant(address)) else address
+
+    def _is_meant(self, product: str) -> bool:
+        return product in self.planned or (product != "" and product in self.known.values())
 
     def key(self, showing: Showing) -> str:
         """The product that its link leads to; empty without a link."""

@@ -1,0 +1,160 @@
+"""A shop that is not ours: Magento's names in a markup of its own, and scripts that do as they like."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import yaml
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from agents.base import Decision
+from environments.actions import Action
+from environments.observation import Observation
+from experiments.design import Design
+from interventions.yaml_source import parse_yaml
+
+KEYS = ("harbour-desk-lamp", "cedar-reading-lamp")
+NAMES = {"harbour-desk-lamp": "Harbour Desk Lamp", "cedar-reading-lamp": "Cedar Reading Lamp"}
+NUDGE = "This product is a best seller!"
+DESCRIPTION = "A warm light for long evenings."
+
+MESSAGE = '<div class="message-success"><div data-bind="prepareMessageForHtml()">TEXT</div></div>'
+
+
+@dataclass
+class ForeignShop:
+    """What it does is set by each test; `script` and `extra` may hold `KEY`."""
+
+    names: dict[str, str] = field(default_factory=lambda: dict(NAMES))
+    price: str = "$19.99"
+    canonical: str = ""
+    """The path that a page says is its own; empty: it says none."""
+    moved: str = ""
+    """Where the start address leads; empty: nowhere."""
+    script: str = ""
+    extra: str = ""
+    head: str = ""
+    message: str = "You added {name} to your shopping cart."
+    status: int = 200
+    reloads: bool = False
+    """Whether a page is loaded anew when something is added to the cart."""
+    asked: list[str] = field(default_factory=list)
+
+    def app(self) -> Starlette:
+        methods = ["GET", "POST"]
+        return Starlette(routes=[Route("/{path:path}", self.answer, methods=methods)])
+
+    async def answer(self, request: Request) -> Response:
+        path = request.url.path
+        self.asked.append(path)
+        key = request.query_params.get("id", "") or next((key for key in self.names if key in path), "")
+        if path.startswith("/raw/"):
+            return PlainTextResponse(self.page(key, plain=True))
+        if path.startswith(("/untreated/", "/p/")):
+            return HTMLResponse(self.page(key, plain=True))
+        if not key:
+            return HTMLResponse("<title>Not here</title>", status_code=404)
+        if self.moved and "moved" not in request.query_params:
+            target = self.moved.replace("KEY", key)
+            if target.partition("?")[0] != path:
+                return RedirectResponse(target)
+        added = request.query_params.get("added")
+        return HTMLResponse(self.page(key, added=bool(added)), status_code=self.status)
+
+    def page(self, key: str, *, plain: bool = False, added: bool = False) -> str:
+        """A product's page; `plain`: without scripts, and with no word whose page it is."""
+        name, script = self.names[key], "" if plain else self.script.replace("KEY", key)
+        canonical = self.canonical.replace("KEY", key)
+        link = f'<meta property="og:url" content="{canonical}">' if canonical and not plain else ""
+        said = json.dumps(self.message.format(name=name))
+        message = MESSAGE.replace("TEXT", escape(json.loads(said))) if added else ""
+        press = "location.search = 'added=1'" if self.reloads else f"say({escape(said)})"
+        return f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{name}</title>
+<meta property="og:type" content="product">{link}{"" if plain else self.head.replace("KEY", key)}
+<script>
+function say(text) {{
+  document.querySelector("#messages").innerHTML = `{MESSAGE}`;
+  document.querySelector("#messages [data-bind]").textContent = text;
+}}
+</script></head><body>
+<nav>{"" if plain else self.extra.replace("KEY", key)}</nav>
+<div id="messages">{message}</div>
+<main>
+<div class="page-title-wrapper product"><h1 class="page-title"><span class="base">{name}</span></h1></div>
+<div class="product-info-main">
+  <div class="stock available"><span>In stock</span></div>
+  <div class="product-reviews-summary">
+    <div class="rating-summary"><div class="rating-result" title="80%"><span style="width:80%"><span>80%</span></span></div></div>
+    <div class="reviews-actions"><a class="action view" href="#reviews">12 Reviews</a></div>
+  </div>
+  <div class="price-box"><span class="price-wrapper" data-price-type="finalPrice" data-price-amount="{self.price[1:]}"
+    ><span class="price">{self.price}</span></span></div>
+  <div class="product-options-wrapper"><div class="options-list"><div class="choice">Red</div><div class="choice">Blue</div></div></div>
+  <img class="gallery-placeholder__image" src="/picture.png" alt="a lamp" width="40" height="40">
+  <button id="product-addtocart-button" onclick="{press}">Add to Cart</button>
+</div>
+<div id="description">{DESCRIPTION}</div>
+<div id="more"></div></main>
+<script>{script}</script></body></html>"""
+
+
+class Buyer:
+    """Looks at every tab, scrolls where told, and buys what the last of them shows."""
+
+    def __init__(self, *between: Action, first: int = 0) -> None:
+        self._actions = [Action("tab_focus", (first,)), *between]
+        self.seen: list[str] = []
+
+    async def act(self, observation: Observation) -> Decision:
+        self.seen.append(observation.html)
+        if self._actions:
+            return Decision("", "", self._actions.pop(0))
+        found = re.search(r'<button bid="(\w+)"[^>]*>Add to Cart', observation.html)
+        assert found, observation.html
+        return Decision("", "", Action("click", (found[1],)))
+
+
+def experiment(
+    folder: Path,
+    shop: ForeignShop,
+    address: str,
+    edits: list[Mapping[str, Any]] | None = None,
+    page: str = "",
+    **more: Any,
+) -> Path:
+    """The files of an experiment in the shop, whose one nudge makes these edits."""
+    rows = [f"{key},Lamps,{name},{shop.price},80%,12,/{key}.html" for key, name in shop.names.items()]
+    (folder / "products.csv").write_text(
+        "\n".join(["key,category,name,price,rating,reviews,url", *rows]) + "\n"
+    )
+    nudge = {
+        "id": "praised",
+        "kind": "nudge",
+        "family": "social proof",
+        "direction": 1,
+        "edits": edits or [{"insert_text": {"after": "product.title", "text": NUDGE}}],
+    }
+    (folder / "nudge.yaml").write_text(yaml.safe_dump({"interventions": [nudge]}))
+    live: dict[str, Any] = {"allow": [], "stop_before": ["place order"]}
+    data = {
+        "name": "foreign",
+        "environment": address,
+        "live": {**live, **({"page": page} if page else {})},
+        "goal": "Add the best lamp to the cart.",
+        "options": {"catalogue": str(folder / "products.csv"), "set_size": 2, "sets": 1, "max_rating_gap": 1},
+        "factors": {"nudge": {"interventions": str(folder / "nudge.yaml")}},
+        **more,
+    }
+    (folder / "foreign.yaml").write_text(yaml.safe_dump(data))
+    return folder / "foreign.yaml"
+
+
+def design(path: Path) -> Design:
+    return Design(parse_yaml(path.read_text(), str(path)))

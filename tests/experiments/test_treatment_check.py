@@ -1,0 +1,286 @@
+"""A page that a shop's script, its addresses or its wording leave untreated never counts as treated."""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.base import Agent
+from environments.actions import Action
+from experiments.course import Course
+from experiments.design import Trial
+from experiments.runner import Stage, open_stage
+from experiments.trial import ShopEpisodes
+from proxy.server import Slot
+from proxy.session import Session
+from tests.experiments.foreign_shop import NUDGE, Buyer, ForeignShop, design, experiment
+from tests.support import serve
+
+Edits = list[Mapping[str, Any]]
+
+
+@dataclass
+class Place:
+    """One shop, one proxy, one browser for all tests of this file."""
+
+    shop: ForeignShop
+    address: str
+    stage: Stage
+    slot: Slot
+
+
+@pytest.fixture(scope="module")
+async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Place]:
+    shop = ForeignShop()
+    async with serve(shop.app()) as address, open_stage(tmp_path_factory.mktemp("stage"), address) as stage:
+        yield Place(shop, address, stage, await stage.proxy.open_slot())
+
+
+@pytest.fixture
+def shop(place: Place) -> ForeignShop:
+    """The shop without anything that another test has made it do."""
+    vars(place.shop).update(vars(ForeignShop()))
+    return place.shop
+
+
+async def carry_out(
+    place: Place, folder: Path, agent: Agent | None = None, control: bool = False, **how: Any
+) -> tuple[Course, Session, Trial]:
+    """One trial; the nudge is on the product that is bought."""
+    prefix = how.pop("prefix", "")
+    made = design(experiment(folder, place.shop, place.address + prefix, **how))
+    trials = made.trials(["simulated:balanced"])
+    trial = next(t for t in trials if t.carrier == (None if control else t.products[0].key))
+    episodes = ShopEpisodes(made, str(made.base_url))
+    session = place.slot.session = episodes.session(trial)
+    try:
+        async with place.stage.browsers.context(place.slot.url) as context:
+            course = await episodes.episode(trial, agent or Buyer(), context, session)
+            return course, session, trial
+    finally:
+        place.slot.session = None
+
+
+def nudges(session: Session) -> set[str]:
+    return {receipt.product for receipt in session.receipts if receipt.intervention == "praised"}
+
+
+ADDRESSES: dict[str, dict[str, Any]] = {
+    "its key": {},
+    "a prefix": {"page": "products/${key}"},
+    "a prefix and a canonical link": {"page": "products/${key}", "canonical": "/products/KEY"},
+    "an address with a path": {"prefix": "en/"},
+    "another suffix": {"page": "${key}.php"},
+    "another name of its own": {"page": "products/${key}", "canonical": "/catalog/KEY/view"},
+    "a session in the path": {"moved": "/KEY.html;jsessionid=1A2B"},
+    "a redirect": {"moved": "/en/KEY"},
+    "a redirect to a query": {"moved": "/item?id=KEY", "canonical": "/KEY.html"},
+    "a query and a canonical link": {"page": "item?id=${key}", "canonical": "/KEY"},
+}
+
+
+@pytest.mark.parametrize("control", [False, True])
+@pytest.mark.parametrize("address", ADDRESSES)
+async def test_wherever_its_address_leads_a_product_is_treated(
+    address: str, control: bool, place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    how = dict(ADDRESSES[address])
+    shop.moved, shop.canonical = how.pop("moved", ""), how.pop("canonical", "")
+    buyer = Buyer()
+    course, session, trial = await carry_out(place, tmp_path, buyer, control, **how)
+    assert course.outcome == "choice", course.reason
+    assert course.choice == trial.products[0].key
+    assert {r.product for r in session.receipts} == {product.key for product in trial.products}
+    assert nudges(session) == ({trial.carrier} if trial.carrier else set())
+    assert [NUDGE in html for html in buyer.seen] == [False, not control]
+
+
+TAKEN = "document.querySelectorAll('.product-title-details').forEach((each) => each.remove());"
+MOVED: dict[str, dict[str, str]] = {
+    "another address": {"script": f"{TAKEN} history.replaceState(null, '', '/p/KEY?v=1');"},
+    "one more address": {"script": f"{TAKEN} history.pushState(null, '', '/p/KEY?v=1');"},
+    "a redirect": {"moved": "/enc/KEY", "canonical": "/KEY.html", "script": TAKEN},
+    "a refresh": {"head": '<meta http-equiv="refresh" content="0; url=/untreated/KEY">'},
+    "a location": {"script": "location.replace('/untreated/KEY');"},
+    "a written page": {
+        "script": """history.replaceState(null, '', '/p/KEY');
+            fetch('/raw/KEY').then((answer) => answer.text()).then((text) => {
+              document.open(); document.write(text); document.close(); });"""
+    },
+    "a page of its own making": {
+        "script": """fetch('/raw/KEY').then((answer) => answer.text()).then((text) =>
+            location.replace(URL.createObjectURL(new Blob([text], {type: 'text/html'}))));"""
+    },
+}
+
+
+@pytest.mark.parametrize("way", MOVED)
+async def test_what_moves_the_address_does_not_switch_the_check_off(
+    way: str, place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    vars(shop).update(MOVED[way])
+    buyer = Buyer()
+    course, _, _ = await carry_out(place, tmp_path, buyer)
+    assert not any(NUDGE in html for html in buyer.seen), "the attack does nothing"
+    assert course.outcome == "treatment_failed", course.reason
+
+
+def edit(kind: str, value: Any) -> Edits:
+    return [{kind: value}]
+
+
+def put(css: str, html: str) -> str:
+    """A script that makes the page show what it showed before."""
+    return f"document.querySelector({css!r}).innerHTML = {html!r};"
+
+
+PRICE = "span.price"
+BADGE = {"text": "Limited offer"}
+RESTORED: dict[str, tuple[Edits, str, str]] = {
+    "the text is elsewhere": ([], TAKEN, f"<p>{NUDGE}</p>"),
+    "the text is in an attribute": ([], TAKEN, f'<img alt="{NUDGE}" width=20 height=20>'),
+    "the text has moved": ([], "document.querySelector('#more').append(document.querySelector('.product-title-details'));", ""),
+    "the text is hidden": ([], "document.querySelector('.product-title-details').style.display = 'none';", ""),
+    "the text is another": ([], put(".product-title-details", f"{NUDGE} Not."), ""),
+    "badge": (edit("badge", BADGE), "document.querySelector('.product-badge-details').remove();", ""),
+    "banner": (edit("banner", BADGE), "document.querySelector('.page-banner-details').remove();", ""),
+    "countdown": (edit("countdown", {}), "document.querySelector('.product-countdown-details').remove();", ""),
+    "show_rating_text": ([], "document.querySelector('.product-rating-details').remove();", ""),
+    "strike_price": (
+        edit("strike_price", {"was": 29.99}), "document.querySelector('.product-was-details').remove();", "",
+    ),
+    "the figure is part of another": (edit("set_price", 9.99), put(PRICE, "$19.99"), ""),
+    "the figure stands elsewhere": (
+        edit("set_price", 9.99), put(PRICE, "$21.99"), "<p>Free shipping over $9.99</p>",
+    ),
+    "the old price beside the new": (edit("set_price", 9.99), "", "<p>Buy now for $19.99</p>"),
+    "the old price in a picture": (edit("set_price", 9.99), "", '<img alt="only $19.99" width=20 height=20>'),
+    "set_rating": (
+        edit("set_rating", 60), "document.querySelector('.rating-result').title = '80%';", "",
+    ),
+    "set_reviews": (edit("set_reviews", 4321), put("a.action.view", "12 Reviews"), ""),
+    "set_stock": (edit("set_stock", "Only two left"), put("div.stock > span", "In stock"), ""),
+    "set_title": (edit("set_title", "Golden Lamp"), put("span.base", "Harbour Desk Lamp"), ""),
+    "replace_text": (
+        edit("replace_text", {"in": "product.description", "from": "warm", "to": "cold"}),
+        put("#description", "A warm light for long evenings."), "",
+    ),
+    "remove": (
+        edit("remove", "product.stock"),
+        "document.querySelector('div.stock').innerHTML = '<span>In stock</span>';", "",
+    ),
+    "hide_option": (edit("hide_option", "Red"), put("div.options-list", '<div class="choice">Red</div>'), ""),
+    "set_image": (
+        edit("set_image", "/other.png"), "document.querySelector('img[class]').src = '/picture.png';", "",
+    ),
+    "set_attribute": (
+        edit("set_attribute", {"role": "product.image", "name": "alt", "value": "a bright lamp"}),
+        "document.querySelector('img[class]').alt = 'a lamp';", "",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", RESTORED)
+async def test_what_a_script_puts_back_fails_the_trial(
+    kind: str, place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    edits, script, extra = RESTORED[kind]
+    # First as it is: with neither script nor a second text the trial counts.
+    course, session, trial = await carry_out(place, tmp_path, edits=edits)
+    assert course.outcome == "choice", course.reason
+    assert nudges(session) == {trial.carrier}
+    shop.script = f"if ('KEY' === '{trial.carrier}') {{ {script} }}"
+    shop.extra = extra
+    course, session, trial = await carry_out(place, tmp_path, edits=edits)
+    assert nudges(session) == {trial.carrier}
+    assert course.outcome == "treatment_failed", course.reason
+
+
+async def test_one_look_is_not_enough_for_the_later_ones(
+    place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    shop.script = f"addEventListener('scroll', () => {{ {TAKEN} }});"
+    shop.extra = '<div style="height:3000px;position:absolute;top:0;width:1px"></div>'
+    course, _, _ = await carry_out(place, tmp_path, Buyer())
+    assert course.outcome == "choice", course.reason
+    scroll = (Action("scroll", (0.0, 5.0)), Action("scroll", (0.0, -5.0)))
+    buyer = Buyer(*scroll)
+    course, _, _ = await carry_out(place, tmp_path, buyer)
+    assert [NUDGE in html for html in buyer.seen] == [False, True, False, False]
+    assert course.outcome == "treatment_failed", course.reason
+
+
+async def test_what_goes_after_the_decision_does_not_matter(
+    place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    shop.script = f"addEventListener('click', () => {{ {TAKEN} }});"
+    course, _, _ = await carry_out(place, tmp_path)
+    assert course.outcome == "choice", course.reason
+
+
+async def test_what_was_never_in_view_was_not_shown(place: Place, shop: ForeignShop, tmp_path: Path) -> None:
+    far = edit("insert_text", {"after": "product.description", "text": NUDGE})
+    course, _, _ = await carry_out(place, tmp_path, edits=far)
+    assert course.outcome == "choice", course.reason
+    shop.script = "document.querySelector('#description').style.marginTop = '3000px';"
+    course, _, _ = await carry_out(place, tmp_path, edits=far)
+    assert (course.outcome, "was not shown" in course.reason) == ("treatment_failed", True), course.reason
+    course, _, _ = await carry_out(place, tmp_path, edits=far, observation={"page": "whole"})
+    assert course.outcome == "choice", course.reason
+
+
+async def test_after_a_page_is_loaded_anew_it_is_still_its_products(
+    place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    shop.reloads = True
+    course, session, trial = await carry_out(place, tmp_path, page="products/${key}")
+    assert (course.outcome, course.choice) == ("choice", trial.products[0].key), course.reason
+    assert len([r for r in session.receipts if r.intervention == "praised"]) == 2
+
+
+async def test_a_page_with_another_good_status_is_treated(
+    place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    shop.status = 203
+    course, session, trial = await carry_out(place, tmp_path)
+    assert (course.outcome, nudges(session)) == ("choice", {trial.carrier}), course.reason
+
+
+BOUGHT = {
+    "a related product": ("You added Rye Crackers to your shopping cart.", ""),
+    "the other product of the set": ("You added {other} to your shopping cart.", "other"),
+    "a longer name": ("You added {name} Large to your shopping cart.", ""),
+    "nothing that is named": ("You added this item to your shopping cart.", "own"),
+    "the name alone": ("You added {name}.", "own"),
+    "a longer name alone": ("You added {name} Large.", ""),
+}
+
+
+@pytest.mark.parametrize("bought", BOUGHT)
+async def test_what_the_shop_says_was_added_is_the_choice(
+    bought: str, place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    message, whose = BOUGHT[bought]
+    shop.message = message.replace("{other}", "Cedar Reading Lamp")
+    shop.names = {"harbour-desk-lamp": "Harbour Desk Lamp", "cedar-reading-lamp": "Cedar Reading Lamp"}
+    made = design(experiment(tmp_path, shop, place.address))
+    first = next(t for t in made.trials(["simulated:balanced"]) if t.carrier == t.products[0].key)
+    if first.products[0].key == "cedar-reading-lamp":
+        shop.message = message.replace("{other}", "Harbour Desk Lamp")
+    course, _, trial = await carry_out(place, tmp_path)
+    own, other = (product.key for product in trial.products)
+    if not whose:
+        assert course.outcome == "no_choice", course.choice
+        assert "which is not in the choice set" in course.reason
+    else:
+        assert (course.outcome, course.choice) == ("choice", {"own": own, "other": other}[whose])
+
+
+async def test_the_longest_name_wins(place: Place, shop: ForeignShop, tmp_path: Path) -> None:
+    shop.names = {"oat-cookies-large": "Oat Cookies Large", "oat-cookies-plain": "Oat Cookies"}
+    for message, choice in (("Oat Cookies Large", "oat-cookies-large"), ("Oat Cookies", "oat-cookies-plain")):
+        shop.message = f"You added {message} to your shopping cart."
+        course, _, _ = await carry_out(place, tmp_path)
+        assert (course.outcome, course.choice) == ("choice", choice), course.reason
