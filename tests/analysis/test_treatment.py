@@ -32,6 +32,13 @@ def test_ratios_and_notes() -> None:
     ]
 
 
+def test_what_was_not_checked_is_counted_where_that_is_known() -> None:
+    rows = [("best", "insert_text", "product.title", "product", 4, 4, 4)]
+    receipts = pd.DataFrame(rows, columns=list(RECEIPT_COLUMNS))
+    assert "not_checked" not in treatment_check(receipts)
+    assert treatment_check(receipts.assign(not_checked=3))["not_checked"].tolist() == [3]
+
+
 def test_no_receipts_at_all() -> None:
     assert treatment_check(pd.DataFrame(columns=list(RECEIPT_COLUMNS))).empty
 

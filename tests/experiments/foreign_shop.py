@@ -18,6 +18,7 @@ from agents.base import Decision
 from environments.actions import Action
 from environments.observation import Observation
 from experiments.design import Design
+from interventions.figures import find_figure
 from interventions.yaml_source import parse_yaml
 
 KEYS = ("harbour-desk-lamp", "cedar-reading-lamp")
@@ -59,7 +60,7 @@ class ForeignShop:
             return PlainTextResponse(self.page(key, plain=True))
         if path.startswith(("/untreated/", "/p/")):
             return HTMLResponse(self.page(key, plain=True))
-        if not key:
+        if not key or path.startswith("/none/"):
             return HTMLResponse("<title>Not here</title>", status_code=404)
         if self.moved and "moved" not in request.query_params:
             target = self.moved.replace("KEY", key)
@@ -91,12 +92,15 @@ function say(text) {{
 <div class="product-info-main">
   <div class="stock available"><span>In stock</span></div>
   <div class="product-reviews-summary">
-    <div class="rating-summary"><div class="rating-result" title="80%"><span style="width:80%"><span>80%</span></span></div></div>
+    <div class="rating-summary"><div class="rating-result" title="80%"
+      ><span style="width:80%"><span>80%</span></span></div></div>
     <div class="reviews-actions"><a class="action view" href="#reviews">12 Reviews</a></div>
   </div>
-  <div class="price-box"><span class="price-wrapper" data-price-type="finalPrice" data-price-amount="{self.price[1:]}"
+  <div class="price-box"><span class="price-wrapper" data-price-type="finalPrice"
+    data-price-amount="{find_figure(self.price)}"
     ><span class="price">{self.price}</span></span></div>
-  <div class="product-options-wrapper"><div class="options-list"><div class="choice">Red</div><div class="choice">Blue</div></div></div>
+  <div class="product-options-wrapper"><div class="options-list">
+    <div class="choice">Red</div><div class="choice">Blue</div></div></div>
   <img class="gallery-placeholder__image" src="/picture.png" alt="a lamp" width="40" height="40">
   <button id="product-addtocart-button" onclick="{press}">Add to Cart</button>
 </div>

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from experiments.design import CONTROL, NUDGED, Design, Trial
 from experiments.experiment_run import ExperimentRun
+from experiments.products import shop_products
 from experiments.schema import experiment_source
 from interventions.errors import UserError
 from interventions.yaml_source import parse_yaml
@@ -245,6 +246,58 @@ def test_another_text_of_a_nudge_is_another_run(tmp_path: Path) -> None:
     one, other = with_text("Best seller"), with_text("Worst seller")
     assert one.run != other.run
     assert "Best seller" in json.dumps(one.facts([AGENT])["inputs"])
+
+
+def test_another_table_of_a_nudges_texts_is_another_run(tmp_path: Path) -> None:
+    def with_entry(entry: str) -> Design:
+        file = tmp_path / "nudges.yaml"
+        categories = sorted({p.category for products in design().sets.values() for p in products})
+        file.write_text(
+            yaml.safe_dump(
+                {
+                    "tables": {"praise": dict.fromkeys(categories, entry)},
+                    "interventions": [
+                        {
+                            "id": "mine",
+                            "kind": "nudge",
+                            "family": "mine",
+                            "direction": 1,
+                            "edits": [{"insert_text": {"after": "product.title", "text": "${praise}"}}],
+                        }
+                    ],
+                }
+            )
+        )
+        nudge = {"interventions": str(file), "on": ["none", "each"]}
+        return design(factors={"nudge": nudge, "order": "both"})
+
+    one, other = with_entry("Best seller"), with_entry("Worst seller")
+    assert one.run != other.run
+    nudged = (next(t for t in made.trials([AGENT]) if t.carrier) for made in (one, other))
+    assert len({trial.id for trial in nudged}) == 2
+
+
+def test_every_repeat_has_trials_of_its_own() -> None:
+    trials = list(design(**options(sets=3), repeats=2).trials([AGENT]))
+    assert len(trials) == 2 * 3 * 10 * 6
+    assert len({trial.id for trial in trials}) == len({trial.seed for trial in trials}) == len(trials)
+
+
+def test_a_product_of_two_sets_shows_each_sets_mean(tmp_path: Path) -> None:
+    """The same product stands against a dear one and against a cheap one, with the price matched."""
+    known = sorted(shop_products(), key=lambda product: (product.category, product.price or 0))
+    of_one = [product for product in known if product.category == known[0].category]
+    cheap, middle, dear = of_one[0], of_one[len(of_one) // 2], of_one[-1]
+    rows = [f"{n},{p.key}" for n, other in enumerate((cheap, dear)) for p in (middle, other)]
+    (tmp_path / "sets.csv").write_text("\n".join(["set,option", *rows]) + "\n")
+    made = design(options={"file": str(tmp_path / "sets.csv")}, match=["price"])
+    prices = set()
+    for trial in made.trials([AGENT]):
+        shown = {product.key: product.price for product in trial.products}[middle.key]
+        edits = [e for t in made.plan(trial).by_product[middle.key] for e in t.edits]
+        assert [float(edit.values()["price"]) for edit in edits if edit.values()] == [shown]
+        prices.add(shown)
+    assert len(prices) == 2
 
 
 def test_a_design_can_be_sent_to_another_process() -> None:

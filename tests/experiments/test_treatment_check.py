@@ -11,13 +11,22 @@ from agents.base import Agent
 from environments.actions import Action
 from experiments.course import Course
 from experiments.design import Trial
+from experiments.listing import ShowOnly
 from experiments.runner import Stage, open_stage
+from experiments.treatment_check import Sight, unchecked, untreated
 from experiments.trial import ShopEpisodes
+from interventions.edits.insert_text import InsertText
+from interventions.edits.show_rating_text import ShowRatingText
+from interventions.engine import rewrite
+from interventions.plan import Plan, Treatment
+from interventions.sitemap import load_site_map
 from proxy.server import Slot
-from proxy.session import Session
+from proxy.session import Session, ShownPage
 from tests.experiments.foreign_shop import NUDGE, Buyer, ForeignShop, design, experiment
+from tests.interventions.shop_pages import HOST, HTML, KEY, card, category_page, product_page
 from tests.support import serve
 
+SITE = load_site_map("onestopmarket")
 Edits = list[Mapping[str, Any]]
 
 
@@ -138,20 +147,23 @@ def put(css: str, html: str) -> str:
 
 PRICE = "span.price"
 BADGE = {"text": "Limited offer"}
+GONE = "document.querySelector('.product-title-details')"
 RESTORED: dict[str, tuple[Edits, str, str]] = {
     "the text is elsewhere": ([], TAKEN, f"<p>{NUDGE}</p>"),
     "the text is in an attribute": ([], TAKEN, f'<img alt="{NUDGE}" width=20 height=20>'),
-    "the text has moved": ([], "document.querySelector('#more').append(document.querySelector('.product-title-details'));", ""),
-    "the text is hidden": ([], "document.querySelector('.product-title-details').style.display = 'none';", ""),
+    "the text has moved": ([], f"document.querySelector('#more').append({GONE});", ""),
+    "the text is hidden": ([], f"{GONE}.style.display = 'none';", ""),
     "the text is another": ([], put(".product-title-details", f"{NUDGE} Not."), ""),
     "badge": (edit("badge", BADGE), "document.querySelector('.product-badge-details').remove();", ""),
     "banner": (edit("banner", BADGE), "document.querySelector('.page-banner-details').remove();", ""),
-    "countdown": (edit("countdown", {}), "document.querySelector('.product-countdown-details').remove();", ""),
+    "countdown": (
+        edit("countdown", {}), "document.querySelector('.product-countdown-details').remove();", "",
+    ),
     "show_rating_text": ([], "document.querySelector('.product-rating-details').remove();", ""),
     "strike_price": (
         edit("strike_price", {"was": 29.99}), "document.querySelector('.product-was-details').remove();", "",
     ),
-    "the figure is part of another": (edit("set_price", 9.99), put(PRICE, "$19.99"), ""),
+    "the figure is part of another": (edit("set_price", 9.99), put(PRICE, "19.99 €"), ""),
     "the figure stands elsewhere": (
         edit("set_price", 9.99), put(PRICE, "$21.99"), "<p>Free shipping over $9.99</p>",
     ),
@@ -187,6 +199,7 @@ async def test_what_a_script_puts_back_fails_the_trial(
     kind: str, place: Place, shop: ForeignShop, tmp_path: Path
 ) -> None:
     edits, script, extra = RESTORED[kind]
+    shop.price = "19.99 €" if "€" in script else "$19.99"
     # First as it is: with neither script nor a second text the trial counts.
     course, session, trial = await carry_out(place, tmp_path, edits=edits)
     assert course.outcome == "choice", course.reason
@@ -284,3 +297,66 @@ async def test_the_longest_name_wins(place: Place, shop: ForeignShop, tmp_path: 
         shop.message = f"You added {message} to your shopping cart."
         course, _, _ = await carry_out(place, tmp_path)
         assert (course.outcome, course.choice) == ("choice", choice), course.reason
+
+
+# What the receipts have to prove, on pages as the proxy has passed them on
+
+NUDGED = Treatment("praised", KEY, (InsertText(after="product.title", text=NUDGE),))
+EVERYWHERE = Treatment("show-rating", None, (ShowRatingText(),))
+
+
+def passed_on(plan: Plan, *answers: tuple[str, bytes], treat: bool = True) -> Session:
+    """A session that has passed these pages on."""
+    session = Session(plan, SITE)
+    for path, body in answers:
+        done = rewrite(body, content_type=HTML, url=HOST + path, plan=plan, site=SITE)
+        session.received(done.receipts if treat else ())
+        session.showed(ShownPage(HOST + path, HTML, done.body if treat else body, done.product))
+    return session
+
+
+def sights_of(session: Session) -> list[Sight]:
+    return [Sight(page.product, page.text) for page in session.pages if page.product]
+
+
+@pytest.mark.parametrize("planned", [NUDGED, EVERYWHERE])
+def test_a_product_page_needs_a_receipt_of_each_edit(planned: Treatment) -> None:
+    plan, answer = Plan((planned,)), (f"{KEY}.html", product_page())
+    treated, not_treated = passed_on(plan, answer), passed_on(plan, answer, treat=False)
+    assert untreated(plan, sights_of(treated), treated, [KEY]) == ""
+    reason = untreated(plan, sights_of(not_treated), not_treated, [KEY])
+    assert f"has no receipt for {KEY}" in reason
+    # A page that was not opened needs none, unless its product was chosen.
+    empty = Session(plan, SITE)
+    assert untreated(plan, [], empty, [KEY]) == ""
+    assert "has no receipt" in untreated(plan, [], empty, [KEY], chosen=KEY)
+
+
+def test_where_only_the_html_is_known_the_text_is_looked_for_in_it() -> None:
+    plan = Plan((NUDGED,))
+    session = passed_on(plan, (f"{KEY}.html", product_page()))
+    shown = session.pages[0].text
+    assert untreated(plan, [Sight(KEY, shown)], session, [KEY]) == ""
+    for html in (shown.replace(NUDGE, ""), shown.replace(NUDGE, f"Not{NUDGE}")):
+        assert "was not shown" in untreated(plan, [Sight(KEY, html)], session, [KEY])
+    assert [effect.edit for effect in unchecked(plan, [Sight(KEY, shown)], session)] == ["insert_text"]
+
+
+def test_a_card_needs_a_receipt_of_what_is_planned_for_it() -> None:
+    plan = Plan((NUDGED,))
+    answer = ("cookies.html", category_page(card(KEY, 1), card("rye-crackers", 2)))
+    treated, not_treated = passed_on(plan, answer), passed_on(plan, answer, treat=False)
+    assert untreated(plan, [], treated, [KEY]) == ""
+    assert f"has no receipt for {KEY} on {HOST}cookies.html" in untreated(plan, [], not_treated, [KEY])
+    assert [effect.page_type for effect in unchecked(plan, [], treated)] == ["listing"]
+
+
+def test_only_a_list_of_the_choice_set_proves_that_it_was_listed() -> None:
+    plan = Plan((Treatment("show-only", None, (ShowOnly(keys=(KEY,)),), ("listing",)),))
+    listed = passed_on(plan, ("cookies.html", category_page(card(KEY, 1), card("rye-crackers", 2))))
+    assert untreated(plan, [], listed, [KEY]) == ""
+    others = passed_on(
+        plan, ("crackers.html", category_page(card("rye-crackers", 2), card("oat-crackers", 3)))
+    )
+    assert [receipt.edit for receipt in others.receipts] == ["show_only"]
+    assert untreated(plan, [], others, [KEY]) == "show-only: no page has listed the choice set"

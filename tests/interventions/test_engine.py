@@ -56,6 +56,16 @@ def inserted(before: bytes, after: bytes) -> bytes:
     return after[start:end]
 
 
+# What only the parser makes
+
+
+def test_an_element_that_no_tag_has_written_fails_closed() -> None:
+    """`<table><tr>` makes a tbody that stands nowhere in the source."""
+    page = product_page(extra="<table id='sizes'><tr><td>One size</td></tr></table>")
+    with pytest.raises(EditFailed, match="cannot be found in the page's source"):
+        run(page, treatment({"remove": "css:#sizes tbody"}))
+
+
 # Pages that are not concerned
 
 

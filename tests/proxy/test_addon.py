@@ -72,6 +72,52 @@ async def test_a_planned_edit_reaches_the_page_and_gives_a_receipt(
     assert slot.session.failures == slot.session.upstream_errors == []
 
 
+@pytest.mark.parametrize("status", [201, 203, 226])
+async def test_every_page_that_is_no_error_is_rewritten(
+    status: int, slot: Slot, client: httpx.AsyncClient
+) -> None:
+    async with pages({"/oats.html": HTMLResponse(PAGE, status_code=status)}) as url:
+        slot.session = session(url)
+        response = await client.get(url + "oats.html")
+    assert (response.status_code, response.text.count(NUDGE)) == (status, 1)
+    assert len(slot.session.receipts) == 1
+
+
+async def test_where_a_products_address_leads_its_page_is_rewritten(
+    slot: Slot, client: httpx.AsyncClient
+) -> None:
+    """A prefix, a redirect, and one more: without a word on the page whose it is."""
+
+    def moved(path: str) -> Response:
+        return Response(status_code=302, headers={"location": path})
+
+    answers = {"/en/oats": moved("/en/oats;s=1"), "/en/oats;s=1": moved("../a/b"), "/a/b": PAGE, "/c": PAGE}
+    async with pages(answers) as url:
+        slot.session = session(url)
+        slot.session.known["en/oats"] = "oats"
+        treated = await client.get(url + "en/oats", follow_redirects=True)
+        other = await client.get(url + "c")
+        await client.post(url + "en/oats")
+    assert treated.text.count(NUDGE) == 1
+    assert [receipt.product for receipt in slot.session.receipts] == ["oats"]
+    assert other.text == PAGE
+
+
+async def test_an_address_to_which_two_products_lead_is_neithers(
+    slot: Slot, client: httpx.AsyncClient
+) -> None:
+    moved = Response(status_code=302, headers={"location": "/item?id=1"})
+    async with pages({"/oats": moved, "/rye": moved, "/item": PAGE}) as url:
+        slot.session = session(url)
+        slot.session.known |= {"oats": "oats", "rye": "rye"}
+        for path in ("oats", "rye"):
+            answer = await client.get(url + path)
+            assert answer.status_code == 302
+        untreated = await client.get(url + "item?id=1")
+    assert slot.session.known["item"] == ""
+    assert untreated.text == PAGE
+
+
 @pytest.mark.parametrize("encoding", COMPRESSIONS)
 @pytest.mark.parametrize("chunked", [False, True])
 async def test_compressed_and_chunked_pages_are_rewritten(
