@@ -211,6 +211,24 @@ async def test_what_a_script_puts_back_fails_the_trial(
     assert course.outcome == "treatment_failed", course.reason
 
 
+@pytest.mark.parametrize("kind", [{"reorder": {"rank": 1}}, {"swap": "cedar-reading-lamp"}])
+async def test_what_cannot_be_checked_is_on_record(
+    kind: Mapping[str, Any], place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    """A script puts a list back into its old order: the trial counts, and says that nobody has looked."""
+    card = '<li class="product-item"><a class="product-item-link" href="/{0}.html">{0}</a></li>'
+    shop.extra = f"<ol>{card.format('cedar-reading-lamp')}{card.format('harbour-desk-lamp')}</ol>"
+    shop.script = "document.querySelector('ol').append(document.querySelector('li.product-item'));"
+    course, session, trial = await carry_out(place, tmp_path, edits=[kind])
+    made = design(tmp_path / "foreign.yaml")
+    episodes = ShopEpisodes(made, place.address)
+    record = episodes.record(trial, course, session, began=0, attempts=1)
+    assert record.trial["outcome"] == "choice"
+    assert nudges(session) == {trial.carrier}
+    rows = [(row["intervention"], row["edit"], row["page_type"]) for row in record.unchecked]
+    assert rows == [("praised", *kind, "product")]
+
+
 async def test_one_look_is_not_enough_for_the_later_ones(
     place: Place, shop: ForeignShop, tmp_path: Path
 ) -> None:
