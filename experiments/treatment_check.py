@@ -209,14 +209,15 @@ def _old_price(key: str, mine: Sequence[Sight], done: _Done) -> str:
     texts = [
         change.after for proof, changes in done.changes.items() if proof.product == key for change in changes
     ]
-    for sight in mine if prices else ():
-        shown = sight.standing.own if sight.standing else ""
-        for text in sorted(texts, key=len, reverse=True):
-            shown = shown.replace(" ".join(text.split()), " ")  # an edit may itself name the old price
+    for sight in mine:
         for change in prices:
             figure = find_figure(change.before)
             # A whole number may count anything.
             old = figure if re.search(r"[.,]\d\d$", figure) else " ".join(change.before.split())
+            shown = sight.standing.own if sight.standing else ""
+            for text in sorted(texts, key=len, reverse=True):
+                if holds(text, old):  # an edit may itself name the old price
+                    shown = shown.replace(" ".join(text.split()), " ")
             if found := re.search(rf".{{0,40}}{bounded(old)}.{{0,20}}", shown):
                 return f"the agent was shown the old price too on {key}: {found[0].strip()!r}"
     return ""

@@ -168,6 +168,7 @@ RESTORED: dict[str, tuple[Edits, str, str]] = {
         edit("set_price", 9.99), put(PRICE, "$21.99"), "<p>Free shipping over $9.99</p>",
     ),
     "the old price beside the new": (edit("set_price", 9.99), "", "<p>Buy now for $19.99</p>"),
+    "the old price beside the new, in euros": (edit("set_price", 9.99), "", "<p>Now 19.99 €</p>"),
     "the old price in a picture": (edit("set_price", 9.99), "", '<img alt="only $19.99" width=20 height=20>'),
     "set_rating": (
         edit("set_rating", 60), "document.querySelector('.rating-result').title = '80%';", "",
@@ -199,7 +200,7 @@ async def test_what_a_script_puts_back_fails_the_trial(
     kind: str, place: Place, shop: ForeignShop, tmp_path: Path
 ) -> None:
     edits, script, extra = RESTORED[kind]
-    shop.price = "19.99 €" if "€" in script else "$19.99"
+    shop.price = "19.99 €" if "€" in script + extra else "$19.99"
     # First as it is: with neither script nor a second text the trial counts.
     course, session, trial = await carry_out(place, tmp_path, edits=edits)
     assert course.outcome == "choice", course.reason
