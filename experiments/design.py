@@ -7,12 +7,11 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
 from math import lcm
-from pathlib import Path
 from statistics import mean
 from typing import Any, Final, Literal
 from urllib.parse import quote
 
-from agents.prompt import load_prompt
+from agents.prompt import DEFAULT, PromptTemplates, default_prompt, load_prompt
 from environments.episode import View
 from environments.launchable import launchable
 from experiments.choice_sets import ChoiceSet, form_choice_sets
@@ -69,9 +68,9 @@ class Design:
             UserError: a mistake in the experiment or in a file that it names.
         """
         self.experiment = experiment = validate(source, Experiment)
-        self.site: SiteMap = load_site_map(experiment.site)
+        self.site: SiteMap = load_site_map(source.shipped_or_file(("site",), experiment.site))
         self.profiles = sentences(experiment.profiles, source)
-        self.prompt = load_prompt(experiment.prompt, Path(source.name).parent)
+        self.prompt = _prompt(experiment.prompt, source)
         self.nudges = self._nudges(source)
         self._matching = load_interventions("matching", self.site)
         self._display = load_interventions("display", self.site)
@@ -107,7 +106,8 @@ class Design:
         factor = self.experiment.factors.nudge
         if factor is None:
             return (None,)
-        file = load_interventions(factor.interventions, self.site)
+        place = ("factors", "nudge", "interventions")
+        file = load_interventions(source.shipped_or_file(place, factor.interventions), self.site)
         known = {item.id: item for item in file.interventions}
         for index, name in enumerate(factor.only):
             if name not in known:
@@ -290,6 +290,13 @@ class Design:
             known = compile_treatment(intervention, product, **values)
             self._treatments[intervention.id, product] = known
         return known
+
+
+def _prompt(name: str, source: Source) -> PromptTemplates:
+    """The prompt of an experiment, known by the name that the experiment gives it. Raises UserError."""
+    if name == DEFAULT:
+        return default_prompt()
+    return replace(load_prompt(str(source.file_at(("prompt",), name))), name=name)
 
 
 def set_id(products: ChoiceSet) -> str:

@@ -19,19 +19,19 @@ class Titles(BaseModel, extra="forbid", frozen=True, use_attribute_docstrings=Tr
     filter: bool | None = None
     """Leave out titles with promotional or multi-pack wording. Default: only those of a `catalogue`."""
     patterns: str | None = None
-    """A YAML file of phrases in place of the shipped ones; its path is seen from the experiment's file."""
+    """A YAML file of phrases in place of the shipped ones."""
     model: str | None = None
     """An agent, such as `openai:gpt-4.1-mini`, that is asked about each title that the phrases leave. Its
     answers are kept in a file beside the catalogue and never asked for again."""
 
 
 class Options(BaseModel, extra="forbid", frozen=True, use_attribute_docstrings=True):
-    """Which products stand against each other."""
+    """Which products stand against each other. Files are looked for as `Source.file_at` says."""
 
     catalogue: str | None = None
-    """A CSV file of products in place of the embedded shop's; its path is seen from the experiment's file."""
+    """A CSV file of products in place of the embedded shop's."""
     file: str | None = None
-    """A CSV file of choice sets, in place of a pairing; its path is seen from the experiment's file."""
+    """A CSV file of choice sets, in place of a pairing."""
     pairing: Pairing = "price-adjacent"
     """`price-adjacent`: neighbours by price within a category. `matched-ratings`: of equal ratings, as many
     disjoint sets as there can be. `price-coverage`: pairs that differ in price by little and by much, and

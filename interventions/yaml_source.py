@@ -93,6 +93,26 @@ class Source:
         """The error to raise for a mistake at `path`."""
         return YamlError([self.problem(path, message)])
 
+    def file_at(self, path: KeyPath, written: str) -> Path:
+        """The file or folder that the value at `path` names: beside this file, else in the working directory.
+
+        Raises YamlError when it is in neither.
+        """
+        beside = Path(self.name).parent / written
+        for found in (beside, Path(written)):
+            if found.exists():
+                return found
+        folders = dict.fromkeys(str(place.resolve()) for place in (beside.parent, Path(written).parent))
+        raise self.error(path, f"{written}: no such file in {' or in '.join(folders)}; check the path")
+
+    def shipped_or_file(self, path: KeyPath, written: str) -> str:
+        """The value at `path` as it is where it is a shipped name, else the path of the file that it names.
+
+        Raises YamlError as `file_at` does.
+        """
+        is_path = Path(written).suffix or "/" in written or (Path(self.name).parent / written).is_file()
+        return str(self.file_at(path, written)) if is_path else written
+
     def is_consequence(self, path: KeyPath) -> bool:
         """Whether a mistake at `path` may only come from another one that has been found in reading."""
         written = path in self.marks

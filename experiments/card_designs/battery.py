@@ -14,7 +14,7 @@ class BatteryDesign:
 
     def __init__(self, spec: Battery, experiment: CardExperiment, source: Source) -> None:
         self._spec = spec
-        self._battery = load_battery(experiment.cards)
+        self._battery = load_battery(source.shipped_or_file(("cards",), experiment.cards))
         for index, name in enumerate(spec.biases):
             if name not in self._battery.biases:
                 hint = did_you_mean(name, self._battery.biases, noun="biases")

@@ -19,7 +19,8 @@ class ChoiceCard:
 
     def __init__(self, name: str, source: Source) -> None:
         """Raises UserError: the file has no card with alternatives, or several."""
-        cards = [item for item in load_interventions(name).interventions if item.card and item.card.fields]
+        file = load_interventions(source.shipped_or_file(("cards",), name))
+        cards = [item for item in file.interventions if item.card and item.card.fields]
         if len(cards) != 1:
             message = f"{name} has {len(cards) or 'no'} cards with alternatives; name a file that has one"
             raise source.error(("cards",), message)
@@ -46,7 +47,7 @@ class PriceQuestions:
 
     def __init__(self, name: str, source: Source) -> None:
         """Raises UserError: the file lacks one of the cards."""
-        file = load_interventions(name)
+        file = load_interventions(source.shipped_or_file(("cards",), name))
         self._sequences = {
             "control": [_card(file, "wtp-control", name, source)],
             "low": (anchored := [_card(file, "buy", name, source), _card(file, "wtp", name, source)]),

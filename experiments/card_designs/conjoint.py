@@ -46,7 +46,7 @@ class ConjointDesign:
         if pool == SHIPPED:
             self._profiles = hotels()
         elif pool.lower().endswith(".csv"):
-            columns, rows = read_rows(pool)
+            columns, rows = read_rows(str(source.file_at(_POOL, pool)))
             if is_table_of_profiles(columns):
                 self._profiles = profiles_from(rows)
             else:

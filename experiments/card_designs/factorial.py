@@ -121,14 +121,13 @@ class FactorialDesign:
 def _read_products(name: str, source: Source) -> Iterator[tuple[Product, Problem]]:
     """The products of a file, each with the way to tell a mistake in it. Raises UserError."""
     if name.lower().endswith(".csv"):
-        for row in read_rows(name)[1]:
+        for row in read_rows(str(source.file_at(_PRODUCTS, name)))[1]:
             yield row.read(Product), row.error
         return
-    path = SHIPPED.get(name, Path(name))
-    if name not in SHIPPED and path.suffix not in (".yaml", ".yml"):
+    if name not in SHIPPED and not name.endswith((".yaml", ".yml")):
         hint = did_you_mean(name, SHIPPED, noun="shipped")
         raise source.error(_PRODUCTS, f'unknown products "{name}"; {hint} (or give a .yaml or .csv file)')
-    file = load_yaml(path)
+    file = load_yaml(SHIPPED.get(name) or source.file_at(_PRODUCTS, name))
     for index, product in enumerate(validate(file, ProductFile).products):
 
         def error(key: str, message: str, index: int = index) -> UserError:

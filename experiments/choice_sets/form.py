@@ -45,20 +45,21 @@ def form_choice_sets(source: Source, options: Options, seed: int) -> FormedSets:
     Raises:
         UserError: a mistake in a file that the options name, or there is no such choice set.
     """
-    folder = Path(source.name).parent
-    catalogue = read_catalogue(folder / options.catalogue) if options.catalogue else None
+    catalogue = None
+    if options.catalogue is not None:
+        catalogue = read_catalogue(source.file_at(("options", "catalogue"), options.catalogue))
     notes = [catalogue.note()] if catalogue else []
     products = catalogue.products if catalogue else shop_products()
     rng = random.Random(seed)  # noqa: S311 - a design, not a secret
     if options.file is not None:
-        path = folder / options.file
+        path = source.file_at(("options", "file"), options.file)
         refused = dict(catalogue.refused) if catalogue else {}
         found = read_sets(path, {product.key: product for product in products}, refused)
         if len(found) > options.sets:
             notes.append(f"{path}: {options.sets} of its {len(found)} choice sets sampled (options.sets)")
             found = [found[index] for index in sorted(rng.sample(range(len(found)), options.sets))]
         return FormedSets(found, notes)
-    neutral, wording = _neutral(products, options, folder, catalogue)
+    neutral, wording = _neutral(products, options, source, catalogue)
     notes += wording
     found = PAIRINGS[options.pairing]([p for p in neutral if p.price and p.rating], options, rng)
     if not found:
@@ -71,13 +72,14 @@ def form_choice_sets(source: Source, options: Options, seed: int) -> FormedSets:
 
 
 def _neutral(
-    products: Sequence[ProductFacts], options: Options, folder: Path, catalogue: Catalogue | None
+    products: Sequence[ProductFacts], options: Options, source: Source, catalogue: Catalogue | None
 ) -> tuple[Sequence[ProductFacts], list[str]]:
     """The products whose titles do not push a choice themselves, and notes of how many others there are."""
     titles, notes = options.titles, []
     wanted = titles.filter if titles.filter is not None else bool(catalogue or titles.patterns)
     if wanted:
-        patterns = load_patterns(folder / titles.patterns if titles.patterns else SHIPPED)
+        own = titles.patterns and source.file_at(("options", "titles", "patterns"), titles.patterns)
+        patterns = load_patterns(own or SHIPPED)
         products, dropped = without_wording(products, patterns)
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in dropped.most_common())
         notes.append(f"titles: left out for their wording: {kinds or 'none'}")

@@ -100,7 +100,7 @@ def load_stimuli(name_or_path: str, experiment: Source) -> Stimuli:
     if name_or_path in shipped:
         source = load_yaml(shipped[name_or_path])
     elif name_or_path.endswith((".yaml", ".yml")):
-        source = load_yaml(name_or_path)
+        source = load_yaml(experiment.file_at(("stimuli",), name_or_path))
     else:
         hint = did_you_mean(name_or_path, shipped, noun="shipped")
         message = f'unknown stimuli "{name_or_path}"; {hint} (a file\'s name ends in .yaml)'
