@@ -14,8 +14,8 @@ _SEARCH_NAMES = ("q", "s", "search")
 class Card:
     """One product on a listing; what the card does not show is empty.
 
-    `text` is what stands after the title, in lower case. `link` and `add_to_cart` are bids; `address` is
-    where the link leads, without its fragment.
+    `text` is what stands after the title, and `whole` all that the card says, in lower case. `link` and
+    `add_to_cart` are bids; `address` is where the link leads, without its fragment.
     """
 
     title: str
@@ -23,6 +23,7 @@ class Card:
     rating: float | None
     reviews: int
     text: str
+    whole: str
     address: str
     link: str
     add_to_cart: str | None
@@ -62,7 +63,8 @@ def _read_card(node: LexborNode) -> Card | None:
     if link is None:
         return None
     title = text_of(link)
-    text = text_of(node).partition(title)[2].strip()
+    whole = text_of(node)
+    text = whole.partition(title)[2].strip()
     price, rating, reviews = read_facts(text)
     if price is None:
         return None
@@ -72,6 +74,7 @@ def _read_card(node: LexborNode) -> Card | None:
         rating=rating,
         reviews=reviews,
         text=text.lower(),
+        whole=whole.lower(),
         address=urldefrag(link.attributes["href"] or "").url,
         link=link.attributes["bid"] or "",
         add_to_cart=add_to_cart_button(node),

@@ -2,11 +2,12 @@
 
 import random
 import re
+from collections.abc import Mapping
 
 from agents.base import Decision
 from agents.listing_page import Card, read_cards, search_field
 from agents.product_page import read_product_page
-from agents.simulated import Purchase, alternative, describe
+from agents.simulated import Purchase, Reader
 from agents.utility import Taste, choice_probabilities, draw
 from environments.actions import Action
 from environments.observation import Observation
@@ -27,11 +28,12 @@ class ListingShopper:
 
     It scrolls until nothing more comes into sight. Its choice is
     `draw(choice_probabilities(...), random.Random(seed).random())` over the cards in the page's order, the
-    first of which is the one viewed first; it opens the page of its choice and buys there.
+    first of which is the one viewed first; it opens the page of its choice and buys there. For `nudges` see
+    `Reader`.
     """
 
-    def __init__(self, taste: Taste, *, seed: int) -> None:
-        self._taste = taste
+    def __init__(self, taste: Taste, *, seed: int, nudges: Mapping[str, int] | None = None) -> None:
+        self._taste, self._reader = taste, Reader(nudges)
         self._random = random.Random(seed)  # noqa: S311 (sampling must be reproducible; nothing is secret)
         self._filled = self._searched = False
         self._cards: dict[str, Card] = {}  # by address, in the page's order
@@ -44,7 +46,7 @@ class ListingShopper:
         thought, action = self._decide(observation)
         if observation.error:
             thought = f"My last action failed: {observation.error} {thought}"
-        return Decision(thought, " ".join(describe(card) for card in self._cards.values()), action)
+        return Decision(thought, " ".join(map(self._reader.describe, self._cards.values())), action)
 
     def _decide(self, observation: Observation) -> tuple[str, Action]:
         if self._choice:
@@ -74,7 +76,8 @@ class ListingShopper:
             return "I look whether there is more to choose from.", _SCROLL
         cards = list(self._cards.values())
         alternatives = [
-            alternative(card, self._taste, viewed_first=index == 0) for index, card in enumerate(cards)
+            self._reader.alternative(card, self._taste, viewed_first=index == 0)
+            for index, card in enumerate(cards)
         ]
         chosen = draw(choice_probabilities(self._taste, alternatives), self._random.random())
         self._choice = cards[chosen]

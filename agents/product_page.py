@@ -16,7 +16,8 @@ _HEADING = "\0"  # marks where the heading was; the parser leaves no NUL in a do
 class ProductPage:
     """What a page says about its product; every field that is not on the page is empty.
 
-    `text` is the visible text after the heading, in lower case: header, menu and the title are no part of it.
+    `text` is the visible text after the heading, in lower case: header, menu and the title are no part of it;
+    `whole` is all of it.
     `options` are the bids of one group of radio buttons each, in the order of the page.
     """
 
@@ -25,6 +26,7 @@ class ProductPage:
     rating: float | None
     reviews: int
     text: str
+    whole: str
     add_to_cart: str | None
     options: tuple[tuple[str, ...], ...]
 
@@ -33,7 +35,8 @@ def read_product_page(html: str) -> ProductPage:
     """Read any HTML; a page that shows no product has no `add_to_cart`."""
     tree = LexborHTMLParser(html)
     button, options = _controls(tree)
-    title, text = "", text_of(tree.body)
+    title, whole = "", text_of(tree.body)
+    text = whole
     if heading := tree.css_first("h1"):
         title = text_of(heading)
         heading.replace_with(_HEADING)
@@ -45,6 +48,7 @@ def read_product_page(html: str) -> ProductPage:
         rating=rating,
         reviews=reviews,
         text=text.strip().lower(),
+        whole=whole.lower(),
         add_to_cart=button,
         options=options,
     )

@@ -5,6 +5,7 @@ What can `act` is an agent, what can `answer` is a respondent, and a name may st
 """
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Final, Literal, Protocol
@@ -42,8 +43,13 @@ class AgentFactory(Protocol):
     def __call__(self, argument: str, *, seed: int) -> Agent | Respondent: ...
 
 
-def make_agent(name: str, *, seed: int, prompt: PromptTemplates | None = None) -> Agent:
-    """A fresh agent for one episode. `prompt` is for language models; None: the shipped one.
+def make_agent(
+    name: str, *, seed: int, prompt: PromptTemplates | None = None, nudges: Mapping[str, int] | None = None
+) -> Agent:
+    """A fresh agent for one episode.
+
+    `prompt` is for language models; None: the shipped one. `nudges` is for simulated shoppers: texts that
+    they understand as speaking for (+1) or against (-1) a product where they see them.
 
     Raises:
         UserError: when the name is unknown, it cannot act, or a setting (a key) that it needs is missing.
@@ -53,6 +59,8 @@ def make_agent(name: str, *, seed: int, prompt: PromptTemplates | None = None) -
     if family in PROVIDERS:
         # No seed is sent: providers honour it loosely or not at all, and some reject it.
         agent = LanguageModelShopper(make_model(name), prompt)
+    elif family == "simulated":
+        agent = SimulatedAgent(shipped_profile(argument), seed=seed, nudges=nudges)
     else:
         agent = _factory(family, name)(argument, seed=seed)
     if not isinstance(agent, Agent):

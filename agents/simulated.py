@@ -2,6 +2,8 @@
 
 import functools
 import random
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -40,13 +42,11 @@ class Cues(BaseModel):
         """The phrases that occur in a lower-case text, those in favour first."""
         return [phrase for phrase in (*self.positive, *self.negative) if phrase in text]
 
-    def sign(self, text: str) -> Literal[-1, 0, 1]:
-        """+1: a lower-case text speaks for the product; -1: against it; 0: neither or both."""
-        favourable = any(phrase in text for phrase in self.positive)
-        adverse = any(phrase in text for phrase in self.negative)
-        if favourable == adverse:
-            return 0
-        return 1 if favourable else -1
+    def directions(self, text: str) -> set[int]:
+        """+1 where a lower-case text speaks for the product, -1 where it speaks against it."""
+        return {1 for phrase in self.positive if phrase in text} | {
+            -1 for phrase in self.negative if phrase in text
+        }
 
 
 class Wish(BaseModel):
@@ -114,27 +114,53 @@ def taste_for(goal: str, taste: Taste) -> Taste:
     return Taste(**weights)
 
 
-def alternative(item: ProductPage | Card, taste: Taste, *, viewed_first: bool) -> Alternative:
-    """What a page or a card says, as an alternative to choose."""
-    title = item.title.lower()
-    return Alternative(
-        price=item.price,
-        rating=item.rating,
-        reviews=item.reviews,
-        cue=shipped().cues.sign(item.text),
-        viewed_first=viewed_first,
-        brand=next((brand for brand in taste.brand if brand in title), None),
-    )
+class Reader:
+    """Understands pages and cards: prices, ratings, reviews, and texts that speak for or against a product.
 
+    It knows the phrases of `simulated.yaml`, and `nudges`: texts -> +1 or -1, such as those that the
+    experiment puts on pages. Whether one of them is on a page, it has to see there.
+    """
 
-def describe(item: ProductPage | Card) -> str:
-    """What a page or a card says, in words."""
-    price = "no price" if item.price is None else f"a price of {item.price:,.2f}"
-    rating = "no rating" if item.rating is None else f"a rating of {item.rating:g}%"
-    found = shipped().cues.find(item.text)
-    said = f' It says "{found[0]}".' if found else ""
-    reviews = f"{item.reviews:,} review{'' if item.reviews == 1 else 's'}"
-    return f"{item.title} with {price}, {rating} and {reviews}.{said}"
+    def __init__(self, nudges: Mapping[str, int] | None = None) -> None:
+        self._nudges = [
+            (re.compile(rf"(?<!\w){re.escape(text)}(?!\w)"), direction)
+            for text, direction in ((" ".join(t.lower().split()), d) for t, d in (nudges or {}).items())
+            if text
+        ]
+
+    def alternative(self, item: ProductPage | Card, taste: Taste, *, viewed_first: bool) -> Alternative:
+        """What a page or a card says, as an alternative to choose."""
+        title = item.title.lower()
+        return Alternative(
+            price=item.price,
+            rating=item.rating,
+            reviews=item.reviews,
+            cue=self.cue(item),
+            viewed_first=viewed_first,
+            brand=next((brand for brand in taste.brand if brand in title), None),
+        )
+
+    def cue(self, item: ProductPage | Card) -> Literal[-1, 0, 1]:
+        """+1: the texts speak for the product; -1: against it; 0: neither or both."""
+        text, directions = item.text, set[int]()
+        for pattern, direction in self._nudges:
+            if pattern.search(item.whole):
+                directions.add(direction)
+                text = pattern.sub("\n", text)  # a nudge counts as it is meant, whatever phrases are in it
+        directions |= shipped().cues.directions(text)
+        if len(directions) != 1:
+            return 0
+        return 1 if directions == {1} else -1
+
+    def describe(self, item: ProductPage | Card) -> str:
+        """What a page or a card says, in words."""
+        price = "no price" if item.price is None else f"a price of {item.price:,.2f}"
+        rating = "no rating" if item.rating is None else f"a rating of {item.rating:g}%"
+        nudges = (pattern.search(item.whole) for pattern, _ in self._nudges)
+        found = [*shipped().cues.find(item.text), *(match[0] for match in nudges if match)]
+        said = f' It says "{found[0]}".' if found else ""
+        reviews = f"{item.reviews:,} review{'' if item.reviews == 1 else 's'}"
+        return f"{item.title} with {price}, {rating} and {reviews}.{said}"
 
 
 class Purchase:
@@ -157,11 +183,11 @@ class SimulatedShopper:
 
     The tab that is active at its first step is the one viewed first; it then visits the others, the last one
     first. Its choice is `draw(choice_probabilities(...), random.Random(seed).random())` over the tabs that
-    show something to buy, in the order of the tabs.
+    show something to buy, in the order of the tabs. For `nudges` see `Reader`.
     """
 
-    def __init__(self, taste: Taste, *, seed: int) -> None:
-        self._taste = taste
+    def __init__(self, taste: Taste, *, seed: int, nudges: Mapping[str, int] | None = None) -> None:
+        self._taste, self._reader = taste, Reader(nudges)
         self._random = random.Random(seed)  # noqa: S311 (sampling must be reproducible; nothing is secret)
         self._pages: dict[int, ProductPage] = {}  # by tab; the first key is the tab viewed first
         self._choice: int | None = None
@@ -197,11 +223,13 @@ class SimulatedShopper:
 
     def _choose(self, tabs: list[int]) -> int:
         first = next(iter(self._pages))
-        alternatives = [alternative(self._pages[tab], self._taste, viewed_first=tab == first) for tab in tabs]
+        alternatives = [
+            self._reader.alternative(self._pages[tab], self._taste, viewed_first=tab == first) for tab in tabs
+        ]
         return tabs[draw(choice_probabilities(self._taste, alternatives), self._random.random())]
 
     def _describe(self, tab: int) -> str:
         page = self._pages[tab]
         if not page.add_to_cart:
             return f'Tab {tab} shows nothing to buy; its title is "{page.title}".'
-        return f"Tab {tab} shows {describe(page)}"
+        return f"Tab {tab} shows {self._reader.describe(page)}"

@@ -13,10 +13,10 @@ from environments.observation import Observation
 
 
 class SimulatedAgent:
-    """An agent and respondent of a known profile, whose draws follow from `seed`."""
+    """An agent and respondent of a known profile, drawing by `seed`; for `nudges` see `simulated.Reader`."""
 
-    def __init__(self, profile: Profile, *, seed: int) -> None:
-        self._taste, self._seed = profile.taste, seed
+    def __init__(self, profile: Profile, *, seed: int, nudges: Mapping[str, int] | None = None) -> None:
+        self._taste, self._seed, self._nudges = profile.taste, seed, nudges
         self._shopper: SimulatedShopper | ListingShopper | None = None
         self._respondent = SimulatedRespondent(profile, seed=seed)
         self._on_page = PageRespondent(self._respondent)
@@ -44,5 +44,5 @@ class SimulatedAgent:
         taste = taste_for(observation.goal, self._taste)
         lists = words_to_search(observation.goal) or read_cards(observation.html)
         if len(observation.tabs) == 1 and lists:
-            return ListingShopper(taste, seed=self._seed)
-        return SimulatedShopper(taste, seed=self._seed)
+            return ListingShopper(taste, seed=self._seed, nudges=self._nudges)
+        return SimulatedShopper(taste, seed=self._seed, nudges=self._nudges)

@@ -27,6 +27,8 @@ from interventions.yaml_source import Source, validate
 VERSIONED: Final = ("souk", "mitmproxy", "playwright", "selectolax", "statsmodels")
 CONTROL: Final = "control"
 NUDGED: Final = "nudged"
+_FIGURES: Final = {"price", "rating", "reviews"}
+"""What simulated shoppers read of a product besides texts."""
 PRODUCT_PAGE: Final = "${key}.html"
 
 
@@ -282,6 +284,28 @@ class Design:
         if trial.nudge is not None:
             yield trial.nudge
         yield from self._display.interventions
+
+    def nudge_texts(self, trial: Trial) -> dict[str, int]:
+        """What the trial's nudge says on each of its products -> its direction; a placebo means nothing.
+
+        The same in every condition: whether a text is on a page is for the agent to see.
+        """
+        nudge = trial.nudge
+        if nudge is None or nudge.kind == "placebo":
+            return {}
+        edits = (edit for product in trial.products for edit in self._treatment(nudge, product).edits)
+        return {words: nudge.direction for edit in edits if (words := edit.words())}
+
+    def unreadable(self) -> list[str]:
+        """The interventions in which a simulated shopper can see nothing: neither a text nor a figure."""
+        product = next(iter(self.sets.values()))[0]
+        shown = {
+            nudge.id: any(edit.words() or _FIGURES & edit.values().keys() for edit in treatment.edits)
+            for nudge in self.nudges
+            if nudge is not None and nudge.kind not in ("placebo", "order")
+            for treatment in [self._treatment(nudge, product)]
+        }
+        return [name for name, visible in shown.items() if not visible]
 
     def _treatment(self, intervention: Intervention, product: ProductFacts, **values: object) -> Treatment:
         """Compiled once for a product as displayed, from which `values` follow."""

@@ -120,6 +120,12 @@ class ExperimentRun:
         """What will run, for people."""
         lines = [f"{self.design.run}: {self.design.summary()}, agents: {', '.join(self.agents)}"]
         lines += self.design.shortage()
+        if isinstance(self.design, Design) and any(name.startswith("simulated:") for name in self.agents):
+            lines += [
+                f"simulated shoppers see nothing of {name}: they read texts, prices, ratings, numbers of "
+                "reviews and the order; whether it moves an agent only a real one can show"
+                for name in self.design.unreadable()
+            ]
         if self.limit is not None and self.limit % self.design.block_size():
             size = self.design.block_size()
             lines.append(f"--limit {self.limit} cuts a block in two; multiples of {size} are balanced")

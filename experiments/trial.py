@@ -58,7 +58,10 @@ class ShopEpisodes:
 
     def agent(self, trial: Trial) -> Agent:
         """A fresh agent, for one attempt."""
-        return make_agent(trial.agent, seed=trial.seed, prompt=self._design.prompt)
+        design = self._design
+        return make_agent(
+            trial.agent, seed=trial.seed, prompt=design.prompt, nudges=design.nudge_texts(trial)
+        )
 
     def session(self, trial: Trial) -> Session:
         """The session that makes the trial's edits."""

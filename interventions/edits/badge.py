@@ -33,6 +33,9 @@ class Badge(Edit, BaseModel, frozen=True, extra="forbid"):
     before: RoleName = "product.title"
     colour: Literal["blue", "green", "orange", "red", "black"] = "orange"
 
+    def words(self) -> str:
+        return self.text
+
     def roles(self) -> tuple[str, ...]:
         return (self.before,)
 

@@ -23,6 +23,9 @@ class Banner(Edit, BaseModel, frozen=True, extra="forbid"):
     text: Text
     style: Literal["info", "offer", "warning"] = "info"
 
+    def words(self) -> str:
+        return self.text
+
     def roles(self) -> tuple[str, ...]:
         return ("page.body",)
 

@@ -244,6 +244,10 @@ class Edit:
         """
         return None
 
+    def words(self) -> str:
+        """The text that it shows a reader, where it is one of the edit's own; empty: none."""
+        return ""
+
     def values(self) -> Mapping[str, Decimal | str]:
         """Part of a product (`price`) -> what it makes of it; data about the product are kept in step."""
         return {}

@@ -42,6 +42,9 @@ class Countdown(Edit, BaseModel, frozen=True, extra="forbid"):
             raise ValueError('the text must hold "{time}" once; write it like "Offer ends in {time}"')
         return text
 
+    def words(self) -> str:
+        return max(self.text.split("{time}"), key=len).strip()
+
     def roles(self) -> tuple[str, ...]:
         return (self.after,)
 

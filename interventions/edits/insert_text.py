@@ -63,6 +63,9 @@ class InsertText(Edit, BaseModel, frozen=True, extra="forbid"):
         )
         return [(where, role) for where, role in places if role is not None]
 
+    def words(self) -> str:
+        return self.text
+
     def roles(self) -> tuple[str, ...]:
         return (self._places()[0][1],)
 

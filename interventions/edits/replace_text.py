@@ -16,6 +16,9 @@ class ReplaceText(Edit, BaseModel, frozen=True, extra="forbid"):
     old: Text = Field(alias="from")
     new: str = Field(alias="to")
 
+    def words(self) -> str:
+        return self.new
+
     def roles(self) -> tuple[str, ...]:
         return (self.role,)
 

@@ -14,6 +14,9 @@ class SetStock(Edit, RootModel[Text], frozen=True):
 
     readable: ClassVar[bool] = True
 
+    def words(self) -> str:
+        return self.root
+
     def roles(self) -> tuple[str, ...]:
         return ("product.stock",)
 

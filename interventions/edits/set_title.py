@@ -15,6 +15,9 @@ class SetTitle(Edit, RootModel[Text], frozen=True):
 
     readable: ClassVar[bool] = True
 
+    def words(self) -> str:
+        return self.root
+
     def roles(self) -> tuple[str, ...]:
         return ("product.name",)
 

@@ -7,11 +7,14 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from agents.base import Decision
-from agents.simulated import Profiles, SimulatedShopper, shipped, shipped_profile, shipped_taste
+from agents.product_page import read_product_page
+from agents.simulated import Profiles, Reader, SimulatedShopper, shipped, shipped_profile, shipped_taste
 from agents.utility import Alternative, Taste, choice_probabilities, draw
 from environments.actions import ACTIONS
 from environments.observation import Observation, Tab
 from interventions.errors import UserError
+from interventions.plan import ProductFacts, compile_treatment
+from interventions.schema import load_interventions
 from interventions.yaml_source import load_model
 
 ERROR_PAGE = "<h1>502 Bad Gateway</h1><p>The treatment could not be applied.</p>"
@@ -183,7 +186,7 @@ async def test_no_page_makes_it_fail(pages: list[str], seed: int) -> None:
     ],
 )
 def test_cues_of_the_published_nudges(text: str, sign: int) -> None:
-    assert shipped().cues.sign(text.lower()) == sign
+    assert sum(shipped().cues.directions(text.lower())) == sign
 
 
 def test_the_shipped_profiles() -> None:
@@ -234,3 +237,42 @@ def test_an_empty_cue_is_refused(tmp_path: Path) -> None:
     path.write_text("cues: {positive: [' '], negative: []}\nagents: {}\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"cues\.positive: a phrase is empty"):
         load_model(path, Profiles)
+
+
+TOLD = {"Only 2 left in stock": 1, "Sold by somebody  else": -1, "A limited edition of mistakes": -1}
+WORDS = ("Only 2 left in stock", "only 2 LEFT in stock!", "Only 2 left in stocks", "Sold by somebody else",
+         "Part of our catalogue", "A limited edition of mistakes", "This is a best seller!")  # fmt: skip
+
+
+@given(notes=st.lists(st.sampled_from(WORDS), max_size=3), before=st.booleans())
+def test_it_understands_the_texts_it_is_told_where_they_are_on_the_page(
+    notes: list[str], before: bool
+) -> None:
+    note = "".join(f"<p>{text}</p>" for text in notes)
+    html = f"{note}{product('A')}" if before else product("A", note=note)
+    meant = {
+        {"only 2 left in stock": 1, "sold by somebody else": -1, "a limited edition of mistakes": -1}[text]
+        for text in (text.lower().rstrip("!") for text in notes)
+        if text in ("only 2 left in stock", "sold by somebody else", "a limited edition of mistakes")
+    }
+    # What no one told it about it knows after the title only, as ever.
+    meant |= {1} if "This is a best seller!" in notes and not before else set()
+    assert Reader(TOLD).cue(read_product_page(html)) == (meant.pop() if len(meant) == 1 else 0)
+
+
+def test_being_told_the_shipped_nudges_changes_nothing() -> None:
+    """So that runs of shipped experiments are what they were."""
+    nudges = load_interventions("nudges").interventions
+    category = next(iter(nudges[0].tables["category"]))
+    facts = ProductFacts("a", category, "A", 10.0, 80, 3)
+    texts = {
+        compile_treatment(nudge, facts).edits[0].words(): nudge.direction
+        for nudge in nudges
+    }  # fmt: skip
+    assert len(texts) == 10
+    for carried in (*texts, "This product is shown on this page", "Now with free shipping!"):
+        for other in ("", *texts):
+            page = read_product_page(product("A", note=carried, options=f"<p>{other}</p>"))
+            for told in [{text: texts[text]} for text in texts] + [texts]:
+                assert Reader(told).cue(page) == Reader().cue(page)
+                assert Reader(told).describe(page).split('"')[:1] == Reader().describe(page).split('"')[:1]

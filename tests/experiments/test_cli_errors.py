@@ -89,7 +89,7 @@ def test_a_mistake_in_the_interventions(folder: Path, old: str, new: str, expect
         ("sets: 2", "sets: two", r'mine.yaml:3:\d+: options.sets: expected a whole number, found "two"; .+'),
         ("sets: 2", "set: 2", r'mine.yaml:3:\d+: options.set: unknown key; did you mean "sets"\?'),
         ("sets: 2", "set_size: 8, max_price_gap: 0, max_rating_gap: 0", r"mine.yaml:3:\d+: options: no 8 products .*; raise max_price_gap or max_rating_gap"),  # noqa: E501
-        ("mine-nudges.yaml", "other.yaml", r"other.yaml: no such file; check the path"),
+        ("mine-nudges.yaml", "other.yaml", r"mine.yaml:5:\d+: factors.nudge.interventions: other.yaml: no such file in /.+; check the path"),  # noqa: E501
         ("mine-nudges.yaml}", "mine-nudges.yaml, only: [bagde]}", r"mine.yaml:5:\d+: factors.nudge.only\[0\]: .*'bagde'; it has badge"),  # noqa: E501
         (EXPERIMENT, "", r"mine.yaml:1:\d+: the file is empty; .+"),
         (EXPERIMENT, "name: [x\n", r"mine.yaml:\d+:\d+: invalid YAML: .+; .+"),

@@ -1,5 +1,6 @@
 """The whole chain against a known truth: 600 trials in real Chromium, eight episodes at once."""
 
+import random
 import re
 from collections import defaultdict
 from collections.abc import AsyncIterator
@@ -14,7 +15,7 @@ import sqlalchemy as sql
 from scipy.stats import binomtest
 
 from agents.simulated import shipped_taste
-from agents.utility import Alternative, choice_probabilities
+from agents.utility import Alternative, choice_probabilities, draw
 from analysis.effects import choice_effects, true_effects
 from experiments import tables
 from experiments.design import Design, Trial
@@ -183,6 +184,33 @@ async def test_a_shopper_without_nudge_weight_shows_no_nudge_effect(tmp_path: Pa
     effects = choice_effects(done.table).set_index("term")
     assert abs(effects.loc["nudged", "estimate"]) < 3 * effects.loc["nudged", "std_error"]
     assert effects.loc["cheaper", "estimate"] > 3 * effects.loc["cheaper", "std_error"]
+
+
+OWN = """
+interventions:
+  - {id: two-left, kind: nudge, family: scarcity, direction: +1, edits: [insert_text: {after: product.price_box, text: Only 2 left}]}
+  - {id: sold-out, kind: nudge, family: scarcity, direction: -1, edits: [set_stock: "Back in ${product.reviews} weeks"]}
+  - {id: banner, kind: nudge, family: scarcity, direction: +1, edits: [banner: {text: The last days}]}
+  - {id: plain, kind: placebo, edits: [insert_text: {after: product.price_box, text: Part of our catalogue}]}
+"""  # noqa: E501
+
+
+async def test_nudges_of_ones_own_move_the_shopper_as_it_is_known_to_be_moved(tmp_path: Path) -> None:
+    """No text of these is in the shopper's own words: it reads them on the page, a placebo as nothing."""
+    (tmp_path / "own.yaml").write_text(OWN)
+    done = await carry_out(tmp_path, small(str(tmp_path / "own.yaml")), "simulated:nudge-prone", 72, 2)
+    table = done.table.assign(direction=done.table["direction"].where(done.table["nudge"] != "plain", 0))
+    chances = probabilities(table, "nudge-prone")
+    for nudge, rows in table.groupby("nudge"):
+        wins = (rows["chosen"] == 1) & (rows["nudged"] == 1)
+        expected = chances[rows.index][rows["nudged"] == 1].sum()
+        # Each of these sums has a variance below a quarter of its number of terms.
+        assert abs(wins.sum() - expected) < 4 * (0.25 * len(rows) / 2) ** 0.5, nudge
+    for name, trial in done.trials.items():
+        rows = table[table["trial"] == name].sort_values("position")
+        shopper = random.Random(trial.seed)
+        drawn = draw(chances[rows.index].to_numpy(), shopper.random())
+        assert rows["chosen"].tolist() == [int(position == drawn) for position in range(len(rows))], name
 
 
 async def test_the_placebo_moves_nobody(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def expected(made: Design, trial: Trial) -> str:
             price=product.price,
             rating=product.rating,
             reviews=product.reviews or 0,
-            cue=shipped().cues.sign(carried) if product.key == trial.carrier else 0,
+            cue=sum(shipped().cues.directions(carried)) if product.key == trial.carrier else 0,
             viewed_first=index == first,
         )
         for index, product in enumerate(trial.products)
