@@ -4,6 +4,8 @@ import logging
 import os
 import signal
 import sys
+from importlib import metadata
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -16,6 +18,7 @@ from experiments.commands import (
     control,
     doctor,
     env,
+    experiments,
     interventions,
     judge,
     models,
@@ -24,20 +27,42 @@ from experiments.commands import (
     proxy,
     replay,
     run,
+    runs,
     status,
 )
 from experiments.terminal import PlainFormatter, plain
 from interventions.errors import UserError
 
+_SETTINGS: Final[dict[str, Any]] = {"help_option_names": ["-h", "--help"]}
+
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=_SETTINGS,
     help="Find out what moves AI agents when they choose.\n\n"
     "Start with [bold]souk run nudges --limit 60[/bold]: a simulated shopper shops in a real browser, "
     "on pages that the proxy rewrites, and a table of effects comes out.",
 )
+
+
+def print_version(wanted: bool) -> None:
+    """What `--version` does."""
+    if wanted:
+        typer.echo(f"souk {metadata.version('souk')}")
+        raise typer.Exit
+
+
+@app.callback()
+def souk(
+    version: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=print_version, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    """Nothing of its own; the help is that of `app`."""
+
+
 app.command()(run.run)
 app.command()(status.status)
 app.command()(control.pause)
@@ -47,6 +72,8 @@ app.command()(analyze.export)
 app.command()(judge.judge)
 app.command()(replay.replay)
 app.command()(doctor.doctor)
+app.add_typer(experiments.app, name="experiments")
+app.add_typer(runs.app, name="runs")
 app.add_typer(analyze.app, name="analyze")
 app.add_typer(power.app, name="power")
 app.add_typer(agents.app, name="agents")
@@ -68,6 +95,17 @@ def interrupt(*_: object) -> None:
     signal.raise_signal(signal.SIGINT)
 
 
+def command_line() -> Any:
+    """The commands; flags, which take no value, are shown without a type in their help."""
+    found = [top := typer.main.get_command(app)]
+    for command in found:
+        found += getattr(command, "commands", {}).values()
+        for parameter in command.get_params(typer.Context(command, **_SETTINGS)):
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+    return top
+
+
 def main() -> None:
     """Entry point of `souk`: a line for each mistake of the user, and status 2; never a traceback."""
     log = logging.StreamHandler()
@@ -76,7 +114,7 @@ def main() -> None:
     # Whoever ends us politely finds everything put away, such as the key of a certificate authority.
     signal.signal(signal.SIGTERM, interrupt)
     try:
-        app()
+        command_line()()
     except (UserError, AnalysisError) as error:
         for line in error.lines if isinstance(error, UserError) else [str(error)]:
             sys.stderr.write(f"error: {' '.join(plain(line).splitlines())}\n")

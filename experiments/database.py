@@ -60,7 +60,11 @@ def _engine(url: URL) -> Engine:
         # A connection that a restarted server has closed is noticed before it is used.
         return sql.create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 10})
     if url.get_backend_name() != "sqlite":
-        return sql.create_engine(url, pool_pre_ping=True)
+        shown = without_password(url.render_as_string())
+        raise UserError(
+            f"--db {shown}: runs are kept in SQLite or PostgreSQL; "
+            "write sqlite:///FILE or postgresql://USER@HOST/NAME"
+        )
     if url.database and url.database != ":memory:":
         Path(url.database).parent.mkdir(parents=True, exist_ok=True)
     engine = sql.create_engine(url, connect_args={"timeout": float(str(url.query.get("timeout", 30)))})

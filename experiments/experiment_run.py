@@ -50,7 +50,7 @@ class ExperimentRun:
             UserError: a mistake in the experiment, an unknown agent, a missing key, an unusable database.
         """
         self._name = name
-        self.design = _load(name, mode)
+        self.design = any_design(name, mode)
         self.agents = tuple(dict.fromkeys(agents or self.design.experiment.agents))
         self._check_agents()
         self.limit = limit
@@ -274,7 +274,7 @@ def mode_of(design: Design | CardDesign) -> Mode:
     return design.experiment.mode if isinstance(design, CardDesign) else "page"
 
 
-def _load(name: str, mode: Mode | None) -> Design | CardDesign | ScoreDesign:
+def any_design(name: str, mode: Mode | None = None) -> Design | CardDesign | ScoreDesign:
     """The design of any experiment. Raises UserError."""
     source = experiment_source(name)
     if source.data.get("task") != "score":

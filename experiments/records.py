@@ -235,7 +235,9 @@ class Records:
                     whole = sql.select(runs).where(runs.c.run == row.run)
                     return dict(connection.execute(whole).mappings().one())
         wanted = f"no run {name!r}" if name else "no run"
-        if kind and any(name in (None, row.run, row.name) for row in known):
+        if kind and (others := [row for row in known if name in (None, row.run, row.name)]):
+            if name:
+                raise UserError(f"{name} is analysed by souk analyze {others[0].kind}, not {kind}")
             wanted += f" for souk analyze {kind}"
         names = sorted({row.name for row in known})
         hint = f"runs: {', '.join(names)}" if names else "run an experiment first: souk run nudges"

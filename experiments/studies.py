@@ -19,6 +19,8 @@ from analysis.table import read_table
 from experiments.records import Records, Row, kind_of
 from experiments.tables import factors, trials
 from experiments.tidy import receipts_table, response_table, score_table, tidy_table
+from interventions.errors import UserError
+from interventions.yaml_source import did_you_mean
 
 
 class StudyAnalysis(Protocol):
@@ -37,12 +39,16 @@ class StudyAnalysis(Protocol):
 
 @dataclass(frozen=True)
 class Study:
-    """How one kind is called and analysed: `analyze` takes a table, and what else `stored` gives."""
+    """How one kind is called and analysed: `analyze` takes a table, and what else `stored` gives.
+
+    `stored` takes a run and the agents of interest (none named: all); frames with a column `agent` may hold
+    others too.
+    """
 
     title: str
     analyze: Callable[..., StudyAnalysis]
     read: Callable[[Path], pd.DataFrame]
-    stored: Callable[[Records, str], tuple[pd.DataFrame | None, ...]]
+    stored: Callable[[Records, str, Sequence[str]], tuple[pd.DataFrame | None, ...]]
 
 
 def factors_table(records: Records, run: str) -> pd.DataFrame | None:
@@ -58,19 +64,19 @@ def factors_table(records: Records, run: str) -> pd.DataFrame | None:
     return None if found.empty else found
 
 
-def _choices(records: Records, run: str) -> tuple[pd.DataFrame | None, ...]:
-    return tidy_table(records, run), receipts_table(records, run), factors_table(records, run)
+def _choices(records: Records, run: str, agents: Sequence[str]) -> tuple[pd.DataFrame | None, ...]:
+    return tidy_table(records, run), receipts_table(records, run, agents), factors_table(records, run)
 
 
-def _cards(records: Records, run: str) -> tuple[pd.DataFrame | None, ...]:
+def _cards(records: Records, run: str, agents: Sequence[str]) -> tuple[pd.DataFrame | None, ...]:
     return (tidy_table(records, run),)
 
 
-def _responses(records: Records, run: str) -> tuple[pd.DataFrame | None, ...]:
+def _responses(records: Records, run: str, agents: Sequence[str]) -> tuple[pd.DataFrame | None, ...]:
     return (response_table(records, run),)
 
 
-def _scores(records: Records, run: str) -> tuple[pd.DataFrame | None, ...]:
+def _scores(records: Records, run: str, agents: Sequence[str]) -> tuple[pd.DataFrame | None, ...]:
     return (score_table(records, run),)
 
 
@@ -83,10 +89,40 @@ STUDIES: Final = {
 }
 
 
-def analyze_run(records: Records, found: Row, **options: Any) -> StudyAnalysis:
-    """Analyse a stored run as its kind of study wants it."""
-    study = STUDIES[kind_of(found)]
-    return study.analyze(*study.stored(records, found["run"]), **{**_of_design(found), **options})
+def analyze_run(
+    records: Records, found: Row, only: Sequence[str] = (), without: Sequence[str] = (), **options: Any
+) -> StudyAnalysis:
+    """Analyse a stored run as its kind of study wants it; of which agents, `agents_left` says."""
+    study, run = STUDIES[kind_of(found)], found["run"]
+    agents: Sequence[str] = ()
+    if only or without:
+        query = sql.select(trials.c.agent).where(trials.c.run == run).distinct()
+        with records.engine.connect() as connection:
+            agents = agents_left(sorted(connection.scalars(query)), only, without)
+    tables = (
+        frame[frame["agent"].isin(agents)].reset_index(drop=True)
+        if agents and frame is not None and "agent" in frame
+        else frame
+        for frame in study.stored(records, run, agents)
+    )
+    return study.analyze(*tables, **{**_of_design(found), **options})
+
+
+def agents_left(known: Sequence[str], only: Sequence[str], without: Sequence[str]) -> list[str]:
+    """Of the known agents those in `only` (empty: all), but those in `without`.
+
+    Raises:
+        UserError: there is no such agent, or none is left.
+    """
+    for option, names in (("--agent", only), ("--exclude", without)):
+        for name in names:
+            if name not in known:
+                hint = did_you_mean(name, known, noun="agents")
+                raise UserError(f"{option} {name}: there are no trials of this agent; {hint}")
+    left = [name for name in known if name not in without and (not only or name in only)]
+    if not left:
+        raise UserError(f"--exclude {' '.join(without)}: no agent is left; exclude fewer")
+    return left
 
 
 def _of_design(found: Row) -> dict[str, Any]:
@@ -95,7 +131,13 @@ def _of_design(found: Row) -> dict[str, Any]:
     return {name: experiment[name] for name in ("seed", "permutations") if experiment.get("task") == "score"}
 
 
-def read_tables(kind: str, files: Sequence[Path]) -> pd.DataFrame:
-    """All files as one table; the name of a single file is kept for messages."""
+def read_tables(
+    kind: str, files: Sequence[Path], only: Sequence[str] = (), without: Sequence[str] = ()
+) -> pd.DataFrame:
+    """All files as one table, of the agents that `agents_left` names; a single file's name is kept."""
     tables = [STUDIES[kind].read(path) for path in files]
-    return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+    table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+    if not only and not without:
+        return table
+    left = agents_left(list(dict.fromkeys(table["agent"])), only, without)
+    return table[table["agent"].isin(left)].reset_index(drop=True)

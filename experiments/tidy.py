@@ -1,6 +1,7 @@
 """The tidy table: one row per option shown in a trial, as `analysis` reads it and `souk export` writes it."""
 
 import json
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -117,15 +118,18 @@ def score_table(records: Records, run: str) -> pd.DataFrame:
     return _read(records, query)
 
 
-def receipts_table(records: Records, run: str) -> pd.DataFrame:
+def receipts_table(records: Records, run: str, agents: Collection[str] = ()) -> pd.DataFrame:
     """The receipts of a run by intervention, edit, role and page type: trials, receipts, matches.
 
     `not_checked` counts the trials in which nobody looked in the browser whether the edit stood at its place.
+    Of these agents only; none named: of all.
     """
     group = ("intervention", "edit", "role", "page_type")
+    wanted = trials.c.agent.in_(agents) if agents else sql.true()
+    of_agents = sql.select(trials.c.trial).where(trials.c.run == run, wanted)
     unproven = (
         sql.select(*(unchecked.c[name] for name in group), sql.func.count().label("not_checked"))
-        .where(unchecked.c.run == run)
+        .where(unchecked.c.run == run, unchecked.c.trial.in_(of_agents))
         .group_by(*(unchecked.c[name] for name in group))
         .subquery()
     )
@@ -141,7 +145,7 @@ def receipts_table(records: Records, run: str) -> pd.DataFrame:
             sql.func.coalesce(sql.func.max(unproven.c.not_checked), 0).label("not_checked"),
         )
         .join(unproven, sql.and_(*(receipts.c[n] == unproven.c[n] for n in group)), isouter=True)
-        .where(receipts.c.run == run)
+        .where(receipts.c.run == run, receipts.c.trial.in_(of_agents))
         .group_by(receipts.c.intervention, receipts.c.edit, receipts.c.role, receipts.c.page_type)
         .order_by(receipts.c.intervention, receipts.c.edit, receipts.c.role, receipts.c.page_type)
     )

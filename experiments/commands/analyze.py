@@ -8,13 +8,17 @@ import typer
 
 from experiments.commands.common import (
     DEFAULT_DB,
+    Agents,
     AsJson,
     Db,
+    Excluded,
+    OneRun,
     Out,
     Run,
-    analyze_stored,
+    RunOrFiles,
     estimating,
     open_records,
+    run_or_files,
     show,
     uncollected,
     write,
@@ -26,9 +30,9 @@ app = typer.Typer(no_args_is_help=True, help="Estimate effects from a run or fro
 
 @app.command("choice")
 def choice(
-    files: Annotated[
-        list[Path] | None, typer.Argument(help="Tidy tables (CSV or Parquet); a stored run by default.")
-    ] = None,
+    named: RunOrFiles = None,
+    agent: Agents = None,
+    exclude: Excluded = None,
     db: Db = DEFAULT_DB,
     run: Run = None,
     out: Out = None,
@@ -40,11 +44,11 @@ def choice(
 
       souk analyze choice
 
-      souk analyze choice --db sqlite:///t.db --run nudges --json
+      souk analyze choice nudges --agent openai:gpt-4.1-mini --json
 
       souk analyze choice other-study.csv --out report/
     """
-    _analyze("choice", files, db, run, out, as_json=as_json)
+    _analyze("choice", named, run, (agent, exclude), db, out, as_json=as_json)
 
 
 Size = Annotated[
@@ -57,10 +61,7 @@ Size = Annotated[
 
 @app.command("conjoint")
 def conjoint(
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(help="Tidy tables, or a folder of PriceBench; a stored run by default."),
-    ] = None,
+    named: RunOrFiles = None,
     size: Size = None,
     cov: Annotated[
         Literal["classical", "robust", "clustered"],
@@ -68,6 +69,8 @@ def conjoint(
             help="Standard errors; clustered: by choice set, for sets that are shown several times."
         ),
     ] = "classical",
+    agent: Agents = None,
+    exclude: Excluded = None,
     db: Db = DEFAULT_DB,
     run: Run = None,
     out: Out = None,
@@ -81,14 +84,12 @@ def conjoint(
 
       souk analyze conjoint one-model.csv another.csv --size openai:small=8 --out report/
     """
-    _analyze("conjoint", files, db, run, out, as_json=as_json, sizes=_sizes(size), cov=cov)
+    _analyze("conjoint", named, run, (agent, exclude), db, out, as_json=as_json, sizes=_sizes(size), cov=cov)
 
 
 @app.command("montecarlo")
 def montecarlo(
-    files: Annotated[
-        list[Path] | None, typer.Argument(help="Tables of responses; a stored run by default.")
-    ] = None,
+    named: RunOrFiles = None,
     condition: Annotated[
         str, typer.Option(help="The condition in which answers are compared with the list price.")
     ] = "control",
@@ -97,6 +98,8 @@ def montecarlo(
         list[str] | None,
         typer.Option("--generation", metavar="AGENT=VERSION", help="For comparing generations; repeatable."),
     ] = None,
+    agent: Agents = None,
+    exclude: Excluded = None,
     db: Db = DEFAULT_DB,
     run: Run = None,
     out: Out = None,
@@ -113,9 +116,10 @@ def montecarlo(
     generations = dict(_pair("--generation", text) for text in generation or ())
     _analyze(
         "montecarlo",
-        files,
-        db,
+        named,
         run,
+        (agent, exclude),
+        db,
         out,
         as_json=as_json,
         condition=condition,
@@ -126,9 +130,7 @@ def montecarlo(
 
 @app.command("biases")
 def biases(
-    files: Annotated[
-        list[Path] | None, typer.Argument(help="Tables of responses; a stored run by default.")
-    ] = None,
+    named: RunOrFiles = None,
     population: Annotated[
         bool, typer.Option("--population", help="Standard deviations with divisor n, as published data have.")
     ] = False,
@@ -140,6 +142,8 @@ def biases(
         typer.Option(min=2, help="Valid answers that a question needs; experiments with fewer are left out."),
     ] = 100,
     size: Size = None,
+    agent: Agents = None,
+    exclude: Excluded = None,
     db: Db = DEFAULT_DB,
     run: Run = None,
     out: Out = None,
@@ -155,9 +159,10 @@ def biases(
     """
     _analyze(
         "biases",
-        files,
-        db,
+        named,
         run,
+        (agent, exclude),
+        db,
         out,
         as_json=as_json,
         population=population,
@@ -169,10 +174,7 @@ def biases(
 
 @app.command("anchoring")
 def anchoring(
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(help="Tables of scores, or simulation files of the study; a stored run by default."),
-    ] = None,
+    named: RunOrFiles = None,
     method: Annotated[
         Literal["shapley", "banzhaf"],
         typer.Option(help="The attribution in calls and scores; banzhaf: the published one."),
@@ -180,6 +182,8 @@ def anchoring(
     seed: Annotated[
         int | None, typer.Option(min=0, help="Of bands and permutation tests; the run's own by default.")
     ] = None,
+    agent: Agents = None,
+    exclude: Excluded = None,
     db: Db = DEFAULT_DB,
     run: Run = None,
     out: Out = None,
@@ -194,29 +198,43 @@ def anchoring(
       souk analyze anchoring anchoring_gpt2_results_standard.csv --method banzhaf --out report/
     """
     options = {} if seed is None else {"seed": seed}
-    _analyze("anchoring", files, db, run, out, as_json=as_json, method=method, **options)
+    _analyze("anchoring", named, run, (agent, exclude), db, out, as_json=as_json, method=method, **options)
 
 
 @uncollected()
 def _analyze(
     kind: str,
-    files: list[Path] | None,
-    db: str,
+    named: list[str] | None,
     run: str | None,
+    agents: tuple[list[str] | None, list[str] | None],
+    db: str,
     out: Path | None,
     *,
     as_json: bool,
     **options: object,
 ) -> None:
-    if files:
-        from experiments.studies import STUDIES, read_tables
+    from experiments.output import run_facts
+    from experiments.records import run_folder
+    from experiments.studies import STUDIES, analyze_run, read_tables
 
+    run, files = run_or_files(named, run)
+    only, without = (tuple(names or ()) for names in agents)
+    if files:
         with estimating():
-            analysis = STUDIES[kind].analyze(read_tables(kind, files), **options)
+            analysis = STUDIES[kind].analyze(read_tables(kind, files, only, without), **options)
         show(analysis, kind, {"tables": ", ".join(map(str, files))}, out, as_json=as_json)
         return
     records = open_records(db)
-    analyze_stored(records, records.latest_run(run, kind), out, as_json=as_json, **options)
+    found = records.latest_run(run, kind)
+    with estimating():
+        analysis = analyze_run(records, found, only, without, **options)
+    facts = run_facts(found)
+    if only or without:
+        # Of a part of the trials: the report in the run's folder is about all of them and stays.
+        facts["agents"] = ", ".join([*only, *(f"without {name}" for name in without)])
+    else:
+        out = out or run_folder(found["run"])
+    show(analysis, kind, facts, out, as_json=as_json)
 
 
 def _sizes(size: list[str] | None) -> dict[str, float]:
@@ -238,19 +256,20 @@ def _pair(option: str, text: str) -> tuple[str, str]:
 
 @uncollected()
 def report(
-    files: Annotated[list[Path] | None, typer.Argument(help="Tidy tables; a stored run by default.")] = None,
+    named: RunOrFiles = None,
     db: Db = DEFAULT_DB,
     run: Run = None,
     out: Out = None,
 ) -> None:
     """Write the HTML report and the figures of a run, or of any tidy tables.
 
-    Example: souk report --run nudges --out report/
+    Example: souk report nudges --out report/
     """
     from experiments.output import run_facts
     from experiments.records import kind_of
     from experiments.studies import STUDIES, analyze_run, read_tables
 
+    run, files = run_or_files(named, run)
     if files:
         sections = STUDIES["choice"].analyze(read_tables("choice", files)).sections()
         path = write(sections, "choice", {"tables": ", ".join(map(str, files))}, out or Path("report"))
@@ -265,18 +284,19 @@ def report(
 @uncollected()
 def export(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="A .parquet or .csv file.")],
+    named: OneRun = None,
     db: Db = DEFAULT_DB,
     run: Run = None,
 ) -> None:
     """Write the tidy table: a row per option shown in a trial, question that was asked, or scored target.
 
-    Example: souk export --db sqlite:///t.db --out t.parquet
+    Example: souk export nudges --out nudges.parquet
     """
     from experiments.records import kind_of
     from experiments.tidy import response_table, score_table, tidy_table, write_table
 
     records = open_records(db)
-    found = records.latest_run(run)
+    found = records.latest_run(named or run)
     tables = {"montecarlo": response_table, "biases": response_table, "anchoring": score_table}
     table = tables.get(kind_of(found), tidy_table)(records, found["run"])
     write_table(table, out)

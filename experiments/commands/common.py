@@ -27,6 +27,21 @@ Db = Annotated[str, typer.Option("--db", metavar="URL", help="Database of runs, 
 Run = Annotated[
     str | None, typer.Option("--run", metavar="NAME", help="Run (id or name); the latest by default.")
 ]
+OneRun = Annotated[str | None, typer.Argument(metavar="[RUN]", help="Id or name; the latest by default.")]
+RunOrFiles = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[RUN | FILES...]", help="A run (id or name), or tables; the latest run by default."
+    ),
+]
+Agents = Annotated[
+    list[str] | None,
+    typer.Option("--agent", "-a", metavar="NAME", help="Only the trials of this agent; repeatable."),
+]
+Excluded = Annotated[
+    list[str] | None,
+    typer.Option("--exclude", metavar="NAME", help="Without the trials of this agent; repeatable."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for reports and figures.")]
 
@@ -53,6 +68,20 @@ def open_records(db: str) -> "Records":
     if db.startswith(prefix) and not Path(db.removeprefix(prefix)).exists():
         raise UserError(f"--db {db}: no such file; run an experiment first: souk run nudges --db {db}")
     return Records(db)
+
+
+def run_or_files(named: list[str] | None, run: str | None) -> tuple[str | None, list[Path]]:
+    """What arguments name: a stored run (None: the latest), or tables; a word that is no path is a run.
+
+    Raises:
+        UserError: a run is named twice, or together with tables.
+    """
+    paths = [Path(word) for word in named or ()]
+    files = [path for path in paths if path.suffix or len(path.parts) > 1 or path.exists()]
+    runs = [*(path.name for path in paths if path not in files), *([run] if run else [])]
+    if len(runs) + bool(files) > 1:
+        raise UserError(f"{' '.join(map(str, [*files, *runs]))}: name one run, or tables, and not both")
+    return (runs[0] if runs else None), files
 
 
 def analyze_stored(

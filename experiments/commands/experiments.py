@@ -1,0 +1,60 @@
+"""souk experiments: what is shipped, to run or to learn from."""
+
+import json
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from experiments.commands.common import AsJson
+
+app = typer.Typer(no_args_is_help=True, help="The experiments that come with Souk.")
+
+
+@app.command("list")
+def list_experiments(as_json: AsJson = False) -> None:
+    """List the shipped experiments: what each asks, how many trials it has, and what analyses it."""
+    from experiments.schema import LIBRARY
+    from experiments.terminal import new_table, stdout_console
+
+    found = [_facts(path) for path in sorted(LIBRARY.glob("*.yaml"))]
+    if as_json:
+        typer.echo(json.dumps(found, indent=2))
+        return
+    table = new_table("", "name", "task", "trials", "souk analyze", "what it asks")
+    for each in found:
+        table.add_row(each["name"], each["task"], f"{each['trials']:,}", each["analysis"], each["about"])
+    console = stdout_console()
+    console.print(table)
+    console.print("trials: for each agent; souk experiments show NAME prints a file", style="dim")
+
+
+@app.command("show")
+def show(
+    name: Annotated[str, typer.Argument(help="A shipped experiment (nudges) or a YAML file.")],
+) -> None:
+    """Print the file of an experiment, to read or to begin one of your own with.
+
+    Example: souk experiments show nudges > mine.yaml
+    """
+    from experiments.schema import experiment_source
+
+    typer.echo(Path(experiment_source(name).name).read_text(encoding="utf-8-sig"), nl=False)
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    from experiments.experiment_run import analysis_of, any_design
+
+    design = any_design(path.stem)
+    comment = " ".join(
+        line.lstrip("# ") for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("#")
+    )
+    return {
+        "name": path.stem,
+        "task": getattr(design.experiment, "task", "card"),
+        "trials": sum(1 for _ in design.trials([""])),
+        "analysis": analysis_of(design),
+        "about": re.split(r"(?<=[.?]) ", comment)[0],
+        "path": str(path),
+    }

@@ -1,0 +1,46 @@
+"""souk runs: what is stored."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from experiments.commands.common import DEFAULT_DB, Db, open_records
+from interventions.errors import UserError
+
+app = typer.Typer(no_args_is_help=True, help="Stored runs; [bold]souk status[/bold] lists them.")
+
+
+@app.callback()
+def runs() -> None:
+    """One command for each thing to do with them."""
+
+
+@app.command("delete")
+def delete(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Id, or the name: the latest run of this name.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask; for scripts.")] = False,
+    db: Db = DEFAULT_DB,
+) -> None:
+    """Delete one run from the database: its trials, receipts, calls and pages. There is no way back.
+
+    A run that a process is at work on is never deleted. The folder with its reports stays.
+
+    Example: souk runs delete nudges-my-agent
+    """
+    from experiments.deletion import delete_run
+    from experiments.records import run_folder
+
+    records = open_records(db)
+    found = records.latest_run(run)
+    counts = records.outcomes(found["run"])
+    what = f"{found['run']}, started {found['started_at']}, {sum(counts.values()):,} trials"
+    if not yes:
+        if not sys.stdin.isatty():
+            raise UserError(f"{what}: to delete it where nobody can be asked, add --yes")
+        typer.confirm(f"{what}: delete it for ever?", abort=True)
+    pages = delete_run(records, found["run"])
+    typer.echo(f"deleted: {what}, {pages:,} pages that no other run holds")
+    folder = run_folder(found["run"])
+    if folder.is_dir():
+        typer.echo(f"its folder stays: {folder}")
