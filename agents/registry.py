@@ -90,6 +90,18 @@ def check_agent(name: str, *, mode: Literal["page", "text"] = "page") -> None:
     (make_agent if mode == "page" else make_respondent)(name, seed=0)
 
 
+def check_name(name: str) -> None:
+    """Find a name that nobody has, where a key or package may be missing. Raises UserError."""
+    family, _, argument = name.partition(":")
+    if family == "simulated":
+        shipped_profile(argument)
+    elif family in PROVIDERS:
+        if not argument:
+            make_model(name)  # which says what is missing
+    else:
+        _factory(family, name)
+
+
 def known_agents() -> list[KnownAgent]:
     """All agents that have a name here, and whether what they need is there; nobody is asked."""
     return [

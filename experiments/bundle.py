@@ -90,7 +90,7 @@ def make_bundle(records: Records, found: Row) -> bytes:
     """The archive of a stored run, whose row `found` is."""
     run, kind = str(found["run"]), kind_of(found)
     members: dict[str, bytes] = {DESIGN: _json(without_folders(found["facts"]))}
-    for name, analysed in zip(ANALYSED[kind], STUDIES[kind].stored(records, run), strict=True):
+    for name, analysed in zip(ANALYSED[kind], STUDIES[kind].stored(records, run, ()), strict=True):
         if analysed is not None:
             members[f"data/{name}.csv"] = _csv(analysed)
             members[f"data/{name}.parquet"] = _parquet(analysed)

@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from agents.registry import check_agent
+from agents.registry import check_agent, check_name
 from experiments.backends.coordinator import Coordinator, Lost
 from experiments.backends.executor import Executor
 from experiments.backends.workers import Workers, open_workers
@@ -43,8 +43,11 @@ class ExperimentRun:
         db: str,
         out: Path | None,
         mode: Mode | None = None,
+        dry: bool = False,
     ) -> None:
         """Check everything that can be checked before the first episode.
+
+        `dry`: nothing will be run, so that what agents lack is only noted, in `not_ready`.
 
         Raises:
             UserError: a mistake in the experiment, an unknown agent, a missing key, an unusable database.
@@ -52,7 +55,9 @@ class ExperimentRun:
         self._name = name
         self.design = any_design(name, mode)
         self.agents = tuple(dict.fromkeys(agents or self.design.experiment.agents))
-        self._check_agents()
+        self.not_ready: list[str] = []
+        """What agents lack, a key for example; a line each."""
+        self._check_agents(dry)
         self.limit = limit
         self.records = Records(db)
         self.folder = out or self.records.folder(self.design.run)
@@ -63,12 +68,19 @@ class ExperimentRun:
         self._ids = {trial.id for trial in self.wanted()}
         self._ask_again()
 
-    def _check_agents(self) -> None:
-        if isinstance(self.design, ScoreDesign | ScoredCards):
-            scorers_of(self.design, self.agents)
-            return
+    def _check_agents(self, dry: bool) -> None:
         for agent in self.agents:
-            check_agent(agent, mode="text" if mode_of(self.design) == "text" else "page")
+            if dry:
+                check_name(agent)
+            try:
+                if isinstance(self.design, ScoreDesign | ScoredCards):
+                    scorers_of(self.design, [agent])
+                else:
+                    check_agent(agent, mode="text" if mode_of(self.design) == "text" else "page")
+            except UserError as error:
+                if not dry:
+                    raise
+                self.not_ready.append(f"{agent} cannot run yet: {error}")
 
     @property
     def total(self) -> int:

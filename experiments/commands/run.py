@@ -1,5 +1,6 @@
 """souk run."""
 
+import json
 from typing import Annotated, Literal
 
 import typer
@@ -7,7 +8,7 @@ import typer
 from analysis.errors import AnalysisError
 from experiments.commands.common import DEFAULT_DB, AsJson, Db, Out, analyze_stored
 from experiments.interrupts import one_line_when_stopped, run_until_stopped
-from experiments.terminal import stderr_console
+from experiments.terminal import stderr_console, stdout_console
 
 
 @one_line_when_stopped()
@@ -54,7 +55,7 @@ def run(
     db: Db = DEFAULT_DB,
     out: Out = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would run, and how balanced it is; stop.")
+        bool, typer.Option("--dry-run", help="Show what would run, what it may cost and find; run nothing.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -82,9 +83,17 @@ def run(
     from experiments.experiment_run import ExperimentRun
 
     console = stderr_console()
-    session = ExperimentRun(experiment, agents=agent, limit=limit, db=db, out=out, mode=mode)
+    session = ExperimentRun(experiment, agents=agent, limit=limit, db=db, out=out, mode=mode, dry=dry_run)
     console.print(session.summary(), highlight=False, markup=False, soft_wrap=True)
+    several = Workers(workers, slots, backend, address)
     if dry_run:
+        from experiments.outlook import outlook, print_outlook
+
+        found = outlook(session, several)
+        if as_json:
+            typer.echo(json.dumps(found, indent=2))
+            return
+        print_outlook(stdout_console(), found)
         if isinstance(session.design, CardDesign):
             from experiments.card_designs.balance import balance
             from experiments.output import print_balance
@@ -103,7 +112,6 @@ def run(
         ):
             console.print(line, highlight=False, markup=False, soft_wrap=True)
         return
-    several = Workers(workers, slots, backend, address)
     run_until_stopped(session.run(console, several, trace=trace, budget=budget))
     for line in session.warnings():
         console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
