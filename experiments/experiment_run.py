@@ -22,7 +22,7 @@ from experiments.design import Design
 from experiments.gate import Gate
 from experiments.progress import RunProgress
 from experiments.records import Records
-from experiments.schema import experiment_source
+from experiments.schema import experiment_source, for_subject
 from experiments.score_runner import open_scoring, scorers_of
 from experiments.scoring_designs.cards import ScoredCards
 from experiments.scoring_designs.design import ScoreDesign
@@ -296,12 +296,14 @@ def any_design(name: str, mode: Mode | None = None) -> Design | CardDesign | Sco
     return ScoreDesign(source)
 
 
-def load_design(name: str, mode: Mode | None = None) -> Design | CardDesign:
+def load_design(name: str, mode: Mode | None = None, *, subject: str = "") -> Design | CardDesign:
     """The design of an experiment with episodes or conversations.
 
-    `mode` is in the place of the one that its file says. Raises UserError.
+    `mode` is in the place of the one that its file says; for `subject` see `for_subject`. Raises UserError.
     """
     source = experiment_source(name)
+    if subject:
+        source = for_subject(source, subject)
     if source.data.get("task") == "score":
         raise UserError(f"{name} scores targets and has no episodes; run it: souk run {name}")
     if source.data.get("task") != "card":

@@ -16,12 +16,13 @@ from typing import Final
 from sqlalchemy.exc import SQLAlchemyError
 
 from environments.shop.server import shop
+from experiments.background import ready
 from experiments.course import Course
 from experiments.database import cause
 from experiments.design import Design, Trial
 from experiments.gate import Gate
 from experiments.records import Records, Row, TrialRecord, artifact_hash
-from experiments.schema import experiment_source
+from experiments.schema import experiment_source, for_subject
 from experiments.treatment_check import Sight, untreated
 from experiments.trial import allowed, session, start_urls, to_record
 from interventions.errors import UserError
@@ -175,7 +176,7 @@ async def serve_guests(options: Serving) -> None:
     Raises:
         UserError: a mistake in the experiment or an option, or a port is taken.
     """
-    source = experiment_source(options.experiment)
+    source = for_subject(experiment_source(options.experiment), options.label)
     design = Design(source)
     if design.experiment.live:
         raise source.error(("live",), "nothing keeps guests from pressing a button; use `souk run`")
@@ -213,6 +214,7 @@ async def serve_guests(options: Serving) -> None:
             f"  {design.run}: {len(trials):,} trials to give as {options.label}; Ctrl-C ends it\n"
         )
         sys.stderr.flush()
+        ready(reception.base_url if options.reverse else slot.url)
         await asyncio.Event().wait()
 
 

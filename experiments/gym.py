@@ -55,7 +55,8 @@ def open_experiment(
 ) -> Iterator[list[str]]:
     """Register the trials of an experiment that have not ended; yields their ids, for `gymnasium.make`.
 
-    `name` is a shipped experiment or a YAML file, `agent` what the records call the one who acts. `limit`:
+    `name` is a shipped experiment or a YAML file, `agent` what the records call the one who acts; the run is
+    called after both. `limit`:
     only the first trials of the design. `base_url` is the address of a shop that runs, in the place of the
     experiment's. Within the block each task can be made and run, one at a time or several in turn;
     when an episode ends, its record is stored.
@@ -66,7 +67,7 @@ def open_experiment(
     """
     if any(task.startswith(PREFIX) for task in gymnasium.registry):
         raise UserError(f"{name}: a process can open one experiment at a time; leave the other's block first")
-    design = load_design(name)
+    design = load_design(name, subject=agent)
     if not isinstance(design, Design):
         raise UserError(f"{name}: its trials show cards; BrowserGym tasks are made of trials in a shop")
     records = Records(db)

@@ -4,7 +4,7 @@ import asyncio
 import json
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,8 +55,12 @@ class Serving:
             raise UserError(f"{needless}: --replay asks nothing of the network; leave one of them out")
 
 
-async def serve(options: Serving, products: Iterable[ProductFacts] = ()) -> None:
+async def serve(
+    options: Serving, products: Iterable[ProductFacts] = (), ready: Callable[[str], None] = lambda url: None
+) -> None:
     """Run until cancelled. Says what it does on stderr; receipts and failures go to stdout as JSON lines.
+
+    `ready` is called with the proxy's address once it answers.
 
     Raises:
         UserError: a mistake in a file or an option, or the port is taken.
@@ -82,6 +86,7 @@ async def serve(options: Serving, products: Iterable[ProductFacts] = ()) -> None
             slot.session = PrintingSession(plan, site, hosts)
             sys.stderr.write(describe(options, proxy, slot, [item.id for item in chosen]))
             sys.stderr.flush()
+            ready(slot.url)
             await asyncio.Event().wait()
 
 

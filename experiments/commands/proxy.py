@@ -2,13 +2,19 @@
 
 import asyncio
 import json
+from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 import typer
 
 from experiments.commands.common import DEFAULT_DB, AsJson
 from interventions.errors import UserError
+
+if TYPE_CHECKING:
+    from proxy.serve import Serving
 
 app = typer.Typer(no_args_is_help=True, help="The rewriting proxy on its own.")
 
@@ -51,10 +57,19 @@ def serve(
         str | None,
         typer.Option(
             metavar="URL",
-            help="Stand for this shop: open the proxy's own address instead of the shop's.",
+            help="Stand for this shop: open the proxy's own address instead of the shop's. "
+            "shop: the embedded one, which is started.",
             rich_help_panel=WHERE,
         ),
     ] = None,
+    detached: Annotated[
+        bool,
+        typer.Option(
+            "--detach",
+            help="Go on in the background once it answers; souk proxy stop ends it.",
+            rich_help_panel=WHERE,
+        ),
+    ] = False,
     ca: Annotated[
         Path | None,
         typer.Option(
@@ -133,7 +148,7 @@ def serve(
         str, typer.Option("--db", metavar="URL", help="Database of runs.", rich_help_panel=TRIALS)
     ] = DEFAULT_DB,
 ) -> None:
-    """Rewrite pages for any browser, any program or a person, until Ctrl-C.
+    """Rewrite pages for any browser, any program or a person, until Ctrl-C or souk proxy stop.
 
     What happens is told in lines of JSON: a `receipt` for each edit of a page, `treatment_failed` where an
     edit was not possible (an error page takes the page's place), `upstream_error` where the shop failed.
@@ -142,7 +157,7 @@ def serve(
 
       souk proxy serve -i nudges --only wirecutter
 
-      curl --proxy http://127.0.0.1:8080 http://127.0.0.1:7770/
+      souk proxy serve -i nudges --only wirecutter --reverse shop --detach && curl http://127.0.0.1:8080/
 
     A shop on the web, for a browser without any setting; then open http://127.0.0.1:8080/:
 
@@ -162,6 +177,11 @@ def serve(
 
       curl --proxy http://127.0.0.1:8080 http://souk.test/.souk/trial
     """
+    if detached:
+        from experiments.background import start
+
+        typer.echo(start().replace("Ctrl-C ends it", "souk proxy stop ends it"), err=True)
+        return
     if experiment is not None:
         from experiments.guests import Serving as GuestServing
         from experiments.guests import serve_guests
@@ -185,9 +205,7 @@ def serve(
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
         return
-    from experiments.products import shop_products
     from proxy.serve import Serving
-    from proxy.serve import serve as run_proxy
 
     options = Serving(
         interventions=interventions,
@@ -204,9 +222,43 @@ def serve(
         replay=replay,
     )
     try:
-        asyncio.run(run_proxy(options, products=shop_products()))
+        asyncio.run(_serve(options))
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
+
+
+async def _serve(options: "Serving") -> None:
+    """Serve, for the embedded shop where `reverse` names it."""
+    from environments.shop.server import shop
+    from experiments.background import ready
+    from experiments.products import shop_products
+    from proxy.serve import serve as run_proxy
+
+    async with AsyncExitStack() as stack:
+        if options.reverse == "shop":
+            options = replace(options, reverse=await stack.enter_async_context(shop()))
+        await run_proxy(options, shop_products(), ready)
+
+
+@app.command("stop")
+def stop(
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="Only the one at this port of 127.0.0.1.")
+    ] = None,
+) -> None:
+    """End what souk proxy serve --detach has started from this folder.
+
+    Example: souk proxy stop
+    """
+    from experiments.background import servers
+
+    found = [each for each in servers() if port is None or urlsplit(each.url).port == port]
+    if not found:
+        at = f" at port {port}" if port else ""
+        raise UserError(f"no proxy{at} runs in the background of this folder; nothing is to be stopped")
+    for server in found:
+        server.stop()
+        typer.echo(f"ended: process {server.pid} at {server.url}")
 
 
 @app.command("ca")
