@@ -63,12 +63,16 @@ class Trial:
 class Design:
     """An experiment with everything it refers to: products, interventions, profiles, prompt, site map."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, *, subject: str = "") -> None:
         """Check the experiment and form its choice sets.
+
+        `subject` is one that Souk does not run: its trials are those of any agent, ids included, in a run that
+        is called after it.
 
         Raises:
             UserError: a mistake in the experiment or in a file that it names.
         """
+        self._subject = subject
         self.experiment = experiment = validate(source, Experiment)
         self.site: SiteMap = load_site_map(source.shipped_or_file(("site",), experiment.site))
         self.profiles = sentences(experiment.profiles, source)
@@ -165,10 +169,20 @@ class Design:
             },
         }
 
-    @cached_property
+    @property
+    def name(self) -> str:
+        """What the run is called: the experiment's name, and that of its subject."""
+        own = re.sub(r"[^a-z0-9]+", "-", self._subject.lower()).strip("-")
+        return f"{self.experiment.name}-{own}" if own else self.experiment.name
+
+    @property
     def run(self) -> str:
         """The id of the run: the same experiment, from the same texts, products and site map, resumes it."""
-        return f"{self.experiment.name}-{digest(self._inputs)[:8]}"
+        return f"{self.name}-{self._digest}"
+
+    @cached_property
+    def _digest(self) -> str:
+        return digest(self._inputs)[:8]
 
     def summary(self) -> str:
         """What will be done, for people."""
@@ -191,7 +205,7 @@ class Design:
             "site": self.site.name,
             "versions": {name: version(name) for name in VERSIONED},
             "inputs": self._inputs,
-        }
+        } | ({"subject": self._subject} if self._subject else {})
 
     @property
     def match(self) -> str:
@@ -232,7 +246,7 @@ class Design:
                 keys = [product.key for product in shown]
                 for carrier in carriers:
                     cell = [agent, name, keys, nudge.id if nudge else "", carrier, profile, repeat]
-                    identity = digest([self.run, *cell])
+                    identity = digest([f"{self.experiment.name}-{self._digest}", *cell])
                     yield Trial(
                         id=identity,
                         agent=agent,

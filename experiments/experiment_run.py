@@ -22,7 +22,7 @@ from experiments.design import Design
 from experiments.gate import Gate
 from experiments.progress import RunProgress
 from experiments.records import Records
-from experiments.schema import experiment_source, for_subject
+from experiments.schema import experiment_source
 from experiments.score_runner import open_scoring, scorers_of
 from experiments.scoring_designs.cards import ScoredCards
 from experiments.scoring_designs.design import ScoreDesign
@@ -299,11 +299,9 @@ def any_design(name: str, mode: Mode | None = None) -> Design | CardDesign | Sco
 def load_design(name: str, mode: Mode | None = None, *, subject: str = "") -> Design | CardDesign:
     """The design of an experiment with episodes or conversations.
 
-    `mode` is in the place of the one that its file says; for `subject` see `for_subject`. Raises UserError.
+    `mode` is in the place of the one that its file says; for `subject` see `Design`. Raises UserError.
     """
     source = experiment_source(name)
-    if subject:
-        source = for_subject(source, subject)
     if source.data.get("task") == "score":
         raise UserError(f"{name} scores targets and has no episodes; run it: souk run {name}")
     if source.data.get("task") != "card":
@@ -311,6 +309,6 @@ def load_design(name: str, mode: Mode | None = None, *, subject: str = "") -> De
             raise UserError(
                 f"--mode {mode}: {name} is about pages of a shop; only cards can be asked otherwise"
             )
-        return Design(source)
+        return Design(source, subject=subject)
     design = make_card_design(replace(source, data={**source.data, "mode": mode}) if mode else source)
     return ScoredCards(design) if design.experiment.mode == "logprobs" else design

@@ -22,7 +22,7 @@ from experiments.database import cause
 from experiments.design import Design, Trial
 from experiments.gate import Gate
 from experiments.records import Records, Row, TrialRecord, artifact_hash
-from experiments.schema import experiment_source, for_subject
+from experiments.schema import experiment_source
 from experiments.treatment_check import Sight, untreated
 from experiments.trial import allowed, session, start_urls, to_record
 from interventions.errors import UserError
@@ -176,8 +176,8 @@ async def serve_guests(options: Serving) -> None:
     Raises:
         UserError: a mistake in the experiment or an option, or a port is taken.
     """
-    source = for_subject(experiment_source(options.experiment), options.label)
-    design = Design(source)
+    source = experiment_source(options.experiment)
+    design = Design(source, subject=options.label)
     if design.experiment.live:
         raise source.error(("live",), "nothing keeps guests from pressing a button; use `souk run`")
     records = Records(options.db)
@@ -209,7 +209,7 @@ async def serve_guests(options: Serving) -> None:
                 options.port and options.port + number, shop_url if options.reverse else None
             )
             sys.stderr.write(f"souk proxy on {slot.url}: a subject, whose task is at {slot.url}{PREFIX}\n")
-        records.begin_run(design.run, design.experiment.name, design.facts([options.label]))
+        records.begin_run(design.run, design.name, design.facts([options.label]))
         sys.stderr.write(
             f"  {design.run}: {len(trials):,} trials to give as {options.label}; Ctrl-C ends it\n"
         )

@@ -79,7 +79,7 @@ def open_experiment(
         url = f"{base_url.rstrip('/')}/" if base_url else design.base_url
         stage = stack.enter_context(portal.wrap_async_context_manager(open_stage(folder, url)))
         facts = {**design.facts([agent]), "analysis": analysis_of(design)}
-        records.begin_run(design.run, design.experiment.name, facts)
+        records.begin_run(design.run, design.name, facts)
         gate = stack.enter_context(
             portal.wrap_async_context_manager(Gate(records, design.run, trials=len(done) + len(trials)))
         )

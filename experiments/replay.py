@@ -229,7 +229,9 @@ def stored_design(found: Row) -> AnyDesign:
     """The design of a run, from its stored experiment. Raises UserError."""
     experiment = _said(found["facts"]["experiment"])
     source = Source(f"run {found['run']}", experiment, {(): (1, 1)})
-    return make_card_design(source) if experiment.get("task") == "card" else Design(source)
+    if experiment.get("task") == "card":
+        return make_card_design(source)
+    return Design(source, subject=found["facts"].get("subject", ""))
 
 
 def _said(stored: dict[str, Any]) -> dict[str, Any]:

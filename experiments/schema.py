@@ -1,7 +1,6 @@
 """The experiment file: what a researcher writes to ask a question."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 
@@ -179,14 +178,6 @@ def experiment_source(name_or_path: str) -> Source:
         return load_yaml(name_or_path)
     hint = did_you_mean(name_or_path, shipped, noun="shipped experiments")
     raise UserError(f"unknown experiment {name_or_path!r}; {hint} (a file's name ends in .yaml)")
-
-
-def for_subject(source: Source, subject: str) -> Source:
-    """The experiment for a subject that Souk does not run: under a name, and so in a run, of its own."""
-    name, own = source.data.get("name"), re.sub(r"[^a-z0-9]+", "-", subject.lower()).strip("-")
-    if not isinstance(name, str) or not own:
-        return source
-    return replace(source, data={**source.data, "name": f"{name[:30]}-{own[:29]}".strip("-")})
 
 
 def load_experiment(name_or_path: str) -> Experiment:
