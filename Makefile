@@ -9,6 +9,7 @@ ROOMS := interventions proxy environments agents experiments analysis
 
 demo: setup  ## set everything up, run the nudge experiment with a simulated shopper, print the effects
 	$(BIN)/souk run nudges --agent simulated:balanced --limit 240
+	@echo 'next, in this terminal (bash, zsh or fish): export PATH="$(CURDIR)/$(BIN):$$PATH", then: souk --help'
 
 test: lint small-torch  ## everything that must hold
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder tests

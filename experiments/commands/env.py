@@ -47,7 +47,7 @@ def up(
 
       souk env up onestopmarket --port 7780
 
-      souk env up shop --local --port 7770 &
+      souk env up shop --local --port 7770
     """
     from environments.launchable import launchable
 

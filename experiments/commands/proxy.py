@@ -270,7 +270,7 @@ def ca(
 
     Example:
 
-      souk proxy serve -i nudges --ca souk-ca &
+      souk proxy serve -i nudges --ca souk-ca --detach
 
       souk proxy ca souk-ca
     """
