@@ -76,7 +76,7 @@ def test_a_dry_run_needs_neither_key_nor_model(name: str, tmp_path: Path) -> Non
     for title in ("conditions", "orders"):
         assert sum(found[title].values()) == found["trials"]
     assert [each["trials"] for each in found["forecast"]] == [per_agent] * len(found["agents"])
-    assert len(found["not_ready"]) == 1
+    assert name == "anchoring" or len(found["not_ready"]) == 1
     assert found["example"].get("options") or found["example"]["prompts"]
     if name != "anchoring":
         model, simulated = found["forecast"]
@@ -155,17 +155,15 @@ def test_an_analysis_of_one_agent_is_that_of_a_run_of_this_agent(folder: Path) -
         return {name: frame for name, frame in found.items() if name not in ("facts", "report")}
 
     alone = analysed("--db", "sqlite:///one.db", "--out", "x")
+    assert analysed("wtp") != alone
     report = next((folder / "runs").glob("wtp-*/report.html"))
-    before = report.read_bytes()
+    of_all = (report.read_bytes(), report.stat().st_mtime_ns)
     assert analysed("wtp", "--agent", AGENTS[0]) == alone
     assert analysed("wtp", "--exclude", AGENTS[1]) == alone
-    assert analysed("wtp") != alone
-    assert forked_souk("analyze", "montecarlo", "wtp", "-a", AGENTS[0], cwd=folder).status == 0
-    assert report.read_bytes() != b""
-    exported = forked_souk("export", "wtp", "--out", "both.csv", cwd=folder)
-    assert exported.status == 0
-    assert analysed("both.csv", "--agent", AGENTS[0])["cells" if "cells" in alone else next(iter(alone))]
-    assert before, "there is a report of the whole run"
+    assert forked_souk("export", "wtp", "--out", "both.csv", cwd=folder).status == 0
+    assert forked_souk("export", "wtp", "--db", "sqlite:///one.db", "--out", "one.csv", cwd=folder).status == 0
+    assert analysed("both.csv", "--agent", AGENTS[0]) == analysed("one.csv")
+    assert (report.read_bytes(), report.stat().st_mtime_ns) == of_all, "the report is of all agents still"
 
 
 def contents(db: Path, without: str = "") -> dict[str, list[Any]]:
