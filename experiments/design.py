@@ -66,8 +66,8 @@ class Design:
     def __init__(self, source: Source, *, subject: str = "") -> None:
         """Check the experiment and form its choice sets.
 
-        `subject` is one that Souk does not run: its trials are those of any agent, ids included, in a run that
-        is called after it.
+        `subject` is one that Souk does not run: its trials, ids included, are those of any agent, in a run
+        that is called after it.
 
         Raises:
             UserError: a mistake in the experiment or in a file that it names.

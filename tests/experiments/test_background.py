@@ -1,4 +1,4 @@
-"""souk proxy serve --detach: it answers when the command returns, is found again, and is gone when stopped."""
+"""souk proxy serve --detach: it answers when the command returns, and is gone when it is stopped."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from tests.experiments.command_line import Ended, forked_souk, left_after, proce
 
 MARK = "SOUK_TEST_OF_THE_BACKGROUND"
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for processes that are not its own")
+pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for others' processes")
 
 
 def serve(folder: Path, port: int, *options: str) -> Ended:

@@ -139,9 +139,7 @@ async def test_the_records_are_those_of_souk_run(
     assert gym_run.rpartition("-")[2] == souk_run.rpartition("-")[2]
     assert gym_run.startswith("nudges-simulated-"), "a run of its own"
     each, own = list(zip(dbs, (gym_run, souk_run), strict=True)), ["seconds", "run"]
-    gym_table, souk_table = (
-        tidy_table(Records(db), run).drop(columns=own) for db, run in each
-    )
+    gym_table, souk_table = (tidy_table(Records(db), run).drop(columns=own) for db, run in each)
     assert gym_table.equals(souk_table), gym_table.compare(souk_table)
     assert (gym_table.groupby("trial")["chosen"].sum() == 1).all()
     # On the way pages may be loaded again, in both; the proofs are the same.

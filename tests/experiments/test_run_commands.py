@@ -140,9 +140,7 @@ def test_a_run_is_an_argument_everywhere(command: tuple[str, ...], folder: Path)
         (("choice", "--db", "mysql://me:secret@here/runs"), "--db mysql://me:***@here/runs: runs are kept in SQLite or PostgreSQL; write sqlite:///FILE or postgresql://USER@HOST/NAME"),  # noqa: E501
     ],
 )  # fmt: skip
-def test_what_cannot_be_analysed_is_one_line(
-    arguments: tuple[str, ...], message: str, folder: Path
-) -> None:
+def test_what_cannot_be_analysed_is_one_line(arguments: tuple[str, ...], message: str, folder: Path) -> None:
     ended = forked_souk("analyze", *arguments, cwd=folder)
     assert (ended.status, ended.err) == (2, f"error: {message}\n")
 
@@ -161,7 +159,8 @@ def test_an_analysis_of_one_agent_is_that_of_a_run_of_this_agent(folder: Path) -
     assert analysed("wtp", "--agent", AGENTS[0]) == alone
     assert analysed("wtp", "--exclude", AGENTS[1]) == alone
     assert forked_souk("export", "wtp", "--out", "both.csv", cwd=folder).status == 0
-    assert forked_souk("export", "wtp", "--db", "sqlite:///one.db", "--out", "one.csv", cwd=folder).status == 0
+    one = ("--db", "sqlite:///one.db")
+    assert forked_souk("export", "wtp", *one, "--out", "one.csv", cwd=folder).status == 0
     assert analysed("both.csv", "--agent", AGENTS[0]) == analysed("one.csv")
     assert (report.read_bytes(), report.stat().st_mtime_ns) == of_all, "the report is of all agents still"
 
@@ -226,7 +225,8 @@ def test_a_run_that_is_running_is_never_deleted(folder: Path, tmp_path: Path) ->
     runner = Runner(run, trials=3)
     runner.beat(records)
     before = contents(db)
-    with pytest.raises(UserError, match=rf"{run}: process {os.getpid()} on .+ is at work on it; stop it first"):
+    said = rf"{run}: process {os.getpid()} on .+ is at work on it; stop it first"
+    with pytest.raises(UserError, match=said):
         delete_run(records, run)
     assert contents(db) == before
     runner.beat(records, ended=True)
