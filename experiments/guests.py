@@ -214,7 +214,7 @@ async def serve_guests(options: Serving) -> None:
             f"  {design.run}: {len(trials):,} trials to give as {options.label}; Ctrl-C ends it\n"
         )
         sys.stderr.flush()
-        ready(reception.base_url if options.reverse else slot.url)
+        ready(slot.url)
         await asyncio.Event().wait()
 
 

@@ -214,7 +214,6 @@ def _analyze(
     **options: object,
 ) -> None:
     from experiments.output import run_facts
-    from experiments.records import run_folder
     from experiments.studies import STUDIES, analyze_run, read_tables
 
     run, files = run_or_files(named, run)
@@ -233,7 +232,7 @@ def _analyze(
         # Of a part of the trials: the report in the run's folder is about all of them and stays.
         facts["agents"] = ", ".join([*only, *(f"without {name}" for name in without)])
     else:
-        out = out or run_folder(found["run"])
+        out = out or records.folder(found["run"])
     show(analysis, kind, facts, out, as_json=as_json)
 
 

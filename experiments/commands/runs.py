@@ -29,7 +29,6 @@ def delete(
     Example: souk runs delete nudges-my-agent
     """
     from experiments.deletion import delete_run
-    from experiments.records import run_folder
 
     records = open_records(db)
     found = records.latest_run(run)
@@ -41,6 +40,6 @@ def delete(
         typer.confirm(f"{what}: delete it for ever?", abort=True)
     pages = delete_run(records, found["run"])
     typer.echo(f"deleted: {what}, {pages:,} pages that no other run holds")
-    folder = run_folder(found["run"])
+    folder = records.folder(found["run"])
     if folder.is_dir():
         typer.echo(f"its folder stays: {folder}")
