@@ -18,7 +18,7 @@ def list_experiments(as_json: AsJson = False) -> None:
     from experiments.schema import LIBRARY
     from experiments.terminal import new_table, stdout_console
 
-    found = [_facts(path) for path in sorted(LIBRARY.glob("*.yaml"))]
+    found = [_facts(path) for path in sorted(LIBRARY.glob("*.yaml"), key=lambda path: path.stem)]
     if as_json:
         typer.echo(json.dumps(found, indent=2))
         return
