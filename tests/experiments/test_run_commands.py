@@ -229,7 +229,7 @@ def test_a_run_that_is_running_is_never_deleted(folder: Path, tmp_path: Path) ->
     with pytest.raises(UserError, match=said):
         delete_run(records, run)
     assert contents(db) == before
-    runner.beat(records, ended=True)
+    runner.end(records)
     assert delete_run(records, run) > 0
 
 
