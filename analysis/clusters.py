@@ -1,44 +1,45 @@
 """Which trials go together in the standard errors: by nudge text and category, as far as there are enough."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
-from analysis.lpm import Ints
-
-LEAST_CLUSTERS = 3
-"""Two clusters leave one degree of freedom, and so an interval 12.7 standard errors to each side."""
+from analysis.lpm import LEAST_CLUSTERS, PLURALS, Ints
 
 WAYS = ("nudge text", "category")
 
 
-def choose_clusters(
-    rows: pd.DataFrame, trial: Ints, ways: Sequence[str] = WAYS
-) -> tuple[dict[str, Ints], str]:
-    """Of the wanted ways those with enough clusters; else the set, at last the trial; and what is to be said.
+def cluster_codes(rows: pd.DataFrame, trial: Ints, ways: Sequence[str] = WAYS) -> dict[str, Ints]:
+    """The cluster of each row in each way and, last, by choice set. No cluster cuts through a trial.
 
     Trials without a nudge are one more cluster of the nudge texts.
     """
-    labels = {"nudge text": nudge_texts(rows), "category": rows["category"]}
-    codes = {name: trial_codes(labels[name], trial) for name in ways}
-    found = {name: code for name, code in codes.items() if code.max() + 1 >= LEAST_CLUSTERS}
-    if len(found) == len(ways):
+    labels = {"nudge text": nudge_texts(rows), "category": rows["category"], "set": rows["set"]}
+    return {name: trial_codes(labels[name], trial) for name in dict.fromkeys((*ways, "set"))}
+
+
+def choose_clusters(codes: Mapping[str, Ints], part: Ints | None = None) -> tuple[dict[str, Ints], str]:
+    """Of the ways those with enough clusters, else the set; and what is to be said of it.
+
+    codes: as `cluster_codes` gives them, of the rows that an estimate is made of. part: where there are
+    several estimates, the one that each row belongs to: each of them needs enough clusters.
+    """
+    *ways, last = codes
+    found = {name: codes[name] for name in ways if _fewest(codes[name], part) >= LEAST_CLUSTERS}
+    if found and len(found) == len(ways):
         return found, ""
-    lost = [name for name in ways if name not in found]
-    if found:
-        return (
-            found,
-            f"clustered by {next(iter(found))} only: fewer than {LEAST_CLUSTERS} clusters by {lost[0]}",
-        )
-    sets = trial_codes(rows["set"], trial)
-    if sets.max() + 1 >= LEAST_CLUSTERS:
-        few = {"nudge text": "nudge texts", "category": "categories"}
-        return {
-            "set": sets
-        }, f"clustered by set: fewer than {LEAST_CLUSTERS} {' and '.join(few[n] for n in lost)}"
-    return {
-        "trial": trial
-    }, f"clustered by trial: fewer than {LEAST_CLUSTERS} sets, so only these are spoken of"
+    lost = " and ".join(PLURALS[name] for name in ways if name not in found)
+    found = found or {last: codes[last]}
+    note = f"clustered by {next(iter(found))}: fewer than {LEAST_CLUSTERS} {lost}" if lost else ""
+    return found, note
+
+
+def _fewest(code: Ints, part: Ints | None) -> int:
+    """The number of clusters; of several parts, that of the part with the fewest."""
+    if part is None:
+        return len(np.unique(code))
+    return min((len(np.unique(code[part == each])) for each in np.unique(part)), default=0)
 
 
 def nudge_texts(rows: pd.DataFrame) -> "pd.Series[str]":

@@ -97,24 +97,29 @@ class Found(NamedTuple):
     weights: list[Floats]
 
 
-def best_design(designs: Sequence[Design], trial: Ints, queries: Sequence[Query]) -> Found:
+def best_design(
+    designs: Sequence[Design], trial: Ints, queries: Sequence[Query], code: Ints | None = None
+) -> Found:
     """The first design that identifies all contrasts, or else most of them.
 
     designs: from the richest to the poorest. One with too many coefficients for the data is passed over, the
-    last one never.
+    last one never. code: clusters of rows; a contrast that is identified also without any one of them counts
+    for more, because it has a jackknife error.
     """
     best: Found | None = None
-    most = -1
+    most = (-1, -1)
     for design in designs:
         model = Model(design.values(), trial)
         if design is not designs[-1] and model.comparisons < COMPARISONS_PER_COEFFICIENT * model.rank:
             continue
         weights = [design.weights(query) for query in queries]
         wanted = [row for rows in weights for row in rows]
-        identified = sum(model.identifies(row) for row in wanted)
-        if identified > most:
-            best, most = Found(design, model, weights), identified
-        if identified == len(wanted):
+        told = [row for row in wanted if model.identifies(row)]
+        left_out = model.leave_out(code) if code is not None and told else None
+        kept = sum(left_out.identifies(row) for row in told) if left_out else len(told)
+        if (len(told), kept) > most:
+            best, most = Found(design, model, weights), (len(told), kept)
+        if most == (len(wanted), len(wanted)):
             break
     assert best is not None  # noqa: S101 (the last design is never passed over)
     return best

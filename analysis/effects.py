@@ -1,6 +1,6 @@
 """Choice effects of each agent: how much a feature of an option moves its probability of being chosen."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 from statsmodels.stats.multitest import multipletests
 
-from analysis.clusters import choose_clusters
+from analysis.clusters import choose_clusters, cluster_codes
 from analysis.design import Design, Query, best_design, interactions
 from analysis.errors import AnalysisError
 from analysis.lpm import Contrast, Fit, Floats, Ints, Model
@@ -22,6 +22,12 @@ LABELS = {
 }
 TERMS = tuple(LABELS)
 """The four features of an option that every choice study is about."""
+
+PLACEBO, LESS_PLACEBO = "placebo", "nudged_less_placebo"
+LABELS |= {PLACEBO: "Placebo", LESS_PLACEBO: "Nudged less placebo"}
+
+LIMIT = 100.0
+"""No effect on a probability is larger, in percentage points."""
 
 FRAME_COLUMNS = (
     "term",
@@ -50,6 +56,9 @@ def choice_effects(table: pd.DataFrame) -> pd.DataFrame:
     agent, gives the same estimates, and so no agent's numbers depend on who else was run. `p_adjusted` is
     Benjamini and Hochberg's (1995) over the terms of one agent: the family is "what moves this agent".
     n: trials with a choice; n_missing: trials without.
+
+    Where the table has trials with a placebo there are two more rows: its effect, and that of the nudge less
+    it. Both are of the same model; their errors are clustered by category, or set, which have both.
 
     Raises AnalysisError for a table that `check_table` refuses.
     """
@@ -97,25 +106,24 @@ def count_trials(rows: pd.DataFrame) -> int:
 
 
 def regressors(rows: pd.DataFrame) -> pd.DataFrame:
-    """The terms as 0/1 columns. A negative nudge is turned: it counts as one on the other options."""
-    x = rows[list(TERMS)].astype(float)
+    """The terms as 0/1 columns; also the placebo where there is one.
+
+    A negative nudge is turned: it counts as one on the other options.
+    """
+    x = rows[[*TERMS, *([PLACEBO] if rows[PLACEBO].any() else [])]].astype(float)
     pushed = rows["nudged"].eq(1) & rows["direction"].eq(-1)
     turned = pushed.groupby(trial_ids(rows)).transform("any") & ~pushed
     x["nudged"] = ((x["nudged"].eq(1) & ~pushed) | turned).astype(float)
     return x
 
 
-Key = tuple[str, int]
-"""The name of a contrast, such as a term, and the group of rows over which it is averaged."""
-
-
 @dataclass(frozen=True)
 class Estimands:
-    """Average marginal contrasts of a model by term and group: their weights, or why there are none."""
+    """Average marginal contrasts of a model by term: their weights, or why there are none."""
 
     model: Model | None
-    weights: Mapping[Key, Floats]
-    reasons: Mapping[Key, str]
+    weights: Mapping[str, Floats]
+    reasons: Mapping[str, str]
     note: str = ""
 
     def fit(self, y: Floats, clusters: dict[str, Ints], note: str = "") -> "Estimates":
@@ -132,66 +140,60 @@ class Estimates:
     fit: Fit | None
     note: str
 
-    def of(self, key: Key) -> Contrast:
+    def of(self, term: str) -> Contrast:
         """A contrast."""
-        return self._contrast(self.estimands.reasons.get(key, ""), self.estimands.weights.get(key))
+        return self._contrast(self.estimands.reasons.get(term, ""), self.estimands.weights.get(term))
 
-    def difference(self, key: Key, base: Key) -> Contrast:
+    def difference(self, term: str, base: str) -> Contrast:
         """A contrast less another one."""
         reasons, weights = self.estimands.reasons, self.estimands.weights
-        if reason := reasons.get(key) or reasons.get(base):
+        if reason := reasons.get(term) or reasons.get(base):
             return Contrast(note=reason)
-        return self._contrast("", weights[key] - weights[base])
+        return self._contrast("", weights[term] - weights[base])
 
     def _contrast(self, reason: str, weights: Floats | None) -> Contrast:
         if weights is None or self.fit is None:
             return Contrast(note=reason)
         found = self.fit.contrast(weights)
+        if np.isnan(found.std_error):
+            return found  # its note is the reason, and how it would have been clustered is of no interest
         return replace(found, note=join_notes(found.note, self.note))
 
 
-def estimands(designs: Sequence[Design], trial: Ints, queries: Sequence[Query]) -> Estimands:
-    """What the first fitting one of the designs identifies (see `best_design`)."""
-    design, model, found = best_design(designs, trial, queries)
-    weights, reasons = {}, {}
-    for query, rows in zip(queries, found, strict=True):
-        moves = varies(design.x[query.focus], trial)
-        for group, row in enumerate(rows):
-            key, inside = (query.name, group), query.groups == group
-            if not inside.any():
-                reasons[key] = NO_CHOICE
-            elif not moves[inside].any():
-                reasons[key] = f"{query.focus} never differs between the options of a trial"
-            elif not model.identifies(row):
-                reasons[key] = f"{query.focus} cannot be told from the other features in these trials"
-            else:
-                weights[key] = row
-    return Estimands(model, weights, reasons, design.note)
+def main_estimands(rows: pd.DataFrame, codes: Mapping[str, Ints]) -> Estimands:
+    """The terms' contrasts in the main model: all interactions, as far as the data hold them.
 
-
-def main_estimands(rows: pd.DataFrame, groups: Ints, count: int = 1) -> Estimands:
-    """The terms' contrasts over the rows of each group, in one model, fully interacted with the groups.
-
-    groups: integers from 0 below `count`, the same for all rows of a trial. One group: the main model.
+    codes: of the rows, see `choose_clusters`. If errors are clustered one way, interactions are left out also
+    where only one of the clusters tells them, because then there would be no jackknife.
     """
-    keys = [(term, group) for term in TERMS for group in range(count)]
     if rows.empty:
-        return Estimands(None, {}, dict.fromkeys(keys, NO_CHOICE))
+        return Estimands(None, {}, dict.fromkeys((*TERMS, PLACEBO), NO_CHOICE))
     x, trial = regressors(rows), trial_ids(rows).to_numpy()
-    varying = [term for term in TERMS if varies(x[term], trial).any()]
-    fixed = {
-        key: f"{key[0]} never differs between the options of a trial" for key in keys if key[0] not in varying
+    moving = {term: bool(varies(x[term], trial).any()) for term in map(str, x)}
+    varying = [term for term in moving if moving[term]]
+    reasons = {
+        term: f"{term} never differs between the options of a trial"
+        for term in (*TERMS, PLACEBO)
+        if term not in varying
     }
     if not varying:
-        return Estimands(None, {}, fixed)
+        return Estimands(None, {}, reasons)
+    one = np.zeros(len(rows), int)
     designs = [
-        Design(
-            x, {"group": groups}, interactions(varying, order, "group", groups), left_out(order, len(varying))
-        )
+        Design(x, {"all": one}, interactions(varying, order, "all", one), left_out(order, len(varying)))
         for order in range(len(varying), 0, -1)
     ]
-    found = estimands(designs, trial, [Query(term, term, groups, count) for term in varying])
-    return replace(found, reasons={**found.reasons, **fixed})
+    queries = [Query(term, term, one, 1) for term in varying]
+    clusters, _ = choose_clusters(_paired(codes) if PLACEBO in varying else codes)
+    code = next(iter(clusters.values())) if len(clusters) == 1 else None
+    design, model, found = best_design(designs, trial, queries, code)
+    weights = {term: row for term, (row,) in zip(varying, found, strict=True) if model.identifies(row)}
+    untold = {
+        term: f"{term} cannot be told from the other features in these trials"
+        for term in varying
+        if term not in weights
+    }
+    return Estimands(model, weights, reasons | untold, design.note)
 
 
 def left_out(order: int, count: int) -> str:
@@ -208,14 +210,28 @@ def varies(column: "pd.Series[float]", trial: Ints) -> npt.NDArray[np.bool_]:
 
 def _contrasts(rows: pd.DataFrame, outcome: Floats) -> dict[str, Contrast]:
     """The contrast of each term for the rows of one agent; all trials have a choice."""
-    found = main_estimands(rows, np.zeros(len(rows), int))
-    clusters, note = choose_clusters(rows, trial_ids(rows).to_numpy()) if len(rows) else ({}, "")
-    estimates = found.fit(outcome, clusters, note)
-    return {term: estimates.of((term, 0)) for term in TERMS}
+    codes = cluster_codes(rows, trial_ids(rows).to_numpy())
+    found = main_estimands(rows, codes)
+    estimates = found.fit(outcome, *choose_clusters(codes))
+    contrasts = {term: estimates.of(term) for term in TERMS}
+    if rows[PLACEBO].any():
+        paired = found.fit(outcome, *choose_clusters(_paired(codes)))
+        contrasts |= {PLACEBO: paired.of(PLACEBO), LESS_PLACEBO: paired.difference("nudged", PLACEBO)}
+    return contrasts
 
 
-def contrast_frame(contrasts: Mapping[str, Contrast], agent: str, n: int, trials: int) -> pd.DataFrame:
-    """The frame of one agent's contrasts by term; they are the family of the adjusted p values."""
+def _paired(codes: Mapping[str, Ints]) -> dict[str, Ints]:
+    """The clusters that have trials with a nudge and with a placebo: a placebo is a text of its own."""
+    return {name: code for name, code in codes.items() if name != "nudge text"}
+
+
+def contrast_frame(
+    contrasts: Mapping[str, Contrast], agent: str, n: int, trials: int, limit: float = LIMIT
+) -> pd.DataFrame:
+    """The frame of one agent's contrasts by term; they are the family of the adjusted p values.
+
+    limit: the largest possible size, in percentage points, at which intervals end.
+    """
     frame = pd.DataFrame(
         {
             "term": list(contrasts),
@@ -233,6 +249,8 @@ def contrast_frame(contrasts: Mapping[str, Contrast], agent: str, n: int, trials
         },
         columns=list(FRAME_COLUMNS),
     )
+    ends = ["conf_low", "conf_high"]
+    frame[ends] = frame[ends].clip(-limit, limit)
     tested = frame["p_value"].notna()
     if tested.any():
         frame.loc[tested, "p_adjusted"] = multipletests(frame.loc[tested, "p_value"], method="fdr_bh")[1]

@@ -5,7 +5,8 @@ of it is a linear combination of its coefficients, such as an average marginal c
 same combination of the estimates, and its standard error follows by the delta method, which is exact here.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -19,6 +20,14 @@ Ints = npt.NDArray[np.integer[Any]]
 TOLERANCE = 1e-9
 """Size below which an eigenvalue of the correlations, a residual or an estimate is rounding noise."""
 
+NO_INTERVAL = "no interval"
+CANCELS = "no standard error: the residuals cancel in every cluster"
+PLURALS = {"nudge text": "nudge texts", "category": "categories", "set": "choice sets"}
+"""What errors are clustered by."""
+
+LEAST_CLUSTERS = 6
+"""With five, even the same result in all of them is no evidence: by a sign test its p is 2/2^5 = 0.06."""
+
 ESTIMABLE = 1e-6
 """Share of a combination that may lie outside of what the data tell before it counts as not identified."""
 
@@ -31,6 +40,17 @@ class Contrast:
     std_error: float = np.nan
     df: float = np.nan
     note: str = ""
+    moves: Mapping[int, float] = field(default_factory=dict, repr=False)
+    """How far the estimate moves without a cluster, by its code; empty where there is no jackknife."""
+
+    def less(self, other: "Contrast") -> "Contrast":
+        """This estimate less another one, of other trials in the same clusters, by the jackknife of both."""
+        estimate = self.estimate - other.estimate
+        if not self.moves or not other.moves:
+            return Contrast(estimate, note=self.note if not self.moves else other.note)
+        codes = self.moves.keys() | other.moves.keys()
+        moves = {code: self.moves.get(code, 0.0) - other.moves.get(code, 0.0) for code in codes}
+        return jackknifed(estimate, moves)
 
     @property
     def statistic(self) -> float:
@@ -44,6 +64,19 @@ class Contrast:
     def half_width(self) -> float:
         """Half the width of the 95 % interval."""
         return _quantile(self.df) * self.std_error
+
+
+def jackknifed(estimate: float, moves: Mapping[int, float]) -> Contrast:
+    """An estimate with the jackknife error of its clusters (CV3; MacKinnon, Nielsen and Webb 2023).
+
+    moves: how far it moves without each cluster that it depends on. t has one degree of freedom less than
+    there are of these.
+    """
+    count = len(moves)
+    variance = (count - 1) / count * sum(move**2 for move in moves.values())
+    if variance < TOLERANCE**2:
+        return Contrast(estimate, note=CANCELS)
+    return Contrast(estimate, float(np.sqrt(variance)), count - 1, moves=moves)
 
 
 @lru_cache(maxsize=1000)
@@ -66,12 +99,11 @@ class Model:
         self.within = self._centred(columns)
         gram = self.within.T @ self.within
         size = np.sqrt(np.diag(gram))
-        self._scale = np.where(size > TOLERANCE, size, 1.0)
-        values, vectors = np.linalg.eigh(gram / np.outer(self._scale, self._scale))
-        kept = values > TOLERANCE
-        self.rank = int(kept.sum())
-        self._space = vectors[:, kept]
-        self.inverse: Floats = self._space / values[kept] @ self._space.T / np.outer(self._scale, self._scale)
+        self.scale = np.where(size > TOLERANCE, size, 1.0)
+        self._gram = gram / np.outer(self.scale, self.scale)
+        self._space, values = _range(self._gram)
+        self.rank = len(values)
+        self.inverse: Floats = self._space / values @ self._space.T / np.outer(self.scale, self.scale)
 
     @property
     def comparisons(self) -> int:
@@ -80,15 +112,24 @@ class Model:
 
     def identifies(self, weights: Floats) -> bool:
         """Whether the data tell this combination of the coefficients (it is estimable, Rao 1973)."""
-        scaled = weights / self._scale
-        outside = scaled - self._space @ (self._space.T @ scaled)
-        return bool(np.linalg.norm(outside) <= ESTIMABLE * np.linalg.norm(scaled))
+        return _inside(weights / self.scale, self._space)
 
     def influence(self, weights: Floats) -> Floats:
         """What each row's outcome adds to the estimate per unit (N), in the order of the rows as given."""
         influence = np.empty(len(self.trial))
         influence[self._order] = self.within @ (self.inverse @ weights)
         return influence
+
+    def leave_out(self, code: Ints) -> "LeaveOut":
+        """The model without each cluster in turn. code: the cluster of each row, in the order as given."""
+        own = code[self._order]
+        parts = []
+        for cluster in np.unique(own):
+            rows = np.flatnonzero(own == cluster)
+            columns = self.within[rows] / self.scale
+            space, values = _range(self._gram - columns.T @ columns)
+            parts.append((int(cluster), rows, columns, space, values))
+        return LeaveOut(self, parts)
 
     def fit(self, y: Floats, clusters: dict[str, Ints]) -> "Fit":
         """Fit to an outcome, one value per row: a choice, or a choice probability. clusters: see `Fit`."""
@@ -98,7 +139,8 @@ class Model:
         codes: dict[str, Ints] = {
             name: np.unique(code[self._order], return_inverse=True)[1] for name, code in clusters.items()
         }
-        return Fit(self, coefficients, residuals, codes)
+        left_out = self.leave_out(next(iter(clusters.values()))) if len(clusters) == 1 else None
+        return Fit(self, coefficients, residuals, codes, left_out)
 
     def _centred(self, columns: Floats) -> Floats:
         centred = np.asarray(columns[self._order], float)
@@ -109,6 +151,53 @@ class Model:
         centred -= means[np.repeat(np.arange(len(means)), self._sizes)]
         centred[:, _largest(centred) <= 1e-12 * largest] = 0
         return centred
+
+
+def _range(gram: Floats) -> tuple[Floats, Floats]:
+    """The eigenvectors of a matrix of products that the data tell, and their eigenvalues."""
+    values, vectors = np.linalg.eigh(gram)
+    kept = values > TOLERANCE
+    return vectors[:, kept], values[kept]
+
+
+def _inside(weights: Floats, space: Floats) -> bool:
+    """Whether a combination of (scaled) coefficients lies in a space."""
+    outside = weights - space @ (space.T @ weights)
+    return bool(np.linalg.norm(outside) <= ESTIMABLE * np.linalg.norm(weights))
+
+
+@dataclass(frozen=True)
+class LeaveOut:
+    """A model without each of its clusters in turn: what the jackknife needs.
+
+    parts: of each cluster its code, its rows, their scaled columns, and the range of what is left without it.
+    """
+
+    model: Model
+    parts: list[tuple[int, Ints, Floats, Floats, Floats]]
+
+    def identifies(self, weights: Floats) -> bool:
+        """Whether the data tell the combination also without any one of the clusters."""
+        scaled = weights / self.model.scale
+        return all(_inside(scaled, space) for _, _, _, space, _ in self.parts)
+
+    def clusters(self, weights: Floats) -> set[int]:
+        """The clusters that the combination depends on at all."""
+        direction = self.model.inverse @ weights * self.model.scale
+        return {
+            cluster
+            for cluster, _, columns, _, _ in self.parts
+            if np.abs(columns @ direction).max() > TOLERANCE
+        }
+
+    def moves(self, weights: Floats, residuals: Floats) -> dict[int, float]:
+        """How far the combination moves when a cluster is left out: of those that it depends on."""
+        scaled, own = weights / self.model.scale, self.clusters(weights)
+        return {
+            cluster: -float((columns @ (space / values @ (space.T @ scaled))) @ residuals[rows])
+            for cluster, rows, columns, space, values in self.parts
+            if cluster in own
+        }
 
 
 def _largest(columns: Floats) -> Floats:
@@ -124,18 +213,24 @@ BOTH = "both ways"
 class Fit:
     """Least squares, with errors clustered by one or two named partitions of the rows.
 
-    Each partition is coarser than the trial and has two or more parts. One-way standard errors are CRV1: the
-    sandwich times (N-1)/(N-K) G/(G-1), where K counts the coefficients and one for the trial effects, which
-    are nested in the clusters. The two-way variance adds the one-way ones and subtracts that of the
-    intersection (Cameron, Gelbach and Miller 2011), each with the smaller G. With few clusters that is often
-    too small, or negative; so the largest of the two-way and the two one-way standard errors is taken
-    (MacKinnon, Nielsen and Webb 2024), and the note says so. t has min(G) - 1 degrees of freedom.
+    Each partition is coarser than the trial. One way: the jackknife over clusters
+    (CV3), which stays honest with few and unequal clusters (MacKinnon, Nielsen and Webb 2023). Only clusters
+    that the combination depends on count; with fewer than `LEAST_CLUSTERS` there is no error. t has one
+    degree of freedom less than there are such clusters.
+
+    Two ways: each CRV1, the sandwich times (N-1)/(N-K) G/(G-1), where K counts the coefficients and one for
+    the trial effects, which are nested in the clusters. The two-way variance adds the one-way ones and
+    subtracts that of the intersection (Cameron, Gelbach and Miller 2011), each with the smaller G. With few
+    clusters that is often too small, or negative; so the largest of the two-way and the two one-way standard
+    errors is taken (MacKinnon, Nielsen and Webb 2024), and the note says so. t has min(G) - 1 degrees of
+    freedom.
     """
 
     model: Model
     coefficients: Floats
     residuals: Floats
     clusters: dict[str, Ints]
+    left_out: LeaveOut | None
 
     def contrast(self, weights: Floats) -> Contrast:
         """A combination of the coefficients (K weights); undefined where the data do not tell it."""
@@ -144,22 +239,35 @@ class Fit:
         estimate = float(weights @ self.coefficients)
         if abs(estimate) < TOLERANCE:
             estimate = 0.0
+        if self.left_out and (reason := self._no_jackknife(weights, self.left_out)):
+            return Contrast(estimate, note=reason)
         if np.abs(self.residuals).max() < TOLERANCE:
             return Contrast(estimate, note="no standard error: the model fits every choice exactly")
+        if self.left_out:
+            return jackknifed(estimate, self.left_out.moves(weights, self.residuals))
         names, two_way, one_way = self._errors(weights)
         std_error = float(np.nanmax([two_way, *one_way]))
         if std_error < TOLERANCE:
-            return Contrast(estimate, note="no standard error: the residuals cancel in every cluster")
+            return Contrast(estimate, note=CANCELS)
         note = ""
-        if len(names) > 1 and not two_way >= std_error:
+        if not two_way >= std_error:
             widest = names[int(np.argmax(one_way))]
             said = "undefined" if np.isnan(two_way) else f"{100 * two_way:.2f}"
             note = f"standard error by {widest}, larger than two-way ({said})"
         df = min(len(self._scores[name]) for name in names) - 1
         return Contrast(estimate, std_error, df, note)
 
+    def _no_jackknife(self, weights: Floats, left_out: LeaveOut) -> str:
+        """Why the clusters cannot carry an interval; nothing where they can."""
+        (name,) = self.clusters
+        if len(left_out.clusters(weights)) < LEAST_CLUSTERS:
+            return f"{NO_INTERVAL}: fewer than {LEAST_CLUSTERS} {PLURALS.get(name, name)}"
+        if not left_out.identifies(weights):
+            return f"{NO_INTERVAL}: without one {name} it cannot be estimated"
+        return ""
+
     def _errors(self, weights: Floats) -> tuple[list[str], float, list[float]]:
-        """The partitions, the two-way standard error (NaN if there is none) and the one-way ones."""
+        """The two partitions, the two-way standard error (NaN if there is none) and the one-way ones."""
         direction = self.model.inverse @ weights
         rows = len(self.residuals)
         correction = (rows - 1) / (rows - self.model.rank - 1)
@@ -167,18 +275,14 @@ class Fit:
         sums = {name: float(((scores @ direction) ** 2).sum()) for name, scores in self._scores.items()}
         parts = {name: len(self._scores[name]) for name in names}
         one_way = [float(np.sqrt(correction * parts[n] / (parts[n] - 1) * sums[n])) for n in names]
-        if len(names) == 1:
-            return names, np.nan, one_way
         fewest = min(parts.values())
         variance = correction * fewest / (fewest - 1) * (sum(sums[n] for n in names) - sums[BOTH])
         return names, float(np.sqrt(variance)) if variance >= 0 else np.nan, one_way
 
     @cached_property
     def _scores(self) -> dict[str, Floats]:
-        """The columns times the residuals, summed by cluster (G x K); also by the intersection of two."""
+        """The columns times the residuals, summed by cluster of either way and of their intersection (G x K)."""
         within = self.model.within
-        if len(self.clusters) == 1:
-            return {name: _sums(within, code, self.residuals) for name, code in self.clusters.items()}
         (name, code), (other, its_code) = self.clusters.items()
         width = its_code.max() + 1
         kinds, both = np.unique(code * width + its_code, return_inverse=True)

@@ -38,6 +38,7 @@ COLUMNS = (
     Column("cheaper", "flag", "1 for the one lowest price of the set; from price when absent"),
     Column("higher_rated", "flag", "1 for the one highest rating of the set; from rating when absent"),
     Column("nudged", "flag", "1 for an option that carries a nudge; 0 when absent"),
+    Column("placebo", "flag", "1 for an option that carries a placebo; when absent, from condition"),
     Column("nudge", "text", "id of the nudge"),
     Column("nudge_text", "text", "text of the nudge, its variables unfilled"),
     Column("family", "text", "family of the nudge"),
@@ -209,7 +210,12 @@ def _derive(table: pd.DataFrame) -> None:
         "cheaper": _only_extreme(table, "price", "min"),
         "higher_rated": _only_extreme(table, "rating", "max"),
         "nudged": pd.Series(False, index=table.index),
+        "placebo": pd.Series(False, index=table.index),
     }
+    if "placebo" not in table and "nudged" in table:
+        # A placebo counted as a nudge: what carries it is said by the condition only.
+        carries = table["condition"].eq("placebo") & table["nudged"].eq(1)
+        derived["placebo"], table["nudged"] = carries, table["nudged"].mask(carries, 0)
     for name, values in derived.items():
         flags = values.astype("Int64")
         table[name] = table[name].fillna(flags) if name in table else flags

@@ -29,6 +29,7 @@ CONTROL: Final = "control"
 NUDGED: Final = "nudged"
 _FIGURES: Final = {"price", "rating", "reviews"}
 """What simulated shoppers read of a product besides texts."""
+PLACEBO: Final = "placebo"
 PRODUCT_PAGE: Final = "${key}.html"
 
 
@@ -56,8 +57,10 @@ class Trial:
 
     @property
     def condition(self) -> str:
-        """`nudged` when one of the products carries the nudge, else `control`."""
-        return CONTROL if self.carrier is None else NUDGED
+        """`nudged` or `placebo` when one of the products carries such an intervention, else `control`."""
+        if self.nudge is None or self.carrier is None:
+            return CONTROL
+        return PLACEBO if self.nudge.kind == "placebo" else NUDGED
 
 
 class Design:

@@ -12,7 +12,17 @@ import sqlalchemy as sql
 
 from analysis.table import COLUMNS, check_table
 from experiments.records import Records
-from experiments.tables import attributes, options, prompts, questions, receipts, scores, trials, unchecked
+from experiments.tables import (
+    attributes,
+    options,
+    prompts,
+    questions,
+    receipts,
+    runs,
+    scores,
+    trials,
+    unchecked,
+)
 from interventions.errors import UserError
 
 _TRIAL_COLUMNS: Final = (
@@ -55,11 +65,22 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
     # Joined here and not in the database, which would send all that is said of a trial with each option.
     shown = _read(records, of_options)
     frame = shown.merge(_read(records, of_trials.where(trials.c.run == run)), on="trial")
+    # Before the placebo was a condition of its own, its trials were stored as nudged.
+    placebos = frame["nudge"].isin(_placebos(records, run)) & (frame["condition"] == "nudged")
+    frame["condition"] = frame["condition"].mask(placebos, "placebo")
     made = frame["outcome"] == "choice"
     frame["chosen"] = (frame["option"] == frame["choice"]).astype("Int64").where(made)
     more = _decoded(frame["attributes"]).add_prefix("attr_")
     documented = [*(column.name for column in COLUMNS), "attr_name"]
     return pd.concat([check_table(frame)[documented], more], axis=1)
+
+
+def _placebos(records: Records, run: str) -> list[str]:
+    """The ids of the run's interventions that are placebos."""
+    inputs = sql.select(runs.c.facts["inputs"]).where(runs.c.run == run)
+    with records.engine.connect() as connection:
+        known = (connection.scalar(inputs) or {}).get("interventions", [])
+    return [item["id"] for item, *_ in known if item["kind"] == "placebo"]
 
 
 def _decoded(texts: "pd.Series[str]") -> pd.DataFrame:

@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from analysis.effects import TERMS, agents, count_trials, main_estimands
+from analysis.clusters import cluster_codes
+from analysis.effects import LIMIT, TERMS, agents, count_trials, main_estimands
 from analysis.table import trial_ids
 
 
@@ -21,15 +22,16 @@ def worst_case_bounds(table: pd.DataFrame) -> pd.DataFrame:
         missing = count_trials(rows) - n
         if not missing:
             continue
-        found = main_estimands(rows, np.zeros(len(rows), int))
+        found = main_estimands(rows, cluster_codes(rows, trial_ids(rows).to_numpy()))
         y = rows["chosen"].astype(float)
         for term in TERMS:
             low = high = np.nan
-            note = found.reasons.get((term, 0), found.note)
-            if found.model and (term, 0) in found.weights:
-                influence = pd.Series(found.model.influence(found.weights[term, 0]), rows.index)
+            note = found.reasons.get(term, found.note)
+            if found.model and term in found.weights:
+                influence = pd.Series(found.model.influence(found.weights[term]), rows.index)
                 known = float((influence * y).sum())
                 free = influence[y.isna()].groupby(trial_ids(rows[y.isna()]))
-                low, high = 100 * (known + free.min().sum()), 100 * (known + free.max().sum())
+                ends = 100 * (known + free.min().sum()), 100 * (known + free.max().sum())
+                low, high = (min(max(end, -LIMIT), LIMIT) for end in ends)
             rows_of.append((term, agent, low, high, n, missing, note))
     return pd.DataFrame(rows_of, columns=["term", "group", "low", "high", "n", "n_missing", "note"])

@@ -53,25 +53,29 @@ def effects_figure(effects: pd.DataFrame) -> Figure:
 
     effects: the frame of `choice_effects`. A hollow mark has no interval; an undefined effect is named so.
     """
-    agents = list(effects["group"].unique())
+    terms = list(effects["term"].unique())
     with mpl.rc_context(STYLE):
-        figure, axes = rows_canvas(rows=len(TERMS) * (len(agents) + 1))
+        figure, axes = rows_canvas(rows=len(effects) + len(terms))
         axes.axvline(0, color=FAINT, linewidth=1, zorder=0)
         ticks: list[tuple[float, str]] = []
-        for block, term in enumerate(TERMS):
-            top = block * (len(agents) + 1.4)
+        headings = []
+        top = 0.0
+        for term in terms:
+            headings.append(len(ticks))
             ticks.append((top, LABELS[term]))
-            rows = effects[effects["term"] == term].set_index("group")
-            heights = [top + y for y in range(1, len(agents) + 1)]
-            ticks += zip(heights, (shorten(str(agent)) for agent in agents), strict=True)
-            intervals(axes, heights, rows.loc[agents])
-            ends = [top + 0.6, top + len(agents) + 0.4]
-            axes.plot([HUMAN_BASELINE[term]] * 2, ends, color=ORANGE, linewidth=2, zorder=1)
+            rows = effects[effects["term"] == term]
+            heights = [top + y for y in range(1, len(rows) + 1)]
+            ticks += zip(heights, (shorten(str(agent)) for agent in rows["group"]), strict=True)
+            intervals(axes, heights, rows)
+            if term in HUMAN_BASELINE:
+                ends = [top + 0.6, top + len(rows) + 0.4]
+                axes.plot([HUMAN_BASELINE[term]] * 2, ends, color=ORANGE, linewidth=2, zorder=1)
+            top += len(rows) + 1.4
         axes.plot([], [], "o-", color=BLUE, linewidth=2, label="estimate with 95 % interval")
         axes.plot([], [], "|", color=ORANGE, markersize=12, markeredgewidth=2, label="human baseline")
         finish(axes, ticks)
-        for heading in axes.get_yticklabels()[:: len(agents) + 1]:
-            heading.set_fontweight("bold")
+        for at in headings:
+            axes.get_yticklabels()[at].set_fontweight("bold")
         axes.set_xlabel("Effect on the probability of being chosen (percentage points)")
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:+.0f}".replace("-", "−") if value else "0")
         legend(figure, axes)
@@ -103,7 +107,8 @@ def attrition_figure(attrition: pd.DataFrame) -> Figure:
 def forest(rows: pd.DataFrame, label: Callable[[pd.Series], str], xlabel: str, zero: bool = True) -> Figure:
     """Estimates with 95 % intervals, one line per label and one panel per agent.
 
-    rows: group, estimate, conf_low, conf_high and what `label` reads. Not estimated lines are named so.
+    rows: group, estimate, conf_low, conf_high and what `label` reads. Not estimated lines are named so. A
+    hollow mark has no interval.
     """
     labels = list(dict.fromkeys(label(row) for _, row in rows.iterrows()))
     at = {text: y for y, text in enumerate(labels)}
@@ -116,6 +121,7 @@ def forest(rows: pd.DataFrame, label: Callable[[pd.Series], str], xlabel: str, z
             intervals(axis, [at[label(row)] for _, row in own.iterrows()], own)
             finish(axis, [(y, shorten(text, 44)) for text, y in at.items()] if axis is axes[0] else [])
         figure.supxlabel(xlabel, fontsize=10)
+        legend(figure, *axes)  # of the hollow marks, where there are any
     return figure
 
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
-from analysis.effects import FRAME_COLUMNS, contrast_frame
+from analysis.effects import FRAME_COLUMNS, LIMIT, contrast_frame
 from analysis.lpm import Contrast
 from analysis.table import trial_ids
 
@@ -18,13 +18,14 @@ def level_frame(
     name: str,
     levels: "pd.Series[str]",
     used: "pd.Series[str]",
+    limit: float = LIMIT,
 ) -> pd.DataFrame:
     """The contrasts by term and level of one agent, one family; the level is the column `name`.
 
-    levels, used: the level of each trial, and of each that has a choice.
+    levels, used: the level of each trial, and of each that has a choice. limit: see `contrast_frame`.
     """
     labels = {f"{at}": key for at, key in enumerate(contrasts)}
-    frame = contrast_frame(dict(zip(labels, contrasts.values(), strict=True)), agent, 0, 0)
+    frame = contrast_frame(dict(zip(labels, contrasts.values(), strict=True)), agent, 0, 0, limit)
     terms, its_levels = zip(*labels.values(), strict=True)
     n, trials = used.value_counts(), levels.value_counts()
     frame["term"] = terms

@@ -1,10 +1,14 @@
 """The effects in groups of trials: under each profile, and in sets of each size."""
 
+from collections.abc import Iterable
+
+import numpy as np
 import pandas as pd
 
+from analysis.choice.counts import SETS, by_set, tally
 from analysis.choice.frames import by_trial, level_frame, stacked, wilson
-from analysis.clusters import choose_clusters
-from analysis.effects import TERMS, agents, main_estimands
+from analysis.clusters import choose_clusters, cluster_codes
+from analysis.effects import LIMIT, TERMS, agents, main_estimands
 from analysis.lpm import Contrast
 from analysis.table import TRIAL_ID, trial_ids
 
@@ -15,9 +19,11 @@ NO_PROFILE = "none"
 def profile_effects(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The effects under each profile, and how far each profile moves them from those without one.
 
-    table: checked. One model per agent, fully interacted with the profile, so that the difference of two
-    effects has its standard error. Both frames have the columns of every estimator and `profile`; they are
-    empty where the table has one profile only.
+    table: checked. The main model of each agent's trials under each profile. Errors are clustered by
+    category, or by choice set where a profile has fewer than six categories; a difference has that of leaving
+    out each cluster under both profiles at once. Both frames have the columns of every estimator, `profile`,
+    and in how many choice sets the raw effect (or difference) was above 0, below 0, and there at all:
+    sets_for, sets_against, sets. They are empty where the table has one profile only.
     """
     return _by(table, table["profile"].replace("", NO_PROFILE), "profile", NO_PROFILE)
 
@@ -60,20 +66,55 @@ def _by(
     levels = sorted(level.unique(), key=lambda each: (each != base, each))
     effects, differences = [], []
     for agent, rows, used in agents(table) if len(levels) > 1 else ():
-        groups = pd.Categorical(level[used.index], levels).codes.astype(int)
-        found = main_estimands(used, groups, len(levels))
-        clusters, note = choose_clusters(used, trial_ids(used).to_numpy()) if len(used) else ({}, "")
-        estimates = found.fit(used["chosen"].to_numpy(float), clusters, note)
+        own = level[used.index]
+        found = _contrasts(used, own, levels)
+        raw = {each: by_set(used[own == each]) for each in levels}
         of_trials = by_trial(level, rows), by_trial(level, used)
         between: dict[tuple[str, str], Contrast] = {}
-        for at, each in enumerate(levels):
-            within = {(term, each): estimates.of((term, at)) for term in TERMS}
-            effects.append(level_frame(within, agent, name, *of_trials))
+        apart = []
+        for each in levels:
+            within = {(term, each): found[each][term] for term in TERMS}
+            frame = level_frame(within, agent, name, *of_trials)
+            effects.append(frame.join(_counts(raw[each][term] for term in TERMS)))
             if each != base:
-                between |= {(term, each): estimates.difference((term, at), (term, 0)) for term in TERMS}
-        if base not in levels:
-            nothing = f"no trial has the {name} {base!r} to compare with"
-            between = {key: Contrast(note=nothing) for key in between}
+                between |= {(term, each): _less(found, term, each, base, name) for term in TERMS}
+                apart += [raw[each][term] - raw[base][term] for term in TERMS if base in levels]
         if base is not None:
-            differences.append(level_frame(between, agent, name, *of_trials))
-    return stacked(effects, name), stacked(differences, name)
+            frame = level_frame(between, agent, name, *of_trials, limit=2 * LIMIT)
+            differences.append(frame.join(_counts(apart)) if apart else frame)
+    return stacked(effects, name, *SETS), stacked(differences, name, *SETS)
+
+
+def _contrasts(
+    used: pd.DataFrame, own: "pd.Series[str]", levels: list[str]
+) -> dict[str, dict[str, Contrast]]:
+    """The contrasts of each level by term, each level fitted to its own trials, clustered all alike."""
+    trial = trial_ids(used).to_numpy()
+    code = pd.Categorical(own, levels).codes.astype(int)
+    clusters, note = choose_clusters(cluster_codes(used, trial, ["category"]), code)
+    found = {}
+    for at, each in enumerate(levels):
+        inside = code == at
+        its = {name: codes[inside] for name, codes in clusters.items()}
+        rows = used[inside]
+        estimates = main_estimands(rows, its).fit(rows["chosen"].to_numpy(float), its, note)
+        found[each] = {term: estimates.of(term) for term in TERMS}
+    return found
+
+
+def _less(
+    found: dict[str, dict[str, Contrast]], term: str, level: str, base: str | None, name: str
+) -> Contrast:
+    """The contrast of a term at a level less that at the base; its jackknife leaves out clusters of both."""
+    if base not in found:
+        return Contrast(note=f"no trial has the {name} {base!r} to compare with")
+    one, other = found[level][term], found[base][term]
+    for each in (one, other):
+        if np.isnan(each.estimate):
+            return each
+    return one.less(other)
+
+
+def _counts(signs: Iterable["pd.Series[float]"]) -> pd.DataFrame:
+    """In how many choice sets each went which way."""
+    return pd.DataFrame([tally(each, SETS) for each in signs])

@@ -1,38 +1,31 @@
-"""What each nudge text does, and what nudges do in each category: the model of the nudged trials."""
+"""What each nudge text does, and what nudges do in each category: from the trials with a nudge."""
 
-import numpy as np
+from collections.abc import Iterator
+
 import pandas as pd
 
+from analysis.choice.counts import STRATA, strata, tally
 from analysis.choice.frames import by_trial, level_frame, stacked
-from analysis.clusters import choose_clusters, nudge_texts
-from analysis.design import Design, Query, interactions
-from analysis.effects import (
-    NO_CHOICE,
-    TERMS,
-    Estimands,
-    agents,
-    estimands,
-    join_notes,
-    left_out,
-    regressors,
-    varies,
-)
-from analysis.lpm import Ints
+from analysis.clusters import choose_clusters, cluster_codes, nudge_texts
+from analysis.effects import agents, main_estimands
+from analysis.lpm import Contrast
 from analysis.table import TRIAL_ID, trial_ids
 
 FOCUS = "nudged"
 
-LEAST_SETS = 3
-"""With fewer choice sets, an effect by category tells of these products rather than of the category."""
+WAYS = {"nudge_text": ["category"], "category": []}
+"""What the errors by text, and by category, are clustered by where there is enough of it; else the set."""
 
 
 def nudge_effects(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Effects of the nudge by its text, and by the category of the set; empty without nudged trials.
 
-    table: checked. Fitted to the nudged trials: the main model x nudge text + nudged x category | trial. Each
-    contrast is averaged over the trials of its text, or category. Errors are clustered the other way: what
-    has coefficients of its own adds nothing to the errors of these. Both frames have the columns of every
-    estimator, and `nudge_text` or `category`.
+    table: checked. Each is the nudge's effect in the main model, fitted to the nudged trials of one text, or
+    of one category, alone, so that its errors rest on its own clusters: categories, or choice sets where a
+    text was seen in fewer than six categories; of a category its choice sets. With fewer than six of them
+    there is no interval. Both frames have the columns of every estimator, `nudge_text` or `category`, and how
+    many strata (see `strata`) went for the nudge, against it, and were there: strata_for, strata_against,
+    strata.
     """
     nudged = table[table.groupby(TRIAL_ID)["nudged"].transform("max") == 1]
     labels = {
@@ -41,59 +34,34 @@ def nudge_effects(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     }
     frames: dict[str, list[pd.DataFrame]] = {name: [] for name in labels}
     for agent, rows, used in agents(nudged):
-        found = _estimands(used, {name: _codes(label, rows, used) for name, label in labels.items()})
-        for name, other in (("nudge_text", "category"), ("category", "nudge text")):
-            of_trials = by_trial(labels[name], rows), by_trial(labels[name], used)
-            clusters, note = (
-                choose_clusters(used, trial_ids(used).to_numpy(), [other]) if len(used) else ({}, "")
-            )
-            estimates = found.fit(used["chosen"].to_numpy(float), clusters, note)
+        signs = strata(used)
+        for name, label in labels.items():
+            of_trials = by_trial(label, rows), by_trial(label, used)
             levels = sorted(of_trials[0].unique())
-            contrasts = {(FOCUS, level): estimates.of((name, at)) for at, level in enumerate(levels)}
+            contrasts = dict(_contrasts(used, label[used.index], levels, WAYS[name]))
+            won = signs.groupby(label[signs.index].to_numpy())
+            counts = [
+                tally(won.get_group(each) if each in won.groups else signs[:0], STRATA) for each in levels
+            ]
             frame = level_frame(contrasts, agent, name, *of_trials)
-            frames[name].append(
-                _with_sets(frame, name, used["set"].groupby(labels[name][used.index]).nunique())
-            )
-    return stacked(frames["nudge_text"], "nudge_text"), stacked(frames["category"], "category")
+            frames[name].append(frame.join(pd.DataFrame(counts)))
+    return (
+        stacked(frames["nudge_text"], "nudge_text", *STRATA),
+        stacked(frames["category"], "category", *STRATA),
+    )
 
 
-def _with_sets(frame: pd.DataFrame, name: str, sets: "pd.Series[int]") -> pd.DataFrame:
-    """With a note where few choice sets stand behind an effect."""
-    counts = frame[name].map(sets)
-    few = [
-        f"choice sets: {count:.0f}, so only these are spoken of" if count < LEAST_SETS else ""
-        for count in counts
-    ]
-    return frame.assign(note=[join_notes(*notes) for notes in zip(few, frame["note"], strict=True)])
-
-
-def _codes(label: "pd.Series[str]", rows: pd.DataFrame, used: pd.DataFrame) -> tuple[Ints, int]:
-    """The label of each used row as an integer, and how many labels the agent's rows have."""
-    levels = sorted(label[rows.index].unique())
-    return pd.Categorical(label[used.index], levels).codes.astype(int), len(levels)
+def _contrasts(
+    used: pd.DataFrame, label: "pd.Series[str]", levels: list[str], ways: list[str]
+) -> Iterator[tuple[tuple[str, str], Contrast]]:
+    """The nudge's contrast at each level, from the trials of that level alone."""
+    for level in levels:
+        own = used[label == level]
+        codes = cluster_codes(own, trial_ids(own).to_numpy(), ways)
+        estimates = main_estimands(own, codes).fit(own["chosen"].to_numpy(float), *choose_clusters(codes))
+        yield (FOCUS, level), estimates.of(FOCUS)
 
 
 def _trial_label(label: "pd.Series[str]", rows: pd.DataFrame) -> "pd.Series[str]":
     """The label of each trial: that of the option that has one."""
     return label.groupby(trial_ids(rows)).transform("max")
-
-
-def _estimands(rows: pd.DataFrame, codes: dict[str, tuple[Ints, int]]) -> Estimands:
-    """The nudge's contrasts by nudge text, and by category, in one model."""
-    if rows.empty:
-        keys = [(name, group) for name, (_, count) in codes.items() for group in range(count)]
-        return Estimands(None, {}, dict.fromkeys(keys, NO_CHOICE))
-    x, trial = regressors(rows), trial_ids(rows).to_numpy()
-    parts = {name: code for name, (code, _) in codes.items()} | {"all": np.zeros(len(rows), int)}
-    varying = [term for term in TERMS if varies(x[term], trial).any()]
-    by_category = interactions([FOCUS], 1, "category", parts["category"])
-    by_text = interactions([FOCUS], 1, "nudge_text", parts["nudge_text"])
-    orders = range(len(varying), 0, -1)
-    texts = [interactions(varying, order, "nudge_text", parts["nudge_text"]) for order in orders]
-    designs = [
-        Design(x, parts, columns + by_category, left_out(order, len(varying)))
-        for order, columns in zip(orders, texts, strict=True)
-    ]
-    alike = interactions(varying, 1, "all", parts["all"]) + by_text + by_category
-    designs.append(Design(x, parts, alike, "the other features count alike under all texts: too little data"))
-    return estimands(designs, trial, [Query(name, FOCUS, *code) for name, code in codes.items()])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from analysis.choice import figures
-from analysis.effects import LABELS
+from analysis.effects import LABELS, LESS_PLACEBO
 from analysis.sections import NamedFigure, NamedTable, Section
 
 if TYPE_CHECKING:
@@ -108,6 +108,11 @@ def _effects(found: "ChoiceAnalysis") -> Section:
         " other features, the one with the feature is chosen 10 percentage points more often than the one"
         " without it."
     )
+    if (found.effects["term"] == LESS_PLACEBO).any():
+        text += (
+            " A placebo is the same edit with a text that says nothing. What the nudge does beyond it is the"
+            " effect of its words."
+        )
     return Section(
         "Effects on choice",
         " ".join([text, *found.notes]),
@@ -132,10 +137,15 @@ def _effects(found: "ChoiceAnalysis") -> Section:
 
 def _nudges(found: "ChoiceAnalysis") -> Section:
     text = (
-        "Which nudges work, and where? From the trials with a nudge: the main model, separately for each"
-        " nudge text, and a nudge effect for each category. Each effect is averaged over the trials of its"
-        " text, or of its category. Errors by text are clustered by category and the other way round: what"
-        " has coefficients of its own adds nothing to their error."
+        "Which nudges work, and where? The effect of the nudge in the main model, fitted to the trials of each"
+        " nudge text alone, and of each category alone. Errors by text are clustered by category (by choice"
+        " set where a text was seen in fewer than six categories), errors by category by choice set. With"
+        " fewer than six of them an effect has no interval and no p value: too few stand behind it for either"
+        " to be right."
+        "\n\nThe counts say how the choices went. In a stratum the nudge is on each option of a set in turn, and"
+        " all else is the same. A pair's stratum is for the nudge if the option that carried it was chosen"
+        " both times, against it if neither time, and else says nothing. One toss of a coin is as likely to"
+        " be for as against: 3 for and 0 against happen in a quarter of all cases where a nudge does nothing."
     )
     tables, drawn = [], []
     for name, title, frame in (
@@ -147,14 +157,16 @@ def _nudges(found: "ChoiceAnalysis") -> Section:
             NamedTable(key, f"{title} (percentage points)", _lead(frame.drop(columns="term"), name), ONE)
         )
         figure = figures.forest(frame, _named(name), EFFECT)
-        drawn.append(NamedFigure(key, f"{title} and agent, with 95 % intervals.", figure))
+        caption = f"{title} and agent, with 95 % intervals; a hollow mark has none."
+        drawn.append(NamedFigure(key, caption, figure))
     return Section("Nudge texts and categories", text, tuple(tables), tuple(drawn))
 
 
 def _profiles(found: "ChoiceAnalysis") -> Section:
     text = (
-        "Does the agent do what its user wants? The main model, fully interacted with the profile: the"
-        " effects under each profile, and how far each profile moves them from those without one."
+        "Does the agent do what its user wants? The main model under each profile: its effects, and how far"
+        " each profile moves them from those without one. The counts say in how many choice sets the raw"
+        " effect, or difference, was above 0, below 0, and there at all."
     )
     differences = found.profile_differences
     return Section(
@@ -178,7 +190,7 @@ def _profiles(found: "ChoiceAnalysis") -> Section:
         (
             NamedFigure(
                 "profile_differences",
-                "How far each profile moves each effect, with 95 % intervals.",
+                "How far each profile moves each effect, with 95 % intervals; a hollow mark has none.",
                 figures.forest(differences, _named("profile"), "Difference of effects (percentage points)"),
             ),
         ),
@@ -339,15 +351,20 @@ def _methods() -> Section:
         " Interactions are left out, from the highest order down, where the data hold fewer than five"
         " comparisons per coefficient or cannot tell them apart; the note says so."
         "\n\nStandard errors follow by the delta method from a variance clustered two ways, by nudge text"
-        " and by product category (trials without a nudge are one cluster; a grouping with fewer than three"
-        " clusters is not used, as the note says), with the small-sample factor (N−1)/(N−K) · G/(G−1), where"
-        " G is the number of clusters (of the two, the smaller). With few clusters the two-way variance is"
-        " often too small or even negative, so the largest of the two-way and the two one-way standard"
-        " errors is used (MacKinnon, Nielsen and Webb 2024), as the note says. Intervals and p values"
-        " (two-sided) use the t distribution with G−1 degrees of freedom. They speak for new nudge texts and"
-        " new categories like these, not only for further trials on the same ones. Adjusted p values control"
-        " the false discovery rate (Benjamini and Hochberg 1995) over the rows of one agent in a table, of"
-        " one profile or set size where there are several.",
+        " and by product category, with the small-sample factor (N−1)/(N−K) · G/(G−1), where G is the number"
+        " of clusters (of the two, the smaller). With few clusters the two-way variance is often too small or"
+        " even negative, so the largest of the two-way and the two one-way standard errors is used"
+        " (MacKinnon, Nielsen and Webb 2024), as the note says. Intervals and p values (two-sided) use the t"
+        " distribution with G−1 degrees of freedom, and end where a probability ends. They speak for new"
+        " nudge texts and new categories like these, not only for further trials on the same ones."
+        "\n\nWhere there are fewer than six nudge texts, or six categories, errors are clustered by the other"
+        " alone, or by choice set, as the note says; so are those of the placebo, by text, by category and by"
+        " profile. They are then those of the jackknife over the clusters (CV3; MacKinnon, Nielsen and Webb"
+        " 2023), because the usual formula is too small with few of them, and only clusters that the row"
+        " itself was seen in count. With fewer than six there is no interval: even the same result in five"
+        " clusters has a p value of 0.06 in a sign test."
+        "\n\nAdjusted p values control the false discovery rate (Benjamini and Hochberg 1995) over the rows of"
+        " one agent in a table, of one profile or set size where there are several.",
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.choice.frames import stacked, wilson
-from analysis.clusters import choose_clusters
+from analysis.clusters import choose_clusters, cluster_codes
 from analysis.effects import NO_CHOICE, agents, contrast_frame, count_trials, join_notes, regressors
 from analysis.lpm import Contrast, Fit, Floats, Model
 from analysis.table import TRIAL_ID, trial_ids
@@ -44,7 +44,8 @@ def sensitivity(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     table: checked. The linear model is `chosen ~ price_advantage + rating_advantage + viewed_first + nudged
     | trial`; the quartic one has a polynomial of the fourth order in the size of the price advantage,
     mirrored at 0, instead of the linear term (in a pair the two advantages are opposite, so that a curve
-    through both must be its own mirror image). Errors are clustered as in the main model.
+    through both must be its own mirror image). Errors are clustered as in the main model. Lines and curves
+    end at 0 and 100 %.
 
     slopes: the columns of every estimator; percentage points for 10 % of the price or 10 points of rating.
     curves: group, advantage, model (linear, quartic, observed), value (% or points), estimate, conf_low,
@@ -63,7 +64,7 @@ def sensitivity(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
             continue
         linear = _fit(complete, own)
         found = {name: linear.unit(name, UNITS[name]) for name in differing}
-        slopes.append(contrast_frame(found, agent, count_trials(complete), count_trials(rows)))
+        slopes.append(contrast_frame(found, agent, count_trials(complete), count_trials(rows), np.inf))
         n = count_trials(complete)
         for name in differing:
             grid = _grid(own[name])
@@ -107,7 +108,7 @@ class _Response:
 def _fit(rows: pd.DataFrame, own: pd.DataFrame) -> _Response:
     columns = own.join(regressors(rows)[["viewed_first", "nudged"]])
     trial = trial_ids(rows).to_numpy()
-    clusters, note = choose_clusters(rows, trial)
+    clusters, note = choose_clusters(cluster_codes(rows, trial))
     fit = Model(columns.to_numpy(float), trial).fit(rows["chosen"].to_numpy(float), clusters)
     return _Response(
         fit, [str(name) for name in columns], int(np.bincount(np.bincount(trial)).argmax()), note
@@ -134,7 +135,7 @@ def _grid(advantage: "pd.Series[float]") -> Floats:
 def _curve(response: _Response, name: str, grid: Floats, agent: str, model: str, n: int) -> pd.DataFrame:
     chance = 100 / response.size
     found = [response.at(name, value) if value else Contrast(0.0, 0.0, 1.0) for value in grid]
-    return pd.DataFrame(
+    curve = pd.DataFrame(
         {
             "group": agent,
             "advantage": name.removesuffix("_advantage"),
@@ -147,6 +148,9 @@ def _curve(response: _Response, name: str, grid: Floats, agent: str, model: str,
             "note": [each.note if np.isnan(each.half_width) else "" for each in found],
         }
     )
+    shares = ["estimate", "conf_low", "conf_high"]
+    curve[shares] = curve[shares].clip(0, 100)  # a line may leave what a probability can be
+    return curve
 
 
 def _observed(advantage: "pd.Series[float]", chosen: "pd.Series[int]", agent: str) -> pd.DataFrame:

@@ -1,0 +1,65 @@
+"""What stands behind an effect that has no interval: how often it went which way."""
+
+import pandas as pd
+
+from analysis.effects import PLACEBO, TERMS, regressors, varies
+from analysis.table import TRIAL_ID, trial_ids
+
+STRATA = ("strata_for", "strata_against", "strata")
+SETS = ("sets_for", "sets_against", "sets")
+
+ROUNDING = 1e-9
+
+_STRATUM = ("run", "agent", "set", "nudge_text", "nudge", "match", "profile", "repeat")
+
+
+def strata(nudged: pd.DataFrame) -> "pd.Series[float]":
+    """Which way each stratum of trials with a nudge went: +1 for the nudge, -1 against it, 0 neither.
+
+    nudged: rows of trials with a choice in which one option carries a nudge. In a stratum the nudge is on
+    each option of the set in turn and all else is the same (text, order, profile, repeat). An agent that the
+    nudge does not move chooses its carrier in one of these trials; more often is for the nudge, never is
+    against it, and the other way round where the nudge is meant to push away. So in pairs this is the sign
+    that McNemar's test counts. Strata in which a trial is missing are left out.
+
+    The index is a row of `nudged` in each stratum.
+    """
+    carriers = nudged[nudged["nudged"] == 1]
+    first = nudged.loc[nudged["viewed_first"] == 1].set_index(TRIAL_ID)["option"]
+    known = [name for name in _STRATUM if name in nudged]
+    cells = carriers.assign(first=carriers[TRIAL_ID].map(first), row=carriers.index).groupby(
+        [*known, "first"], dropna=False
+    )
+    found = cells.agg(
+        won=("chosen", "sum"),
+        trials=("option", "size"),
+        options=("option", "nunique"),
+        direction=("direction", "first"),
+        row=("row", "first"),
+    )
+    size = nudged.groupby(TRIAL_ID)["option"].size()
+    found["size"] = nudged.loc[found["row"], TRIAL_ID].map(size).to_numpy()
+    whole = found[(found["trials"] == found["size"]) & (found["options"] == found["size"])]
+    signs = (whole["won"].astype(float) - 1).clip(-1, 1) * whole["direction"]
+    return signs.set_axis(whole["row"])
+
+
+def by_set(rows: pd.DataFrame) -> pd.DataFrame:
+    """The raw effect of each term in each choice set: the share of the options with it that were chosen, less
+    that of those without it, in trials where both are; by set (rows) and term. All trials have a choice.
+    """
+    x, trial = regressors(rows).drop(columns=PLACEBO, errors="ignore"), trial_ids(rows).to_numpy()
+    found = {}
+    for term in x:
+        moving = varies(x[term], trial)
+        own = rows["chosen"].astype(float)[moving]
+        shares = own.groupby([rows["set"][moving], x[term][moving]]).mean().unstack()
+        found[str(term)] = shares[1.0] - shares[0.0] if moving.any() else pd.Series(dtype=float)
+    return pd.DataFrame(found, columns=list(TERMS))
+
+
+def tally(signs: "pd.Series[float]", names: tuple[str, str, str]) -> dict[str, int]:
+    """How many are above 0, below 0, and there at all; under these names."""
+    known = signs.dropna()
+    counts = (known > ROUNDING).sum(), (known < -ROUNDING).sum(), len(known)
+    return {name: int(count) for name, count in zip(names, counts, strict=True)}
