@@ -20,19 +20,21 @@ def cluster_codes(rows: pd.DataFrame, trial: Ints, ways: Sequence[str] = WAYS) -
 
 
 def choose_clusters(codes: Mapping[str, Ints], part: Ints | None = None) -> tuple[dict[str, Ints], str]:
-    """Of the ways those with enough clusters, else the set; and what is to be said of it.
+    """All ways if each has enough clusters; else the category or, without enough of those, the set alone.
+
+    Never the nudge text alone: sets are shown with several texts, and an agent may treat a set alike each
+    time. Also returned is what is to be said of the choice.
 
     codes: as `cluster_codes` gives them, of the rows that an estimate is made of. part: where there are
     several estimates, the one that each row belongs to: each of them needs enough clusters.
     """
     *ways, last = codes
-    found = {name: codes[name] for name in ways if _fewest(codes[name], part) >= LEAST_CLUSTERS}
-    if found and len(found) == len(ways):
-        return found, ""
-    lost = " and ".join(PLURALS[name] for name in ways if name not in found)
-    found = found or {last: codes[last]}
-    note = f"clustered by {next(iter(found))}: fewer than {LEAST_CLUSTERS} {lost}" if lost else ""
-    return found, note
+    few = [name for name in ways if _fewest(codes[name], part) < LEAST_CLUSTERS]
+    if ways and not few:
+        return {name: codes[name] for name in ways}, ""
+    way = "category" if "category" in ways and "category" not in few else last
+    lost = " and ".join(PLURALS[name] for name in few)
+    return {way: codes[way]}, f"clustered by {way}: fewer than {LEAST_CLUSTERS} {lost}" if lost else ""
 
 
 def _fewest(code: Ints, part: Ints | None) -> int:

@@ -5,7 +5,7 @@ of it is a linear combination of its coefficients, such as an average marginal c
 same combination of the estimates, and its standard error follows by the delta method, which is exact here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -174,7 +174,7 @@ class LeaveOut:
     """
 
     model: Model
-    parts: list[tuple[int, Ints, Floats, Floats, Floats]]
+    parts: Sequence[tuple[int, Ints, Floats, Floats, Floats]]
 
     def identifies(self, weights: Floats) -> bool:
         """Whether the data tell the combination also without any one of the clusters."""
@@ -281,7 +281,7 @@ class Fit:
 
     @cached_property
     def _scores(self) -> dict[str, Floats]:
-        """The columns times the residuals, summed by cluster of either way and of their intersection (G x K)."""
+        """The columns times the residuals, summed by cluster of each way and of both (G x K)."""
         within = self.model.within
         (name, code), (other, its_code) = self.clusters.items()
         width = its_code.max() + 1

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pyfixest
 import pytest
+from scipy import stats
 
 from analysis.choice.groups import position_shares, profile_effects, set_size_effects
 from analysis.effects import TERMS, choice_effects, main_effects
@@ -37,9 +38,11 @@ def test_effects_under_a_profile_are_those_of_its_trials(profiled: pd.DataFrame)
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_differences_agree_with_an_interaction_in_pyfixest(profiled: pd.DataFrame) -> None:
+@pytest.mark.parametrize("way", ["category", "set"])
+def test_differences_agree_with_an_interaction_in_pyfixest(profiled: pd.DataFrame, way: str) -> None:
     """One feature only: the difference is the coefficient of its product with the profile."""
     table = profiled.assign(cheaper=0, higher_rated=0, nudged=0)
+    table["category"] = "c" + table["set"].str[-1] if way == "category" else "one"
     effects, differences = profile_effects(table)
     row = differences.set_index("term").loc["viewed_first"]
     data = table.assign(
@@ -47,19 +50,40 @@ def test_differences_agree_with_an_interaction_in_pyfixest(profiled: pd.DataFram
         x=table["viewed_first"].astype(float),
         b=(table["profile"] == "budget").astype(float),
         t=table.groupby("trial").ngroup(),
-        text=pd.factorize(table.groupby("trial")["nudge_text"].transform("max"))[0],
-        cat=pd.factorize(table["category"])[0],
+        group=pd.factorize(table[way])[0],
     )
-    fit = pyfixest.feols("y ~ x + x:b | t", data, vcov={"CRV1": "text+cat"})
-    errors = [fit.se()["x:b"], *(fit.vcov({"CRV1": way}).se()["x:b"] for way in ("text", "cat"))]
+    ssc = pyfixest.ssc(k_adj=False, G_adj=False)
+    fit = pyfixest.feols("y ~ x + x:b | t", data, vcov={"CRV3": "group"}, ssc=ssc)
+    count = data["group"].nunique()
     assert row["estimate"] == pytest.approx(100 * fit.coef()["x:b"], abs=1e-8)
-    assert row["std_error"] == pytest.approx(100 * np.nanmax(errors), abs=1e-8)
+    error = 100 * np.sqrt((count - 1) / count) * fit.se()["x:b"]  # the jackknife's factor, left out with ssc
+    assert row["std_error"] == pytest.approx(error, abs=1e-8)
+    t = row["estimate"] / error
+    assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(t), count - 1), abs=1e-10)
     assert effects.set_index(["profile", "term"])["estimate"]["none", "viewed_first"] == pytest.approx(
         100 * fit.coef()["x"], abs=1e-8
     )
     assert differences.set_index("term").loc["nudged", "note"] == (
         "nudged never differs between the options of a trial"
     )
+
+
+def test_too_few_sets_give_counts_in_the_place_of_intervals(profiled: pd.DataFrame) -> None:
+    few = profiled[profiled["set"].isin(["set0", "set1", "set2"])]
+    effects, differences = profile_effects(check_table(few))
+    for frame in (effects, differences):
+        assert frame[["std_error", "p_value", "conf_low", "conf_high"]].isna().all(axis=None)
+        known = frame[frame["estimate"].notna()]
+        assert set(known["note"]) == {"no interval: fewer than 6 choice sets"}
+    budget = few[few["profile"] == "budget"]
+    shares = budget.groupby(["set", "viewed_first"])["chosen"].mean().unstack()
+    apart = shares[1] - shares[0]
+    row = effects.set_index(["profile", "term"]).loc["budget", "viewed_first"]
+    assert (row["sets_for"], row["sets_against"], row["sets"]) == ((apart > 0).sum(), (apart < 0).sum(), 3)
+    plain = few[few["profile"] == ""].groupby(["set", "viewed_first"])["chosen"].mean().unstack()
+    moved = apart - (plain[1] - plain[0])
+    row = differences.set_index("term").loc["viewed_first"]
+    assert (row["sets_for"], row["sets_against"], row["sets"]) == ((moved > 0).sum(), (moved < 0).sum(), 3)
 
 
 def test_a_profile_that_works_shows(profiled: pd.DataFrame) -> None:

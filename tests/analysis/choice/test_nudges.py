@@ -1,4 +1,4 @@
-"""The model of the nudged trials: by nudge text, and by category."""
+"""The trials with a nudge: by nudge text, and by category."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pyfixest
 import pytest
+from scipy import stats
 
 from analysis.choice.nudges import nudge_effects
 from analysis.table import check_table
@@ -15,54 +16,79 @@ Simulate = Callable[..., Any]
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_effects_agree_with_pyfixest(simulate: Simulate) -> None:
-    """Without features other than nudge and order: nudged and first by text, nudged by category, no more."""
+@pytest.mark.parametrize("categories", [8, 1])
+def test_each_text_and_category_is_a_fit_of_its_own(simulate: Simulate, categories: int) -> None:
+    """Without features other than nudge and order; errors are pyfixest's jackknife."""
     table = check_table(
-        simulate(3, sets=30, nudges=4, nudges_per_set=4, categories=5).table.assign(cheaper=0, higher_rated=0)
+        simulate(3, sets=40, nudges=3, nudges_per_set=3, categories=categories).table.assign(
+            cheaper=0, higher_rated=0
+        )
     )
+    table["nudge_text"] = table["nudge_text"].where(table["nudge"] == "", "text " + table["nudge"].str[-1])
     by_text, by_category = nudge_effects(table)
     nudged = table[table.groupby("trial")["nudged"].transform("max") == 1]
-    data = pd.DataFrame(
-        {
-            "y": nudged["chosen"].astype(float),
-            "t": nudged.groupby("trial").ngroup(),
-            "text": pd.factorize(nudged.groupby("trial")["nudge_text"].transform("max"), sort=True)[0],
-            "cat": pd.factorize(nudged["category"], sort=True)[0],
-            "nudged": nudged["nudged"].astype(float),
-            "first": nudged["viewed_first"].astype(float),
-        }
+    nudged = nudged.assign(
+        y=nudged["chosen"].astype(float),
+        x=nudged["nudged"].astype(float),
+        z=nudged["viewed_first"].astype(float),
+        nudge_text=nudged.groupby("trial")["nudge_text"].transform("max"),
     )
-    names = []
-    for text in range(4):
-        for name in ("nudged", "first"):
-            data[f"{name}_{text}"] = data[name] * (data["text"] == text)
-            names.append(f"{name}_{text}")
-        data[f"both_{text}"] = data["nudged"] * data["first"] * (data["text"] == text)
-        names.append(f"both_{text}")
-    for cat in range(1, 5):
-        data[f"cat_{cat}"] = data["nudged"] * (data["cat"] == cat)
-        names.append(f"cat_{cat}")
-    fit = pyfixest.feols(f"y ~ {' + '.join(names)} | t", data, vcov={"CRV1": "cat"})
-    index = [str(name) for name in fit.coef().index]
-    coefficients = fit.coef().to_numpy()
+    ssc = pyfixest.ssc(k_adj=False, G_adj=False)
+    checked = 0
+    for frame, name in ((by_text, "nudge_text"), (by_category, "category")):
+        assert frame[name].tolist() == sorted(nudged[name].unique())
+        for row in frame.to_dict("records"):
+            own = nudged[nudged[name] == row[name]]
+            assert row["n"] == own["trial"].nunique()
+            way = "category" if name == "nudge_text" and own["category"].nunique() >= 6 else "set"
+            count = own[way].nunique()
+            if count < 6:
+                assert np.isnan(row["std_error"]) and row["note"] == "no interval: fewer than 6 choice sets"
+                continue
+            own = own.assign(t=pd.factorize(own["trial"])[0], g=pd.factorize(own[way])[0])
+            fit = pyfixest.feols("y ~ x + z | t", own, vcov={"CRV3": "g"}, ssc=ssc)
+            error = np.sqrt((count - 1) / count) * fit.se()["x"]
+            assert row["estimate"] == pytest.approx(100 * fit.coef()["x"], abs=1e-8)
+            assert row["std_error"] == pytest.approx(100 * error, abs=1e-8)
+            t = row["estimate"] / row["std_error"]
+            assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(t), count - 1), abs=1e-10)
+            checked += 1
+    assert checked > 3
 
-    def weights(rows: pd.DataFrame) -> np.ndarray:
-        """Of the average contrast of the nudge over these rows."""
-        means = {f"both_{text}": (rows["first"] * (rows["text"] == text)).mean() for text in range(4)}
-        means |= {f"nudged_{text}": (rows["text"] == text).mean() for text in range(4)}
-        means |= {f"cat_{cat}": (rows["cat"] == cat).mean() for cat in range(1, 5)}
-        return np.array([means.get(name, 0.0) for name in index])
 
-    for frame, part, other in ((by_text, "text", "cat"), (by_category, "cat", "text")):
-        fit.vcov({"CRV1": other})
-        for code, row in enumerate(frame.to_dict("records")):
-            own = weights(data[data[part] == code])
-            assert row["note"] == ""
-            assert row["estimate"] == pytest.approx(100 * own @ coefficients, abs=1e-8)
-            assert row["std_error"] == pytest.approx(100 * np.sqrt(own @ fit._vcov @ own), abs=1e-8)
-            assert row["n"] == data.loc[data[part] == code, "t"].nunique()
-    assert by_text["nudge_text"].tolist() == [f"text {i}" for i in range(4)]
-    assert by_category["category"].tolist() == [f"category{i}" for i in range(5)]
+def test_strata_are_counted_as_mcnemar_counts_them(simulate: Simulate) -> None:
+    """By hand, in pairs and trios; one text pushes away, and a stratum that lost a trial does not count."""
+    for size in (2, 3):
+        table = simulate(4, sets=12, size=size, nudges=4, nudges_per_set=2, negative=(1,), categories=3).table
+        lost = table["trial"].eq("balanced/0/0/1/0")
+        table = table.assign(
+            chosen=table["chosen"].astype("Int64").mask(lost),
+            outcome=table["outcome"].mask(lost, "no_choice"),
+        )
+        assert lost.any()
+        by_text, by_category = nudge_effects(check_table(table))
+        cells = (
+            table["trial"].str.split("/", expand=True).set_axis(["a", "set", "nudge", "on", "first"], axis=1)
+        )
+        carried = table.assign(**cells)[(table["nudged"] == 1)]
+        signs = []
+        for (_, nudge, _), own in carried.groupby(["set", "nudge", "first"]):
+            if own["chosen"].isna().any():
+                continue
+            won = np.sign(own["chosen"].sum() - 1) * (-1 if nudge == "1" else 1)
+            signs.append((f"text {nudge}", own["category"].iloc[0], won))
+        expected = pd.DataFrame(signs, columns=["nudge_text", "category", "won"])
+        for frame, name in ((by_text, "nudge_text"), (by_category, "category")):
+            for row in frame.to_dict("records"):
+                won = expected.loc[expected[name] == row[name], "won"]
+                counts = row["strata_for"], row["strata_against"], row["strata"]
+                assert counts == ((won > 0).sum(), (won < 0).sum(), len(won))
+        assert by_text["strata_for"].sum() > by_text["strata_against"].sum() > 0
+        if size == 2:
+            # The estimate of complete pairs is the balance of the strata.
+            whole = by_text[by_text["n_missing"] == 0]
+            balance = 100 * (whole["strata_for"] - whole["strata_against"]) / whole["strata"]
+            assert whole["estimate"].to_numpy() == pytest.approx(balance.to_numpy(), abs=1e-8)
 
 
 def test_a_text_that_works_better_shows(simulate: Simulate) -> None:
@@ -77,21 +103,22 @@ def test_a_text_that_works_better_shows(simulate: Simulate) -> None:
 
 
 def test_little_data_leave_interactions_out_and_say_so(simulate: Simulate) -> None:
-    table = check_table(simulate(6, sets=12, nudges=6, nudges_per_set=2, categories=4).table)
+    table = check_table(simulate(6, sets=24, nudges=3, nudges_per_set=1, categories=12).table)
     by_text, by_category = nudge_effects(table)
-    assert by_text["note"].str.contains("too little data").all()
-    undefined = by_text["estimate"].isna()
-    assert by_text.loc[~undefined, "std_error"].gt(0).all() and not undefined.all()
+    assert by_text["note"].str.contains("features left out: too little data").all()
+    assert by_text["std_error"].gt(0).all()
     assert by_category["n"].sum() == by_text["n"].sum()
 
 
-def test_a_category_of_few_sets_is_named(simulate: Simulate) -> None:
-    table = simulate(7, sets=12, nudges=4, nudges_per_set=4, categories=2).table
+def test_few_choice_sets_carry_no_interval(simulate: Simulate) -> None:
+    table = simulate(7, sets=20, nudges=4, nudges_per_set=4, categories=2).table
     table.loc[table["set"] == "set0", "category"] = "rare"
     _, by_category = nudge_effects(check_table(table))
-    notes = by_category.set_index("category")["note"]
-    assert notes["rare"].startswith("choice sets: 1, so only these are spoken of")
-    assert not notes.drop("rare").str.contains("choice sets").any()
+    effects = by_category.set_index("category")
+    assert effects.loc["rare", "note"] == "no interval: fewer than 6 choice sets"
+    assert effects.loc["rare", ["std_error", "p_value", "conf_low", "conf_high"]].isna().all()
+    assert effects.loc["rare", "strata"] == 8
+    assert effects.drop("rare")["p_value"].notna().all()
 
 
 def test_without_nudges_there_are_no_rows(simulate: Simulate) -> None:
