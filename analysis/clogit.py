@@ -18,7 +18,7 @@ from analysis.choice_sets import ChoiceSets, Covariance, named, read_pairs, read
 from analysis.effects import FRAME_COLUMNS
 from analysis.errors import AnalysisError
 from analysis.identification import column_scale, combination, dependent_columns, separating_direction
-from analysis.lpm import Floats
+from analysis.lpm import LEAST_CLUSTERS, PLURALS, Floats
 
 CONVERGED = 1e-10
 """Newton decrement of the last step. Convergence is quadratic: what is left is about its square."""
@@ -101,8 +101,8 @@ class CLogit:
         )
 
 
-class LikelihoodRatio(NamedTuple):
-    """Of two nested fits: the statistic (chi-square), its degrees of freedom and its p value (upper tail)."""
+class ChiSquare(NamedTuple):
+    """A test: the statistic (chi-square), its degrees of freedom and its p value (upper tail)."""
 
     statistic: float
     df: int
@@ -160,7 +160,7 @@ def fit_logit(
     return replace(fit, loglik_null=float(counts[counts > 0] @ np.log(shares)), n_options=fit.n_sets)
 
 
-def lr_test(restricted: CLogit, *full: CLogit) -> LikelihoodRatio:
+def lr_test(restricted: CLogit, *full: CLogit) -> ChiSquare:
     """Likelihood-ratio test (Wilks 1938). full: the larger model, or the fits of its separate parts.
 
     Raises AnalysisError if the fits do not use the same number of sets or are not nested.
@@ -169,7 +169,25 @@ def lr_test(restricted: CLogit, *full: CLogit) -> LikelihoodRatio:
     if df <= 0 or sum(fit.n_sets for fit in full) != restricted.n_sets:
         raise AnalysisError("lr_test: the fits are not nested; give the same choices and a larger model")
     statistic = max(0.0, 2 * (sum(fit.loglik for fit in full) - restricted.loglik))
-    return LikelihoodRatio(statistic, df, float(stats.chi2.sf(statistic, df)))
+    return ChiSquare(statistic, df, float(stats.chi2.sf(statistic, df)))
+
+
+def wald_test(*parts: CLogit) -> ChiSquare:
+    """Wald's (1943) test that fits to separate choices have the same coefficients, with their own errors.
+
+    Raises AnalysisError if they have other terms, or one has no standard error.
+    """
+    first = parts[0]
+    covs = [fit.cov for fit in parts]
+    if any(fit.terms != first.terms for fit in parts) or np.isnan(covs).any():
+        raise AnalysisError("wald_test: the fits need the same terms, each with a standard error")
+    count = len(first.terms)
+    apart = np.concatenate([fit.estimate - first.estimate for fit in parts[1:]])
+    # The fits are independent, and each difference has the first one in it.
+    spread = linalg.block_diag(*covs[1:]) + np.kron(np.ones((len(parts) - 1,) * 2), covs[0])
+    statistic = float(apart @ np.linalg.solve(spread, apart))
+    df = count * (len(parts) - 1)
+    return ChiSquare(statistic, df, float(stats.chi2.sf(statistic, df)))
 
 
 class _Maximum(NamedTuple):
@@ -303,8 +321,9 @@ def _covariance(best: _Maximum, sets: ChoiceSets, cov: Covariance, units: int) -
     bread: Floats = linalg.inv(best.information)
     if cov == "classical":
         return bread, np.inf, ""
-    if units < 2:
-        return np.full_like(bread, np.nan), np.inf, f"no standard error: {cov} errors need two or more units"
+    if units < (least := LEAST_CLUSTERS if cov == "clustered" else 2):
+        reason = f"no standard error: {cov} errors need {least} or more {PLURALS['set']}"
+        return np.full_like(bread, np.nan), np.inf, reason
     sums = pd.DataFrame(best.scores).groupby(sets.cluster).sum().to_numpy()
     sandwich: Floats = bread @ (sums.T @ sums) @ bread * units / (units - 1)
     return sandwich, units - 1.0 if cov == "clustered" else np.inf, ""

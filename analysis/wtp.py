@@ -8,11 +8,20 @@ from analysis.clogit import CLogit
 from analysis.effects import FRAME_COLUMNS
 from analysis.errors import AnalysisError
 
-SIGNIFICANT = float(stats.norm.ppf(0.975))
 
-
-def wtp(fit: CLogit, price_term: str, *, group: str = "", draws: int = 10_000, seed: int = 0) -> pd.DataFrame:
+def wtp(
+    fit: CLogit,
+    price_term: str,
+    *,
+    at: float = 1.0,
+    group: str = "",
+    draws: int = 10_000,
+    seed: int = 0,
+) -> pd.DataFrame:
     """-b / b_price for every other term of `fit`, in units of the price; an intercept `const` is left out.
+
+    at: of a model in the logarithm of the price, the price at which the question is put: there one unit of
+    the price is 1 / at of its logarithm, so the ratio counts that many times.
 
     std_error, statistic, p_value, conf_low, conf_high: delta method. krinsky_robb_low, krinsky_robb_high: 2.5
     and 97.5 % quantiles of the ratio over `draws` of the coefficients from their normal distribution (Krinsky
@@ -32,37 +41,38 @@ def wtp(fit: CLogit, price_term: str, *, group: str = "", draws: int = 10_000, s
     frame[numbers] = np.nan
     frame[["krinsky_robb_low", "krinsky_robb_high"]] = np.nan
     slope, error = fit.of(price_term)
-    if reason := _no_price(slope, error, price_term, fit.term_notes[price]):
+    quantile = float(stats.t.ppf(0.975, fit.df))
+    if reason := _no_price(slope, quantile * error, price_term, fit.term_notes[price]):
         frame["note"] = reason
         return frame
     drawn = _draw(fit, draws, seed)
     for row, k in enumerate(terms):
         if np.isnan(fit.std_error[k]):
             continue
-        value = -fit.estimate[k] / slope
-        gradient = np.array([-1 / slope, -value / slope])
+        value = -at * fit.estimate[k] / slope
+        gradient = np.array([-at / slope, -value / slope])
         spread = float(np.sqrt(gradient @ fit.cov[np.ix_([k, price], [k, price])] @ gradient))
-        low, high = np.quantile(-drawn[:, k] / drawn[:, price], [0.025, 0.975])
+        low, high = np.quantile(-at * drawn[:, k] / drawn[:, price], [0.025, 0.975])
         frame.loc[row, [*numbers, "krinsky_robb_low", "krinsky_robb_high"]] = [
             value,
             spread,
             value / spread,
-            2 * stats.norm.sf(abs(value / spread)),
+            2 * stats.t.sf(abs(value / spread), fit.df),
             np.nan,
-            value - SIGNIFICANT * spread,
-            value + SIGNIFICANT * spread,
+            value - quantile * spread,
+            value + quantile * spread,
             low,
             high,
         ]
     return frame[[*FRAME_COLUMNS, "krinsky_robb_low", "krinsky_robb_high"]]
 
 
-def _no_price(slope: float, error: float, term: str, note: str) -> str:
-    if np.isnan(error):
+def _no_price(slope: float, half_width: float, term: str, note: str) -> str:
+    if np.isnan(half_width):
         return f"no willingness to pay: {note or f'{term} has no standard error'}"
-    if slope - SIGNIFICANT * error > 0:
+    if slope - half_width > 0:
         return f"no willingness to pay: the coefficient of {term} is positive, a higher price attracts"
-    if slope + SIGNIFICANT * error >= 0:
+    if slope + half_width >= 0:
         return f"no willingness to pay: the coefficient of {term} is not clearly below 0"
     return ""
 

@@ -27,9 +27,9 @@ from interventions.yaml_source import Source, validate
 VERSIONED: Final = ("souk", "mitmproxy", "playwright", "selectolax", "statsmodels")
 CONTROL: Final = "control"
 NUDGED: Final = "nudged"
+PLACEBO: Final = "placebo"
 _FIGURES: Final = {"price", "rating", "reviews"}
 """What simulated shoppers read of a product besides texts."""
-PLACEBO: Final = "placebo"
 PRODUCT_PAGE: Final = "${key}.html"
 
 

@@ -93,6 +93,12 @@ class Cards:
     blocks: tuple[str, ...]
     notes: tuple[str, ...]
 
+    @property
+    def repeated(self) -> bool:
+        """Whether an agent is shown a set more than once."""
+        trials = self.rows.drop_duplicates(TRIAL_ID)
+        return bool(trials.duplicated(["agent", "set"]).any())
+
     def prices(self, block: str) -> Floats:
         """The prices of a block (or of all): each option of each task once, however often it was shown."""
         rows = self.rows if block == POOLED else self.rows[self.rows["block"] == block]

@@ -96,7 +96,8 @@ def sections(frames: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> list[S
         Section(
             "Willingness to pay",
             "What one unit of an attribute is worth in USD: its coefficient over that of the price, sign"
-            " turned, from the linear-price model. The delta-method interval is symmetric; the Krinsky-Robb"
+            " turned, with the price in the form that fits better. With the log price that is what it is"
+            " worth at the median price. The delta-method interval is symmetric; the Krinsky-Robb"
             " interval, from 10,000 draws of the coefficients, need not be. Where the price coefficient is"
             " not clearly below 0 there is no willingness to pay, and the cell is empty.",
             (table("willingness_to_pay", "USD for one unit, with delta-method and Krinsky-Robb intervals."),),
@@ -116,7 +117,7 @@ def sections(frames: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> list[S
                 table(
                     "set_size", "Log-price coefficient by set size; Spearman's rank correlation over agents."
                 ),
-                table("pooling", "Likelihood-ratio test of one model for all set sizes."),
+                table("pooling", "Test of one model for all set sizes."),
             ),
             (
                 NamedFigure(

@@ -15,6 +15,12 @@ from analysis.conjoint.report import sections
 from analysis.conjoint.triage import triage
 from analysis.sections import Section
 
+ERRORS: Mapping[Covariance, str] = {
+    "classical": "Standard errors are classical: they take every answer as independent of all others.",
+    "robust": "Standard errors are robust: they take every answer as independent of all others.",
+    "clustered": "Standard errors are clustered by choice set: answers to one set may be alike.",
+}
+
 
 @dataclass(frozen=True)
 class ConjointAnalysis:
@@ -60,18 +66,20 @@ def analyze_conjoint(
     *,
     sizes: Mapping[str, float] | None = None,
     providers: Mapping[str, str] | None = None,
-    cov: Covariance = "classical",
+    cov: Covariance | None = None,
 ) -> ConjointAnalysis:
     """Analyse a tidy table of choices between cards (see `encode` for its columns).
 
     sizes: billions of parameters by agent, and providers: names by agent, where their labels do not tell.
-    cov: standard errors; `clustered` is by choice set, for sets that are shown several times.
+    cov: standard errors; `clustered` is by choice set. By default they are so where an agent is shown a set
+    more than once, in another order or with other prices: it may answer it alike each time.
 
     Raises AnalysisError for a table that `encode` refuses.
     """
     cards = encode(table)
     verdicts = triage(cards)
     engaged = [str(agent) for agent in verdicts.loc[verdicts["verdict"] == "engaged", "group"]]
+    cov = cov or ("clustered" if cards.repeated else "classical")
     fits = fit_models(cards, engaged, cov=cov)
     personality = across.personality(fits)
     brands = tables.brands(fits)
@@ -81,7 +89,7 @@ def analyze_conjoint(
         price_deciles=tables.price_deciles(fits, cards),
         functional_form=tables.functional_form(fits),
         quality=tables.quality(fits, cards.controls),
-        willingness_to_pay=tables.willingness_to_pay(fits),
+        willingness_to_pay=tables.willingness_to_pay(fits, cards),
         personality=personality,
         set_size=across.set_size(fits, cards),
         pooling=tables.pooling(fits),
@@ -91,7 +99,7 @@ def analyze_conjoint(
         booked=tables.booked(cards),
         coefficients=tables.coefficients(fits),
         fit_statistics=tables.fit_statistics(fits),
-        notes=(*_triage_notes(verdicts), *cards.notes, *_fit_notes(fits)),
+        notes=(*_triage_notes(verdicts), *cards.notes, *_fit_notes(fits), ERRORS[cov]),
     )
 
 

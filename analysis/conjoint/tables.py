@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from analysis.clogit import CLogit, lr_test
+from analysis.clogit import CLogit, lr_test, wald_test
 from analysis.conjoint.cards import POOLED, PRICES, Cards, decile, decile_edges
 from analysis.conjoint.fits import Fits, Form, Spec, headline
 from analysis.conjoint.frames import tidy_frame, tidy_row
@@ -14,6 +14,9 @@ from analysis.table import TRIAL_ID
 from analysis.wtp import wtp
 
 MODEL = ("model", "block", "price_form")
+KRINSKY_ROBB = ("krinsky_robb_low", "krinsky_robb_high")
+RESULTS = ("estimate", "std_error", "statistic", "p_value", "p_adjusted", "conf_low", "conf_high")
+NOT_COMPARABLE = "the two forms are not fitted to the same sets"
 
 
 def coefficients(fits: Fits) -> pd.DataFrame:
@@ -84,25 +87,27 @@ def functional_form(fits: Fits) -> pd.DataFrame:
     for spec, linear in fits.items():
         if spec.price != "linear":
             continue
-        log = fits[spec._replace(price="log")]
-        difference = linear.aic - log.aic
-        comparable = not np.isnan(difference) and linear.n_sets == log.n_sets
+        difference = _linear_less_log(fits, spec)
         rows.append(
             tidy_row(
                 "aic_linear_minus_log",
                 spec.agent,
                 linear.n_sets,
                 linear.n_missing,
-                estimate=difference if comparable else np.nan,
-                note="AIC has no standard error"
-                if comparable
-                else "the two forms are not fitted to the same sets",
+                estimate=difference,
+                note=NOT_COMPARABLE if np.isnan(difference) else "AIC has no standard error",
                 model=spec.model,
                 block=spec.block,
-                better="" if not comparable else _better(difference),
+                better="" if np.isnan(difference) else _better(difference),
             )
         )
     return tidy_frame(rows, "model", "block", "better")
+
+
+def _linear_less_log(fits: Fits, spec: Spec) -> float:
+    """The difference of the AICs of a model in its two forms of price; NaN where they cannot be compared."""
+    linear, log = (fits[spec._replace(price=form)] for form in ("linear", "log"))
+    return linear.aic - log.aic if linear.n_sets == log.n_sets else np.nan
 
 
 def quality(fits: Fits, controls: tuple[str, ...]) -> pd.DataFrame:
@@ -115,21 +120,51 @@ def brands(fits: Fits) -> pd.DataFrame:
     return _terms(fits, "deciles", lambda term: term.startswith("chain_"), brand=True)
 
 
-def willingness_to_pay(fits: Fits) -> pd.DataFrame:
-    """USD for one unit of each attribute, from the linear-price model that speaks for each agent."""
-    frames = [
-        wtp(fits[spec], "price", group=agent).assign(**_model(spec))
-        for agent in agents_of(fits)
-        if (spec := headline(fits, agent, "linear"))
-    ]
-    return _joined(frames, "krinsky_robb_low", "krinsky_robb_high", *MODEL)
+def willingness_to_pay(fits: Fits, cards: Cards) -> pd.DataFrame:
+    """USD for one unit of each attribute, from the model that speaks for each agent.
+
+    The price is in the form that fits better by AIC, as in `functional_form`. The logarithm gives what a unit
+    is worth at the median price (column `at_price`, empty for the linear form). Where the linear form fits
+    better, but an attribute's part-worth in the table `quality`, which holds the log price, has another sign,
+    there is none.
+    """
+    frames = []
+    for agent in agents_of(fits):
+        linear, log = headline(fits, agent, "linear"), headline(fits, agent, "log")
+        if linear is None or log is None:
+            continue
+        difference = _linear_less_log(fits, linear)
+        if difference > 0:
+            price = float(np.median(cards.prices(log.block)))
+            frame = wtp(fits[log], "log_price", at=price, group=agent).assign(**_model(log), at_price=price)
+            known = frame["estimate"].notna()
+            frame.loc[known, "note"] = f"at the median price, {price:,.2f}"
+        else:
+            frame = wtp(fits[linear], "price", group=agent).assign(**_model(linear), at_price=np.nan)
+            if np.isnan(difference):
+                frame = _refused(frame, frame["term"] != "", NOT_COMPARABLE)
+            parts = frame["term"].map(lambda term, fit=fits[log]: fit.of(term)[0])
+            against = frame["estimate"] * parts < 0
+            frame = _refused(frame, against, "with the log price its part-worth has another sign")
+        frames.append(frame)
+    return _joined(frames, *KRINSKY_ROBB, *MODEL, "at_price")
+
+
+def _refused(frame: pd.DataFrame, rows: "pd.Series[bool]", reason: str) -> pd.DataFrame:
+    """The frame with no willingness to pay in these rows."""
+    frame = frame.copy()
+    frame.loc[rows, [*RESULTS, *KRINSKY_ROBB]] = np.nan
+    frame.loc[rows, "note"] = f"no willingness to pay: {reason}"
+    return frame
 
 
 def pooling(fits: Fits) -> pd.DataFrame:
-    """Do sets of all sizes follow one model? Likelihood-ratio test of pooling them, log price, by agent.
+    """Do sets of all sizes follow one model? Test of pooling them, log price, by agent.
 
-    The alternative lets every coefficient differ by set size, so its log-likelihood is the sum over the
-    separate fits. `statistic` is chi-square with `df` degrees of freedom; there is nothing to estimate.
+    The alternative lets every coefficient differ by set size. With independent answers it is a likelihood
+    ratio, where the alternative's log-likelihood is the sum over the separate fits; with clustered errors,
+    which the likelihood does not know of, a Wald test. `statistic` is chi-square with `df` degrees of
+    freedom; there is nothing to estimate.
     """
     rows = []
     for agent in agents_of(fits):
@@ -149,7 +184,13 @@ def pooling(fits: Fits) -> pd.DataFrame:
                 tidy_row("pooling", agent, n, missing, note="the choices are separated: no valid test")
             )
             continue
-        test = lr_test(pooled, *own.values())
+        independent = all(np.isinf(fit.df) for fit in own.values())
+        if not independent and any(np.isnan(fit.cov).any() for fit in own.values()):
+            reason = "a coefficient has no clustered standard error: no valid test"
+            rows.append(tidy_row("pooling", agent, n, missing, note=reason))
+            continue
+        test = lr_test(pooled, *own.values()) if independent else wald_test(*own.values())
+        kind = "likelihood ratio" if independent else "Wald test with the clustered errors"
         rows.append(
             tidy_row(
                 "pooling",
@@ -158,7 +199,7 @@ def pooling(fits: Fits) -> pd.DataFrame:
                 missing,
                 statistic=test.statistic,
                 p_value=test.p_value,
-                note="a test, upper tail; no estimate",
+                note=f"{kind}, upper tail; no estimate",
                 df=test.df,
             )
         )
@@ -182,7 +223,7 @@ def booked(cards: Cards) -> pd.DataFrame:
             continue
         for term, name in (("mean_price", "price"), ("mean_stars", "stars")):
             mean = float(taken[name].mean())
-            error = float(taken[name].std() / np.sqrt(taken[name].count() or np.nan))
+            error = _error(taken[name], taken["set"])
             note = "" if taken[name].notna().any() else f"no {name} in this table"
             rows.append(
                 tidy_row(term, str(agent), len(taken), missing, estimate=mean, std_error=error,
@@ -197,12 +238,20 @@ def booked(cards: Cards) -> pd.DataFrame:
         shares = taken["chain"].value_counts(normalize=True)
         for chain in offered.index[offered.index != ""]:
             share = float(shares.get(chain, 0.0))
-            error = 100 * np.sqrt(share * (1 - share) / len(taken))
+            error = 100 * _error((taken["chain"] == chain).astype(float), taken["set"])
             rows.append(
                 tidy_row(f"share_{chain}", str(agent), len(taken), missing, estimate=100 * share,
                          std_error=error, offered=100 * float(offered[chain]))
             )  # fmt: skip
     return tidy_frame(rows, "offered")
+
+
+def _error(values: "pd.Series[float]", sets: "pd.Series[str]") -> float:
+    """The standard error of a mean, clustered by set: of sets shown once, the usual one."""
+    known = values.dropna()
+    sums = (known - known.mean()).groupby(sets[known.index]).sum()
+    count = len(sums)
+    return float(np.sqrt(count / (count - 1) * (sums**2).sum()) / len(known)) if count > 1 else np.nan
 
 
 def agents_of(fits: Fits) -> list[str]:

@@ -64,11 +64,11 @@ def conjoint(
     named: RunOrFiles = None,
     size: Size = None,
     cov: Annotated[
-        Literal["classical", "robust", "clustered"],
+        Literal["classical", "robust", "clustered"] | None,
         typer.Option(
-            help="Standard errors; clustered: by choice set, for sets that are shown several times."
+            help="Standard errors. By default clustered by choice set where sets are shown several times."
         ),
-    ] = "classical",
+    ] = None,
     agent: Agents = None,
     exclude: Excluded = None,
     db: Db = DEFAULT_DB,

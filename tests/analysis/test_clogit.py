@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import optimize
+from scipy import optimize, stats
 from statsmodels.discrete.conditional_models import ConditionalLogit
 from statsmodels.discrete.discrete_model import Logit
 
-from analysis.clogit import CLogit, fit_clogit, fit_logit, lr_test
+from analysis.clogit import CLogit, fit_clogit, fit_logit, lr_test, wald_test
 from analysis.effects import FRAME_COLUMNS
 from analysis.errors import AnalysisError
 
@@ -241,11 +241,54 @@ def test_no_terms_at_all() -> None:
     assert fit.loglik == fit.loglik_null == pytest.approx(5 * np.log(0.5)) and fit.frame().empty
 
 
+def test_fits_of_different_sets_are_no_likelihood_ratio() -> None:
+    x, chosen, label = simulate(np.random.default_rng(21), 40, (2,), 2)
+    fewer = label < 30
+    with pytest.raises(AnalysisError, match="give the same choices"):
+        lr_test(fit_clogit(x.iloc[fewer, :1], chosen[fewer], label[fewer]), fit_clogit(x, chosen, label))
+
+
+def test_all_clusters_count_also_those_that_separation_takes_out() -> None:
+    """Comparisons between a brand that always wins and others tell nothing more, but they were made."""
+    x, chosen, label = simulate(np.random.default_rng(22), 60, (2,), 1)
+    second = np.arange(len(label)) % 2
+    x = x.assign(brand=np.where(label < 20, second, 0.0))
+    chosen = np.where(label < 20, second, chosen).astype(float)
+    fit = fit_clogit(x, chosen, label, cov="clustered", cluster=label // 2)
+    rest = fit_clogit(
+        x[["x0"]][label >= 20],
+        chosen[label >= 20],
+        label[label >= 20],
+        cov="clustered",
+        cluster=label[label >= 20] // 2,
+    )
+    assert "separates the choices" in fit.notes[0]
+    assert fit.estimate[0] == pytest.approx(rest.estimate[0])
+    assert (fit.df, rest.df) == (29, 19)
+    assert fit.std_error[0] == pytest.approx(rest.std_error[0] * np.sqrt(30 / 29 / (20 / 19)))
+
+
+def test_walds_test_is_the_square_of_z_for_one_term() -> None:
+    fits = []
+    for seed in (23, 24, 25):
+        x, chosen, label = simulate(np.random.default_rng(seed), 80, (2,), 1)
+        fits.append(fit_clogit(x, chosen, label, cov="clustered", cluster=label // 2))
+    found = wald_test(*fits[:2])
+    z = (fits[0].estimate[0] - fits[1].estimate[0]) / np.hypot(fits[0].std_error[0], fits[1].std_error[0])
+    assert found == pytest.approx((z**2, 1, 2 * stats.norm.sf(abs(z))))
+    # Of three, the distances from their mean, weighted by precision.
+    b, v = (np.array([getattr(fit, name)[0] for fit in fits]) for name in ("estimate", "std_error"))
+    mean = np.average(b, weights=v**-2)
+    assert wald_test(*fits)[:2] == pytest.approx((((b - mean) ** 2 / v**2).sum(), 2))
+    with pytest.raises(AnalysisError, match="wald_test: the fits need the same terms"):
+        wald_test(fits[0], fit_clogit(x.assign(more=0.0), chosen, label))
+
+
 def test_one_cluster_gives_no_standard_error() -> None:
     x, chosen, label = simulate(np.random.default_rng(19), 50, (2,), 1)
     fit = fit_clogit(x, chosen, label, cov="clustered", cluster=np.zeros(len(x)))
     assert not np.isnan(fit.estimate).any() and np.isnan(fit.std_error).all()
-    assert "two or more units" in fit.term_notes[0]
+    assert "clustered errors need 6 or more choice sets" in fit.term_notes[0]
 
 
 def mistakes() -> Iterator[Any]:

@@ -1,8 +1,11 @@
 """Willingness to pay: the ratio, its two intervals, and where there is none."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from analysis.clogit import CLogit, fit_clogit
 from analysis.effects import FRAME_COLUMNS
@@ -74,6 +77,30 @@ def test_no_price_no_willingness_to_pay(price: float, reason: str) -> None:
     frame = wtp(fitted(price), "price")
     assert frame["note"].str.endswith(reason).all() or frame["note"].str.contains(reason).all()
     assert frame[["estimate", "std_error", "conf_low", "krinsky_robb_high"]].isna().all(axis=None)
+
+
+def test_a_price_that_may_have_no_effect_gives_none() -> None:
+    """The coefficient is below 0, but its interval is not."""
+    fits = (fitted(-0.05, seed, sets=100) for seed in range(20))
+    unclear = next(fit for fit in fits if -1.9 < fit.of("price")[0] / fit.of("price")[1] < -0.5)
+    frame = wtp(unclear, "price")
+    assert frame["note"].str.endswith("the coefficient of price is not clearly below 0").all()
+    assert frame[["estimate", "std_error", "conf_low", "krinsky_robb_high"]].isna().all(axis=None)
+
+
+def test_a_logarithm_is_worth_its_price_times_as_much() -> None:
+    fit = fitted(-1.5)
+    plain, priced = wtp(fit, "price"), wtp(fit, "price", at=150.0)
+    for name in ("estimate", "std_error", "conf_low", "conf_high", "krinsky_robb_low", "krinsky_robb_high"):
+        assert priced[name].to_numpy() == pytest.approx(150 * plain[name].to_numpy())
+    assert priced["p_value"].to_numpy() == pytest.approx(plain["p_value"].to_numpy())
+
+
+def test_few_clusters_widen_the_interval() -> None:
+    fit = replace(fitted(-1.5), df=6.0)
+    frame = wtp(fit, "price")
+    half = (frame["conf_high"] - frame["conf_low"]) / 2
+    assert half.to_numpy() == pytest.approx(stats.t.ppf(0.975, 6) * frame["std_error"].to_numpy())
 
 
 def test_a_term_without_an_estimate_stays_empty() -> None:

@@ -11,11 +11,20 @@ import pytest
 from analysis.clogit import CLogit, lr_test
 from analysis.conjoint.across import personality
 from analysis.conjoint.cards import POOLED, Cards, chain_family, decile, decile_edges, encode
-from analysis.conjoint.fits import Fits, Spec, clogit_of_sets, fit_models, logit_of_pairs, regressors
+from analysis.conjoint.fits import (
+    Fits,
+    Spec,
+    clogit_of_sets,
+    fit_models,
+    headline,
+    logit_of_pairs,
+    regressors,
+)
 from analysis.conjoint.pricebench import read_conjoint, read_pricebench
-from analysis.conjoint.tables import booked, functional_form, pooling, price_deciles, willingness_to_pay
+from analysis.conjoint.tables import booked, functional_form, pooling, price_deciles
 from analysis.conjoint.triage import triage
 from analysis.errors import AnalysisError
+from analysis.wtp import wtp
 
 AGENTS = ("gpt-5.4", "gemma2_9b")
 BLOCKS = {"binary": "binary", "ternary": "ternary", "all": POOLED}
@@ -105,8 +114,9 @@ def test_every_other_reference_number(expected: Any, fits: Fits, cards: Cards, a
         reference["binary_clogit_delta_aic_linear_minus_log"], abs=1e-6
     )
 
-    worth = willingness_to_pay(fits)
-    worth = worth[worth["group"] == agent].set_index("term")["estimate"]
+    linear = headline(fits, agent, "linear")
+    assert linear is not None
+    worth = wtp(fits[linear], "price").set_index("term")["estimate"]
     names = {"star": "stars", "review": "review_score", "cancel": "cancel", "breakfast": "breakfast"}
     for name, term in names.items():
         assert worth[term] == pytest.approx(reference["wtp_dollars_linear_spec"][name], rel=1e-6)

@@ -10,7 +10,7 @@ import pytest
 
 from analysis.conjoint.across import brand_permutation, provider_of, size_of
 from analysis.conjoint.cards import encode
-from analysis.conjoint.fits import clogit_of_sets, regressors
+from analysis.conjoint.fits import clogit_of_sets, logit_of_pairs, regressors
 from analysis.conjoint.frames import rank_correlation, tidy_frame, tidy_row
 from analysis.conjoint.study import ConjointAnalysis, analyze_conjoint
 from analysis.conjoint.triage import triage
@@ -69,6 +69,96 @@ def test_random_choices_have_no_willingness_to_pay(analysis: ConjointAnalysis) -
     dice = worth[worth["group"] == "dice"]
     assert len(dice) == 6 and dice["estimate"].isna().all() and (dice["note"] != "").all()
     assert worth[worth["group"] == "lab:a-7b"]["estimate"].notna().all()
+
+
+def test_what_an_attribute_is_worth_never_goes_against_its_part_worth() -> None:
+    """Utility has the logarithm of the price, and better hotels are dearer: the linear price misleads."""
+    rng = np.random.default_rng(0)
+    count = 1500
+    stars = rng.integers(1, 6, size=2 * count)
+    price = np.exp(4.2 + 0.35 * stars + rng.normal(0, 0.9, size=2 * count)).round()
+    utility = -5 * np.log(price) + 0.5 * stars + rng.gumbel(size=2 * count)
+    pair = np.repeat(np.arange(count), 2)
+    chosen = (utility == pd.Series(utility).groupby(pair).transform("max")).astype(int)
+    table = pd.DataFrame(
+        {"trial": pair, "agent": "a", "set": pair, "option": np.tile(["A", "B"], count), "outcome": "choice",
+         "position": np.tile([0, 1], count), "chosen": chosen, "price": price, "attr_stars": stars}
+    )  # fmt: skip
+    found = analyze_conjoint(table)
+    cards = encode(table)
+    linear = logit_of_pairs(cards.rows, regressors(cards.rows, cards.controls, "linear", np.zeros(2)))
+    assert -linear.of("stars")[0] / linear.of("price")[0] < 0, "the linear price has the wrong sign"
+    row = found.willingness_to_pay.set_index("term").loc["stars"]
+    median = float(np.median(price))
+    assert row["price_form"] == "log" and row["at_price"] == median
+    assert row["note"] == f"at the median price, {median:,.2f}"
+    assert row["conf_low"] < 0.5 / 5 * median < row["conf_high"] and row["conf_low"] > 0
+    parts = found.quality.set_index("term")["estimate"]
+    assert row["estimate"] * parts["stars"] > 0
+
+
+def test_a_linear_price_is_kept_where_it_fits_but_not_against_the_part_worth() -> None:
+    rng = np.random.default_rng(1)
+    count = 1500
+    stars = rng.integers(1, 6, size=2 * count)
+    price = (100 + 40 * stars + rng.uniform(-60, 400, size=2 * count)).round()
+    pair = np.repeat(np.arange(count), 2)
+    seen = set()
+    for worth in (30.0, 2.0, 1.0):
+        utility = -0.03 * price + 0.03 * worth * stars + rng.gumbel(size=2 * count)
+        chosen = (utility == pd.Series(utility).groupby(pair).transform("max")).astype(int)
+        table = pd.DataFrame(
+            {"trial": pair, "agent": "a", "set": pair, "option": np.tile(["A", "B"], count), "outcome": "choice",
+             "position": np.tile([0, 1], count), "chosen": chosen, "price": price, "attr_stars": stars}
+        )  # fmt: skip
+        found = analyze_conjoint(table)
+        row = found.willingness_to_pay.set_index("term").loc["stars"]
+        part = found.quality.set_index("term").loc["stars", "estimate"]
+        assert row["price_form"] == "linear" and np.isnan(row["at_price"])
+        if np.isnan(row["estimate"]):
+            assert row["note"] == "no willingness to pay: with the log price its part-worth has another sign"
+            assert np.isnan(row["krinsky_robb_low"])
+        else:
+            assert row["estimate"] * part > 0
+        seen.add(bool(np.isnan(row["estimate"])))
+    assert seen == {True, False}
+
+
+def test_both_orders_of_a_card_are_one_cluster(simulate: Simulate) -> None:
+    """An agent that answers both orders alike: by default its errors are those of half as many answers."""
+    forward = simulate(2, sets=200, sizes=(2,)).query("ordering == 'forward'")
+    back = forward.assign(trial=forward["trial"] + "b", ordering="reversed", position=1 - forward["position"])
+    twice = pd.concat([forward, back], ignore_index=True)
+    errors = {
+        name: analyze_conjoint(table, cov=cov).quality.set_index("term")["std_error"]
+        for name, table, cov in (
+            ("once", forward, None), ("twice", twice, None), ("independent", twice, "classical"),
+        )
+    }  # fmt: skip
+    assert (errors["twice"] / errors["once"]).between(0.8, 1.25).all()
+    assert (errors["independent"] / errors["once"]).between(0.6, 0.8).all()
+    notes = analyze_conjoint(twice).notes, analyze_conjoint(forward).notes
+    assert notes[0][-1] == "Standard errors are clustered by choice set: answers to one set may be alike."
+    assert notes[1][-1].startswith("Standard errors are classical")
+    once, both = (analyze_conjoint(table).booked.set_index("term")["std_error"] for table in (forward, twice))
+    assert both.dropna().to_numpy() == pytest.approx(once.dropna().to_numpy())
+
+
+def test_pooling_of_repeated_sets_goes_by_clusters(simulate: Simulate) -> None:
+    """Answers that are stored twice make the likelihood ratio twice as large, and the Wald test no larger."""
+    one = simulate(4, sets=150).query("ordering == 'forward'")
+    two = pd.concat(
+        [one, one.assign(trial=one["trial"] + "b", ordering="reversed", position=9 - one["position"])]
+    )
+    ratio = {
+        cov: [analyze_conjoint(table, cov=cov).pooling.iloc[0] for table in (one, two)]
+        for cov in ("classical", "clustered")
+    }
+    statistic = {cov: [row["statistic"] for row in rows] for cov, rows in ratio.items()}
+    assert statistic["classical"][1] == pytest.approx(2 * statistic["classical"][0], rel=1e-6)
+    assert statistic["clustered"][1] == pytest.approx(statistic["clustered"][0], rel=1e-2)
+    assert ratio["clustered"][1]["df"] == ratio["classical"][1]["df"]
+    assert ratio["clustered"][1]["note"].startswith("Wald test with the clustered errors")
 
 
 def test_sizes_come_from_labels_or_are_given(analysis: ConjointAnalysis) -> None:
