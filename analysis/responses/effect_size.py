@@ -11,6 +11,8 @@ Floats = npt.NDArray[np.float64]
 
 SEPARATION = "complete separation: no variance in either group, the means differ"
 HOMOGENEOUS = 0.75
+ROUNDING = 1e-14
+"""Differences of means below this share of the largest response are rounding errors."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ def cohens_d(
         return EffectSize(note=f"undefined: {c.size} control and {t.size} treatment responses")
     constant = c.min() == c.max() and t.min() == t.max()
     difference = float(t[0] - c[0]) if constant else float(t.mean() - c.mean())
+    if abs(difference) <= ROUNDING * max(abs(c).max(), abs(t).max()):
+        difference = 0.0  # equal means that are computed from different responses
     if constant and difference == 0:
         return EffectSize(0.0, p_value=1.0, sign=0.0, note="no difference, no variance: t is undefined")
     if constant:

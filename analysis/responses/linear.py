@@ -24,6 +24,7 @@ Coding = Literal["treatment", "sum"]
 INTERCEPT = "Intercept"
 RANK_TOLERANCE = 1e-10
 NOISE = 1e-22
+ROUNDING = 1e-13
 """Share of the total sum of squares below which a sum of squares is rounding (about 1e-11 in each value)."""
 
 INESTIMABLE = "not estimable: the design has empty cells or collinear columns"
@@ -136,6 +137,9 @@ class LinearFit:
         rows = []
         for column, name in enumerate(self.design.columns):
             estimate = self.coefficients[column]
+            # A share of the fit that is a rounding error of the largest one is none.
+            rounding = ROUNDING * np.abs(self.solution * self.scale).max() / self.scale[column]
+            estimate = 0.0 if abs(estimate) <= rounding else estimate
             row: dict[str, Any] = {"term": name, "estimate": estimate, "df": self.df_residual}
             if np.isnan(estimate):
                 row["note"] = INESTIMABLE

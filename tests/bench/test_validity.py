@@ -1,0 +1,109 @@
+"""A small part of `python -m tests.bench.validity`, with fixed seeds; and what `make demo` prints."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from scipy.stats import binomtest
+
+from agents.simulated import shipped_taste
+from agents.utility import Taste
+from analysis.choice import ChoiceAnalysis, analyze_choice
+from experiments.design import Design
+from experiments.schema import experiment_source
+from interventions.yaml_source import parse_yaml
+from tests.bench.validity import Shopper, drawable, shoppers, simulate
+
+STUDIES = 40
+
+
+@pytest.fixture(scope="module")
+def demo() -> pd.DataFrame:
+    """The table of `souk run nudges --agent simulated:balanced --limit 240`, without the browser."""
+    design = Design(experiment_source("nudges"))
+    return drawable(design, shipped_taste("balanced"), 240, "simulated:balanced").as_run()
+
+
+@pytest.fixture(scope="module")
+def analysis(demo: pd.DataFrame) -> ChoiceAnalysis:
+    return analyze_choice(demo)
+
+
+def discordant(rows: pd.DataFrame) -> tuple[int, int]:
+    """Strata for and against the nudge: the same set, text and order, the nudge on either product."""
+    carriers = rows[rows["nudged"] == 1]
+    won = carriers.groupby(["set", "nudge", "ordering"])["chosen"].sum()
+    turned = carriers.groupby(["set", "nudge", "ordering"])["direction"].first() == -1
+    chosen = won.where(~turned, 2 - won)
+    return int((chosen == 2).sum()), int((chosen == 0).sum())
+
+
+def test_the_demo_claims_nothing_that_the_exact_test_does_not_show(
+    demo: pd.DataFrame, analysis: ChoiceAnalysis
+) -> None:
+    """McNemar's exact test on the discordant strata of each of the 28 rows, and of all trials."""
+    claimed = 0
+    for frame, name in ((analysis.nudge_texts, "nudge_text"), (analysis.categories, "category")):
+        for row in frame.to_dict("records"):
+            up, down = discordant(demo[demo[name] == row[name]])
+            exact = binomtest(up, up + down).pvalue if up + down else 1.0
+            assert (row["strata_for"], row["strata_against"]) == (up, down)
+            assert row["note"] == "no interval: fewer than 6 choice sets"
+            assert exact >= 0.05 and not row["p_value"] < 0.05 and not row["p_adjusted"] < 0.05
+            claimed += 1
+    assert claimed == 28
+    pooled = analysis.effects.set_index("term").loc["nudged"]
+    up, down = discordant(demo)
+    assert binomtest(up, up + down).pvalue < 0.001
+    assert pooled["p_adjusted"] < 0.01 and pooled["conf_low"] > 0
+    assert pooled["estimate"] == pytest.approx(100 * (up - down) / 80)
+
+
+@pytest.mark.parametrize("experiment", ["nudges", "profiles"])
+@pytest.mark.parametrize("name", ["random", "deterministic"])
+def test_printed_p_values_and_intervals_are_honest(experiment: str, name: str) -> None:
+    """At a rate of .06 more than the bound would be seen less than once in ten thousand times."""
+    counts = simulate(Design(experiment_source(experiment)), shoppers()[name], 600, STUDIES, seed=1)
+    for row in counts[counts["printed"] > 0].to_dict("records"):
+        case = (experiment, name, row)
+        if row["null"]:
+            assert row["rejected"] <= 0.06 * row["null"] + 4 * np.sqrt(
+                0.06 * row["null"] * row["null"] / STUDIES
+            ), case
+        error = np.sqrt(0.07 * 0.93 / STUDIES)
+        assert row["held"] >= (0.93 - 4 * error) * row["printed"], case
+
+
+def test_a_placebo_is_a_condition_of_its_own() -> None:
+    source = experiment_source("nudges")
+    text = source.data | {"factors": {"nudge": {"interventions": "placebo"}, "order": "both"}}
+    design = Design(parse_yaml(yaml.safe_dump(text), "placebo.yaml"))
+    rng = np.random.default_rng(3)
+    placebo = drawable(design, Taste(), None, "a").redrawn(rng)
+    assert set(placebo["condition"]) == {"control", "placebo"}
+    assert placebo["nudged"].sum() == 0 and placebo["placebo"].sum() == 200
+    nudges = drawable(Design(source), shipped_taste("nudge-prone"), 1200, "a").redrawn(rng)
+    both = pd.concat([nudges, placebo.assign(trial="p" + placebo["trial"])], ignore_index=True)
+    found = analyze_choice(both)
+    effects = found.effects.set_index("term")
+    assert effects.index.tolist()[3:] == ["nudged", "placebo", "nudged_less_placebo"]
+    assert effects.loc["nudged", "conf_low"] > 50
+    assert effects.loc["placebo", "conf_low"] < 0 < effects.loc["placebo", "conf_high"]
+    less = effects.loc["nudged_less_placebo"]
+    assert less["estimate"] == pytest.approx(
+        effects.loc["nudged", "estimate"] - effects.loc["placebo", "estimate"]
+    )
+    assert less["std_error"] > effects.loc["placebo", "std_error"] * 0.5 and less["conf_low"] > 30
+    assert set(found.attrition["condition"]) == {"control", "nudged", "placebo"}
+    assert not found.nudge_texts["nudge_text"].str.contains("shown on this page").any()
+    # An older table, in which the condition alone tells a placebo.
+    older = both.assign(nudged=both["nudged"] | both["placebo"]).drop(columns="placebo")
+    pd.testing.assert_frame_equal(analyze_choice(older).effects, found.effects)
+
+
+def test_shoppers_that_repeat_themselves_do() -> None:
+    design = Design(experiment_source("profiles"))
+    alike = Shopper(Taste(), alike=True)
+    table = drawable(design, alike.taste, 216).redrawn(np.random.default_rng(0), alike=True)
+    chosen = table[table["chosen"] == 1].groupby("set")["option"].nunique()
+    assert (chosen == 1).all()
