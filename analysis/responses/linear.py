@@ -24,8 +24,9 @@ Coding = Literal["treatment", "sum"]
 INTERCEPT = "Intercept"
 RANK_TOLERANCE = 1e-10
 NOISE = 1e-22
-ROUNDING = 1e-13
 """Share of the total sum of squares below which a sum of squares is rounding (about 1e-11 in each value)."""
+ROUNDING = 1e-13
+"""Share of the largest column's part in a fit below which that of another column is rounding."""
 
 INESTIMABLE = "not estimable: the design has empty cells or collinear columns"
 NO_RESIDUAL = "no residual degrees of freedom"

@@ -1,16 +1,16 @@
 """`python -m tests.bench.validity`: are the printed p values and intervals honest?
 
-Choices of the shipped designs are redrawn from the simulated shoppers' utilities, without a browser: the sets,
-texts, orders, profiles and facts are those that a browser would show, and so are the chances of each choice.
-Each study is analysed as `souk analyze choice` does. Counted are, among the rows that print a p value, those with
-p < .05 although the true effect is 0 (`rejected`), and the intervals that hold the true effect (`held`). The true
-effect of a design is what its estimator gives for the chances themselves: it is linear in the choices.
+Choices of the shipped designs are redrawn from the simulated shoppers' utilities, without a browser: the
+sets, texts, orders, profiles and facts are those that a browser would show, and so are the chances of each
+choice. Each study is analysed as `souk analyze choice` does. Of the rows that print a p value are counted those with
+p < .05 although the true effect is 0 (`rejected`), and the intervals that hold the true effect (`held`).
+The true effect of a design is what its estimator gives for the chances: it is linear in the choices.
 """
 
 import argparse
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import islice, product
@@ -76,7 +76,7 @@ class Drawable:
         ends = np.cumsum([len(trial.products) for trial in self.trials])
         for trial, end in zip(self.trials, ends, strict=True):
             chances = self.chances[end - len(trial.products) : end]
-            chosen[end - len(chances) + draw(chances, random.Random(trial.seed).random())] = 1  # noqa: S311
+            chosen[end - len(chances) + draw(chances, random.Random(trial.seed).random())] = 1
         return self.table.assign(chosen=pd.Series(chosen, self.table.index, dtype="Int64"))
 
     def redrawn(self, rng: np.random.Generator, *, alike: bool = False) -> pd.DataFrame:
@@ -202,11 +202,13 @@ COUNTS = ("rows", "printed", "null", "rejected", "held", "any_null", "any_reject
 def rates(counts: pd.DataFrame) -> pd.DataFrame:
     """The counts as shares, each with its Monte-Carlo standard error; rows of one study go together."""
     studies = counts["studies"]
-    share: Callable[[str, str], pd.Series] = lambda part, whole: (
-        counts[part] / counts[whole].where(counts[whole] > 0)
-    )
+
+    def share(part: str, whole: str) -> "pd.Series[float]":
+        found: pd.Series[float] = counts[part] / counts[whole].where(counts[whole] > 0)
+        return found
+
     found = counts[["experiment", "trials", "shopper", "table", "rows"]].assign(
-        printed=share("printed", "printed") * counts["printed"] / (counts["rows"] * studies),
+        printed=counts["printed"] / (counts["rows"] * studies),
         rejected=share("rejected", "null"),
         held=share("held", "printed"),
         any_rejected=share("any_rejected", "any_null"),
