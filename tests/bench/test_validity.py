@@ -14,7 +14,7 @@ from experiments.schema import experiment_source
 from interventions.yaml_source import parse_yaml
 from tests.bench.validity import Shopper, drawable, shoppers, simulate
 
-STUDIES = 20
+STUDIES = 8
 
 
 @pytest.fixture(scope="module")
