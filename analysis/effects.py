@@ -11,7 +11,7 @@ from statsmodels.stats.multitest import multipletests
 from analysis.clusters import choose_clusters, cluster_codes
 from analysis.design import Design, Query, best_design, interactions
 from analysis.errors import AnalysisError
-from analysis.lpm import Contrast, Fit, Floats, Ints, Model
+from analysis.lpm import LEAST_CLUSTERS, Contrast, Fit, Floats, Ints, Model
 from analysis.table import check_table, trial_ids
 
 LABELS = {
@@ -186,6 +186,8 @@ def main_estimands(rows: pd.DataFrame, codes: Mapping[str, Ints]) -> Estimands:
     queries = [Query(term, term, one, 1) for term in varying]
     clusters, _ = choose_clusters(_paired(codes) if PLACEBO in varying else codes)
     code = next(iter(clusters.values())) if len(clusters) == 1 else None
+    if code is not None and len(np.unique(code)) < LEAST_CLUSTERS:
+        code = None  # there is no jackknife anyway
     design, model, found = best_design(designs, trial, queries, code)
     weights = {term: row for term, (row,) in zip(varying, found, strict=True) if model.identifies(row)}
     untold = {

@@ -2,9 +2,9 @@
 
 Choices of the shipped designs are redrawn from the simulated shoppers' utilities, without a browser: the
 sets, texts, orders, profiles and facts are those that a browser would show, and so are the chances of each
-choice. Each study is analysed as `souk analyze choice` does. Of the rows that print a p value are counted those
-with p < .05 although the true effect is 0 (`rejected`), and the intervals that hold the true effect (`held`).
-The true effect of a design is what its estimator gives for the chances: it is linear in the choices.
+choice. Each study is analysed as `souk analyze choice` does. Of the rows that print a p value are counted
+those with p < .05 although the true effect is 0 (`rejected`), and the intervals that hold the true effect
+(`held`). The true effect of a design is what its estimator gives for the chances: it is linear in choices.
 """
 
 import argparse

@@ -110,6 +110,14 @@ def test_little_data_leave_interactions_out_and_say_so(simulate: Simulate) -> No
     assert by_category["n"].sum() == by_text["n"].sum()
 
 
+def test_a_design_without_whole_strata_has_none_to_count(simulate: Simulate) -> None:
+    """Only the first option is ever nudged."""
+    table = simulate(7, sets=20, nudges=4, nudges_per_set=4, categories=2).table
+    carried = table["nudged"].where(table["option"] == "product1", 0).groupby(table["trial"]).transform("max")
+    for frame in nudge_effects(check_table(table[carried == 0])):
+        assert (frame[["strata_for", "strata_against", "strata"]] == 0).all(axis=None)
+
+
 def test_few_choice_sets_carry_no_interval(simulate: Simulate) -> None:
     table = simulate(7, sets=20, nudges=4, nudges_per_set=4, categories=2).table
     table.loc[table["set"] == "set0", "category"] = "rare"
