@@ -216,10 +216,11 @@ async def test_nudges_of_ones_own_move_the_shopper_as_it_is_known_to_be_moved(tm
 async def test_the_placebo_moves_nobody(tmp_path: Path) -> None:
     done = await carry_out(tmp_path, small("placebo"), "simulated:nudge-prone", 60, 2)
     assert (
-        done.table.groupby("trial")["nudged"].sum()
-        == (done.table.groupby("trial")["condition"].first() == "nudged")
+        done.table.groupby("trial")["placebo"].sum()
+        == (done.table.groupby("trial")["condition"].first() == "placebo")
     ).all()
-    carried = done.table[done.table["nudged"] == 1]
+    assert done.table["nudged"].sum() == 0
+    carried = done.table[done.table["placebo"] == 1]
     # Nothing else moves this shopper, so that each is a toss of a coin.
     assert len(carried) == 40
     assert binomtest(int(carried["chosen"].sum()), len(carried)).pvalue > 0.001
