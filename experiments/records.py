@@ -149,7 +149,7 @@ class Records:
 
     def received(self, run: str) -> set[str]:
         """The interventions of which a page of the run has a receipt."""
-        query = sql.select(receipts.c.intervention.distinct()).where(receipts.c.run == run)
+        query = sql.select(receipts.c.intervention).distinct().where(receipts.c.run == run)
         with self.engine.connect() as connection:
             return set(connection.scalars(query))
 
