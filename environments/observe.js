@@ -8,8 +8,8 @@
 // open shadow tree comes right after its host.
 //
 // `found`: for each of `places` (a selector, perhaps an attribute) what stands there, whoever is shown it, and
-// what part of it is in the observation; null where the browser does not know the selector. `own`: the texts
-// that the observation holds outside of `cards`, where `ownTexts` are wanted. `said`: the texts of the elements that
+// what part of it is in the observation; null where the browser does not know the selector. `own`: the page's title
+// and the texts that the observation holds outside of `cards`, where `ownTexts` are wanted. `said`: the texts of the elements that
 // meet the stop condition.
 ({ wholePage, tree, stops, places, ownTexts, cards }) => {
   const SKIPPED = new Set(["HEAD", "SCRIPT", "STYLE", "LINK", "META", "NOSCRIPT", "TEMPLATE", "BR"]);
@@ -207,5 +207,6 @@
   const shown = tree ? elements(document).flatMap((element, index) => (seen.has(element) ? [index] : [])) : [];
   const found = places.map(({ css, attribute }) =>
     query(css)?.slice(0, MAX_FOUND).map((element) => standing(element, attribute)) ?? null);
-  return { html, title: document.title, url: location.href, stop, said, shown, found, own: own.join("\n") };
+  return { html, title: document.title, url: location.href, stop, said, shown, found,
+    own: (ownTexts ? [squeeze(document.title), ...own] : []).join("\n") };
 }

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import unescape
 from typing import NamedTuple
+from unicodedata import category
 
 from environments.observe import Wanted
 from experiments.course import Course
@@ -218,9 +219,29 @@ def _old_price(key: str, mine: Sequence[Sight], done: _Done) -> str:
             for text in sorted(texts, key=len, reverse=True):
                 if holds(text, old):  # an edit may itself name the old price
                     shown = shown.replace(" ".join(text.split()), " ")
-            if found := re.search(rf".{{0,40}}{bounded(old)}.{{0,20}}", shown):
-                return f"the agent was shown the old price too on {key}: {found[0].strip()!r}"
+            found = re.search(bounded(old), shown) or _amount(shown, change.before)
+            if found:
+                around = shown[max(0, found.start() - 40) : found.end() + 20]
+                return f"the agent was shown the old price too on {key}: {' '.join(around.split())!r}"
     return ""
+
+
+def _amount(shown: str, price: str) -> re.Match[str] | None:
+    """Where texts, a line each, write the amount of a price otherwise: `$1299`, or its cents in a line.
+
+    Only beside the price's own sign of currency: figures may count anything.
+    """
+    sign = next((character for character in price if category(character) == "Sc"), "")
+    if not sign:
+        return None
+    figure = r"(\d(?:[\d.,]*\d)?)(?:\s*[.,]?\s*\n\s*(\d\d)(?=\s*(?:\n|\Z)))?"
+    first = price.index(sign) < price.index(find_figure(price))
+    amount = rf"{re.escape(sign)}\s*{figure}" if first else rf"(?<![\d.,]){figure}\s*{re.escape(sign)}"
+    for found in re.finditer(amount, shown):
+        whole, cents = found.groups()
+        if read_figure(f"{whole}.{cents}" if cents else whole) == read_figure(price):
+            return found
+    return None
 
 
 def _untreated_cards(plan: Plan, session: Session, keys: list[str]) -> str:

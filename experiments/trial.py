@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections.abc import Sequence
 
 from playwright.async_api import BrowserContext
 
@@ -14,6 +15,7 @@ from experiments.design import Design, Trial
 from experiments.records import Row, TrialRecord, to_row
 from experiments.treatment_check import sights, squeeze, unchecked, untreated, wanted_in_browser
 from interventions.consistency import disagreements
+from interventions.plan import Plan
 from interventions.sitemap import product_key
 from proxy.error_page import NOT_TREATED
 from proxy.session import AllowList, Session
@@ -104,7 +106,7 @@ def judge(course: Course, trial: Trial, design: Design, session: Session) -> Non
         course.end("infra_error", session.upstream_errors[0])
     elif course.outcome == "choice":
         look = course.looks[-1]
-        choice = in_cart(look, trial, session.product_at(look.url))
+        choice = in_cart(look, trial, session.product_at(look.url), session.plan)
         seen = sights(course, design, trial, session)
         opened = choice if design.experiment.task == "compare-tabs" else ""
         if choice not in keys:
@@ -115,10 +117,11 @@ def judge(course: Course, trial: Trial, design: Design, session: Session) -> Non
             course.end("choice", course.reason, choice)
 
 
-def in_cart(look: Look, trial: Trial, at: str) -> str:
+def in_cart(look: Look, trial: Trial, at: str, plan: Plan) -> str:
     """The product that was put into the cart: the one that the shop names, else the one whose page it is.
 
-    `at` is the product of the page. A name that is none of the choice set's is returned as it is.
+    `at` is the product of the page. A product is also called what the `plan` calls it. A name that is none of
+    the choice set's is returned as it is.
     """
     said = look.stop.text.strip() if look.stop else ""
     if not said:
@@ -126,18 +129,30 @@ def in_cart(look: Look, trial: Trial, at: str) -> str:
     shown = squeeze(look.said or look.observation.html)
     named = list(re.finditer(rf"{re.escape(said)}\b\s*(?P<rest>.*?)(?={re.escape(said)}\b|\Z)", shown, re.I))
     # Where there are several, the last one is the newest.
-    return _named(named[-1]["rest"], trial) or at if named else at
+    return _named(named[-1]["rest"], _names(trial, plan)) or at if named else at
 
 
-def _named(rest: str, trial: Trial) -> str:
+def _names(trial: Trial, plan: Plan) -> list[tuple[str, str]]:
+    """The names of the products, and whose they are. A shop's script may read the name from the page."""
+    shop = [(squeeze(product.name), product.key) for product in trial.products]
+    ours = [
+        (squeeze(str(edit.values()["name"])), product.key)
+        for product in trial.products
+        for treatment in plan.by_product.get(product.key, ())
+        for edit in treatment.edits
+        if "name" in edit.values()
+    ]
+    return shop + ours
+
+
+def _named(rest: str, names: Sequence[tuple[str, str]]) -> str:
     """The product that a message names after its first words: its key, or the name as it stands."""
     name, to_the_cart, _ = rest.partition(" to your")
     if not to_the_cart:
         name = re.split(r"<| to (?:the |my )?(?:shopping )?(?:cart|basket|bag)\b", rest, maxsplit=1)[0]
-    for product in sorted(trial.products, key=lambda product: len(product.name), reverse=True):
-        known = squeeze(product.name)
+    for known, key in sorted(names, key=lambda each: len(each[0]), reverse=True):
         if f"{rest} ".casefold().startswith(f"{known} to your ".casefold()) or _same(name, known):
-            return product.key
+            return key
     return "" if _NOBODY.fullmatch(name.strip(" .!")) else name.strip(" .!")[:200]
 
 

@@ -170,6 +170,16 @@ RESTORED: dict[str, tuple[Edits, str, str]] = {
     "the old price beside the new": (edit("set_price", 9.99), "", "<p>Buy now for $19.99</p>"),
     "the old price beside the new, in euros": (edit("set_price", 9.99), "", "<p>Now 19.99 €</p>"),
     "the old price in a picture": (edit("set_price", 9.99), "", '<img alt="only $19.99" width=20 height=20>'),
+    "the old price in another format": (edit("set_price", 9.99), "", "<p>Buy now for $ 19,99</p>"),
+    "the old price in pieces": (
+        edit("set_price", 9.99), "", "<p>$<b>19</b><sup>99</sup></p>",
+    ),
+    "the old price in pieces, with a point": (
+        edit("set_price", 9.99), "", "<p><i>$</i><b>19<span>.</span></b><sup>99</sup> each</p>",
+    ),
+    "the old price in the tab's title": (
+        edit("set_price", 9.99), "document.title = 'Lamp for $19.99';", "",
+    ),
     "set_rating": (
         edit("set_rating", 60), "document.querySelector('.rating-result').title = '80%';", "",
     ),
@@ -288,6 +298,17 @@ BOUGHT = {
     "the name alone": ("You added {name}.", "own"),
     "a longer name alone": ("You added {name} Large.", ""),
 }
+
+
+async def test_a_name_that_the_shop_reads_from_its_page_is_the_products(
+    place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    shop.script = (
+        "const old = say; say = () => old(`You added ${document.querySelector('h1').textContent.trim()}`"
+        " + ' to your shopping cart.');"
+    )
+    course, _, trial = await carry_out(place, tmp_path, edits=edit("set_title", "Golden Lamp"))
+    assert (course.outcome, course.choice) == ("choice", trial.carrier), course.reason
 
 
 @pytest.mark.parametrize("bought", BOUGHT)

@@ -14,6 +14,7 @@ from environments.stops import COMPARE_TABS, NOT_PRESSED, guard
 from experiments.design import Design, Trial
 from experiments.schema import experiment_source
 from experiments.trial import allowed, in_cart
+from interventions.plan import Plan
 from interventions.yaml_source import parse_yaml
 from tests.support import pages
 
@@ -33,16 +34,19 @@ def look(path: str, said: str) -> Look:
 
 def test_on_its_own_page_a_product_is_known_by_the_address(trial: Trial) -> None:
     key = trial.products[1].key
-    assert in_cart(look(f"{key}.html?a=b", "You added it to your cart"), trial, key) == key
-    assert in_cart(look(f"{key}.html?a=b", "Nothing is said"), trial, key) == key
+    assert in_cart(look(f"{key}.html?a=b", "You added it to your cart"), trial, key, Plan()) == key
+    assert in_cart(look(f"{key}.html?a=b", "Nothing is said"), trial, key, Plan()) == key
 
 
 def test_from_a_list_a_product_is_known_by_its_name(trial: Trial) -> None:
     one, other = trial.products
     both = replace(trial, products=(replace(one, name="Oat & Rye"), replace(other, name='Oat & Rye, 8" tin')))
     said = "You  added Oat &amp; Rye, 8&quot; tin to your\n <a>cart</a>"
-    assert in_cart(look("cookies.html", said), both, "cookies") == other.key
-    assert in_cart(look("cookies.html", "You added Oat &amp; Rye to your cart"), both, "cookies") == one.key
+    assert in_cart(look("cookies.html", said), both, "cookies", Plan()) == other.key
+    assert (
+        in_cart(look("cookies.html", "You added Oat &amp; Rye to your cart"), both, "cookies", Plan())
+        == one.key
+    )
 
 
 def test_what_the_shop_says_outweighs_the_page(trial: Trial) -> None:
@@ -63,7 +67,7 @@ def test_what_the_shop_says_outweighs_the_page(trial: Trial) -> None:
         "You added this product to your cart": "page",
         "You added 1 item to your cart": "page",
     }.items():
-        assert in_cart(look("cookies.html", said), both, "page") == choice, said
+        assert in_cart(look("cookies.html", said), both, "page", Plan()) == choice, said
 
 
 def test_the_message_is_read_where_the_stop_condition_was_met(trial: Trial) -> None:
@@ -71,12 +75,15 @@ def test_the_message_is_read_where_the_stop_condition_was_met(trial: Trial) -> N
     one, other = trial.products
     seen = look("cookies.html", f"Customers say: You added {other.name} to your cart")
     said = replace(seen, said=f"You added {one.name} to your cart.")
-    assert in_cart(said, trial, "page") == one.key
+    assert in_cart(said, trial, "page", Plan()) == one.key
 
 
 def test_another_product_is_named(trial: Trial) -> None:
-    assert in_cart(look("cookies.html", "You added Red Lamp to your cart"), trial, "cookies") == "Red Lamp"
-    assert in_cart(look("red-lamp.html", "Thank you"), trial, "red-lamp") == "red-lamp"
+    assert (
+        in_cart(look("cookies.html", "You added Red Lamp to your cart"), trial, "cookies", Plan())
+        == "Red Lamp"
+    )
+    assert in_cart(look("red-lamp.html", "Thank you"), trial, "red-lamp", Plan()) == "red-lamp"
 
 
 def test_the_hosts_of_a_live_site_are_allowed_and_no_others() -> None:
