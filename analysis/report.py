@@ -1,11 +1,13 @@
 """The report and the files of a study, from its sections: one HTML page that needs nothing else."""
 
 import base64
+import math
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 
 import jinja2
+import numpy as np
 import pandas as pd
 
 from analysis.effects import LABELS
@@ -72,7 +74,7 @@ def write_files(folder: str | Path, sections: Sequence[Section]) -> list[Path]:
     paths = []
     for table in tables:
         paths.append(folder / f"{table.name}.csv")
-        table.frame.to_csv(paths[-1], index=False)
+        table.frame.replace([np.inf, -np.inf], np.nan).to_csv(paths[-1], index=False)
     for each in drawn:
         paths += [folder / f"{each.name}.png", folder / f"{each.name}.svg"]
         paths[-1].write_text(each.svg, encoding="utf-8")
@@ -91,6 +93,8 @@ def cell(value: object, column: str = "", decimals: int | None = None) -> str:
         return ""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return LABELS.get(str(value), str(value)) if column == "term" else str(value)
+    if math.isinf(value):
+        return ""
     if column in P_VALUES:
         return p_value(float(value))
     if decimals is not None and isinstance(value, float):

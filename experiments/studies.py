@@ -16,6 +16,7 @@ from analysis.conjoint.pricebench import read_conjoint
 from analysis.responses import analyze_biases, analyze_montecarlo, read_responses
 from analysis.sections import Section
 from analysis.table import read_table
+from analysis.table_file import selected, together
 from experiments.records import Records, Row, kind_of
 from experiments.tables import factors, trials
 from experiments.tidy import receipts_table, response_table, score_table, tidy_table
@@ -134,10 +135,12 @@ def _of_design(found: Row) -> dict[str, Any]:
 def read_tables(
     kind: str, files: Sequence[Path], only: Sequence[str] = (), without: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """All files as one table, of the agents that `agents_left` names; a single file's name is kept."""
-    tables = [STUDIES[kind].read(path) for path in files]
-    table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+    """All files as one table, of the agents that `agents_left` names.
+
+    Its rows are found in their files by messages.
+    """
+    table = together([STUDIES[kind].read(path) for path in files])
     if not only and not without:
         return table
     left = agents_left(list(dict.fromkeys(table["agent"])), only, without)
-    return table[table["agent"].isin(left)].reset_index(drop=True)
+    return selected(table, table["agent"].isin(left))

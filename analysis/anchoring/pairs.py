@@ -12,6 +12,7 @@ from analysis.anchoring.abss import CONTROL, STUDY
 from analysis.anchoring.simulation import PHI
 from analysis.anchoring.table import CONDITIONS
 from analysis.errors import AnalysisError
+from analysis.table_file import Places
 
 Floats = npt.NDArray[np.float64]
 
@@ -53,23 +54,24 @@ def pairs(table: pd.DataFrame) -> list[Pair]:
 
     Raises AnalysisError where no prompt of a stimulus has all its fields.
     """
-    source = str(table.attrs.get("source", "table"))
+    places = Places(table)
     found = []
     for _, own in table.groupby("agent", sort=False):
         names = own["stimulus"].unique()
         for stimulus in sorted(names, key=lambda name: _ORDER.get(name, len(_ORDER))):
-            found.append(_pair(own[own["stimulus"] == stimulus], source))
+            found.append(_pair(own[own["stimulus"] == stimulus], places))
     return found
 
 
-def _pair(rows: pd.DataFrame, source: str) -> Pair:
+def _pair(rows: pd.DataFrame, places: Places) -> Pair:
     agent, stimulus = rows.iloc[0][["agent", "stimulus"]]
     targets = rows.drop_duplicates("target").sort_values("value", kind="stable").set_index("target")["value"]
     named = {text: _split(text) for text in rows["fields"].unique()}
     fields = max(named.values(), key=len)
     if set().union(*named.values()) != set(fields):
         raise AnalysisError(
-            f"{source}: {stimulus} of {agent}: fields: no prompt has all of them; score the full prompt too"
+            f"{places.of(rows.index[0], 'fields')}: {stimulus} of {agent}: fields: no prompt has all of them;"
+            " score the full prompt too"
         )
     prompts = []
     for condition in CONDITIONS:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from analysis.errors import AnalysisError
 from analysis.table import Column, coerce
+from analysis.table_file import Places
 
 PHI: Final = "phi_"
 STANDARD: Final = "standard"
@@ -17,12 +18,13 @@ _REGIMES = {STANDARD: "S", "different_anchors": "D"}
 _NAME = re.compile(rf"anchoring_(?P<model>.+)_results_(?P<regime>{'|'.join(_REGIMES)})")
 _FIELDS = ("scene", "comparative", "absolute", "anchor")
 _COLUMNS = {
-    "Anchor": "anchor",
-    "TargetInt": "value",
-    "LogProbFullPrompt": "logprob",
-    **{f"Shapley_{field}": PHI + field for field in _FIELDS},
+    "target": Column("TargetToken", "text", "the answer that was scored", filled=True),
+    "anchor": Column("Anchor", "number", "the number in the question", filled=True),
+    "value": Column("TargetInt", "number", "the target's number", filled=True),
+    "logprob": Column("LogProbFullPrompt", "log", "its natural log score", high=0),
+    **{PHI + field: Column(f"Shapley_{field}", "number", "its attribution") for field in _FIELDS},
 }
-_QUESTIONS = range(6)
+_VARIATION = Column("VariationID", "whole", "the question", filled=True, low=0, high=5)
 
 
 def is_simulation(table: pd.DataFrame) -> bool:
@@ -42,16 +44,21 @@ def scores_of(table: pd.DataFrame, path: Path) -> pd.DataFrame:
             f"{path}: unknown name; call it anchoring_MODEL_results_standard.csv"
             " or anchoring_MODEL_results_different_anchors.csv"
         )
-    for column in ("VariationID", "TargetToken", *_COLUMNS):
-        if column not in table:
-            raise AnalysisError(f"{path}: column {column!r} is missing; use the study's own file")
-    number = coerce(table["VariationID"], Column("VariationID", "number", ""), str(path))
-    _refuse(~number.isin(_QUESTIONS), path, f"VariationID is not one of 0 to {_QUESTIONS[-1]}")
+    for column in (_VARIATION, *_COLUMNS.values()):
+        if column.name not in table:
+            raise AnalysisError(f"{path}: column {column.name!r} is missing; use the study's own file")
+    if table.empty:
+        raise AnalysisError(f"{path}: no rows; use the study's own file")
+    places = Places(table)
+    number = coerce(table[_VARIATION.name], _VARIATION, places)
     scores = pd.DataFrame(
-        {new: coerce(table[old], Column(old, "number", ""), str(path)) for old, new in _COLUMNS.items()}
+        {name: coerce(table[column.name], column, places) for name, column in _COLUMNS.items()}
     )
     anchors = scores["anchor"].groupby(number)
-    _refuse(anchors.transform("nunique") != 2, path, "Anchor: the variation has not exactly two; use two")
+    wrong = anchors.transform("nunique") != 2
+    if wrong.any():
+        place = places.of(wrong.idxmax(), "Anchor")
+        raise AnalysisError(f"{place}: Anchor: the variation has not exactly two; use two")
     regime = _REGIMES[name["regime"]]
     scores["run"] = name["regime"]
     scores["agent"] = name["model"].partition("_")[2] or name["model"]
@@ -60,11 +67,5 @@ def scores_of(table: pd.DataFrame, path: Path) -> pd.DataFrame:
     scores["condition"] = low.map({True: "low", False: "high"})
     scores["trial"] = scores["stimulus"] + "/" + scores["condition"]
     scores["fields"] = "+".join(_FIELDS)
-    scores["target"] = table["TargetToken"]
     scores.attrs["source"] = str(path)
     return scores
-
-
-def _refuse(wrong: "pd.Series[bool]", path: Path, problem: str) -> None:
-    if wrong.any():
-        raise AnalysisError(f"{path}:{int(wrong.to_numpy().argmax()) + 2}: {problem}")

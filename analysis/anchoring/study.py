@@ -13,8 +13,9 @@ from analysis.anchoring.report import sections
 from analysis.anchoring.results import results
 from analysis.anchoring.table import check_scores, missing_scores
 from analysis.errors import AnalysisError
-from analysis.responses.results import counted, to_json
+from analysis.responses.results import counted
 from analysis.sections import Section
+from analysis.to_json import to_json
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class AnchoringAnalysis:
 
     def to_json(self) -> str:
         """A JSON object with a list of records per frame; what is undefined is null."""
-        return to_json(self)
+        return to_json(vars(self))
 
     def sections(self) -> list[Section]:
         """The report, with figures."""

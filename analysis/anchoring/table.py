@@ -1,5 +1,6 @@
 """The table of scores: one row per prompt and target, how it is read, and what must hold."""
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -8,20 +9,21 @@ import pandas as pd
 
 from analysis.anchoring.simulation import PHI, STANDARD, is_simulation, scores_of
 from analysis.errors import AnalysisError
-from analysis.table import Column, coerce, read_frame, refuse
+from analysis.table import Column, check_columns, refuse
+from analysis.table_file import Places, quoted, read_frame, together
 
 SCORE_COLUMNS: Final = (
     Column("run", "text", "the run that scored the prompt"),
     Column("trial", "text", "the prompt's trial"),
-    Column("agent", "text", "the model that scored", required=True),
-    Column("stimulus", "text", "the variation of the question", required=True),
-    Column("anchor", "number", "the number that the stimulus shows", required=True),
+    Column("agent", "text", "the model that scored", required=True, filled=True),
+    Column("stimulus", "text", "the variation of the question", required=True, filled=True),
+    Column("anchor", "number", "the number that the stimulus shows", required=True, filled=True),
     Column("condition", "text", "low or high", required=True),
     Column("fields", "text", "the fields present in the prompt, joined by +", required=True),
-    Column("target", "text", "the answer that was scored", required=True),
-    Column("value", "number", "the target's number", required=True),
-    Column("logprob", "number", "its natural log score; empty if undefined", required=True),
-    Column("tokens", "number", "tokens of the target"),
+    Column("target", "text", "the answer that was scored", required=True, filled=True),
+    Column("value", "number", "the target's number", required=True, filled=True),
+    Column("logprob", "log", "its natural log score; empty if undefined", required=True, high=0),
+    Column("tokens", "number", "tokens of the target", low=0),
     Column("shifted", "flag", "1 where the score begins within the prompt's last token"),
     Column("note", "text", "why the score is empty"),
 )
@@ -29,7 +31,10 @@ SCORE_COLUMNS: Final = (
 
 UNEXPLAINED, INFINITE = "no reason given", "infinite"
 CONDITIONS: Final = ("low", "high")
+TOLERANCE: Final = 0.01
+"""Probabilities may add up to so much more than 1: models compute in few digits."""
 _QUESTION = ["agent", "stimulus"]
+_PROMPT = [*_QUESTION, "condition", "fields"]
 
 
 def read_anchoring(path: str | Path) -> pd.DataFrame:
@@ -42,7 +47,7 @@ def read_anchoring(path: str | Path) -> pd.DataFrame:
         files = sorted(path.glob("anchoring_*_results_*.csv"))
         if not files:
             raise AnalysisError(f"{path}: no anchoring_MODEL_results_standard.csv; name the files one by one")
-        return pd.concat([read_anchoring(each) for each in files], ignore_index=True)
+        return together([read_anchoring(each) for each in files])
     texts = {column.name: "str" for column in SCORE_COLUMNS if column.kind == "text"}
     table = read_frame(path, texts | {"TargetToken": "str"})
     return scores_of(table, path) if is_simulation(table) else table
@@ -54,56 +59,68 @@ def check_scores(table: pd.DataFrame) -> pd.DataFrame:
     A stimulus in two runs of an agent is taken from the published study's standard regime, if it is that.
 
     Raises AnalysisError if a required column is absent, a value has the wrong type, a prompt's target stands
-    twice, or rows contradict each other.
+    twice, rows contradict each other, or scores are no logarithms of probabilities.
     """
-    source = str(table.attrs.get("source", "table"))
-    if table.empty:
-        raise AnalysisError(f"{source}: no rows; run the experiment first, or export it again")
-    for column in SCORE_COLUMNS:
-        if column.required and column.name not in table:
-            raise AnalysisError(f"{source}: column {column.name!r} is missing; it holds {column.meaning}")
-    table = table.reset_index(drop=True)
-    infinite = np.isinf(pd.to_numeric(table["logprob"], errors="coerce").astype(float))
-    table["logprob"] = table["logprob"].mask(infinite)
+    places = Places(table)
+    absent = [column.name for column in SCORE_COLUMNS if not column.required and column.name not in table]
     attributions = [Column(str(name), "number", "") for name in table if str(name).startswith(PHI)]
-    for column in (*SCORE_COLUMNS, *attributions):
-        absent = pd.Series(None, index=table.index, dtype="object")
-        table[column.name] = coerce(table.get(column.name, absent), column, source)
+    table = check_columns(
+        table.assign(**dict.fromkeys(absent)), (*SCORE_COLUMNS, *attributions), places
+    )
+    infinite = np.isinf(table["logprob"])
+    table["logprob"] = table["logprob"].mask(infinite)
     table["note"] = table["note"].mask(infinite & (table["note"] == ""), INFINITE)
     unexplained = table["logprob"].isna() & (table["note"] == "")
     table["note"] = table["note"].mask(unexplained, UNEXPLAINED)
-    _check_rows(table, source)
-    return _one_run(table, source)
+    wrong = ~table["condition"].isin(CONDITIONS)
+    word = quoted(table.loc[wrong.idxmax(), "condition"])
+    refuse(table, wrong, places, "condition", f"condition: {word} is unknown; use low or high")
+    table = _one_run(table, places)
+    _check_sums(table, places)
+    return table
 
 
-def _check_rows(table: pd.DataFrame, source: str) -> None:
-    for name in ("agent", "stimulus", "target"):
-        refuse(table, table[name] == "", source, f"{name} is empty; every row needs one")
-    refuse(table, table["value"].isna(), source, "value is empty; every target needs its number")
-    refuse(table, table["anchor"].isna(), source, "anchor is empty; every prompt needs its number")
-    for name in sorted(set(table["condition"]) - set(CONDITIONS)):
-        problem = f"condition: {name!r} is unknown; use low or high"
-        refuse(table, table["condition"] == name, source, problem)
-
-
-def _one_run(table: pd.DataFrame, source: str) -> pd.DataFrame:
+def _one_run(table: pd.DataFrame, places: Places) -> pd.DataFrame:
     several = table.groupby(_QUESTION)["run"].transform("nunique") > 1
     standard = (table["run"] == STANDARD).groupby([table[name] for name in _QUESTION]).transform("any")
     problem = "the stimulus stands in several runs of this agent; analyse one run"
-    refuse(table, several & ~standard, source, problem)
-    table = table[~several | (table["run"] == STANDARD)].reset_index(drop=True)
-    prompt = [*_QUESTION, "condition", "fields", "target"]
-    refuse(table, table.duplicated(prompt), source, "a target stands twice for one prompt; keep one")
+    refuse(table, several & ~standard, places, "run", problem)
+    table = table[~several | (table["run"] == STANDARD)]
+    twice = table.duplicated([*_PROMPT, "target"])
+    refuse(table, twice, places, "target", "a target stands twice for one prompt; keep one")
     for name, by in (("value", [*_QUESTION, "target"]), ("anchor", [*_QUESTION, "condition"])):
-        mixed = table.groupby(by)[name].transform("nunique") > 1
-        refuse(table, mixed, source, f"{name} differs between rows of the same {by[-1]}; use one")
-    anchors = table.pivot_table(index=_QUESTION, columns="condition", values="anchor")
-    if set(CONDITIONS) <= set(anchors):
-        for agent, stimulus in anchors.index[anchors["low"] >= anchors["high"]]:
-            raise AnalysisError(
-                f"{source}: {stimulus} of {agent}: anchor: low is not below high; exchange them"
-            )
+        mixed = table[name] != table.groupby(by)[name].transform("first")
+        problem = f"{name} differs between rows of the same {by[-1]}; use one"
+        refuse(table, mixed, places, name, problem)
+    by_condition = {
+        name: table["anchor"].where(table["condition"] == name).groupby([table[each] for each in _QUESTION])
+        for name in CONDITIONS
+    }
+    low, high = (anchors.transform("first") for anchors in by_condition.values())
+    refuse(table, low >= high, places, "anchor", "anchor: low is not below high; exchange them")
     return table
+
+
+def _check_sums(table: pd.DataFrame, places: Places) -> None:
+    """Raises AnalysisError where answers that exclude each other have probabilities of more than 1 together.
+
+    Left out: answers with which another one begins, and scores that begin within the prompt, so after less.
+    """
+    names = sorted(table["target"].unique())
+    begun = {name for name, following in pairwise(names) if following.startswith(name)}
+    apart = ~table["target"].isin(begun) & (table["shifted"].fillna(0) == 0)
+    probability = np.exp(table["logprob"]).where(apart, 0.0).fillna(0.0)
+    total = probability.groupby([table[name] for name in _PROMPT]).transform("sum")
+    wrong = total > 1 + TOLERANCE
+    if wrong.any():
+        refuse(
+            table,
+            wrong,
+            places,
+            "logprob",
+            f"the probabilities of this prompt's targets add up to {total[wrong.idxmax()]:.4g}, more than 1;"
+            " give natural logarithms of probabilities",
+        )
 
 
 def missing_scores(table: pd.DataFrame) -> pd.DataFrame:

@@ -1,7 +1,6 @@
 """The choice analysis as a whole: attrition and treatment check first, then the effects."""
 
-import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import pandas as pd
 from threadpoolctl import threadpool_limits
@@ -15,6 +14,7 @@ from analysis.choice.sensitivity import sensitivity
 from analysis.effects import main_effects
 from analysis.sections import Section
 from analysis.table import TRIAL_ID, check_table
+from analysis.to_json import to_json
 from analysis.treatment import treatment_check
 
 
@@ -47,12 +47,7 @@ class ChoiceAnalysis:
 
     def to_json(self) -> str:
         """A JSON object with a list of records per frame; what is undefined is null."""
-        frames = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "notes"}
-        document = {
-            name: None if frame is None else json.loads(frame.to_json(orient="records", double_precision=15))
-            for name, frame in frames.items()
-        }
-        return json.dumps(document | {"notes": self.notes}, indent=2, ensure_ascii=False)
+        return to_json(vars(self))
 
     def sections(self) -> list[Section]:
         """The report, with figures."""

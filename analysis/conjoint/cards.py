@@ -9,7 +9,8 @@ import pandas as pd
 
 from analysis.errors import AnalysisError
 from analysis.lpm import Floats, Ints
-from analysis.table import TRIAL_ID, as_text, check_table
+from analysis.table import LARGEST, TRIAL_ID, as_text, check_table
+from analysis.table_file import Places, quoted
 
 CONTROLS = ("stars", "bed_rank", "cancel", "breakfast", "review_score", "review_count_100")
 PRICES = ("log_price", "price")
@@ -116,10 +117,10 @@ def encode(table: pd.DataFrame) -> Cards:
     Raises AnalysisError for a table that `check_table` refuses, without prices, or with a value that is no
     number or flag.
     """
-    source = str(table.attrs.get("source", "table"))
+    places = Places(table)
     rows = check_table(table)
     if "price" not in rows or rows["price"].isna().all():
-        raise AnalysisError(f"{source}: column 'price' is missing or empty; a conjoint analysis needs prices")
+        raise AnalysisError(f"{places}: column 'price' is missing or empty; a conjoint analysis needs prices")
     for name in ("repeat", "ordering"):
         if name not in rows:
             rows[name] = "" if name == "ordering" else 0.0
@@ -133,9 +134,9 @@ def encode(table: pd.DataFrame) -> Cards:
     rows["log_price"] = np.log(rows["price"].where(rows["price"] > 0))
     rows["review_score"] = rows["rating"] / 10 if "rating" in rows else np.nan
     rows["review_count_100"] = rows["reviews"] / 100 if "reviews" in rows else np.nan
-    rows["stars"] = _numbers(rows, "attr_stars", source)
-    rows["cancel"] = _flags(rows, "attr_cancellation", source)
-    rows["breakfast"] = _flags(rows, "attr_breakfast", source)
+    rows["stars"] = _numbers(rows, "attr_stars", places)
+    rows["cancel"] = _flags(rows, "attr_cancellation", places)
+    rows["breakfast"] = _flags(rows, "attr_breakfast", places)
     rows["bed_rank"] = _mapped(rows, "attr_room", bed_rank)
     rows["chain"] = _chains(rows)
     empty = [name for name in CONTROLS if rows[name].isna().all()]
@@ -192,29 +193,28 @@ def _mapped(rows: pd.DataFrame, name: str, encoding: Callable[[str], float]) -> 
     return np.array([encoding(text) if text else np.nan for text in texts])[codes]
 
 
-def _numbers(rows: pd.DataFrame, name: str, source: str) -> Floats:
+def _numbers(rows: pd.DataFrame, name: str, places: Places) -> Floats:
     codes, texts = _distinct(rows, name)
     numbers = np.asarray(pd.to_numeric(texts.where(texts != ""), errors="coerce"), float)
-    _refuse(name, codes, texts, np.isfinite(numbers), source, "a number")
+    _refuse(name, codes, texts, (numbers >= 0) & (numbers <= LARGEST), places, "a number from 0")
     return numbers[codes]
 
 
-def _flags(rows: pd.DataFrame, name: str, source: str) -> Floats:
+def _flags(rows: pd.DataFrame, name: str, places: Places) -> Floats:
     codes, texts = _distinct(rows, name)
     flags = np.asarray(texts.str.lower().map(_FLAGS), float)
-    _refuse(name, codes, texts, np.isfinite(flags), source, "1 or 0, yes or no")
+    _refuse(name, codes, texts, np.isfinite(flags), places, "1 or 0, yes or no")
     return flags[codes]
 
 
 def _refuse(
-    name: str, codes: Ints, texts: pd.Series, valid: npt.NDArray[np.bool_], source: str, expected: str
+    name: str, codes: Ints, texts: pd.Series, valid: npt.NDArray[np.bool_], places: Places, expected: str
 ) -> None:
     wrong = (~valid & (texts != "").to_numpy())[codes]
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
-        raise AnalysisError(
-            f"{source}: row {row + 1}: {name}: {texts[codes[row]]!r} is not {expected}; correct it"
-        )
+        value = quoted(texts[codes[row]])
+        raise AnalysisError(f"{places.of(row, name)}: {name}: {value} is not {expected}; correct it")
 
 
 def _chains(rows: pd.DataFrame) -> npt.NDArray[np.object_]:

@@ -1,24 +1,35 @@
 """The files of the PriceBench study (Kireyev 2026) as a tidy table."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from analysis.errors import AnalysisError
-from analysis.table import read_table
+from analysis.table import Column, coerce, read_table
+from analysis.table_file import Places, read_frame
 
 _LETTERS = ("a", "b", "c")
-_ATTRIBUTES = {
-    "attr_name": "name",
-    "attr_stars": "stars",
-    "attr_neighborhood": "neighborhood",
-    "attr_room": "room_type",
-    "attr_cancellation": "cancellation_free",
-    "attr_breakfast": "breakfast_included",
-    "attr_amenities": "amenities",
-    "price": "price",
-    "reviews": "review_count",
+_TASK = (
+    Column("task_id", "whole", "the task's number", filled=True),
+    Column("group_id", "text", "the choice set", filled=True),
+    Column("rep", "number", "the repetition"),
+)
+_HOTEL = {
+    "option": Column("hotel_id", "whole", "the hotel's number"),
+    "attr_name": Column("name", "text", "its name"),
+    "attr_stars": Column("stars", "number", "its stars", low=0),
+    "attr_neighborhood": Column("neighborhood", "text", "where it is"),
+    "attr_room": Column("room_type", "text", "the room"),
+    "attr_cancellation": Column("cancellation_free", "flag", "free cancellation"),
+    "attr_breakfast": Column("breakfast_included", "flag", "breakfast"),
+    "attr_amenities": Column("amenities", "text", "what it offers"),
+    "price": Column("price", "number", "in USD", low=0),
+    "reviews": Column("review_count", "number", "a count", low=0),
+    "rating": Column("review_score", "number", "0 to 10", low=0, high=10),
 }
+"""What becomes of each of a hotel's columns, which the study names by the option's letter: `a_price`."""
+_CHOICE = (_TASK[0], Column("choice", "text", "the letter of the chosen option"))
 _ORDERINGS = {"orig": "forward", "swap": "reversed"}
 _SWAP_OFFSET = 10_000
 """Added to the task numbers in the study's own files of the reversed order."""
@@ -35,10 +46,10 @@ def read_pricebench(folder: str | Path) -> pd.DataFrame:
     A choice names the option by its letter in `tasks.csv`, in both orders. One that is no letter of its task
     is a trial without a choice.
 
-    Raises AnalysisError if a file or column is missing or a task is unknown.
+    Raises AnalysisError if a file or column is missing, a value is wrong or a task is unknown.
     """
     folder = Path(folder)
-    cards = _cards(_read(folder / "tasks.csv", ["task_id", "group_id", "rep"]))
+    cards = _cards(folder / "tasks.csv")
     tables = []
     for path in sorted(folder.glob("choices_*.csv")):
         agent, _, order = path.stem.removeprefix("choices_").rpartition("_")
@@ -54,39 +65,69 @@ def read_pricebench(folder: str | Path) -> pd.DataFrame:
     return table
 
 
-def _read(path: Path, columns: list[str]) -> pd.DataFrame:
-    table = read_table(path)
-    if missing := [name for name in columns if name not in table]:
-        raise AnalysisError(f"{path}: column {missing[0]!r} is missing; use the study's own file")
+def _check(table: pd.DataFrame, columns: Sequence[Column]) -> pd.DataFrame:
+    """The table with these columns as their kinds want them."""
+    places = Places(table)
+    if table.empty:
+        raise AnalysisError(f"{places}: no rows; use the study's own file")
+    for column in columns:
+        if column.name not in table:
+            raise AnalysisError(f"{places}: column {column.name!r} is missing; use the study's own file")
+        table[column.name] = coerce(table[column.name], column, places)
     return table
 
 
-def _cards(tasks: pd.DataFrame) -> pd.DataFrame:
-    """One row per task and option."""
-    frames = []
-    for place, letter in enumerate(_LETTERS):
-        shown = tasks[tasks[f"{letter}_hotel_id"].notna()] if f"{letter}_hotel_id" in tasks else tasks[:0]
-        frame = pd.DataFrame(
-            {name: shown[f"{letter}_{source}"] for name, source in _ATTRIBUTES.items()} if len(shown) else {}
+def _refuse(table: pd.DataFrame, wrong: "pd.Series[bool]", column: str, problem: str) -> None:
+    if wrong.any():
+        row = wrong.idxmax()
+        raise AnalysisError(
+            f"{Places(table).of(row, column)}: {column}: task {table.loc[row, 'task_id']:g}: {problem}"
         )
-        if len(shown):
-            frame["option"] = shown[f"{letter}_hotel_id"].astype(int).astype(str)
-            frame["rating"] = 10 * shown[f"{letter}_review_score"].astype(float)
-            frame["task_id"], frame["set"] = shown["task_id"], shown["group_id"].astype(str)
-            frame["repeat"], frame["letter"], frame["place"] = shown["rep"], letter.upper(), place
-            frames.append(frame)
+
+
+def _hotel(letter: str) -> dict[str, Column]:
+    """The columns of the option with this letter; the first two are in each task."""
+    return {
+        name: column._replace(name=f"{letter}_{column.name}", filled=name == "option" and letter != "c")
+        for name, column in _HOTEL.items()
+    }
+
+
+def _cards(path: Path) -> pd.DataFrame:
+    """One row per task and option."""
+    tasks = read_frame(path, str)  # so that a message shows what stands there
+    letters = [letter for letter in _LETTERS if letter != "c" or f"{letter}_hotel_id" in tasks]
+    hotels = {letter: _hotel(letter) for letter in letters}
+    tasks = _check(tasks, [*_TASK, *(column for hotel in hotels.values() for column in hotel.values())])
+    _refuse(tasks, tasks.duplicated("task_id"), "task_id", "stands twice; number the tasks")
+    frames = []
+    for place, (letter, hotel) in enumerate(hotels.items()):
+        number = hotel["option"].name
+        absent = tasks[number].isna()
+        for column in hotel.values():
+            nameless = absent & tasks[column.name].notna() & (tasks[column.name] != "")
+            _refuse(tasks, nameless, number, f"is empty, but {column.name} is not; give the hotel's number")
+        for earlier in letters[:place]:
+            twice = tasks[number] == tasks[f"{earlier}_hotel_id"]
+            _refuse(tasks, twice, number, f"the same hotel as {earlier}_hotel_id; give two different ones")
+        shown = tasks[~absent]
+        frame = pd.DataFrame({name: shown[column.name] for name, column in hotel.items()})
+        frame["option"] = frame["option"].astype(int).astype(str)
+        frame["rating"] *= 10
+        frame["task_id"], frame["set"] = shown["task_id"].astype(int), shown["group_id"]
+        frame["repeat"], frame["letter"], frame["place"] = shown["rep"], letter.upper(), place
+        frames.append(frame)
     cards = pd.concat(frames, ignore_index=True)
     cards["size"] = cards.groupby("task_id")["option"].transform("size")
     return cards
 
 
 def _shown(path: Path, agent: str, ordering: str, cards: pd.DataFrame) -> pd.DataFrame:
-    choices = _read(path, ["task_id", "choice"])
-    task = choices["task_id"].where(choices["task_id"] <= _SWAP_OFFSET, choices["task_id"] - _SWAP_OFFSET)
-    unknown = ~task.isin(cards["task_id"])
-    if unknown.any() or task.duplicated().any():
-        at = int((unknown | task.duplicated()).to_numpy().argmax())
-        raise AnalysisError(f"{path}:{at + 2}: task_id: {task[at]} is not in tasks.csv, or stands twice")
+    choices = _check(read_frame(path, str), _CHOICE)
+    number = choices["task_id"].astype(int)
+    task = number.where(number <= _SWAP_OFFSET, number - _SWAP_OFFSET)
+    _refuse(choices, ~task.isin(cards["task_id"]), "task_id", "is not in tasks.csv; correct it")
+    _refuse(choices, task.duplicated(), "task_id", "stands twice; keep one of its choices")
     chosen = pd.Series(choices["choice"].to_numpy(), index=task)
     table = cards[cards["task_id"].isin(task)].copy()
     answer = table["task_id"].map(chosen).fillna("").astype(str).str.strip()

@@ -1,6 +1,5 @@
 """The conjoint analysis as a whole: triage first, then the models of the engaged agents."""
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -14,6 +13,7 @@ from analysis.conjoint.fits import Fits, fit_models
 from analysis.conjoint.report import sections
 from analysis.conjoint.triage import triage
 from analysis.sections import Section
+from analysis.to_json import to_json
 
 ERRORS: Mapping[Covariance, str] = {
     "classical": "Standard errors are classical: they take every answer as independent of all others.",
@@ -50,11 +50,7 @@ class ConjointAnalysis:
 
     def to_json(self) -> str:
         """A JSON object with a list of records per frame; what is undefined is null."""
-        document = {
-            name: json.loads(frame.to_json(orient="records", double_precision=15))
-            for name, frame in self.frames.items()
-        }
-        return json.dumps(document | {"notes": self.notes}, indent=2, ensure_ascii=False)
+        return to_json(vars(self))
 
     def sections(self) -> list[Section]:
         """The report, with figures."""
@@ -78,7 +74,8 @@ def analyze_conjoint(
     """
     cards = encode(table)
     verdicts = triage(cards)
-    engaged = [str(agent) for agent in verdicts.loc[verdicts["verdict"] == "engaged", "group"]]
+    fitted = verdicts["verdict"].isin(["engaged", "undecided"])
+    engaged = [str(agent) for agent in verdicts.loc[fitted, "group"]]
     cov = cov or ("clustered" if cards.repeated else "classical")
     fits = fit_models(cards, engaged, cov=cov)
     personality = across.personality(fits)
@@ -109,6 +106,11 @@ def _triage_notes(verdicts: pd.DataFrame) -> list[str]:
         f" {100 * row['estimate']:.1f} % of its choices."
         for row in verdicts.to_dict("records")
         if row["verdict"].startswith("locked")
+    ]
+    notes += [
+        f"{row['group']} has too few choices ({row['n']}) to tell whether it is locked; it stays in the models."
+        for row in verdicts.to_dict("records")
+        if row["verdict"] == "undecided"
     ]
     empty = verdicts.loc[verdicts["verdict"] == "", "group"]
     notes += [f"{agent} is left out of the models: it has no choice." for agent in empty]

@@ -7,10 +7,16 @@ from statsmodels.stats.proportion import proportion_confint
 
 from analysis.conjoint.cards import Cards
 from analysis.conjoint.frames import tidy_frame, tidy_row
+from analysis.effects import join_notes
 from analysis.table import TRIAL_ID
 
 LOCKED = 0.35
 """Distance of the first-shown rate from a half beyond which an agent is locked: outside 15-85 %."""
+LEVEL = 0.05
+"""An agent is not called locked where chance alone gives such a rate more often (exact binomial test)."""
+
+
+TOO_FEW = "too few choices to tell whether the agent is locked"
 
 
 def triage(cards: Cards) -> pd.DataFrame:
@@ -19,7 +25,8 @@ def triage(cards: Cards) -> pd.DataFrame:
     Counted are the choices of A or B; first-shown is the one of the two that stood before the other, so an
     agent that does not look at positions comes near a half when every set is shown in both orders.
 
-    Extra column `verdict`: engaged, locked-primacy, locked-recency, or "" where nothing can be counted.
+    Extra column `verdict`: engaged, locked-primacy, locked-recency, undecided where so few choices could
+    have such a rate by chance, or "" where nothing can be counted.
     """
     rows = []
     for agent, own in cards.rows.groupby("agent", sort=True):
@@ -34,7 +41,7 @@ def triage(cards: Cards) -> pd.DataFrame:
                 tidy_row("first_shown", str(agent), 0, missing, note="no choice of A or B", verdict="")
             )
             continue
-        rate = first / n
+        rate, verdict = first / n, _verdict(first, n)
         low, high = proportion_confint(first, n, method="wilson")
         z = (rate - 0.5) / np.sqrt(0.25 / n)
         rows.append(
@@ -49,16 +56,19 @@ def triage(cards: Cards) -> pd.DataFrame:
                 p_value=2 * stats.norm.sf(abs(z)),
                 conf_low=low,
                 conf_high=high,
-                note=_note(own),
-                verdict=_verdict(rate),
+                note=join_notes(_note(own), TOO_FEW if verdict == "undecided" else ""),
+                verdict=verdict,
             )
         )
     return tidy_frame(rows, "verdict")
 
 
-def _verdict(rate: float) -> str:
+def _verdict(first: int, n: int) -> str:
+    rate = first / n
     if abs(rate - 0.5) <= LOCKED:
         return "engaged"
+    if stats.binomtest(first, n).pvalue >= LEVEL:
+        return "undecided"
     return "locked-primacy" if rate > 0.5 else "locked-recency"
 
 

@@ -24,6 +24,8 @@ BIASES = (
     "sunk-cost",
     "transaction-utility",
 )
+CHOICES = ("framing", "loss-aversion", "sunk-cost", "transaction-utility")
+"""Biases whose questions are choices; the others ask for a number."""
 ABSOLUTE = ("framing", "transaction-utility")
 """Biases for which a difference either way counts."""
 

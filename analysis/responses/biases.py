@@ -7,12 +7,23 @@ import pandas as pd
 
 from analysis.errors import AnalysisError
 from analysis.responses import bias_figures as figures
-from analysis.responses.batteries import ABSOLUTE, CONTROL, TREATMENT, bias_index, experiments, regressions
+from analysis.responses.batteries import (
+    ABSOLUTE,
+    CHOICES,
+    CONTROL,
+    TREATMENT,
+    bias_index,
+    experiments,
+    regressions,
+)
 from analysis.responses.importances import FEATURES, feature_importances
-from analysis.responses.results import counted, result_frame, tables, to_json
+from analysis.responses.results import counted, result_frame, tables
 from analysis.responses.sizes import model_sizes
-from analysis.responses.table import check_conditions, check_responses, missing_reasons
+from analysis.responses.table import CHOICE, check_responses, check_words, missing_reasons
 from analysis.sections import NamedFigure, Section
+from analysis.table import refuse
+from analysis.table_file import Places
+from analysis.to_json import to_json
 
 
 @dataclass(frozen=True)
@@ -28,7 +39,7 @@ class BiasAnalysis:
 
     def to_json(self) -> str:
         """A JSON object with a list of records per frame; what is undefined is null."""
-        return to_json(self)
+        return to_json(vars(self))
 
     def sections(self) -> list[Section]:
         """The report: the index first, then the experiments behind it, then what explains them."""
@@ -112,12 +123,13 @@ def analyze_biases(
     sizes: billions of parameters by agent, where its label does not tell. seed: of the importances.
 
     Raises AnalysisError for a table that `check_responses` refuses, another condition than control and
-    treatment, or `valid` below 1.
+    treatment, an answer to a choice that is neither 1 nor 0, or `valid` below 1.
     """
     if valid < 1:
         raise AnalysisError(f"valid: {valid} is not a count from 1; correct it")
     checked = check_responses(table)
-    check_conditions(checked, (CONTROL, TREATMENT))
+    check_words(checked, "condition", (CONTROL, TREATMENT))
+    _check_choices(checked)
     effects = experiments(
         checked,
         population=population,
@@ -134,6 +146,14 @@ def analyze_biases(
         importances=_importances(effects, families, model_sizes(families, sizes), seed),
         notes=_notes(checked, effects, population, legacy_zero, absolute_biases, valid),
     )
+
+
+def _check_choices(table: pd.DataFrame) -> None:
+    """Raises AnalysisError for an answer to a choice that is neither 1 nor 0."""
+    choice = (table["kind"] == CHOICE) | ((table["kind"] == "") & table["item"].isin(CHOICES))
+    wrong = choice & table["response"].notna() & ~table["response"].isin([0, 1])
+    problem = "response to a choice is neither 1 (the biased answer) nor 0; correct it, or write number as kind"
+    refuse(table, wrong, Places(table), "response", problem)
 
 
 def _importances(

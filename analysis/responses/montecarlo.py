@@ -14,7 +14,7 @@ from analysis.responses.hypotheses import (
     list_price_tests,
 )
 from analysis.responses.power import power_frame
-from analysis.responses.results import counted, tables, to_json
+from analysis.responses.results import counted, tables
 from analysis.responses.sizes import model_sizes
 from analysis.responses.table import check_responses, missing_reasons
 from analysis.responses.valuation import (
@@ -26,6 +26,7 @@ from analysis.responses.valuation import (
     variation,
 )
 from analysis.sections import NamedFigure, Section
+from analysis.to_json import to_json
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class MonteCarloAnalysis:
 
     def to_json(self) -> str:
         """A JSON object with a list of records per frame; what is undefined is null."""
-        return to_json(self)
+        return to_json(vars(self))
 
     def sections(self) -> list[Section]:
         """The report: the measures first, then the hypotheses, then the number of responses."""

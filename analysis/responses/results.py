@@ -1,9 +1,6 @@
 """The shape of every result: tidy frames with the estimators' columns, and their JSON."""
 
-import dataclasses
-import json
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import pandas as pd
 
@@ -28,17 +25,6 @@ def join_notes(*notes: str) -> str:
 def counted(count: int, noun: str) -> str:
     """`1 prompt`, `2 prompts`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
-def to_json(analysis: Any) -> str:
-    """A JSON object of an analysis: a list of records per frame; what is undefined is null."""
-    document = {}
-    for field in dataclasses.fields(analysis):
-        value = getattr(analysis, field.name)
-        if isinstance(value, pd.DataFrame):
-            value = json.loads(value.to_json(orient="records", double_precision=15))
-        document[field.name] = value
-    return json.dumps(document, indent=2, ensure_ascii=False)
 
 
 def tables(**named: tuple[str, pd.DataFrame]) -> tuple[NamedTable, ...]:

@@ -4,26 +4,32 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.errors import AnalysisError
-from analysis.table import Column, coerce, read_frame, refuse
+from analysis.table import Column, check_columns, refuse
+from analysis.table_file import Places, quoted, read_frame
 
 RESPONSE_COLUMNS = (
     Column("run", "text", "the run that made the trial"),
-    Column("trial", "text", "the trial in which the question was asked", required=True),
-    Column("agent", "text", "who answered", required=True),
-    Column("item", "text", "the product to value, or the bias", required=True),
-    Column("condition", "text", "control, low or high; for a bias control or treatment", required=True),
+    Column("trial", "text", "the trial in which the question was asked", required=True, filled=True),
+    Column("agent", "text", "who answered", required=True, filled=True),
+    Column("item", "text", "the product to value, or the bias", required=True, filled=True),
+    Column(
+        "condition",
+        "text",
+        "control, low or high; for a bias control or treatment",
+        required=True,
+        filled=True,
+    ),
     Column("repeat", "number", "repetition of the same question"),
     Column("response", "number", "the answer; empty when there is none that is valid", required=True),
     Column("reason", "text", "why the response is empty"),
-    Column("reference", "number", "the list price"),
-    Column("low", "number", "the lowest market price"),
-    Column("high", "number", "the highest market price"),
+    Column("reference", "number", "the list price", low=0),
+    Column("low", "number", "the lowest market price", low=0),
+    Column("high", "number", "the highest market price", low=0),
     Column("anchor", "number", "the number shown before the question"),
     Column("scenario", "text", "the variant of the question; base when empty"),
-    Column("temperature", "number", "sampling temperature"),
+    Column("temperature", "number", "sampling temperature", low=0),
     Column("family", "text", "the family of the agent's model"),
-    Column("kind", "text", "number or choice"),
+    Column("kind", "text", "number or choice; a bias of the battery has its own when empty"),
     Column("biased", "text", "the biased answer of a choice"),
 )
 """Every documented column. For a choice, `response` is 1 for the biased answer and 0 for the other."""
@@ -31,12 +37,13 @@ RESPONSE_COLUMNS = (
 QUESTION = ["run", "agent", "trial", "item", "condition", "scenario", "temperature", "repeat"]
 
 UNEXPLAINED = "no reason given"
+KINDS = NUMBER, CHOICE = "number", "choice"
 
 
 def read_responses(path: str | Path) -> pd.DataFrame:
     """Read a response table from `.csv` or `.parquet`. The file's name is kept in `attrs` for messages.
 
-    Raises AnalysisError if the file is missing, has another suffix or cannot be parsed.
+    Raises AnalysisError as `read_frame` does.
     """
     # Text first, so that an item "007" stays itself.
     return read_frame(path, str)
@@ -50,35 +57,28 @@ def check_responses(table: pd.DataFrame) -> pd.DataFrame:
     Raises AnalysisError if a required column is absent, a value has the wrong type, a question was asked
     twice in the same trial, or a row contradicts itself.
     """
-    source = str(table.attrs.get("source", "table"))
-    if table.empty:
-        raise AnalysisError(f"{source}: no rows; run the experiment first, or export it again")
-    for column in RESPONSE_COLUMNS:
-        if column.required and column.name not in table:
-            raise AnalysisError(f"{source}: column {column.name!r} is missing; it holds {column.meaning}")
-    table = table.reset_index(drop=True)
-    for column in RESPONSE_COLUMNS:
-        absent = pd.Series(None, index=table.index, dtype="object")
-        table[column.name] = coerce(table.get(column.name, absent), column, source)
-    for name in ("trial", "agent", "item", "condition"):
-        refuse(table, table[name] == "", source, f"{name} is empty; every row needs one")
+    places = Places(table)
+    absent = [column.name for column in RESPONSE_COLUMNS if not column.required and column.name not in table]
+    table = check_columns(table.assign(**dict.fromkeys(absent)), RESPONSE_COLUMNS, places)
     table["scenario"] = table["scenario"].replace("", "base")
     empty = table["response"].isna()
     table["reason"] = table["reason"].mask(empty & (table["reason"] == ""), UNEXPLAINED)
     contradiction = "response is given and so is the reason why it is empty; keep one of them"
-    refuse(table, ~empty & (table["reason"] != ""), source, contradiction)
-    refuse(table, table["low"] > table["high"], source, "low is above high; exchange them")
+    refuse(table, ~empty & (table["reason"] != ""), places, "reason", contradiction)
+    refuse(table, table["low"] > table["high"], places, "low", "low is above high; exchange them")
     repeated = "the same question appears twice; number them in repeat"
-    refuse(table, table.duplicated(QUESTION), source, repeated)
+    refuse(table, table.duplicated(QUESTION), places, "repeat", repeated)
+    check_words(table, "kind", ("", *KINDS))
     return table
 
 
-def check_conditions(table: pd.DataFrame, allowed: tuple[str, ...]) -> None:
-    """Raises AnalysisError for a row of another condition."""
-    source = str(table.attrs.get("source", "table"))
-    for name in sorted(set(table["condition"]) - set(allowed)):
-        problem = f"condition: {name!r} is unknown; use {' or '.join(allowed)}"
-        refuse(table, table["condition"] == name, source, problem)
+def check_words(table: pd.DataFrame, column: str, allowed: tuple[str, ...]) -> None:
+    """Raises AnalysisError for the first row with another word in the column."""
+    wrong = ~table[column].isin(allowed)
+    if wrong.any():
+        word = quoted(table.loc[wrong.idxmax(), column])
+        known = " or ".join(name for name in allowed if name)
+        refuse(table, wrong, Places(table), column, f"{column}: {word} is unknown; use {known}")
 
 
 def missing_reasons(table: pd.DataFrame) -> pd.DataFrame:

@@ -12,8 +12,10 @@ import pandas as pd
 from scipy import stats
 
 from analysis.responses.results import counted, join_notes, result_frame
+from analysis.responses.table import check_words
 from analysis.responses.t_tests import one_sample_t, summarize, wald_interval, wilson_interval
 from analysis.table import refuse
+from analysis.table_file import Places
 
 CONTROL, LOW, HIGH = "control", "low", "high"
 HUMAN_CORRELATION = 0.388
@@ -26,11 +28,17 @@ def measures(table: pd.DataFrame) -> pd.DataFrame:
     table: as `check_responses` returns it. valid: 1 if low <= response <= high, else 0; NaN where one of the
     three is missing. Values are never clipped.
 
-    Raises AnalysisError for a response below 0.
+    Raises AnalysisError for a response below 0, another condition than control, low and high, or a product
+    with several list prices or market ranges.
     """
-    source = str(table.attrs.get("source", "table"))
+    places = Places(table)
     below = "response is below 0, which no willingness to pay is; leave it empty and give the reason"
-    refuse(table, table["response"] < 0, source, below)
+    refuse(table, table["response"] < 0, places, "response", below)
+    check_words(table, "condition", (CONTROL, LOW, HIGH))
+    for name in ("reference", "low", "high"):
+        differs = table[name] != table.groupby("item")[name].transform("first")
+        problem = f"{name} differs between rows of the same item; use one"
+        refuse(table, table[name].notna() & differs, places, name, problem)
     deviation = table["response"] - table["reference"]
     inside = table["response"].between(table["low"], table["high"]).astype(float)
     known = table[["response", "low", "high"]].notna().all(axis=1)
