@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.errors import AnalysisError
-from analysis.table_file import Places, quoted, read_frame
+from analysis.table_file import Places, first_row, quoted, read_frame
 
 Kind = Literal["text", "number", "whole", "flag", "sign", "log"]
 
@@ -44,7 +44,13 @@ COLUMNS = (
     Column("position", "whole", "order of presentation, from 0", required=True, filled=True, low=0),
     Column("viewed_first", "flag", "1 for the option seen first; from position when absent"),
     Column("chosen", "flag", "1 for the chosen option, empty when the trial has no choice", required=True),
-    Column("outcome", "text", "how the trial ended: choice, no_choice, agent_limit ...", required=True, filled=True),
+    Column(
+        "outcome",
+        "text",
+        "how the trial ended: choice, no_choice, agent_limit ...",
+        required=True,
+        filled=True,
+    ),
     Column("category", "text", "the product category"),
     Column("price", "number", "as displayed, in currency units", low=0),
     Column("rating", "number", "as displayed, 0 to 100", low=0, high=100),
@@ -171,8 +177,9 @@ _KINDS = {"flag": "1 or 0", "sign": "1 or -1", "whole": "a whole number"}
 def _refuse_value(values: pd.Series, wrong: "pd.Series[bool]", column: Column, places: Places) -> None:
     if not wrong.any():
         return
-    row = wrong.idxmax()
-    raise AnalysisError(f"{places.of(row, column.name)}: {column.name}: {_fault(values[row], column)}")
+    row = first_row(wrong)
+    place, fault = places.of(row, column.name), _fault(values.loc[row], column)
+    raise AnalysisError(f"{place}: {column.name}: {fault}")
 
 
 def _fault(value: object, column: Column) -> str:
@@ -196,14 +203,17 @@ def as_text(values: pd.Series) -> "pd.Series[str]":
     return values.fillna("")
 
 
-def refuse(
-    table: pd.DataFrame, wrong: "pd.Series[bool]", places: Places, column: str, problem: str
-) -> None:
-    """Raises AnalysisError with the place and the trial of the first row that is wrong."""
+def refuse(table: pd.DataFrame, wrong: "pd.Series[bool]", places: Places, column: str, problem: str) -> None:
+    """Raises AnalysisError with the place and the trial of the first row that is wrong.
+
+    {} in the problem stands for the value of the column.
+    """
     if wrong.any():
-        row = wrong.idxmax()
-        trial = f"trial {quoted(table.loc[row, 'trial'])}: " if table.loc[row, "trial"] else ""
-        raise AnalysisError(f"{places.of(row, column)}: {trial}{problem}")
+        row = first_row(wrong)
+        trial = str(table["trial"].loc[row])
+        named = f"trial {quoted(trial)}: " if trial else ""
+        problem = problem.replace("{}", quoted(table[column].loc[row]))
+        raise AnalysisError(f"{places.of(row, column)}: {named}{problem}")
 
 
 def _check_trials(table: pd.DataFrame, places: Places) -> None:
@@ -222,8 +232,7 @@ def _check_trials(table: pd.DataFrame, places: Places) -> None:
     unmarked = "outcome is 'choice' but chosen is empty; mark the chosen"
     refuse(table, has_choice & (marked == 0), places, "chosen", unmarked)
     other = ~has_choice & (marked > 0)
-    word = quoted(table.loc[other.idxmax(), "outcome"])
-    unfinished = f"chosen is filled in but outcome is {word}; write choice, or leave chosen empty"
+    unfinished = "chosen is filled in but outcome is {}; write choice, or leave chosen empty"
     refuse(table, other, places, "outcome", unfinished)
     wrong = has_choice & (trials["chosen"].transform("sum") != 1)
     refuse(table, wrong, places, "chosen", "not exactly one option is chosen; mark one with 1")

@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -28,18 +28,17 @@ class Places:
     def __str__(self) -> str:
         return ", ".join(dict.fromkeys(name for name, _ in self._files))
 
-    def of(self, row: Hashable, column: str = "") -> str:
+    def of(self, row: int, column: str = "") -> str:
         """`answers.csv:7` for a row of a CSV file, `answers.parquet: row 6` for others.
 
         The line is that where the cell of `column` begins, as an editor counts: fields may have several.
         """
-        place = int(str(row))
-        for name, rows in self._files:
-            if place < rows:
-                break
-            place -= rows
-        line = _line(Path(name), place, column)
-        return f"{name}: row {place + 1}" if line is None else f"{name}:{line}"
+        files = list(self._files)
+        while len(files) > 1 and row >= files[0][1]:
+            row -= files.pop(0)[1]
+        name = files[0][0]
+        line = _line(Path(name), row, column)
+        return f"{name}: row {row + 1}" if line is None else f"{name}:{line}"
 
 
 def read_frame(path: str | Path, texts: Mapping[str, str] | type[str]) -> pd.DataFrame:
@@ -91,6 +90,11 @@ def selected(table: pd.DataFrame, wanted: "pd.Series[bool]") -> pd.DataFrame:
     rows = table[wanted]
     rows.attrs["source"] = _files(table)
     return rows
+
+
+def first_row(wrong: "pd.Series[bool]") -> int:
+    """The number of the first row that is wrong: one is. The index counts the rows."""
+    return int(wrong.index[wrong][0])
 
 
 def quoted(value: object) -> str:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.errors import AnalysisError
 from analysis.table import Column, coerce
-from analysis.table_file import Places
+from analysis.table_file import Places, first_row
 
 PHI: Final = "phi_"
 STANDARD: Final = "standard"
@@ -57,7 +57,7 @@ def scores_of(table: pd.DataFrame, path: Path) -> pd.DataFrame:
     anchors = scores["anchor"].groupby(number)
     wrong = anchors.transform("nunique") != 2
     if wrong.any():
-        place = places.of(wrong.idxmax(), "Anchor")
+        place = places.of(first_row(wrong), "Anchor")
         raise AnalysisError(f"{place}: Anchor: the variation has not exactly two; use two")
     regime = _REGIMES[name["regime"]]
     scores["run"] = name["regime"]

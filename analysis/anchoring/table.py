@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.anchoring.simulation import PHI, STANDARD, is_simulation, scores_of
 from analysis.errors import AnalysisError
 from analysis.table import Column, check_columns, refuse
-from analysis.table_file import Places, quoted, read_frame, together
+from analysis.table_file import Places, first_row, read_frame, together
 
 SCORE_COLUMNS: Final = (
     Column("run", "text", "the run that scored the prompt"),
@@ -64,17 +64,14 @@ def check_scores(table: pd.DataFrame) -> pd.DataFrame:
     places = Places(table)
     absent = [column.name for column in SCORE_COLUMNS if not column.required and column.name not in table]
     attributions = [Column(str(name), "number", "") for name in table if str(name).startswith(PHI)]
-    table = check_columns(
-        table.assign(**dict.fromkeys(absent)), (*SCORE_COLUMNS, *attributions), places
-    )
+    table = check_columns(table.assign(**dict.fromkeys(absent)), (*SCORE_COLUMNS, *attributions), places)
     infinite = np.isinf(table["logprob"])
     table["logprob"] = table["logprob"].mask(infinite)
     table["note"] = table["note"].mask(infinite & (table["note"] == ""), INFINITE)
     unexplained = table["logprob"].isna() & (table["note"] == "")
     table["note"] = table["note"].mask(unexplained, UNEXPLAINED)
     wrong = ~table["condition"].isin(CONDITIONS)
-    word = quoted(table.loc[wrong.idxmax(), "condition"])
-    refuse(table, wrong, places, "condition", f"condition: {word} is unknown; use low or high")
+    refuse(table, wrong, places, "condition", "condition: {} is unknown; use low or high")
     table = _one_run(table, places)
     _check_sums(table, places)
     return table
@@ -118,8 +115,8 @@ def _check_sums(table: pd.DataFrame, places: Places) -> None:
             wrong,
             places,
             "logprob",
-            f"the probabilities of this prompt's targets add up to {total[wrong.idxmax()]:.4g}, more than 1;"
-            " give natural logarithms of probabilities",
+            "the probabilities of this prompt's targets add up to more than 1"
+            f" ({total.loc[first_row(wrong)]:.4g}); give natural logarithms of probabilities",
         )
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from analysis.errors import AnalysisError
 from analysis.table import Column, coerce, read_table
-from analysis.table_file import Places, read_frame
+from analysis.table_file import Places, first_row, read_frame
 
 _LETTERS = ("a", "b", "c")
 _TASK = (
@@ -79,10 +79,9 @@ def _check(table: pd.DataFrame, columns: Sequence[Column]) -> pd.DataFrame:
 
 def _refuse(table: pd.DataFrame, wrong: "pd.Series[bool]", column: str, problem: str) -> None:
     if wrong.any():
-        row = wrong.idxmax()
-        raise AnalysisError(
-            f"{Places(table).of(row, column)}: {column}: task {table.loc[row, 'task_id']:g}: {problem}"
-        )
+        row = first_row(wrong)
+        task = table["task_id"].loc[row]
+        raise AnalysisError(f"{Places(table).of(row, column)}: {column}: task {task:g}: {problem}")
 
 
 def _hotel(letter: str) -> dict[str, Column]:

@@ -108,7 +108,8 @@ def _triage_notes(verdicts: pd.DataFrame) -> list[str]:
         if row["verdict"].startswith("locked")
     ]
     notes += [
-        f"{row['group']} has too few choices ({row['n']}) to tell whether it is locked; it stays in the models."
+        f"{row['group']} has too few choices ({row['n']}) to tell whether it is locked; it stays in"
+        " the models."
         for row in verdicts.to_dict("records")
         if row["verdict"] == "undecided"
     ]

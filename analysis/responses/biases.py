@@ -152,7 +152,9 @@ def _check_choices(table: pd.DataFrame) -> None:
     """Raises AnalysisError for an answer to a choice that is neither 1 nor 0."""
     choice = (table["kind"] == CHOICE) | ((table["kind"] == "") & table["item"].isin(CHOICES))
     wrong = choice & table["response"].notna() & ~table["response"].isin([0, 1])
-    problem = "response to a choice is neither 1 (the biased answer) nor 0; correct it, or write number as kind"
+    problem = (
+        "response to a choice is neither 1 (the biased answer) nor 0; correct it, or write number as kind"
+    )
     refuse(table, wrong, Places(table), "response", problem)
 
 

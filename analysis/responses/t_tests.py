@@ -125,5 +125,5 @@ def wald_interval(share: float, n: int) -> tuple[float, float]:
     """The 95 % interval share +- 1.96 sqrt(share (1 - share) / n), clipped to [0, 1]. NaN for n = 0."""
     if n == 0:
         return np.nan, np.nan
-    half_width = 1.96 * np.sqrt(share * (1 - share) / n)
+    half_width = stats.norm.ppf(0.975) * np.sqrt(share * (1 - share) / n)
     return float(max(0.0, share - half_width)), float(min(1.0, share + half_width))

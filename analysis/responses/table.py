@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.table import Column, check_columns, refuse
-from analysis.table_file import Places, quoted, read_frame
+from analysis.table_file import Places, read_frame
 
 RESPONSE_COLUMNS = (
     Column("run", "text", "the run that made the trial"),
@@ -74,11 +74,9 @@ def check_responses(table: pd.DataFrame) -> pd.DataFrame:
 
 def check_words(table: pd.DataFrame, column: str, allowed: tuple[str, ...]) -> None:
     """Raises AnalysisError for the first row with another word in the column."""
-    wrong = ~table[column].isin(allowed)
-    if wrong.any():
-        word = quoted(table.loc[wrong.idxmax(), column])
-        known = " or ".join(name for name in allowed if name)
-        refuse(table, wrong, Places(table), column, f"{column}: {word} is unknown; use {known}")
+    known = " or ".join(name for name in allowed if name)
+    problem = f"{column}: {{}} is unknown; use {known}"
+    refuse(table, ~table[column].isin(allowed), Places(table), column, problem)
 
 
 def missing_reasons(table: pd.DataFrame) -> pd.DataFrame:

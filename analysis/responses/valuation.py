@@ -12,8 +12,8 @@ import pandas as pd
 from scipy import stats
 
 from analysis.responses.results import counted, join_notes, result_frame
-from analysis.responses.table import check_words
 from analysis.responses.t_tests import one_sample_t, summarize, wald_interval, wilson_interval
+from analysis.responses.table import check_words
 from analysis.table import refuse
 from analysis.table_file import Places
 

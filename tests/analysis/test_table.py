@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from analysis.errors import AnalysisError
 from analysis.table import COLUMNS, check_table, read_table
+from analysis.table_file import together
 
 Rows = list[dict[str, object]]
 
@@ -123,21 +124,33 @@ def test_a_table_survives_its_file(tmp_path: Path, suffix: str) -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (pair(chosen=[1, 1]), "trial 't1': not exactly one option is chosen"),
-        (pair(chosen=[0, 0]), "trial 't1': not exactly one option is chosen"),
-        (pair(chosen=[1, None]), "trial 't1': chosen is empty for some options only"),
-        (pair(chosen=[None, None]), "trial 't1': outcome is 'choice' but chosen is empty"),
-        (pair(outcome=["no_choice"] * 2), "trial 't1': chosen is filled in but outcome is not 'choice'"),
-        (pair(outcome=["choice", "no_choice"]), "trial 't1': outcome differs between its rows"),
-        (pair(set=["s1", "s2"]), "trial 't1': set differs between its rows"),
-        (pair(option=["x", "x"]), "trial 't1': an option appears twice"),
-        (pair()[:1], "trial 't1': only one option"),
-        (pair(viewed_first=[1, 1]), "trial 't1': viewed_first is 1 for more than one option"),
-        (pair(agent=["a", None]), "trial 't1': agent is empty"),
+        (pair(chosen=[1, 1]), "row 1: trial 't1': not exactly one option is chosen"),
+        (pair(chosen=[0, 0]), "row 1: trial 't1': not exactly one option is chosen"),
+        (pair(chosen=[1, None]), "row 2: trial 't1': chosen is empty for some options only"),
+        (pair(chosen=[None, None]), "row 1: trial 't1': outcome is 'choice' but chosen is empty"),
+        (
+            pair(outcome=["booked"] * 2),
+            "row 1: trial 't1': chosen is filled in but outcome is 'booked'; write choice, or leave chosen empty",
+        ),
+        (pair(outcome=["choice", "no_choice"]), "row 2: trial 't1': outcome differs between its rows"),
+        (pair(set=["s1", "s2"]), "row 2: trial 't1': set differs between its rows"),
+        (pair(option=["x", "x"]), "row 2: trial 't1': an option appears twice"),
+        (pair()[:1], "row 1: trial 't1': only one option"),
+        (pair(viewed_first=[1, 1]), "row 1: trial 't1': viewed_first is 1 for more than one option"),
+        (pair(agent=["a", None]), "row 2: agent: is empty; every row needs one"),
         (pair(price=[10, "cheap"]), "row 2: price: 'cheap' is not a number"),
-        (pair(price=[10, np.inf]), "row 2: price: 'inf' is not a number"),
+        (pair(price=[10, np.inf]), "row 2: price: 'inf' is above 1e+15"),
+        (pair(price=[10, -50]), "row 2: price: '-50.0' is below 0"),
+        (pair(price=[True, False]), "row 1: price: 'True' is not a number"),
+        (pair(price=pd.date_range("2026-01-01", periods=2).tolist()), "row 1: price: '2026-01-01"),
+        (pair(rating=[80, 101]), "row 2: rating: '101' is above 100"),
+        (pair(position=[0, 0.5]), "row 2: position: '0.5' is not a whole number"),
+        (pair(position=[0, None]), "row 2: position: is empty"),
+        (pair(position=[1, 1]), "row 2: trial 't1': two options have the same position"),
+        (pair(position=[1, 2]), "row 1: trial 't1': no option has position 0"),
         (pair(chosen=[1, 2]), "row 2: chosen: '2' is not 1 or 0"),
         (pair(direction=[1, 0]), "row 2: direction: '0' is not 1 or -1"),
+        (pair(category=["x", "y" * 1001]), "row 2: category: 'yyyyyyyyyy"),
     ],
 )
 def test_a_faulty_table_is_refused_in_one_line(rows: Rows, message: str) -> None:
@@ -166,8 +179,12 @@ def test_an_empty_table_is_refused() -> None:
         ("table.xlsx", b"", "unknown table format '.xlsx'; use .csv or .parquet"),
         ("table.csv", None, "no such file"),
         ("table.csv", b"", "not a readable table"),
-        ("table.csv", b'a,b\n"1', "not a readable table"),
-        ("table.csv", b"\xff\xfe\x00", "not a readable table"),
+        ("table.csv", b'a,b\n\n"1', ":3: not a readable table"),
+        ("table.csv", b"a\r\n\xff\xfe", ":2: not a readable table"),
+        ("table.csv", b"a\0", ":1: not a readable table"),
+        ("table.csv", b"a;b\n1;2\n", ":1: the columns are separated by ';'"),
+        ("table.csv", b"a,b,a\n", ": column 'a' stands twice"),
+        ("table.csv", b'a,b\n"1\n2",3\n4\n', ":4: 1 fields, but the header has 2"),
         ("table.parquet", b"PAR?", "not a readable table"),
     ],
 )
@@ -179,5 +196,26 @@ def test_an_unreadable_file_is_refused_in_one_line(
         path.write_bytes(content)
     with pytest.raises(AnalysisError) as caught:
         read_table(path)
-    assert str(caught.value).startswith(f"{path}: {message}")
+    assert str(caught.value).startswith(f"{path}{message if message[0] == ':' else f': {message}'}")
     assert "\n" not in str(caught.value)
+
+
+def test_a_folder_is_no_table(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").mkdir()
+    with pytest.raises(AnalysisError, match=r"table\.csv: is a folder; name a \.csv or \.parquet file"):
+        read_table(tmp_path / "table.csv")
+
+
+def test_lines_are_an_editors(tmp_path: Path) -> None:
+    """Empty lines, quoted fields of several lines, and several files."""
+    first, second = tmp_path / "one.csv", tmp_path / "two.csv"
+    columns = "trial,agent,set,nudge_text,option,position,chosen,outcome,price\r\n"
+    first.write_bytes(f"\ufeff\r\n{columns}t,a,s,,x,0,1,choice,1\r\nt,a,s,,y,1,0,choice,2\r\n".encode())
+    second.write_bytes(
+        (columns + 'u,a,s,"1\n2\r\n",x,0,1,choice,1\r\n\r\nu,a,s,,y,1,0,choice,-2\r\n').encode()
+    )
+    with pytest.raises(AnalysisError, match=r"two\.csv:6: price: '-2' is below 0; correct it"):
+        check_table(together([read_table(first), read_table(second)]))
+    second.write_bytes(second.read_bytes().replace(b"choice,1", b"choice,?").replace(b"-2", b"2"))
+    with pytest.raises(AnalysisError, match=r"two\.csv:4: price: '\?' is not a number"):
+        check_table(together([read_table(first), read_table(second)]))

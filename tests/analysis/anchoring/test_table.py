@@ -56,8 +56,8 @@ def test_targets_meet_by_name_and_prompts_by_their_fields(simulate: Scores) -> N
     [
         ({"condition": "middle"}, "condition: 'middle' is unknown; use low or high"),
         ({"logprob": "much"}, "row 5: logprob: 'much' is not a number"),
-        ({"target": ""}, "target is empty"),
-        ({"value": None}, "value is empty; every target needs its number"),
+        ({"target": ""}, "row 5: target: is empty; every row needs one"),
+        ({"value": None}, "row 5: value: is empty; every row needs one"),
         ({"value": 3}, "value differs between rows of the same target"),
         ({"anchor": 11}, "anchor differs between rows of the same condition"),
         ({"target": "0%", "value": 0}, "a target stands twice for one prompt"),
@@ -75,7 +75,7 @@ def test_a_wrong_row_is_one_line(simulate: Scores, change: dict[str, object], me
 
 def test_a_wrong_table_is_one_line(simulate: Scores) -> None:
     table = simulate(stimuli={"V0": (65, 10)})
-    with pytest.raises(AnalysisError, match="V0 of alpha: anchor: low is not below high"):
+    with pytest.raises(AnalysisError, match="table: row 1: trial 'V0/low/0': anchor: low is not below high"):
         check_scores(table)
     with pytest.raises(AnalysisError, match="column 'fields' is missing"):
         check_scores(table.drop(columns="fields"))
@@ -120,8 +120,8 @@ def test_a_simulation_file_is_named_by_its_model_and_regime(tmp_path: Path) -> N
     [
         ("Shapley_anchor", "Shapley_a", "column 'Shapley_anchor' is missing; use the study's own file"),
         ("TargetToken", "Token", "column 'TargetToken' is missing"),
-        ("0,70,0%,-9.5", "0,70,0%,low", "row 1: LogProbFullPrompt: 'low' is not a number"),
-        ("5,70,0%", "6,70,0%", "csv:32: VariationID is not one of 0 to 5"),
+        ("0,70,0%,-9.5", "0,70,0%,low", "csv:2: LogProbFullPrompt: 'low' is not a number"),
+        ("5,70,0%", "6,70,0%", "csv:32: VariationID: '6' is above 5"),
         ("5,70,0%", "5,71,0%", "csv:32: Anchor: the variation has not exactly two"),
     ],
 )

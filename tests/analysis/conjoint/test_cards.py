@@ -51,7 +51,7 @@ def test_an_absent_attribute_is_left_out_and_said(simulate: Simulate) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"attr_stars": "many"}, "study.csv: row 1: attr_stars: 'many' is not a number; correct it"),
+        ({"attr_stars": "many"}, "study.csv: row 1: attr_stars: 'many' is not a number from 0; correct it"),
         ({"attr_breakfast": "maybe"}, "attr_breakfast: 'maybe' is not 1 or 0, yes or no"),
         ({"price": np.nan}, "column 'price' is missing or empty"),
     ],

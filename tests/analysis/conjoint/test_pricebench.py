@@ -247,7 +247,7 @@ def test_an_answer_that_is_no_letter_is_a_trial_without_a_choice(tmp_path: Path)
         (
             "choices_a_orig.csv",
             "task_id,choice\n2,A\n",
-            "choices_a_orig.csv:2: task_id: 2 is not in tasks.csv",
+            "choices_a_orig.csv:2: task_id: task 2: is not in tasks.csv",
         ),
         ("choices_a_orig.csv", "task_id,choice\n1,A\n1,B\n", "choices_a_orig.csv:3: .* stands twice"),
         ("choices_a_orig.csv", "task,choice\n1,A\n", "column 'task_id' is missing"),

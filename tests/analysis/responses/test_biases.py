@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from analysis.effects import FRAME_COLUMNS
 from analysis.errors import AnalysisError
-from analysis.responses.batteries import BIASES
+from analysis.responses.batteries import BIASES, CHOICES
 from analysis.responses.biases import BiasAnalysis, analyze_biases
 
 Answers = Callable[..., pd.DataFrame]
@@ -28,7 +28,9 @@ def table(answers: Answers) -> pd.DataFrame:
     )
     treated = found["condition"] == "treatment"
     noisy = rng.normal(50, 10, len(found)) + 5 * treated
-    found["response"] = np.where(found["item"] == "sunk-cost", treated.astype(float), noisy)
+    chosen = (rng.random(len(found)) < 0.4 + 0.2 * treated).astype(float)
+    found["response"] = np.where(found["item"].isin(CHOICES), chosen, noisy)
+    found["response"] = found["response"].mask(found["item"] == "sunk-cost", treated.astype(float))
     silent = (found["item"] == "endowment") & (found["agent"] == AGENTS[0])
     return found.assign(
         response=found["response"].mask(silent), reason=np.where(silent, "letter for a number", "")

@@ -11,8 +11,8 @@ from analysis.errors import AnalysisError
 from analysis.responses.table import (
     RESPONSE_COLUMNS,
     UNEXPLAINED,
-    check_conditions,
     check_responses,
+    check_words,
     missing_reasons,
     read_responses,
 )
@@ -49,9 +49,9 @@ def test_reasons_are_counted_and_nothing_is_replaced() -> None:
     [
         ([], "no rows"),
         ([{"trial": "t", "agent": "a", "item": "b", "condition": "c"}], "column 'response' is missing"),
-        ([question(agent=None)], "trial 't1': agent is empty"),
+        ([question(agent=None)], "row 1: agent: is empty"),
         ([question(), question("t2", response="ten")], "row 2: response: 'ten' is not a number"),
-        ([question(response=np.inf)], "row 1: response: 'inf' is not a number"),
+        ([question(response=np.inf)], "row 1: response: 'inf' is above 1e+15"),
         ([question(reason="refused")], "trial 't1': response is given and so is the reason"),
         ([question(low=5, high=4)], "trial 't1': low is above high"),
         ([question(), question()], "trial 't1': the same question appears twice"),
@@ -74,7 +74,7 @@ def test_repeats_are_different_questions() -> None:
 def test_an_unknown_condition_is_named() -> None:
     table = check_responses(pd.DataFrame([question(condition="placebo")]))
     with pytest.raises(AnalysisError, match="trial 't1': condition: 'placebo' is unknown; use control or"):
-        check_conditions(table, ("control", "treatment"))
+        check_words(table, "condition", ("control", "treatment"))
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
