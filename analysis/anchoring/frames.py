@@ -179,7 +179,10 @@ def calls(measured: Sequence[Measured]) -> pd.DataFrame:
         {
             "agent": each.pair.agent,
             "stimulus": each.pair.stimulus,
-            "anchors": f"{each.pair.low.anchor:g} / {each.pair.high.anchor:g}",
+            "anchors": " / ".join(
+                "none" if np.isnan(prompt.anchor) else f"{prompt.anchor:g}"
+                for prompt in each.pair.prompts.values()
+            ),
             "delta_ev": each.delta_ev,
             "soft_ev_low": each.expectations["low"].estimate,
             "soft_ev_high": each.expectations["high"].estimate,

@@ -219,12 +219,15 @@ def _curves(axes: Axes, rows: pd.DataFrame) -> None:
     known = rows[rows["estimate"].notna()]
     axes.plot(known["median_price"], known["estimate"], "o", color=INK, markersize=3.5, zorder=3)
     axes.vlines(known["median_price"], known["conf_low"], known["conf_high"], color=INK, linewidth=1.2)
-    first, last = rows["median_price"].min(), rows["median_price"].max()
+    shown = rows.loc[rows["median_price"] > 0, "median_price"]  # the axis is logarithmic
+    if shown.empty:
+        return
+    first, last = shown.min(), shown.max()
     grid = np.geomspace(first, last, 60)
     for name, (color, style, _) in CURVES.items():
         x = grid if name == "linear_curve" else np.array([first, last])
         at = np.log(rows["median_price"]) if name == "log_curve" else rows["median_price"]
-        usable = rows[name].notna()
+        usable = np.isfinite(rows[name].astype(float))
         if usable.sum() > 1:
             # Both curves are straight in their own scale, so two of their points tell the rest.
             slope = (rows[name] / (at - at.iloc[0])).iloc[-1]

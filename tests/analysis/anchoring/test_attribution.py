@@ -118,3 +118,12 @@ def test_sampling_an_additive_game_has_no_error() -> None:
     payoffs = np.array([[sum(worth[field] for field in each)] for each in coalitions(fields)])
     values, error = sampled(payoffs, fields, 7)
     assert values[:, 0].tolist() == list(worth.values()) and not error.any()
+
+
+def test_the_error_of_sampling_is_that_of_a_mean() -> None:
+    """Two orders of two fields: a adds 1 before b and 5 after it, so the deviation is 4 / sqrt(2)."""
+    empty, a, b, both = (frozenset(each) for each in ("", "a", "b", "ab"))
+    payoffs = {empty: np.array(0.0), a: np.array(1.0), b: np.array(2.0), both: np.array(7.0)}
+    values, error = sampled_shapley(payoffs, ["a", "b"], [("a", "b"), ("b", "a")])
+    assert values.tolist() == [3.0, 4.0]
+    assert error == pytest.approx([2.0, 2.0])

@@ -271,6 +271,19 @@ def test_a_common_shift_shows_in_raw_scores_only(simulate: Scores) -> None:
     assert tests.loc[("normalised", "paired t"), "p_value"] == 1
 
 
+def test_a_target_that_one_prompt_lacks_leaves_both_normalised_scores(simulate: Scores) -> None:
+    """The tests are those of a table that never had the target."""
+    table = simulate(
+        stimuli={"V0": (10, 65)}, present=[frozenset({"scene", "anchor"})], fields=("scene", "anchor")
+    )
+    gap = table.copy()
+    gap.loc[(gap["condition"] == "low") & (gap["target"] == "10%"), "logprob"] = np.nan
+    without = table[table["target"] != "10%"]
+    kept = ["term", "scores", "estimate", "statistic", "p_value", "n"]
+    found, expected = (analyze_anchoring(each).tests[kept] for each in (gap, without))
+    pd.testing.assert_frame_equal(found, expected)
+
+
 def test_the_seed_gives_the_numbers(simulate: Scores) -> None:
     table = simulate()
     first, again, other = (analyze_anchoring(table, seed=seed) for seed in (1, 1, 2))

@@ -135,6 +135,41 @@ def test_a_broken_simulation_file_is_one_line(tmp_path: Path, old: str, new: str
     assert str(caught.value).startswith(str(path)) and "\n" not in str(caught.value)
 
 
+def test_an_infinite_score_of_the_study_is_undefined_too(tmp_path: Path) -> None:
+    path = write_simulation(tmp_path)
+    path.write_text(path.read_text().replace("-9.5", "-inf", 1))
+    checked = check_scores(read_anchoring(path))
+    assert checked["note"].tolist() == ["infinite", *[""] * 35] and checked["logprob"].isna().sum() == 1
+
+
+@pytest.mark.parametrize("score", ["0.5", "inf"])
+def test_a_logarithm_above_0_is_refused_in_both_formats(simulate: Scores, tmp_path: Path, score: str) -> None:
+    path = write_simulation(tmp_path)
+    path.write_text(path.read_text().replace("-9.5", score, 1))
+    with pytest.raises(AnalysisError, match=rf"standard\.csv:2: LogProbFullPrompt: '{score}' is above 0"):
+        read_anchoring(path)
+    table = simulate()
+    table.loc[4, "logprob"] = float(score)
+    with pytest.raises(AnalysisError, match=rf"table: row 5: logprob: '{score}' is above 0; correct it"):
+        check_scores(table)
+    table.loc[4, "logprob"] = 1e-7
+    assert check_scores(table).loc[4, "logprob"] == 0, "rounding"
+
+
+def test_probabilities_of_more_than_1_are_refused(simulate: Scores) -> None:
+    table = simulate()
+    prompt = (table["stimulus"] == "V2-D") & (table["condition"] == "high") & (table["fields"] == "scene")
+    place = int(np.flatnonzero(prompt)[0]) + 1
+    table.loc[prompt, "logprob"] = np.log(1 / prompt.sum())
+    check_scores(table)
+    message = rf"row {place}: trial 'V2-D/high/\d+': the probabilities of this prompt's targets add up to .* \(9\.953"
+    with pytest.raises(AnalysisError, match=message):
+        check_scores(table.assign(logprob=table["logprob"].mask(prompt, -0.1)))
+    # An answer with which another one begins is certain where the other is.
+    zeros = (table["value"] // 10).map(lambda count: "0" * count)
+    check_scores(table.assign(target="1" + zeros, logprob=-0.1))
+
+
 def test_files_that_are_not_there_or_are_named_otherwise(tmp_path: Path) -> None:
     with pytest.raises(AnalysisError, match="unknown name; call it anchoring_MODEL_results_standard"):
         read_anchoring(write_simulation(tmp_path, "mine.csv"))

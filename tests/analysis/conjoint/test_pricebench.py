@@ -242,6 +242,34 @@ def test_an_answer_that_is_no_letter_is_a_trial_without_a_choice(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("b_stars", None, "column 'b_stars' is missing; use the study's own file"),
+        ("a_review_score", "good", ":2: a_review_score: 'good' is not a number; correct it"),
+        ("b_review_score", "11", ":2: b_review_score: '11' is above 10; correct it"),
+        ("b_hotel_id", "x", ":2: b_hotel_id: 'x' is not a whole number; correct it"),
+        ("b_hotel_id", "97", ":2: b_hotel_id: task 1: the same hotel as a_hotel_id"),
+        ("a_hotel_id", "", ":2: a_hotel_id: is empty; every row needs one"),
+        ("task_id", "one", ":2: task_id: 'one' is not a whole number; correct it"),
+        ("a_price", "-50", ":2: a_price: '-50' is below 0; correct it"),
+        ("a_cancellation_free", "maybe", ":2: a_cancellation_free: 'maybe' is not 1 or 0; correct it"),
+    ],
+)
+def test_a_wrong_cell_of_the_tasks_is_one_line(
+    tmp_path: Path, column: str, value: str | None, message: str
+) -> None:
+    write_study(tmp_path)
+    (tmp_path / "choices_a_orig.csv").write_text("task_id,choice\n1,A\n")
+    tasks = pd.read_csv(tmp_path / "tasks.csv", dtype=str)
+    tasks = tasks.drop(columns=column) if value is None else tasks.assign(**{column: value})
+    tasks.to_csv(tmp_path / "tasks.csv", index=False)
+    with pytest.raises(AnalysisError) as caught:
+        read_pricebench(tmp_path)
+    told = message if message.startswith(":") else f": {message}"
+    assert str(caught.value).startswith(f"{tmp_path / 'tasks.csv'}{told}")
+
+
+@pytest.mark.parametrize(
     ("name", "text", "message"),
     [
         (
@@ -250,6 +278,7 @@ def test_an_answer_that_is_no_letter_is_a_trial_without_a_choice(tmp_path: Path)
             "choices_a_orig.csv:2: task_id: task 2: is not in tasks.csv",
         ),
         ("choices_a_orig.csv", "task_id,choice\n1,A\n1,B\n", "choices_a_orig.csv:3: .* stands twice"),
+        ("choices_a_orig.csv", "task_id,choice\nx,A\n", "csv:2: task_id: 'x' is not a whole number"),
         ("choices_a_orig.csv", "task,choice\n1,A\n", "column 'task_id' is missing"),
         ("choices_a.csv", "task_id,choice\n1,A\n", "unknown name; call it choices_AGENT_orig.csv"),
         ("other.csv", "", "no choices_AGENT_orig.csv"),

@@ -287,3 +287,36 @@ def test_rank_correlation_needs_agents() -> None:
 def test_a_table_without_prices_is_refused(simulate: Simulate, tmp_path: Path) -> None:
     with pytest.raises(AnalysisError, match="'price'"):
         analyze_conjoint(simulate(sets=3).drop(columns="price"))
+
+
+def test_few_choices_do_not_lock_an_agent(simulate: Simulate) -> None:
+    """Five first choices of five come by chance once in 16 times, six of six once in 32."""
+    table = simulate(sets=6, sizes=(2,), locked=("balanced",))
+    for sets, verdict in ((1, "undecided"), (5, "undecided"), (6, "locked-primacy")):
+        own = table[
+            table["set"].isin([f"2-{number}" for number in range(sets)]) & (table["ordering"] == "forward")
+        ]
+        analysis = analyze_conjoint(own)
+        assert analysis.triage["verdict"].tolist() == [verdict]
+        said = [f"balanced has too few choices ({sets}) to tell" in note for note in analysis.notes]
+        assert any(said) == (verdict == "undecided")
+        assert analysis.coefficients.empty == (verdict == "locked-primacy")
+
+
+def test_options_that_cost_nothing(simulate: Simulate) -> None:
+    analysis = analyze_conjoint(simulate(sets=8).assign(price=0.0))
+    assert any("80 options cost nothing: their trials are left out" in note for note in analysis.notes)
+    assert analysis.sections() and json.loads(analysis.to_json())
+    with pytest.raises(AnalysisError, match="table: row 4: price: '-50' is below 0; correct it"):
+        analyze_conjoint(
+            simulate(sets=8).assign(price=lambda rows: rows["price"].where(rows.index != 3, -50))
+        )
+
+
+def test_json_has_every_digit(analysis: ConjointAnalysis) -> None:
+    written = [row["p_value"] for row in json.loads(analysis.to_json())["coefficients"]]
+    p = analysis.coefficients["p_value"]
+    assert 0 < p.min() < 1e-16
+    assert [np.nan if each is None else each for each in written] == pytest.approx(
+        p.tolist(), rel=0, abs=0, nan_ok=True
+    )

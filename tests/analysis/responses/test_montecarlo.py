@@ -113,6 +113,27 @@ def test_the_condition_of_the_first_hypothesis_is_printed(valuations: Valuations
         analyze_montecarlo(valuations(), condition="placebo")
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"condition": "placebo"}, "condition: 'placebo' is unknown; use control or low or high"),
+        ({"reference": -5.0}, "row 8: reference: '-5.0' is below 0; correct it"),
+        ({"reference": 5.0}, "reference differs between rows of the same item; use one"),
+        ({"high": 900.0}, "high differs between rows of the same item; use one"),
+        ({"response": -1.0}, "response is below 0"),
+    ],
+)
+def test_impossible_tables_are_refused(
+    valuations: Valuations, change: dict[str, object], message: str
+) -> None:
+    table = valuations(repeats=3)
+    for name, value in change.items():
+        table.loc[7, name] = value
+    with pytest.raises(AnalysisError, match=message) as caught:
+        analyze_montecarlo(table)
+    assert str(caught.value).startswith("table: row 8: ")
+
+
 def test_the_design_of_the_published_study(
     checks: Callable[[str], dict[str, list[dict[str, object]]]],
 ) -> None:
