@@ -122,7 +122,10 @@ def wilson_interval(successes: int, n: int) -> tuple[float, float]:
 
 
 def wald_interval(share: float, n: int) -> tuple[float, float]:
-    """The 95 % interval share +- z sqrt(share (1 - share) / n), z = 1.959964, clipped to [0, 1]. NaN for n = 0."""
+    """The 95 % interval share +- z sqrt(share (1 - share) / n), clipped to [0, 1]; z is 1.959964.
+
+    NaN for n = 0.
+    """
     if n == 0:
         return np.nan, np.nan
     half_width = stats.norm.ppf(0.975) * np.sqrt(share * (1 - share) / n)

@@ -162,7 +162,7 @@ def test_probabilities_of_more_than_1_are_refused(simulate: Scores) -> None:
     place = int(np.flatnonzero(prompt)[0]) + 1
     table.loc[prompt, "logprob"] = np.log(1 / prompt.sum())
     check_scores(table)
-    message = rf"row {place}: trial 'V2-D/high/\d+': the probabilities of this prompt's targets add up to .* \(9\.953"
+    message = rf"row {place}: trial 'V2-D/high/\d+': the probabilities of this prompt's targets .* \(9\.953"
     with pytest.raises(AnalysisError, match=message):
         check_scores(table.assign(logprob=table["logprob"].mask(prompt, -0.1)))
     # An answer with which another one begins is certain where the other is.

@@ -115,10 +115,10 @@ def test_impossible_tables_are_refused(answers: Answers) -> None:
     with pytest.raises(AnalysisError, match="valid: 0 is not a count"):
         analyze_biases(table, valid=0)
     chosen = answers({"framing": ([1.0, 0.0], [1.0, 2.0])})
-    with pytest.raises(AnalysisError, match="row 4: trial .*: response to a choice is neither 1 .* nor 0"):
+    with pytest.raises(AnalysisError, match=r"row 4: trial .*: response to a choice is neither 1 .* nor 0"):
         analyze_biases(chosen)
     assert len(analyze_biases(chosen.assign(kind="number"), valid=2).experiments) == 1
-    with pytest.raises(AnalysisError, match="row 2: trial .*: response to a choice"):
+    with pytest.raises(AnalysisError, match=r"row 2: trial .*: response to a choice"):
         analyze_biases(answers({"mine": ([1.0, 3.0], [1.0, 0.0])}).assign(kind="choice"))
     with pytest.raises(AnalysisError, match="kind: 'letter' is unknown; use number or choice"):
         analyze_biases(chosen.assign(kind="letter"))
