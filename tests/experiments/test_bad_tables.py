@@ -493,9 +493,9 @@ def check_document(document: dict[str, Any]) -> None:
     for name, rows in document.items():
         for row in rows if isinstance(rows, list) else ():
             if isinstance(row, dict) and "estimate" in row:
-                results = [row[each] for each in ("estimate", "statistic", "p_value")]
+                results = [row.get(each) for each in ("estimate", "statistic", "p_value")]
                 empty = results == [None] * 3 and row.get("term") != "Residual"
-                assert row["note"] or not empty, (name, row)
+                assert row.get("note") or not empty, (name, row)
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -505,7 +505,7 @@ def test_the_tables_themselves_are_right(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", TABLES)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_a_damaged_table(name: str, data: st.DataObject) -> None:
     table = TABLES[name]

@@ -307,7 +307,7 @@ def test_options_that_cost_nothing(simulate: Simulate) -> None:
     analysis = analyze_conjoint(simulate(sets=8).assign(price=0.0))
     assert any("80 options cost nothing: their trials are left out" in note for note in analysis.notes)
     assert analysis.sections() and json.loads(analysis.to_json())
-    with pytest.raises(AnalysisError, match="table: row 4: price: '-50.0' is below 0; correct it"):
+    with pytest.raises(AnalysisError, match=r"table: row 4: price: '-50\.0' is below 0; correct it"):
         analyze_conjoint(
             simulate(sets=8).assign(price=lambda rows: rows["price"].where(rows.index != 3, -50))
         )
