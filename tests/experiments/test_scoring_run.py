@@ -58,7 +58,8 @@ class NearAnchor:
             return TargetScore(None, 2, shifted=False, note="not a number")
         words = [word.strip(".?") for word in prompt.split()]
         numbers = [int(word) for word in words if word.isdigit()] or [50]
-        return TargetScore(-abs(int(target[:-1]) - numbers[-1] / 4) - len(words) / 100, 2, False, "")
+        # The first term keeps the probabilities of all answers below 1 together.
+        return TargetScore(-1 - abs(int(target[:-1]) - numbers[-1] / 4) - len(words) / 100, 2, False, "")
 
 
 @pytest.fixture
