@@ -12,31 +12,32 @@ import random
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice, product
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
+from scipy import sparse, stats
+from statsmodels.stats.multitest import multipletests
 from threadpoolctl import threadpool_limits
 
-from agents.simulated import shipped, shipped_taste, taste_for
+from agents.simulated import shipped_taste, taste_for
 from agents.utility import Alternative, Taste, choice_probabilities, draw
 from analysis.choice.groups import profile_effects
 from analysis.choice.nudges import nudge_effects
 from analysis.choice.sensitivity import sensitivity
 from analysis.effects import main_effects
-from analysis.table import TRIAL_ID, check_table
+from analysis.lpm import TOLERANCE, Contrast, Fit, Floats, Ints, Model
+from analysis.table import check_table
 from experiments.design import Design, Trial
 from experiments.schema import experiment_source
-
-Floats = npt.NDArray[np.float64]
 
 EXPERIMENTS = ("nudges", "nudges-mr", "trios", "profiles")
 TRIALS = (60, 240, 600, 2400)
 LEVEL = 0.05
-ROUNDING = 1e-7
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -80,14 +81,19 @@ class Drawable:
         return self.table.assign(chosen=pd.Series(chosen, self.table.index, dtype="Int64"))
 
     def redrawn(self, rng: np.random.Generator, *, alike: bool = False) -> pd.DataFrame:
-        """The table with fresh choices: the highest utility, with Gumbel noise, in each trial."""
-        noise = rng.gumbel(size=len(self.table))
-        if alike:
-            noise = noise[pd.factorize(self.table["set"] + "\n" + self.table["option"])[0]]
+        """The table with fresh choices."""
+        chosen = self.many(rng, 1, alike=alike)[:, 0]
+        return self.table.assign(chosen=pd.Series(chosen, self.table.index).astype("Int64"))
+
+    def many(self, rng: np.random.Generator, studies: int, *, alike: bool = False) -> Floats:
+        """Fresh choices, rows x studies: the highest utility, with Gumbel noise, in each trial."""
+        product = (self.table["set"] + "\n" + self.table["option"]) if alike else self.table.index.to_series()
+        code = pd.factorize(product)[0]
         with np.errstate(divide="ignore"):
-            utility = pd.Series(np.log(self.chances) + noise, self.table.index)
-        best = utility == utility.groupby(self.table[TRIAL_ID]).transform("max")
-        return self.table.assign(chosen=best.astype("Int64"))
+            utility = np.log(self.chances)[:, None] + rng.gumbel(size=(code.max() + 1, studies))[code]
+        sizes = [len(trial.products) for trial in self.trials]
+        best = np.maximum.reduceat(utility, np.cumsum([0, *sizes[:-1]]))
+        return (utility == np.repeat(best, sizes, axis=0)).astype(float)
 
 
 def drawable(design: Design, taste: Taste, limit: int | None, agent: str = "simulated") -> Drawable:
@@ -140,8 +146,8 @@ def alternatives(trial: Trial) -> list[Alternative]:
             price=item.price,
             rating=item.rating,
             reviews=item.reviews or 0,
-            cue=shipped().cues.sign(trial.nudge.text.lower())
-            if trial.nudge and item.key == trial.carrier
+            cue=trial.nudge.direction
+            if trial.nudge and trial.nudge.kind != "placebo" and item.key == trial.carrier
             else 0,
             viewed_first=position == last,
         )
@@ -169,7 +175,113 @@ def tables(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
     }
 
 
-def simulate(design: Design, shopper: Shopper, limit: int, studies: int, seed: int = 0) -> pd.DataFrame:
+@dataclass
+class Recorder:
+    """The rows of the tables as linear functions of the choices, which is all that they are of one design.
+
+    While it is installed, each contrast has its number in `parts` as its estimate, so that the frames tell
+    which contrast stands in which row. What stands for the choices meanwhile
+    are numbers by chance, by which a fit's rows are found again.
+    """
+
+    fits: dict[int, tuple[Fit, Ints]] = field(default_factory=dict)
+    parts: list[tuple[Fit, Floats] | tuple[int, int]] = field(default_factory=list)
+
+    def tables(self, table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+        """The tables, with a contrast's number as each estimate; p is there where there may be one."""
+        fitted, contrast = Model.fit, Fit.contrast
+        marks = np.random.default_rng(0).random(len(table))
+        order = np.argsort(marks)
+
+        def fit(model: Model, y: Floats, clusters: dict[str, Ints]) -> Fit:
+            found = fitted(model, y, clusters)
+            self.fits[id(found)] = found, order[np.searchsorted(marks[order], y)]
+            return found
+
+        def combine(found: Fit, weights: Floats) -> Contrast:
+            made = contrast(found, weights)
+            if np.isnan(made.std_error):
+                return made
+            return self._numbered((found, weights))
+
+        def less(one: Contrast, other: Contrast) -> Contrast:
+            if np.isnan(one.std_error) or np.isnan(other.std_error):
+                return Contrast(np.nan)
+            return self._numbered((round(one.estimate), round(other.estimate)))
+
+        with (
+            patch.object(Model, "fit", fit),
+            patch.object(Fit, "contrast", combine),
+            patch.object(Contrast, "less", less),
+        ):
+            return tables(table.assign(chosen=marks))
+
+    def _numbered(self, part: tuple[Fit, Floats] | tuple[int, int]) -> Contrast:
+        self.parts.append(part)
+        return Contrast(len(self.parts) - 1, 1.0, 1.0)
+
+    def estimates(self, number: int, chosen: Floats) -> tuple[Floats, Floats, int]:
+        """Estimate and standard error in each study, and the degrees of freedom. chosen: rows x studies."""
+        one, other = self.parts[number]
+        if isinstance(one, Fit):
+            estimate, moves, errors, df = self._one(one, np.asarray(other), chosen)
+            if moves is None:
+                return estimate, errors, df
+        else:
+            first, its, _, _ = self._one(*self._fitted(one), chosen)
+            second, others, _, _ = self._one(*self._fitted(int(other)), chosen)
+            assert its is not None and others is not None
+            estimate = first - second
+            nothing = np.zeros(len(estimate))
+            moves = {code: its.get(code, nothing) - others.get(code, nothing) for code in its | others}
+        count = len(moves)
+        variance = (count - 1) / count * sum(move**2 for move in moves.values())
+        return estimate, np.sqrt(variance), count - 1
+
+    def _fitted(self, number: int) -> tuple[Fit, Floats]:
+        fit, weights = self.parts[number]
+        assert isinstance(fit, Fit)
+        return fit, np.asarray(weights)
+
+    def _one(
+        self, fit: Fit, weights: Floats, chosen: Floats
+    ) -> tuple[Floats, dict[int, Floats] | None, Floats, int]:
+        """As `Fit.contrast`, of many outcomes at once: estimate, what each cluster moves, or the errors."""
+        model = fit.model
+        outcome = model._centred(chosen[self.fits[id(fit)][1]])
+        coefficients = model.inverse @ (model.within.T @ outcome)
+        residuals = outcome - model.within @ coefficients
+        estimate = weights @ coefficients
+        if fit.left_out:
+            own, scaled = fit.left_out.clusters(weights), weights / model.scale
+            moves = {
+                cluster: -(columns @ (space / values @ (space.T @ scaled))) @ residuals[rows]
+                for cluster, rows, columns, space, values in fit.left_out.parts
+                if cluster in own
+            }
+            return estimate, moves, np.empty(0), 0
+        scores = (model.within @ (model.inverse @ weights))[:, None] * residuals
+        (_, code), (_, its_code) = fit.clusters.items()
+        both = np.unique(code * (its_code.max() + 1) + its_code, return_inverse=True)[1]
+        sums, counts = [], []
+        for each in (code, its_code, both):
+            member = sparse.csr_array((np.ones(len(each)), (each, np.arange(len(each)))))
+            sums.append(((member @ scores) ** 2).sum(axis=0))
+            counts.append(member.shape[0])
+        correction = (len(code) - 1) / (len(code) - model.rank - 1)
+        least = min(counts[:2])
+        variance = correction * np.maximum.reduce(
+            [
+                least / (least - 1) * (sums[0] + sums[1] - sums[2]),
+                *(count / (count - 1) * total for count, total in zip(counts[:2], sums[:2], strict=True)),
+            ]
+        )
+        return estimate, None, np.sqrt(variance), least - 1
+
+
+def simulate(
+    design: Design, shopper: Shopper, limit: int, studies: int, seed: int = 0, *, by_row: bool = False
+) -> pd.DataFrame:
     """Studies of one design, size and shopper: by table the rows, those with a p value, and how these did.
 
     Columns: table, rows (of one study), printed (in all studies), null (printed, of a true 0), rejected (of
@@ -178,29 +290,63 @@ def simulate(design: Design, shopper: Shopper, limit: int, studies: int, seed: i
     """
     made = drawable(design, shopper.taste, limit)
     truth = tables(made.table.assign(chosen=made.chances))
-    counts = {name: dict.fromkeys(COUNTS, 0) | {"rows": len(frame)} for name, frame in truth.items()}
+    recorder = Recorder()
+    frames = recorder.tables(made.table)
     rng = np.random.default_rng([seed, limit, len(design.sets)])
-    for _ in range(studies):
-        found = tables(made.redrawn(rng, alike=shopper.alike))
-        for name, frame in found.items():
-            count, true = counts[name], truth[name]["estimate"].reindex(frame.index)
-            printed = frame["p_value"].notna()
-            null = printed & (true.abs() < ROUNDING)
-            held = frame["conf_low"].le(true + ROUNDING) & frame["conf_high"].ge(true - ROUNDING)
-            count["printed"] += int(printed.sum())
-            count["null"] += int(null.sum())
-            count["rejected"] += int((null & (frame["p_value"] < LEVEL)).sum())
-            count["held"] += int((printed & held).sum())
-            count["any_null"] += int(null.any())
-            count["any_rejected"] += int((null & (frame["p_adjusted"] < LEVEL)).any())
-    return pd.DataFrame([{"table": name, **count} for name, count in counts.items()])
+    chosen = made.many(rng, studies, alike=shopper.alike)
+    found = []
+    for name, frame in frames.items():
+        count = dict.fromkeys(COUNTS, 0) | {"table": name, "rows": len(frame)}
+        p_values, nulls, rows = [], [], []
+        for key, row in frame.iterrows():
+            if np.isnan(row["p_value"]):
+                continue
+            estimate, error, df = recorder.estimates(round(row["estimate"] / 100), chosen)
+            true = truth[name].loc[key, "estimate"] / 100
+            printed = error > TOLERANCE
+            p = np.where(printed, 2 * stats.t.sf(np.abs(estimate) / np.where(printed, error, 1), df), np.nan)
+            null = abs(true) < ROUNDING
+            held = printed & (np.abs(estimate - true) <= stats.t.ppf(0.975, df) * error + ROUNDING)
+            rows.append(
+                {
+                    "key": key,
+                    "df": df,
+                    "printed": printed.sum(),
+                    "null": null * printed.sum(),
+                    "rejected": null * (p < LEVEL).sum(),
+                    "held": held.sum(),
+                }
+            )
+            p_values.append(p)
+            nulls.append(null)
+        for each in ("printed", "null", "rejected", "held"):
+            count[each] = int(sum(row[each] for row in rows))
+        shares = [(r["held"] / r["printed"], r["printed"]) for r in rows if r["printed"] >= studies / 2]
+        count["worst"] = min(shares)[0] if shares else np.nan
+        if any(nulls):
+            adjusted = np.array([_adjusted(each) for each in np.transpose(p_values)])[:, np.array(nulls)]
+            count["any_null"] = int((~np.isnan(adjusted)).any(axis=1).sum())
+            count["any_rejected"] = int((adjusted < LEVEL).any(axis=1).sum())
+        found += [{"table": name, **row} for row in rows] if by_row else [count]
+    return pd.DataFrame(found)
+
+
+def _adjusted(p_values: Floats) -> Floats:
+    """Benjamini and Hochberg's p values of one family; NaN stays."""
+    found, tested = np.full(len(p_values), np.nan), ~np.isnan(p_values)
+    if tested.any():
+        found[tested] = multipletests(p_values[tested], method="fdr_bh")[1]
+    return found
 
 
 COUNTS = ("rows", "printed", "null", "rejected", "held", "any_null", "any_rejected")
 
 
 def rates(counts: pd.DataFrame) -> pd.DataFrame:
-    """The counts as shares, each with its Monte-Carlo standard error; rows of one study go together."""
+    """The counts as shares, each with its Monte-Carlo standard error; rows of one study go together.
+
+    worst: the lowest share of intervals that hold the truth of any row that half of the studies print.
+    """
     studies = counts["studies"]
 
     def share(part: str, whole: str) -> "pd.Series[float]":
@@ -211,6 +357,7 @@ def rates(counts: pd.DataFrame) -> pd.DataFrame:
         printed=counts["printed"] / (counts["rows"] * studies),
         rejected=share("rejected", "null"),
         held=share("held", "printed"),
+        worst=counts["worst"],
         any_rejected=share("any_rejected", "any_null"),
     )
     for name in ("rejected", "held"):
