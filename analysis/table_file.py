@@ -7,10 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from analysis.errors import AnalysisError
 
+ROW, PART = "row_in_files", "part"
+"""The column, and the mark in `attrs`, of a table that has not all rows of its files."""
 LONGEST_QUOTATION = 60
 """Characters of a wrong value in a message."""
 
@@ -24,6 +27,7 @@ class Places:
 
     def __init__(self, table: pd.DataFrame) -> None:
         self._files = _files(table)
+        self._rows = table[ROW] if PART in table.attrs else None
 
     def __str__(self) -> str:
         return ", ".join(dict.fromkeys(name for name, _ in self._files))
@@ -34,6 +38,7 @@ class Places:
         The line is that where the cell of `column` begins, as an editor counts: fields may have several.
         """
         files = list(self._files)
+        row = row if self._rows is None else int(self._rows.loc[row])
         while len(files) > 1 and row >= files[0][1]:
             row -= files.pop(0)[1]
         name = files[0][0]
@@ -87,8 +92,8 @@ def together(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 def selected(table: pd.DataFrame, wanted: "pd.Series[bool]") -> pd.DataFrame:
     """Some rows of a read table, which are still found in their files."""
-    rows = table[wanted]
-    rows.attrs["source"] = _files(table)
+    rows = table.assign(**{ROW: np.arange(len(table))})[wanted].reset_index(drop=True)
+    rows.attrs |= {"source": _files(table), PART: True}
     return rows
 
 

@@ -140,7 +140,7 @@ def read_tables(
     Its rows are found in their files by messages.
     """
     table = together([STUDIES[kind].read(path) for path in files])
-    if not only and not without:
+    if "agent" not in table or (not only and not without):
         return table
     left = agents_left(list(dict.fromkeys(table["agent"])), only, without)
     return selected(table, table["agent"].isin(left))

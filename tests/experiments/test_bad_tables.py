@@ -511,3 +511,17 @@ def test_a_damaged_table(name: str, data: st.DataObject) -> None:
     table = TABLES[name]
     with tempfile.TemporaryDirectory() as folder:
         check(table, data.draw(damages(table)), Path(folder))
+
+
+def test_lines_are_those_of_the_whole_files_where_agents_are_left_out(tmp_path: Path) -> None:
+    table, path = TABLES["choices"], tmp_path / "choices.csv"
+    row = next(number for number in range(40, 60) if table.records[number][1] == "agent 1")
+    damage = Damage("cell", row, "price", "-50")
+    line = line_of(damaged(table, damage, path), row, table.header.index("price"))
+    for files in ([path], [path, path]):
+        kept = read_tables("choice", files, only=["agent 1"])
+        with pytest.raises(AnalysisError, match=rf"choices\.csv:{line}: price: '-50' is below 0; correct it"):
+            STUDIES["choice"].analyze(kept)
+    damaged(table, Damage("dropped", 1, "agent"), path)
+    with pytest.raises(AnalysisError, match=r"choices\.csv: column 'agent' is missing"):
+        STUDIES["choice"].analyze(read_tables("choice", [path], only=["agent 1"]))

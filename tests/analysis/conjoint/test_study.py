@@ -148,9 +148,8 @@ def test_both_orders_of_a_card_are_one_cluster(simulate: Simulate) -> None:
 def test_pooling_of_repeated_sets_goes_by_clusters(simulate: Simulate) -> None:
     """Answers that are stored twice make the likelihood ratio twice as large, and the Wald test no larger."""
     one = simulate(4, sets=150).query("ordering == 'forward'")
-    two = pd.concat(
-        [one, one.assign(trial=one["trial"] + "b", ordering="reversed", position=9 - one["position"])]
-    )
+    back = one.groupby("trial")["position"].transform("max") - one["position"]
+    two = pd.concat([one, one.assign(trial=one["trial"] + "b", ordering="reversed", position=back)])
     ratio = {
         cov: [analyze_conjoint(table, cov=cov).pooling.iloc[0] for table in (one, two)]
         for cov in ("classical", "clustered")
