@@ -9,8 +9,9 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.responses.effect_size import HOMOGENEOUS, cohens_d, effect_label, homogeneity, mean_then_cap
+from analysis.responses.effect_size import HOMOGENEOUS, Floats, cohens_d, effect_label, homogeneity, mean_then_cap
 from analysis.responses.linear import fit_cells, full_factorial
+from analysis.responses.repeats import agents_without_variation, one_answer_each, with_note
 from analysis.responses.results import counted, join_notes, result_frame
 
 CONTROL, TREATMENT = "control", "treatment"
@@ -62,23 +63,26 @@ def experiments(
     bias_detected is |d| for `absolute_biases`, else d; capped is that in [0, 1]. direction is "more" or
     "less" bias in the treatment, or "none". separated marks complete separation. An experiment with fewer
     than `valid` responses to either question is incomplete: everything but its counts is undefined.
+
+    Of an agent whose answers to a question never vary each question counts once, after this rule.
     """
+    alike = agents_without_variation(table)
+    counting = one_answer_each(table, alike)
     rows = []
     for (agent, item, scenario, temperature), asked in table.groupby(EXPERIMENT, sort=True, dropna=False):
-        by_condition = {
-            name: asked.loc[asked["condition"] == name, "response"] for name in (CONTROL, TREATMENT)
-        }
-        control, treatment = (values.dropna().to_numpy(float) for values in by_condition.values())
+        control, treatment = _responses(asked)
+        once = _responses(counting.loc[counting.index.intersection(asked.index)])
+        sizes = [values.size for values in once]
         row = {
             "term": item,
             "group": agent,
-            "n": control.size + treatment.size,
-            "n_missing": len(asked) - control.size - treatment.size,
+            "n": sum(sizes),
+            "n_missing": int(asked["response"].isna().sum()),
             "scenario": scenario,
             "temperature": temperature,
             "complete": min(control.size, treatment.size) >= valid,
-            "n_control": control.size,
-            "n_treatment": treatment.size,
+            "n_control": sizes[0],
+            "n_treatment": sizes[1],
             "unit": "response",
             "side": "two-sided",
         }
@@ -86,7 +90,9 @@ def experiments(
             counts = f"{control.size} control and {treatment.size} treatment"
             rows.append(row | {"note": f"incomplete: {counts} of {valid} valid responses each"})
             continue
-        effect = cohens_d(control, treatment, population=population, legacy_zero=legacy_zero)
+        # That two single answers differ, or not, is known; from their repeats cohens_d sees that neither varies.
+        groups = once if sum(sizes) > 2 else (control, treatment)
+        effect = cohens_d(*groups, population=population, legacy_zero=legacy_zero)
         detected = abs(effect.d) if item in absolute_biases else effect.d
         rows.append(
             row
@@ -106,8 +112,17 @@ def experiments(
                 "treatment_mean": treatment.mean() if treatment.size else np.nan,
             }
         )
-    frame = result_frame(rows, *EXPERIMENT_EXTRA)
+    frame = with_note(result_frame(rows, *EXPERIMENT_EXTRA), alike)
     return frame.astype({"bias_detected": float, "capped": float, "separated": "boolean"})
+
+
+def _responses(asked: pd.DataFrame) -> tuple[Floats, Floats]:
+    """The given responses to the control and to the treatment."""
+    control, treatment = (
+        asked.loc[asked["condition"] == name, "response"].dropna().to_numpy(float)
+        for name in (CONTROL, TREATMENT)
+    )
+    return control, treatment
 
 
 def bias_index(effects: pd.DataFrame) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from analysis.responses.batteries import (
     regressions,
 )
 from analysis.responses.importances import FEATURES, feature_importances
+from analysis.responses.repeats import agents_without_variation, alike_notes
 from analysis.responses.results import counted, result_frame, tables
 from analysis.responses.sizes import model_sizes
 from analysis.responses.table import CHOICE, check_responses, check_words, missing_reasons
@@ -189,5 +190,6 @@ def _notes(
         f"{incomplete} of {counted(len(effects), 'experiment')} are incomplete "
         f"(fewer than {valid} valid responses to a question).",
         f"{counted(separated, 'experiment')} completely separated, {treated}.",
+        *alike_notes(agents_without_variation(table)),
         f"Standard deviations have divisor {divisor}. A difference either way counts for: {absolute}.",
     )

@@ -14,6 +14,7 @@ from analysis.responses.hypotheses import (
     list_price_tests,
 )
 from analysis.responses.power import power_frame
+from analysis.responses.repeats import agents_without_variation, alike_notes, one_answer_each, with_note
 from analysis.responses.results import counted, tables
 from analysis.responses.sizes import model_sizes
 from analysis.responses.table import check_responses, missing_reasons
@@ -180,31 +181,33 @@ def analyze_montecarlo(
     the table does not have.
     """
     checked = measures(check_responses(table))
-    cells = prompts(checked)
+    alike = agents_without_variation(checked)
+    counting = one_answer_each(checked, alike)
+    cells = prompts(counting)
     named = {agent: str(version) for agent, version in (generations or {}).items()}
     agents = sorted(checked["agent"].unique())
-    tests, coefficients, existing = generation_model(checked, named, model_sizes(agents, sizes))
+    tests, coefficients, existing = generation_model(counting, named, model_sizes(agents, sizes))
     if not named:
         tests, coefficients, existing = tests.iloc[:0], coefficients.iloc[:0], existing.iloc[:0]
-    given = checked[checked["response"].notna()].groupby(["agent", "condition"]).size()
+    given = counting[counting["response"].notna()].groupby(["agent", "condition"]).size()
     combinations = checked.groupby(["agent", "condition"]).ngroups
     return MonteCarloAnalysis(
         missing=missing_reasons(checked),
-        prompts=cells,
+        prompts=with_note(cells, alike),
         variation=variation(checked),
-        csvr=valid_share(cells),
+        csvr=with_note(valid_share(cells), alike),
         mapd=price_deviation(cells),
-        list_price=list_price_tests(checked, condition),
-        anova=anovas(checked),
-        coefficients=condition_coefficients(checked),
-        comparisons=agent_comparisons(checked, cells, named or None),
+        list_price=with_note(list_price_tests(counting, condition), alike),
+        anova=with_note(anovas(counting), alike),
+        coefficients=with_note(condition_coefficients(counting), alike),
+        comparisons=agent_comparisons(counting, cells, named or None),
         generation_tests=tests,
         generation_coefficients=coefficients,
         generation_cells=existing,
-        correlations=anchor_correlations(checked),
+        correlations=with_note(anchor_correlations(counting), alike),
         power=power_frame(max(combinations, 2), int(given.min()) if len(given) == combinations else 0),
         generations=named,
-        notes=_notes(checked, named),
+        notes=(*_notes(checked, named), *alike_notes(alike)),
     )
 
 
