@@ -7,11 +7,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from analysis.choice import analyze_choice
 from analysis.table import COLUMNS, read_table
 from experiments import tidy
 from experiments.products import shop_products
-from experiments.records import Records
+from experiments.records import Records, TrialRecord
 from tests.experiments.command_line import forked_souk
+from tests.experiments.test_records import a_record
 
 LIMIT = 12
 EXPERIMENT = """\
@@ -120,3 +122,37 @@ def test_a_column_without_a_value_has_the_type_of_its_question(folder: Path) -> 
     nothing = tidy.response_table(Records(f"sqlite:///{folder / 't.db'}"), "no-such-run")
     assert nothing.empty
     assert nothing.dtypes[["response", "repeat", "item"]].tolist() == ["float64", "int64", "str"]
+
+
+def a_trial_with(number: int, nudge: str, condition: str) -> TrialRecord:
+    """A trial in which the second option carries the nudge and is chosen in two cases of three."""
+    record = a_record(f"t-{number}")
+    record.trial |= {
+        "set": f"set-{number % 8}",
+        "condition": condition,
+        "nudge": nudge,
+        "nudge_text": nudge,
+        "choice": "b" if number % 3 else "a",
+    }
+    record.options[1]["nudged"] = int(nudge != "")
+    return record
+
+
+def test_a_placebo_that_was_stored_as_nudged_is_analysed_as_placebo(tmp_path: Path) -> None:
+    """The old rows give the table and the effects of the same trials as they are stored today."""
+    interventions = [[{"id": "best", "kind": "nudge"}, {}], [{"id": "plain", "kind": "placebo"}, {}]]
+    found = {}
+    for stored_as in ("nudged", "placebo"):
+        records = Records(f"sqlite:///{tmp_path / stored_as}.db")
+        records.begin_run("r-1", "r", {"inputs": {"interventions": interventions}})
+        conditions = {"": "control", "best": "nudged", "plain": stored_as}
+        trials = enumerate(nudge for _ in range(24) for nudge in conditions)
+        records.save(*(a_trial_with(number, nudge, conditions[nudge]) for number, nudge in trials))
+        found[stored_as] = tidy.tidy_table(records, "r-1")
+        records.close()
+    old, new = found["nudged"], found["placebo"]
+    pd.testing.assert_frame_equal(old, new)
+    carrying = old[old["nudge"] == "plain"]
+    assert set(carrying["condition"]) == {"placebo"} and (carrying["nudged"] == 0).all()
+    assert carrying.groupby("trial")["placebo"].sum().eq(1).all()
+    assert {"placebo", "nudged_less_placebo"} <= set(analyze_choice(old).effects["term"])
