@@ -9,7 +9,14 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.responses.effect_size import HOMOGENEOUS, Floats, cohens_d, effect_label, homogeneity, mean_then_cap
+from analysis.responses.effect_size import (
+    HOMOGENEOUS,
+    Floats,
+    cohens_d,
+    effect_label,
+    homogeneity,
+    mean_then_cap,
+)
 from analysis.responses.linear import fit_cells, full_factorial
 from analysis.responses.repeats import agents_without_variation, one_answer_each, with_note
 from analysis.responses.results import counted, join_notes, result_frame
@@ -90,7 +97,7 @@ def experiments(
             counts = f"{control.size} control and {treatment.size} treatment"
             rows.append(row | {"note": f"incomplete: {counts} of {valid} valid responses each"})
             continue
-        # That two single answers differ, or not, is known; from their repeats cohens_d sees that neither varies.
+        # Two single answers have no variance; from their repeats it is known to be none.
         groups = once if sum(sizes) > 2 else (control, treatment)
         effect = cohens_d(*groups, population=population, legacy_zero=legacy_zero)
         detected = abs(effect.d) if item in absolute_biases else effect.d

@@ -23,7 +23,7 @@ def agents_without_variation(table: pd.DataFrame) -> list[str]:
 
 
 def one_answer_each(table: pd.DataFrame, agents: list[str]) -> pd.DataFrame:
-    """The table with the first answer of these agents to each question. Missing responses stay: they count."""
+    """The table with the first answer of these agents to each question; missing responses stay."""
     repeated = table["agent"].isin(agents) & table["response"].notna() & _answered_before(table)
     return table[~repeated]
 
@@ -31,7 +31,9 @@ def one_answer_each(table: pd.DataFrame, agents: list[str]) -> pd.DataFrame:
 def with_note(frame: pd.DataFrame, agents: list[str]) -> pd.DataFrame:
     """A frame of results in which the rows of these agents say that their repeats count once."""
     own = frame["group"].isin(agents)
-    notes = [join_notes(note, ALIKE) if alike else note for note, alike in zip(frame["note"], own, strict=True)]
+    notes = [
+        join_notes(note, ALIKE) if alike else note for note, alike in zip(frame["note"], own, strict=True)
+    ]
     return frame.assign(note=notes)
 
 
