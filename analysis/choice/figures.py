@@ -71,7 +71,8 @@ def effects_figure(effects: pd.DataFrame) -> Figure:
                 ends = [top + 0.6, top + len(rows) + 0.4]
                 axes.plot([HUMAN_BASELINE[term]] * 2, ends, color=ORANGE, linewidth=2, zorder=1)
             top += len(rows) + 1.4
-        axes.plot([], [], "o-", color=BLUE, linewidth=2, label="estimate with 95 % interval")
+        if effects["conf_low"].notna().any():
+            axes.plot([], [], "o-", color=BLUE, linewidth=2, label="estimate with 95 % interval")
         axes.plot([], [], "|", color=ORANGE, markersize=12, markeredgewidth=2, label="human baseline")
         finish(axes, ticks)
         for at in headings:

@@ -127,8 +127,8 @@ def _effects(found: "ChoiceAnalysis") -> Section:
         (
             NamedFigure(
                 "effects",
-                f"Effects by feature and agent with 95 % intervals. Human baseline: {human} points, from an"
-                " experiment with human shoppers.",
+                "Effects by feature and agent, with 95 % intervals; a hollow mark has none."
+                f" Human baseline: {human} points, from an experiment with human shoppers.",
                 figures.effects_figure(found.effects),
             ),
         ),

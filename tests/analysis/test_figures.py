@@ -72,6 +72,13 @@ def test_effects_and_baseline_are_drawn_where_they_are(table: pd.DataFrame) -> N
     assert_nothing_is_cut(figure)
 
 
+def test_the_legend_names_intervals_only_where_there_are_some(table: pd.DataFrame) -> None:
+    effects = choice_effects(table)
+    named = "estimate with 95 % interval"
+    assert named in texts_of(effects_figure(effects))
+    assert named not in texts_of(effects_figure(effects.assign(conf_low=np.nan, conf_high=np.nan)))
+
+
 def test_every_term_has_a_baseline_and_a_label() -> None:
     assert set(HUMAN_BASELINE) == set(TERMS)
 
