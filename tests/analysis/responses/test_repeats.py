@@ -42,7 +42,7 @@ def deterministic(seed: int, agents: tuple[str, ...], items: int, repeats: int) 
     return pd.DataFrame(rows)
 
 
-def tested(analysis: MonteCarloAnalysis) -> dict[str, pd.DataFrame]:
+def frames_with_p(analysis: MonteCarloAnalysis) -> dict[str, pd.DataFrame]:
     return {
         name: frame
         for name, frame in vars(analysis).items()
@@ -52,9 +52,9 @@ def tested(analysis: MonteCarloAnalysis) -> dict[str, pd.DataFrame]:
 
 def test_repeats_that_never_vary_change_no_error() -> None:
     """p values and intervals of 30 repeats are those of one answer to each question."""
-    once = tested(analyze_montecarlo(deterministic(1, ("a", "b"), 6, 1)))
+    once = frames_with_p(analyze_montecarlo(deterministic(1, ("a", "b"), 6, 1)))
     often = analyze_montecarlo(deterministic(1, ("a", "b"), 6, 30))
-    for name, frame in tested(often).items():
+    for name, frame in frames_with_p(often).items():
         if name == "variation":  # of one answer the spread is unknown, of equal ones it is 0
             assert (frame["estimate"] == 0).all() and once[name]["estimate"].isna().all()
             continue
