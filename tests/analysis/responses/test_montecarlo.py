@@ -143,7 +143,8 @@ def test_the_design_of_the_published_study(
     names = [f"model {i}" for i in range(inputs["models"])]
     shape = [names, range(inputs["products"]), ("control", "high", "low"), range(inputs["samples"])]
     index = pd.MultiIndex.from_product(shape, names=["agent", "item", "condition", "repeat"])
-    table = index.to_frame(index=False).assign(trial=lambda t: t.index.astype(str), response=1.0)
+    table = index.to_frame(index=False)
+    table = table.assign(trial=table.index.astype(str), response=1.0 + table["repeat"] % 2)
     assert len(table) == expected["full"]
     half = table[(table["agent"] != names[0]) | (table["repeat"] < inputs["samples"] // 2)].copy()
     assert len(half) == expected["with_sonnet_half"]

@@ -113,7 +113,7 @@ def test_an_experiment_of_one_answer_each_counts_two_responses(answers: Answers,
 def test_equal_answers_in_both_conditions_are_an_effect_of_exactly_0(answers: Answers) -> None:
     """The same numbers in another order have means that differ by a rounding error."""
     numbers = [*np.random.default_rng(3).normal(0.1, 1e-3, 50), 0.1, 0.2, 0.3]
-    biases = dict.fromkeys(("anchoring", "framing"), (numbers, numbers[::-1]))
+    biases = dict.fromkeys(("anchoring", "endowment"), (numbers, numbers[::-1]))
     found = analyze_biases(answers(biases, agents=("a", "b"), scenarios=("base", "odd")), valid=5)
     assert (found.experiments["estimate"] == 0).all() and (found.experiments["bias_detected"] == 0).all()
     assert (found.index[["estimate", "mean"]] == 0).all(axis=None)
