@@ -232,7 +232,8 @@ def contrast_frame(
 ) -> pd.DataFrame:
     """The frame of one agent's contrasts by term; they are the family of the adjusted p values.
 
-    limit: the largest possible size, in percentage points, at which intervals end.
+    limit: the largest possible size, in percentage points, at which intervals end; twice that for the
+    difference of two effects.
     """
     frame = pd.DataFrame(
         {
@@ -252,7 +253,8 @@ def contrast_frame(
         columns=list(FRAME_COLUMNS),
     )
     ends = ["conf_low", "conf_high"]
-    frame[ends] = frame[ends].clip(-limit, limit)
+    largest = np.where(frame["term"] == LESS_PLACEBO, 2 * limit, limit)
+    frame[ends] = frame[ends].clip(-largest, largest, axis=0)
     tested = frame["p_value"].notna()
     if tested.any():
         frame.loc[tested, "p_adjusted"] = multipletests(frame.loc[tested, "p_value"], method="fdr_bh")[1]

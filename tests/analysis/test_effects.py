@@ -9,8 +9,16 @@ import pyfixest
 import pytest
 
 from analysis.clusters import trial_codes
-from analysis.effects import FRAME_COLUMNS, TERMS, choice_effects, regressors, true_effects
+from analysis.effects import (
+    FRAME_COLUMNS,
+    TERMS,
+    choice_effects,
+    contrast_frame,
+    regressors,
+    true_effects,
+)
 from analysis.errors import AnalysisError
+from analysis.lpm import Contrast
 from analysis.table import check_table
 
 Simulate = Callable[..., Any]
@@ -197,6 +205,12 @@ def test_intervals_end_where_probabilities_end(simulate: Simulate) -> None:
     effects = by_term(choice_effects(table.assign(chosen=strong)))
     first = effects.loc["viewed_first"]
     assert first["estimate"] + 2 * first["std_error"] > 100 == first["conf_high"]
+
+
+def test_the_difference_of_two_effects_may_be_twice_as_large() -> None:
+    large = Contrast(1.08, 0.24, np.inf)
+    frame = contrast_frame({"nudged": large, "nudged_less_placebo": large}, "agent", 72, 72)
+    assert frame["conf_high"].tolist() == pytest.approx([100.0, 155.04], abs=0.01)
 
 
 def test_trials_without_a_choice_are_counted_and_left_out(simulate: Simulate) -> None:
