@@ -23,6 +23,13 @@ from interventions.in_browser import Standing
 # Lets callbacks of finished requests run before we look whether new requests have begun.
 YIELD_TO_PAGE: Final = "() => new Promise((done) => setTimeout(() => setTimeout(done)))"
 
+# What a page does when it is scrolled begins with the next frame; a tab that shows nothing has none.
+SCROLL: Final = """([left, top]) => new Promise((done) => {
+  scrollBy({ left, top, behavior: "instant" });
+  requestAnimationFrame(done);
+  setTimeout(done, 100);
+})"""
+
 ACTION_TIMEOUT_MS: Final = 5_000
 LOAD_TIMEOUT_MS: Final = 30_000
 SETTLE_SECONDS: Final = 5.0
@@ -174,9 +181,9 @@ class Episode:
             case "select_option", (str(bid), str(option)):
                 return await self._on_element(bid, "select_option", option)
             case "scroll", (float(dx), float(dy)):
-                await page.evaluate(
-                    "([left, top]) => window.scrollBy({left, top, behavior: 'instant'})", [dx, dy]
-                )
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(SETTLE_SECONDS):
+                        await page.evaluate(SCROLL, [dx, dy])
             case "keyboard_press", (str(key),):
                 await page.keyboard.press(key)
             case "goto", (str(url),):

@@ -75,7 +75,8 @@ def theirs(page: Page) -> BeautifulSoup:
 
 
 def ours(page: Page) -> BeautifulSoup:
-    seen = page.evaluate(OBSERVE, {"wholePage": False, "tree": False, "stops": []})
+    wanted = {"wholePage": False, "tree": False, "stops": [], "places": [], "ownTexts": False, "cards": []}
+    seen = page.evaluate(OBSERVE, wanted)
     return BeautifulSoup(seen["html"], "lxml")
 
 

@@ -139,5 +139,5 @@ def test_mistakes_are_named_by_line_and_key(options: str, message: str, tmp_path
 
 def test_a_catalogue_that_is_not_there(tmp_path: Path) -> None:
     source, options = experiment(tmp_path, "{catalogue: none.csv}")
-    with pytest.raises(UserError, match=r"none\.csv: no such file; check the path"):
+    with pytest.raises(UserError, match=r"none\.csv: no such file in .+; check the path"):
         form_choice_sets(source, options, 0)
