@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,8 @@ async def kill_playwright(*_: object) -> None:
 def kill(program: str) -> None:
     for number, command in descendants(os.getpid()).items():
         if program in command:
-            os.kill(number, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # its parent has ended it
+                os.kill(number, signal.SIGKILL)
 
 
 async def crash_the_tab(context: BrowserContext, _: Stage) -> None:

@@ -7,6 +7,7 @@ prints. A file that a page says to save is saved.
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -33,6 +34,8 @@ SKIPPED = {
     r"souk models make": "takes one to two minutes; tests/experiments/test_models_command.py does it",
     r"export OPENAI_API_KEY": "nobody has a key here",
 }
+if shutil.which("curl", path="/usr/local/bin:/usr/bin:/bin") is None:
+    SKIPPED["curl "] = "a look at what the proxy serves, with a program that is not there"
 DRY = {
     r"souk run anchoring --agent hf:tiny-anchor$": "the model of the line before is not there",
 }
