@@ -178,6 +178,7 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
             **options,
         )
         self._proxy, self._flags = proxy, flags(spki)
+        self._executes = False
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -191,6 +192,8 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
     def step(self, action: str) -> Step:
         """Take one action; why it could not be taken is the next observation's `last_action_error`."""
         if self.action_mapping is not None:
+            self.context.cookies()  # lets in what tabs have said since the last look
+            self._executes = True
             return super().step(action)  # type: ignore[no-any-return]
         self.last_action, self.last_action_error = action, ""
         info, *_ = self.pre_step()
@@ -202,6 +205,7 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
 
     def post_step(self, info: dict[str, Any], validate: bool = True) -> Step:
         """Let the page settle, then look at it. Raises BrowserFailure where it came past the proxy."""
+        self._executes = False
         self.task.settle(self.page)
         answer: Step = super().post_step(info, validate)
         self.task.check_passage(self.page, self._proxy)
@@ -233,9 +237,17 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
                 if not 0 <= index < len(tabs):
                     raise ValueError(f"tab_focus: there is no tab {index}; tabs are 0 to {len(tabs) - 1}")
                 tabs[index].bring_to_front()
-                self._activate_page_from_js(tabs[index])
+                super()._activate_page_from_js(tabs[index])
             case _:
                 raise AssertionError(f"no dispatch for {action}")
+
+    def _activate_page_from_js(self, page: Page) -> None:
+        """Make a new tab the active one, or the tab that an agent's own code brings to the front.
+
+        BrowserGym calls this also for a tab behind the active one, when its last picture has come.
+        """
+        if self._executes or page not in self.page_history:
+            super()._activate_page_from_js(page)
 
 
 @contextmanager

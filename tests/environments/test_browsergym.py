@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, StreamingResponse
 
 from environments.stops import COMPARE_TABS
 from environments.through_proxy import BrowserFailure
@@ -40,8 +40,19 @@ async function add() {
     data-bind="html: $parent.prepareMessageForHtml(message.text)">${lines}</div></div>`;
 }
 </script>"""
+LATE = asyncio.Event()
+"""A picture is held back until then."""
+
+
+async def late_picture() -> AsyncIterator[bytes]:
+    await LATE.wait()
+    yield b'<svg xmlns="http://www.w3.org/2000/svg"/>'
+
+
 ANSWERS = {
     "/oats.html": OATS,
+    "/late": "<!doctype html><title>Late</title><img src='/late.svg'>",
+    "/late.svg": lambda _: StreamingResponse(late_picture(), media_type="image/svg+xml"),
     "/other": "<!doctype html><title>Other</title><p>Other page</p>",
     "/cart": PlainTextResponse("You added Oats to your cart"),
 }
@@ -181,6 +192,29 @@ async def test_an_agent_may_bring_its_own_action_space(use: Use) -> None:
         finally:
             env.action_mapping = None
 
+    await use(act)
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["Souk's actions", "an agent's own"])
+async def test_a_tab_that_ends_to_load_behind_the_active_one_stays_behind(own: bool, use: Use) -> None:
+    def act(env: ShopEnv) -> None:
+        LATE.clear()
+        env.action_mapping = HighLevelActionSet(["tab", "nav", "bid"]).to_python_code if own else None
+        try:
+            env.step("tab_focus(0)")
+            obs = env.step(f"goto('{env.task.urls[0].replace('other', 'late')}')")[0]
+            assert obs["open_pages_titles"][obs["active_page_index"].item()] == "Late"
+            obs = env.step("tab_focus(1)")[0]
+            assert obs["active_page_index"].item() == 1
+            loop.call_soon_threadsafe(LATE.set)
+            env.context.pages[0].wait_for_load_state("load")
+            env.context.pages[0].evaluate("() => null")  # what follows the load event has come
+            obs = env.step("scroll(0, 1)")[0]
+            assert (obs["last_action_error"], obs["active_page_index"].item()) == ("", 1)
+        finally:
+            env.action_mapping = None
+
+    loop = asyncio.get_running_loop()
     await use(act)
 
 
