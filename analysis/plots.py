@@ -164,8 +164,7 @@ def heatmap(
 
 
 def _two_decimals(value: float) -> str:
-    rounded = round(value, 2)
-    return f"{rounded:.2f}".replace("-", "\N{MINUS SIGN}") if rounded else "0.00"
+    return f"{value:z.2f}".replace("-", "\N{MINUS SIGN}")
 
 
 def estimates(

@@ -171,7 +171,7 @@ def _number(value: float, decimals: int | None) -> str:
     if decimals is not None:
         return number(value, f"z,.{decimals}f")
     whole = math.isfinite(value) and value == round(value)
-    return number(value, ",.0f" if whole or abs(value) >= 1_000 else ".3g" if abs(value) < 1 else ".4g")
+    return number(value, "z,.0f" if whole or abs(value) >= 1_000 else ".3g" if abs(value) < 1 else ".4g")
 
 
 def is_number(value: object) -> bool:

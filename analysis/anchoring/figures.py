@@ -120,7 +120,7 @@ def ranking(frame: pd.DataFrame) -> Figure:
             whole = not row["n_missing"]
             fill: Any = {} if whole else {"facecolor": "white", "hatch": "///"}
             axes.barh(y, row["mean"], 0.62, **({"color": BLUE} | {"edgecolor": BLUE} | fill))
-            sums = f"sum {row['estimate']:.2f}" if whole else f"{row['n']} of {row['n'] + row['n_missing']}"
+            sums = f"sum {row['estimate']:z.2f}" if whole else f"{row['n']} of {row['n'] + row['n_missing']}"
             place: Any = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
             axes.annotate(sums.replace("-", "−"), (max(row["mean"], 0), y), color=FAINT, fontsize=9, **place)
         finish(axes, ticks)

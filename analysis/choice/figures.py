@@ -78,9 +78,13 @@ def effects_figure(effects: pd.DataFrame) -> Figure:
         for at in headings:
             axes.get_yticklabels()[at].set_fontweight("bold")
         axes.set_xlabel("Effect on the probability of being chosen (percentage points)")
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:+.0f}".replace("-", "−") if value else "0")
+        axes.xaxis.set_major_formatter(lambda value, _: _signed(round(value, 6)))
         legend(figure, axes)
     return figure
+
+
+def _signed(value: float) -> str:
+    return f"{value:+g}".replace("-", "\N{MINUS SIGN}") if value else "0"
 
 
 def attrition_figure(attrition: pd.DataFrame) -> Figure:

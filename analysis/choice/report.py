@@ -280,7 +280,7 @@ def _logit(found: "ChoiceAnalysis") -> Section:
         " of one without it, averaged over the sets."
     )
     if pd.notna(agreement["correlation"]):
-        text += f" The two sets of effects correlate with r = {agreement['correlation']:.3f}."
+        text += f" The two sets of effects correlate with r = {agreement['correlation']:z.3f}."
     drawn = []
     if found.logit["logit"].notna().any():
         caption = (

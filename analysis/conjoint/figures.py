@@ -303,7 +303,7 @@ def _heatmap(frame: pd.DataFrame, headings: dict[str, str], label: str, *, commo
         axes.imshow(scaled, cmap="PuOr_r", vmin=-1.4, vmax=1.4, aspect="auto")
         for (y, x), value in np.ndenumerate(values.to_numpy()):
             clear = p_value[y, x] < 0.05
-            text = "–" if np.isnan(value) else f"{value:.2g}" if abs(value) < 0.1 else f"{value:.2f}"
+            text = "–" if np.isnan(value) else f"{value:z.2g}" if abs(value) < 0.1 else f"{value:.2f}"
             axes.text(x, y, text.replace("-", "−"), ha="center", va="center", fontsize=8.5,
                       color=INK if clear else FAINT, style="normal" if clear else "italic")  # fmt: skip
         axes.set_xticks(range(len(headings)), list(headings.values()), fontsize=9)

@@ -61,7 +61,7 @@ def mapd(deviations: pd.DataFrame, cells: pd.DataFrame) -> Figure:
     everything = cells["mean_apd"].dropna()
     if len(everything) and everything.max() > 20 * max(everything.median(), 1e-9):
         figure.axes[0].set_xscale("symlog", linthresh=float(everything.median()) or 1.0)
-        figure.axes[0].xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}".replace("-", "−"))
+        figure.axes[0].xaxis.set_major_formatter(lambda value, _: f"{value:z,.0f}".replace("-", "−"))
     return figure
 
 

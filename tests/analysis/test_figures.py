@@ -79,6 +79,16 @@ def test_the_legend_names_intervals_only_where_there_are_some(table: pd.DataFram
     assert named not in texts_of(effects_figure(effects.assign(conf_low=np.nan, conf_high=np.nan)))
 
 
+@pytest.mark.parametrize("largest", [0.0, 3.0, 9.0, 45.0])
+def test_the_effects_are_read_from_the_axis_as_they_are(table: pd.DataFrame, largest: float) -> None:
+    effects = choice_effects(table)
+    effects["estimate"] = np.linspace(-largest, largest, len(effects))
+    axes = effects_figure(effects.assign(conf_low=np.nan, conf_high=np.nan)).axes[0]
+    labels = [label.get_text().replace("−", "-") for label in axes.get_xticklabels()]
+    assert [float(text) for text in labels] == pytest.approx(list(axes.get_xticks()))
+    assert all(text[0] in "+-" for text in labels if text != "0")
+
+
 def test_every_term_has_a_baseline_and_a_label() -> None:
     assert set(HUMAN_BASELINE) == set(TERMS)
 

@@ -115,6 +115,7 @@ def test_a_name_that_is_no_file_is_refused(sections: list[Section], tmp_path: Pa
     [
         (None, ""), (np.nan, ""), (pd.NA, ""), ("a", "a"), (3, "3"), (-3.0, "−3"), (0.000123456, "0.0001235"),
         (1234567.8, "1,234,568"), (np.float64(2.5), "2.5"), (np.int64(7), "7"), (np.inf, ""),
+        (-0.0, "0"),
     ],
 )  # fmt: skip
 def test_cells(value: object, text: str) -> None:

@@ -108,6 +108,30 @@ def test_a_process_takes_nothing_over_from_an_earlier_one_with_its_number(record
     assert Runner("r-1", pid=os.getppid()).claim(records, ["t1"]).own == {"t1"}
 
 
+def test_a_process_that_has_ended_holds_no_trial(records: Records) -> None:
+    me, other = Runner("r-1"), Runner("r-1", pid=os.getppid())
+    me.begin(records)
+    me.claim(records, ["t1"])
+    me.end(records)
+    with records.engine.connect() as connection:
+        assert connection.execute(claims.select()).all() == []
+    me.claim(records, ["t2"])  # on its way to the database when the process said that it ends
+    assert other.claim(records, ["t1", "t2"]).own == {"t1", "t2"}
+
+
+def test_processes_of_one_number_on_two_machines_are_two(records: Records) -> None:
+    me, other = Runner("r-1"), Runner("r-1", host="far-away")
+    me.begin(records)
+    assert me.claim(records, ["t1", "t2"]).own == {"t1", "t2"}
+    (first,) = other.begin(records)
+    assert (first["host"], first["pid"]) == (me.host, other.pid)
+    other.release(records, "t2")
+    assert dict(other.claim(records, ["t1", "t2"]).others) == dict.fromkeys(["t1", "t2"], (me.host, me.pid))
+    other.end(records)
+    assert [row["alive"] for row in runners_of(records, "r-1") if row["host"] == me.host] == [True]
+    assert set(Runner("r-1", pid=os.getppid()).claim(records, ["t1", "t2"]).others) == {"t1", "t2"}
+
+
 def test_of_two_that_begin_the_second_is_told_of_the_first(records: Records) -> None:
     assert Runner("r-1", pid=os.getppid(), budget=2).begin(records) == []
     (first,) = Runner("r-1").begin(records)

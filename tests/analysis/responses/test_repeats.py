@@ -8,7 +8,8 @@ import pytest
 
 from analysis.responses.biases import analyze_biases
 from analysis.responses.montecarlo import MonteCarloAnalysis, analyze_montecarlo
-from analysis.responses.repeats import ALIKE
+from analysis.responses.repeats import ALIKE, agents_without_variation
+from analysis.responses.table import check_responses
 
 Valuations = Callable[..., pd.DataFrame]
 Answers = Callable[..., pd.DataFrame]
@@ -118,3 +119,15 @@ def test_equal_answers_in_both_conditions_are_an_effect_of_exactly_0(answers: An
     assert (found.experiments["estimate"] == 0).all() and (found.experiments["bias_detected"] == 0).all()
     assert (found.index[["estimate", "mean"]] == 0).all(axis=None)
     assert (found.regressions["estimate"].dropna() == 0).all()
+
+
+OTHER = {"item": "lamp", "condition": "low", "scenario": "gift", "temperature": 0.7, "anchor": 20.0}
+
+
+@pytest.mark.parametrize("column", ["none", *OTHER])
+def test_what_differs_in_one_column_is_no_repeat(column: str) -> None:
+    asked = dict(zip(OTHER, ["desk", "high", "base", 0.0, 10.0], strict=True))
+    asked |= {"agent": "a", "trial": "1", "repeat": 0, "response": 50.0}
+    again = asked | {"trial": "2"} | ({column: OTHER[column]} if column in OTHER else {})
+    table = check_responses(pd.DataFrame([asked, again]))
+    assert agents_without_variation(table) == (["a"] if column == "none" else [])
