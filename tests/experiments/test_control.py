@@ -132,6 +132,17 @@ def test_processes_of_one_number_on_two_machines_are_two(records: Records) -> No
     assert set(Runner("r-1", pid=os.getppid()).claim(records, ["t1", "t2"]).others) == {"t1", "t2"}
 
 
+def test_a_process_that_has_ended_one_run_goes_on_with_another(records: Records) -> None:
+    one, other = Runner("r-1"), Runner("r-2")
+    for each in (one, other):
+        each.begin(records)
+        assert each.claim(records, ["t1"]).own == {"t1"}
+    one.release(records, "t1")
+    one.end(records)
+    assert [[row["alive"] for row in runners_of(records, run)] for run in ("r-1", "r-2")] == [[False], [True]]
+    assert set(Runner("r-2", pid=os.getppid()).claim(records, ["t1"]).others) == {"t1"}
+
+
 def test_of_two_that_begin_the_second_is_told_of_the_first(records: Records) -> None:
     assert Runner("r-1", pid=os.getppid(), budget=2).begin(records) == []
     (first,) = Runner("r-1").begin(records)
