@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from analysis.attrition import attrition
 from analysis.choice.figures import HUMAN_BASELINE, attrition_figure, effects_figure
 from analysis.effects import TERMS, choice_effects
-from analysis.plots import save_figure, to_svg
+from analysis.plots import heatmap, save_figure, to_svg
 
 Simulate = Callable[..., Any]
 AGENTS = ("simple", r"$\frac{$ <script>& a name that is much too long for the margin", "_hidden", "100%")
@@ -87,6 +87,13 @@ def test_the_effects_are_read_from_the_axis_as_they_are(table: pd.DataFrame, lar
     labels = [label.get_text().replace("−", "-") for label in axes.get_xticklabels()]
     assert [float(text) for text in labels] == pytest.approx(list(axes.get_xticks()))
     assert all(text[0] in "+-" for text in labels if text != "0")
+
+
+def test_a_value_that_rounds_to_zero_has_no_sign() -> None:
+    values = pd.DataFrame({"d": [-0.004, -0.006, 0.0, 1.25]})
+    figure = heatmap(values, "d", colormap="PuOr", limits=(-1, 1))
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert texts == ["0.00", "−0.01", "0.00", "1.25"]
 
 
 def test_every_term_has_a_baseline_and_a_label() -> None:
