@@ -134,31 +134,21 @@ def _planned(plan: Plan, key: str, site: SiteMap) -> Iterator[tuple[Edit, Proof]
 
 
 class _Done:
-    """What the receipts say of products' own pages; `overridden`: what a later edit has changed again."""
+    """What the receipts say of products' own pages."""
 
     def __init__(self, session: Session) -> None:
         self.site = session.site
         self.changes: dict[Proof, list[Change]] = {}
-        self.overridden: set[Proof] = set()
-        latest: dict[tuple[str, str, str, str], tuple[str, Proof]] = {}
         for each in session.receipts:
-            if each.page_type != "product":
-                continue
-            proof = Proof(each.intervention, each.edit, each.role, each.product)
-            self.changes.setdefault(proof, []).append(Change(each.matches, each.before, each.after))
-            place = (each.page_hash_before, each.edit, each.role, each.product)
-            after, earlier = latest.get(place, ("", proof))
-            if after and after == each.before:
-                self.overridden.add(earlier)
-            latest[place] = each.after, proof
+            if each.page_type == "product":
+                proof = Proof(each.intervention, each.edit, each.role, each.product)
+                self.changes.setdefault(proof, []).append(Change(each.matches, each.before, each.after))
 
 
 def _verdict(edit: Edit, proof: Proof, done: _Done, sight: Sight) -> Verdict | None:
     """Whether what an edit made stands in a sight of its page; None: that cannot be told."""
     if sight.standing is None or proof not in done.changes:
         return None
-    if proof in done.overridden:
-        return Verdict()
     try:
         return edit.stands(There(done.site, sight.standing), done.changes[proof])
     except NotRead:

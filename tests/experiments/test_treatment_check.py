@@ -190,6 +190,11 @@ RESTORED: dict[str, tuple[Edits, str, str]] = {
         edit("replace_text", {"in": "product.description", "from": "warm", "to": "cold"}),
         put("#description", "A warm light for long evenings."), "",
     ),
+    "the first of two words": (
+        [{"replace_text": {"in": "product.description", "from": "warm", "to": "cold"}},
+         {"replace_text": {"in": "product.description", "from": "long", "to": "short"}}],
+        put("#description", "A warm light for short evenings."), "",
+    ),
     "remove": (
         edit("remove", "product.stock"),
         "document.querySelector('div.stock').innerHTML = '<span>In stock</span>';", "",
@@ -252,6 +257,28 @@ async def test_one_look_is_not_enough_for_the_later_ones(
     course, _, _ = await carry_out(place, tmp_path, buyer)
     assert [NUDGE in html for html in buyer.seen] == [False, True, False, False]
     assert course.outcome == "treatment_failed", course.reason
+
+
+async def test_a_page_that_is_loaded_twice_is_checked_as_well(
+    place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    """Also where the edit leaves the price as it is, so that the second receipt begins where the first ends."""
+    shop.reloads = True
+    course, session, _ = await carry_out(place, tmp_path, edits=edit("set_price", 19.99))
+    assert course.outcome == "choice", course.reason
+    assert [r.before == r.after for r in session.receipts if r.edit == "set_price"] == [True, True]
+    shop.script = put(PRICE, "$21.99")
+    course, _, _ = await carry_out(place, tmp_path, edits=edit("set_price", 19.99))
+    assert course.outcome == "treatment_failed", course.reason
+
+
+async def test_an_edit_may_itself_name_the_old_price(place: Place, shop: ForeignShop, tmp_path: Path) -> None:
+    edits: Edits = [{"set_price": 9.99}, {"strike_price": {"was": 19.99}}]
+    course, _, _ = await carry_out(place, tmp_path, edits=edits)
+    assert course.outcome == "choice", course.reason
+    shop.extra = "<p>Buy now for $19.99</p>"
+    course, _, _ = await carry_out(place, tmp_path, edits=edits)
+    assert (course.outcome, "old price" in course.reason) == ("treatment_failed", True), course.reason
 
 
 async def test_what_goes_after_the_decision_does_not_matter(
