@@ -1,7 +1,7 @@
 """A page that a shop's script, its addresses or its wording leave untreated never counts as treated."""
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from experiments.trial import ShopEpisodes
 from interventions.edits.insert_text import InsertText
 from interventions.edits.show_rating_text import ShowRatingText
 from interventions.engine import rewrite
+from interventions.in_browser import Element, Inserted, Spot, Standing
 from interventions.plan import Plan, Treatment
 from interventions.sitemap import load_site_map
 from proxy.server import Slot
@@ -263,12 +264,14 @@ async def test_a_page_that_is_loaded_twice_is_checked_as_well(
     place: Place, shop: ForeignShop, tmp_path: Path
 ) -> None:
     """Also where the edit leaves the price as it is, so that the second receipt begins where the first ends."""
-    shop.reloads = True
-    course, session, _ = await carry_out(place, tmp_path, edits=edit("set_price", 19.99))
+    same = edit("set_price", 19.99)
+    course, _, trial = await carry_out(place, tmp_path, edits=same)
+    again = Action("goto", (f"{place.address}{trial.carrier}.html",))
+    course, session, _ = await carry_out(place, tmp_path, Buyer(again), edits=same)
     assert course.outcome == "choice", course.reason
     assert [r.before == r.after for r in session.receipts if r.edit == "set_price"] == [True, True]
     shop.script = put(PRICE, "$21.99")
-    course, _, _ = await carry_out(place, tmp_path, edits=edit("set_price", 19.99))
+    course, _, _ = await carry_out(place, tmp_path, Buyer(again), edits=same)
     assert course.outcome == "treatment_failed", course.reason
 
 
@@ -407,6 +410,33 @@ def test_where_only_the_html_is_known_the_text_is_looked_for_in_it() -> None:
     for html in (shown.replace(NUDGE, ""), shown.replace(NUDGE, f"Not{NUDGE}")):
         assert "was not shown" in untreated(plan, [Sight(KEY, html)], session, [KEY])
     assert [effect.edit for effect in unchecked(plan, [Sight(KEY, shown)], session)] == ["insert_text"]
+
+
+def stood(given: str) -> Standing:
+    """The nudge below the title, and what of it the reader was given."""
+    (place, *_) = SITE.role("product.title")
+    title = Element("Oat Cookies", "Oat Cookies", (Inserted("after", NUDGE, given),))
+    return Standing({Spot(place.css, place.attribute): (title,)})
+
+
+def test_one_look_that_was_given_the_text_is_enough() -> None:
+    plan = Plan((NUDGED,))
+    session = passed_on(plan, (f"{KEY}.html", product_page()))
+    for given, shown in (((NUDGE, ""), True), (("", NUDGE), True), (("", ""), False)):
+        looks = [Sight(KEY, "", stood(each)) for each in given]
+        assert (untreated(plan, looks, session, [KEY]) == "") is shown
+
+
+def test_what_one_look_could_not_check_is_on_record() -> None:
+    plan = Plan((NUDGED,))
+    session = passed_on(plan, (f"{KEY}.html", product_page()))
+    looked, blind = Sight(KEY, "", stood(NUDGE)), Sight(KEY, NUDGE)
+    assert unchecked(plan, [looked], session) == []
+    for looks in ([looked, blind], [blind, looked]):
+        assert [effect.edit for effect in unchecked(plan, looks, session)] == ["insert_text"]
+    in_data = replace(session.receipts[0], edit="set_price", role="data.price")
+    session.received((in_data,))
+    assert unchecked(plan, [looked], session) == [], "nobody reads data but the page's scripts"
 
 
 def test_a_card_needs_a_receipt_of_what_is_planned_for_it() -> None:
