@@ -207,6 +207,19 @@ def test_intervals_end_where_probabilities_end(simulate: Simulate) -> None:
     assert first["estimate"] + 2 * first["std_error"] > 100 == first["conf_high"]
 
 
+def test_errors_of_a_placebo_do_not_go_by_text(simulate: Simulate) -> None:
+    """Its trials have one text, those of the nudges others: only categories and sets have both."""
+    table = simulate(5, sets=72, nudges=9, nudges_per_set=3, categories=8).table
+    placebo = (table["nudge"] == "nudge0") & (table["condition"] == "nudged")
+    table["condition"] = table["condition"].mask(placebo, "placebo")
+    others = table["nudge_text"].mask(table["condition"] == "nudged", "one text")
+    one, other = (by_term(choice_effects(each)) for each in (table, table.assign(nudge_text=others)))
+    own = ["placebo", "nudged_less_placebo"]
+    assert one.loc[own, "std_error"].notna().all()
+    pd.testing.assert_frame_equal(one.loc[own, STATISTICS[:3]], other.loc[own, STATISTICS[:3]])
+    assert one.loc["nudged", "std_error"] != pytest.approx(other.loc["nudged", "std_error"])
+
+
 def test_the_difference_of_two_effects_may_be_twice_as_large() -> None:
     large = Contrast(1.08, 0.24, np.inf)
     frame = contrast_frame({"nudged": large, "nudged_less_placebo": large}, "agent", 72, 72)

@@ -10,7 +10,9 @@ from experiments.output import frame_table
 
 
 @pytest.mark.parametrize("decimals", [None, 0, 2])
-@given(values=st.lists(st.floats(-1e12, 1e12, allow_nan=False), min_size=2) | st.just([-0.0, -0.004, -1e-300]))
+@given(
+    values=st.lists(st.floats(-1e12, 1e12, allow_nan=False), min_size=2) | st.just([-0.0, -0.004, -1e-300])
+)
 def test_a_number_is_what_was_found_and_nothing_is_minus_zero(
     decimals: int | None, values: list[float]
 ) -> None:

@@ -141,7 +141,9 @@ def test_only_the_trials_of_the_same_run_are_replaced(records: Records) -> None:
     assert [records.outcomes(run) for run in ("r-1", "r-2")] == [{"infra_error": 1, "choice": 1}] * 2
     again = a_record("t1")
     records.save(again)
-    assert records.outcomes("r-1") == {"choice": 2}, "a choice of another run with the same id keeps nothing out"
+    assert records.outcomes("r-1") == {"choice": 2}, (
+        "a choice of another run with the same id keeps nothing out"
+    )
 
 
 def test_the_latest_run_is_the_one_that_was_started_last(records: Records) -> None:

@@ -10,6 +10,7 @@ from starlette.concurrency import run_in_threadpool
 
 from experiments.schema import experiment_source
 from experiments.start_pages import check_start_pages
+from interventions.errors import UserError
 from tests.experiments.command_line import Ended, forked_souk
 from tests.experiments.foreign_shop import KEYS, ForeignShop, design, experiment
 from tests.support import serve
@@ -93,6 +94,19 @@ async def test_a_shop_that_does_not_answer_programs_is_left_to_the_trials(tmp_pa
     async with serve(ForeignShop(status=403).app()) as address:
         made = design(file := experiment(tmp_path, ForeignShop(), address))
         await check_start_pages(made, made.trials(["simulated:balanced"]), experiment_source(str(file)))
+
+
+@pytest.mark.parametrize("lost", range(4))
+async def test_each_product_of_each_set_is_looked_for(lost: int, tmp_path: Path) -> None:
+    names = ["Harbour Desk Lamp", "Cedar Reading Lamp", "Rye Floor Lamp", "Oak Wall Lamp"]
+    shop = ForeignShop(names={name.lower().replace(" ", "-"): name for name in names})
+    options = {"catalogue": str(tmp_path / "products.csv"), "set_size": 2, "sets": 2, "max_rating_gap": 1}
+    async with serve(shop.app()) as address:
+        made = design(file := experiment(tmp_path, shop, address, options=options))
+        assert len(made.sets) == 2
+        del shop.names[key := list(shop.names)[lost]]
+        with pytest.raises(UserError, match=f"{key} could not be treated there"):
+            await check_start_pages(made, made.trials(["simulated:balanced"]), experiment_source(str(file)))
 
 
 async def test_each_start_page_is_asked_for_once(tmp_path: Path) -> None:

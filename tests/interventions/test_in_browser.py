@@ -2,7 +2,17 @@
 
 import pytest
 
-from interventions.in_browser import Element, Inserted, Spot, Standing, There, Verdict, holds, inserted, is_one_of
+from interventions.in_browser import (
+    Element,
+    Inserted,
+    Spot,
+    Standing,
+    There,
+    Verdict,
+    holds,
+    inserted,
+    is_one_of,
+)
 from interventions.sitemap import load_site_map
 
 SITE = load_site_map("onestopmarket")
