@@ -263,7 +263,7 @@ async def test_one_look_is_not_enough_for_the_later_ones(
 async def test_a_page_that_is_loaded_twice_is_checked_as_well(
     place: Place, shop: ForeignShop, tmp_path: Path
 ) -> None:
-    """Also where the edit leaves the price as it is, so that the second receipt begins where the first ends."""
+    """Also where the edit leaves the price as it is: the second receipt begins where the first ends."""
     same = edit("set_price", 19.99)
     course, _, trial = await carry_out(place, tmp_path, edits=same)
     again = Action("goto", (f"{place.address}{trial.carrier}.html",))
