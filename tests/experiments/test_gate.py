@@ -1,6 +1,7 @@
 """The gate: a budget that is never passed and never stalls a run, and a run that is paused from elsewhere."""
 
 import asyncio
+import os
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from agents.pricing import price_of
 from experiments import gate as gate_module
-from experiments.control import runners_of, tell
+from experiments.control import Runner, runners_of, tell
 from experiments.gate import ANSWER_TOKENS, MARGIN, PROMPT_TOKENS, Gate
 from experiments.records import Records, TrialRecord
 from interventions.errors import UserError
@@ -187,3 +188,21 @@ async def test_a_run_pauses_and_resumes_as_told(records: Records, monkeypatch: p
     (me,) = runners_of(records, "r-1")
     assert (me["trials"], me["settled"], me["running"], me["alive"]) == (3, 1, 0, False)
     assert me["ended_at"]
+
+
+@pytest.mark.parametrize(("mine", "theirs"), [(1.0, None), (None, 1.0), (1.0, 1.0), (None, None)])
+async def test_with_a_budget_a_run_has_one_process(
+    records: Records, mine: float | None, theirs: float | None
+) -> None:
+    other = Runner("r-1", pid=os.getppid(), budget=theirs)
+    other.begin(records)
+    said: list[str] = []
+    gate = Gate(records, "r-1", budget=mine, agents=[MODEL], say=said.append)
+    if mine is theirs is None:
+        async with gate:
+            assert said == [f"process {other.pid} on {other.host} runs r-1 too: each trial is run by one of them"]
+        return
+    with pytest.raises(UserError, match=rf"--budget: process {other.pid} on .* runs r-1 too"):
+        async with gate:
+            pass
+    assert {row["pid"] for row in runners_of(records, "r-1") if row["alive"]} == {other.pid}

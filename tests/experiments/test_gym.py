@@ -218,6 +218,10 @@ async def test_how_episodes_end(
             with pytest.raises(Exception, match="closed"):
                 env.step("scroll(0, 100)")
             assert env.reset()[1]["task_info"]["outcome"] == "", "it can be tried again"
+            trial = left[0].rpartition(".")[2]
+            assert set(other.claim(records, [trial]).others) == {trial}
+            env.close()
+            assert other.claim(records, [trial]).own == {trial}, "what has not ended is left to others"
 
     await in_thread(browsergym_thread, browsergym)
     outcomes = [row["outcome"] for row in rows(db, tables.trials)]
