@@ -200,7 +200,9 @@ async def test_with_a_budget_a_run_has_one_process(
     gate = Gate(records, "r-1", budget=mine, agents=[MODEL], say=said.append)
     if mine is theirs is None:
         async with gate:
-            assert said == [f"process {other.pid} on {other.host} runs r-1 too: each trial is run by one of them"]
+            assert said == [
+                f"process {other.pid} on {other.host} runs r-1 too: each trial is run by one of them"
+            ]
         return
     with pytest.raises(UserError, match=rf"--budget: process {other.pid} on .* runs r-1 too"):
         async with gate:
