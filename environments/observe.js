@@ -27,7 +27,8 @@
   const MAX_TEXT = 20_000;
 
   const escape = (text) => text.replace(/[&<>"]/g, (character) => ENTITIES[character]);
-  const squeeze = (text) => text.replace(/\s+/g, " ").trim();
+  // `\s` holds U+FEFF, which takes no room: it parts no words.
+  const squeeze = (text) => text.replace(/\uFEFF/g, "").replace(/\s+/g, " ").trim();
   const seen = new Set();
   const query = (css) => { try { return [...document.querySelectorAll(css)]; } catch { return null; } };
   const inCards = new Set(cards.flatMap((css) => query(css) ?? []));

@@ -9,7 +9,7 @@ from playwright.async_api import Page
 
 from environments.accessibility import read_tree
 from environments.stops import Stop
-from interventions.in_browser import Element, Inserted, Spot, Standing
+from interventions.in_browser import Element, Inserted, Spot, Standing, as_read
 
 OBSERVE: Final = (Path(__file__).parent / "observe.js").read_text(encoding="utf-8")
 
@@ -89,7 +89,7 @@ async def observe(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted 
     html, title = storable(seen["html"]), storable(seen["title"])
     standing = Standing(
         {spot: _elements(found) for spot, found in zip(wanted.spots, seen["found"], strict=True)},
-        storable(seen["own"]),
+        "\n".join(map(_text, seen["own"].split("\n"))),
     )
     return Seen(
         html, title, seen["url"], seen["stop"], storable(seen["said"]), storable(tree), screenshot, standing
@@ -106,7 +106,8 @@ def _elements(found: Any) -> tuple[Element, ...] | None:
         return None
     return tuple(
         Element(
-            _text(each["text"]),
+            # Nobody reads an attribute that is never given: every character of it counts.
+            " ".join(storable(each["text"]).split()) if each["given"] is None else _text(each["text"]),
             None if each["given"] is None else _text(each["given"]),
             tuple(
                 Inserted(other["where"], _text(other["text"]), _text(other["given"]))
@@ -118,7 +119,7 @@ def _elements(found: Any) -> tuple[Element, ...] | None:
 
 
 def _text(text: str) -> str:
-    return " ".join(storable(text).split())
+    return as_read(storable(text))
 
 
 def _is_sound(seen: Any, stops: int, spots: int) -> bool:

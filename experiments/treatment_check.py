@@ -16,7 +16,7 @@ from interventions.edits.set_price import SetPrice
 from interventions.engine import is_for_own_page
 from interventions.errors import CannotEdit
 from interventions.figures import find_figure, read_figure
-from interventions.in_browser import NotRead, Standing, There, Verdict, bounded, holds
+from interventions.in_browser import NotRead, Standing, There, Verdict, as_read, bounded, holds
 from interventions.marking import Marks
 from interventions.media import is_html
 from interventions.page import Page
@@ -142,7 +142,8 @@ class _Done:
         for each in session.receipts:
             if each.page_type == "product":
                 proof = Proof(each.intervention, each.edit, each.role, each.product)
-                self.changes.setdefault(proof, []).append(Change(each.matches, each.before, each.after))
+                change = Change(each.matches, as_read(each.before), as_read(each.after))
+                self.changes.setdefault(proof, []).append(change)
 
 
 def _verdict(edit: Edit, proof: Proof, done: _Done, sight: Sight) -> Verdict | None:
@@ -204,11 +205,11 @@ def _old_price(key: str, mine: Sequence[Sight], done: _Done) -> str:
         for change in prices:
             figure = find_figure(change.before)
             # A whole number may count anything.
-            old = figure if re.search(r"[.,]\d\d$", figure) else " ".join(change.before.split())
+            old = figure if re.search(r"[.,]\d\d$", figure) else change.before
             shown = sight.standing.own if sight.standing else ""
             for text in sorted(texts, key=len, reverse=True):
                 if holds(text, old):  # an edit may itself name the old price
-                    shown = shown.replace(" ".join(text.split()), " ")
+                    shown = shown.replace(text, " ")
             found = re.search(bounded(old), shown) or _amount(shown, change.before)
             if found:
                 around = shown[max(0, found.start() - 40) : found.end() + 20]
@@ -278,5 +279,5 @@ def cards(
 
 
 def squeeze(html: str) -> str:
-    """Text with entities resolved and white space collapsed, to compare what is read."""
-    return " ".join(unescape(html).split())
+    """Return a text with its entities resolved, as a reader sees it."""
+    return as_read(unescape(html))

@@ -9,6 +9,12 @@ from interventions.sitemap import Place, SiteMap
 
 Where = Literal["before", "after", "inside"]
 
+_UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")
+"""Soft hyphen, zero-width space, word joiner, byte order mark: they only say where a line may be broken."""
+_IDLE_JOINERS = re.compile("(?<![^\u0000-\u052f\u1e00-\u200b\u200e-\u206f])[\u200c\u200d]+")
+"""Zero-width (non-)joiners after Latin, Greek and Cyrillic letters, figures and signs. They change nothing
+there; after others (Arabic and Indic letters, emoji) they change what is drawn."""
+
 
 @dataclass(frozen=True, slots=True)
 class Spot:
@@ -29,7 +35,7 @@ class Inserted:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element of a page: its text, or an attribute. White space counts as one space.
+    """An element of a page: its text, or an attribute, `as_read`.
 
     `given`: what of it the reader was given; None: an attribute that nobody is ever given.
     """
@@ -43,7 +49,8 @@ class Element:
 class Standing:
     """What stands in a page: the elements of each spot (None: the browser does not know the selector).
 
-    `own`: the texts that the reader was given outside of cards, a line each; empty unless asked for.
+    `own`: the texts that the reader was given outside of cards, `as_read`, a line each; empty unless asked
+    for.
     """
 
     found: Mapping[Spot, tuple[Element, ...] | None]
@@ -91,6 +98,11 @@ class There:
                 yield place, element
 
 
+def as_read(text: str) -> str:
+    """Return a text as a reader sees it: without characters that nobody sees, white space as one space."""
+    return " ".join(_IDLE_JOINERS.sub("", _UNSEEN.sub("", text)).split())
+
+
 def inserted(there: There, role: str, where: Where, fits: Callable[[str], bool], text: str) -> Verdict:
     """Whether a text that `fits` stands where an edit has put it, as the whole text of an element."""
     found = [each for element in there.main(role) for each in element.beside if each.where == where]
@@ -102,7 +114,7 @@ def inserted(there: There, role: str, where: Where, fits: Callable[[str], bool],
 
 def is_one_of(texts: Iterable[str]) -> Callable[[str], bool]:
     """Tells whether a text is one of these, which may be cut (and then end in `…`)."""
-    wanted = [" ".join(text.split()) for text in texts]
+    wanted = [as_read(text) for text in texts]
 
     def fits(text: str) -> bool:
         return any(
@@ -114,8 +126,8 @@ def is_one_of(texts: Iterable[str]) -> Callable[[str], bool]:
 
 
 def holds(text: str, wanted: str) -> bool:
-    """Whether a text holds another one as words or figures of their own: 9.99 is not in 19.99."""
-    wanted = " ".join(wanted.split())
+    """Whether a text, `as_read`, holds another one as words or figures of their own: 9.99 is not in 19.99."""
+    wanted = as_read(wanted)
     return bool(wanted) and re.search(bounded(wanted), text) is not None
 
 

@@ -6,7 +6,7 @@ from pydantic import RootModel
 
 from interventions.edits.base import Change, Edit, Showing, Text
 from interventions.errors import CannotEdit
-from interventions.in_browser import There, Verdict
+from interventions.in_browser import There, Verdict, as_read
 
 
 class HideOption(Edit, RootModel[Text], frozen=True):
@@ -17,7 +17,8 @@ class HideOption(Edit, RootModel[Text], frozen=True):
 
     def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
         labels = [element.text.casefold() for element in there.main("product.option")]
-        return Verdict(f"product.option shows {self.root!r}" if self.root.casefold() in labels else "")
+        shown = as_read(self.root).casefold() in labels
+        return Verdict(f"product.option shows {self.root!r}" if shown else "")
 
     def apply(self, showing: Showing) -> Change:
         options = showing.main("product.option")

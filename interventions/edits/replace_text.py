@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 from interventions.edits.base import Change, Edit, RoleName, Showing, Text
 from interventions.errors import CannotEdit
-from interventions.in_browser import There, Verdict
+from interventions.in_browser import There, Verdict, as_read
 
 
 class ReplaceText(Edit, BaseModel, frozen=True, extra="forbid"):
@@ -23,10 +23,10 @@ class ReplaceText(Edit, BaseModel, frozen=True, extra="forbid"):
         return (self.role,)
 
     def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
-        elements, new = there.main(self.role), " ".join(self.new.split())
-        left = not any(self.old in change.after.replace(new, "") for change in done)
+        elements, old, new = there.main(self.role), as_read(self.old), as_read(self.new)
+        left = not any(old in change.after.replace(new, "") for change in done)
         for element in elements:
-            if left and self.old in element.text.replace(new, ""):
+            if left and old in element.text.replace(new, ""):
                 return Verdict(f"{self.role} shows {self.old!r}")
         if not any(new in element.text for element in elements):
             return Verdict(f"{self.role} does not show {new!r}")

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel
 
 from interventions.edits.base import Change, Edit, RoleName, Showing
-from interventions.in_browser import There, Verdict
+from interventions.in_browser import There, Verdict, as_read
 from interventions.sitemap import Place
 
 _INERT = frozenset(
@@ -41,11 +41,11 @@ class SetAttribute(Edit, BaseModel, frozen=True, extra="forbid"):
         return self.name
 
     def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
-        elements, value = there.main(self.role, self.name), " ".join(self.value.split())
+        elements, value = there.main(self.role, self.name), as_read(self.value)
         for element in elements:
             # Scripts add classes of their own.
             kept = set(value.split()) <= set(element.text.split()) if self.name == "class" else False
-            if not kept and element.text != value:
+            if not kept and as_read(element.text) != value:
                 return Verdict(f"{self.role} has {self.name}={element.text!r}")
         if not elements:
             return Verdict(f"nothing stands at {self.role}")

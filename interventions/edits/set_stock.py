@@ -6,7 +6,7 @@ from typing import ClassVar
 from pydantic import RootModel
 
 from interventions.edits.base import Change, Edit, Showing, Text
-from interventions.in_browser import There, Verdict
+from interventions.in_browser import There, Verdict, as_read
 
 
 class SetStock(Edit, RootModel[Text], frozen=True):
@@ -21,10 +21,10 @@ class SetStock(Edit, RootModel[Text], frozen=True):
         return ("product.stock",)
 
     def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
-        texts = there.main("product.stock")
-        if not texts or any(element.text != self.root for element in texts):
+        texts, wanted = there.main("product.stock"), as_read(self.root)
+        if not texts or any(element.text != wanted for element in texts):
             return Verdict(f"product.stock shows {[element.text for element in texts]}")
-        return Verdict(given=any(element.given == self.root for element in texts))
+        return Verdict(given=any(element.given == wanted for element in texts))
 
     def apply(self, showing: Showing) -> Change:
         texts = [showing.page.set_text(target.node, self.root) for target in showing.main("product.stock")]

@@ -7,7 +7,7 @@ from typing import ClassVar
 from pydantic import RootModel
 
 from interventions.edits.base import Change, Edit, Showing, Text
-from interventions.in_browser import There, Verdict, holds
+from interventions.in_browser import There, Verdict, as_read, holds
 
 
 class SetTitle(Edit, RootModel[Text], frozen=True):
@@ -25,14 +25,14 @@ class SetTitle(Edit, RootModel[Text], frozen=True):
         return {"name": self.root}
 
     def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
-        first = there.main("product.name")[:1]
-        if not first or first[0].text != self.root:
+        first, wanted = there.main("product.name")[:1], as_read(self.root)
+        if not first or first[0].text != wanted:
             return Verdict(f"product.name shows {[element.text for element in first]}")
-        old = {change.before for change in done if not holds(self.root, change.before)}
+        old = {change.before for change in done if not holds(wanted, change.before)}
         for _, element in there.all("product.name"):
             if any(holds(element.text, each) for each in old):
                 return Verdict(f"product.name shows {element.text!r}")
-        return Verdict(given=any(element.given == self.root for _, element in there.all("product.name")))
+        return Verdict(given=any(element.given == wanted for _, element in there.all("product.name")))
 
     def apply(self, showing: Showing) -> Change:
         return showing.write_text("product.name", self.root)

@@ -228,6 +228,43 @@ async def test_what_a_script_puts_back_fails_the_trial(
     assert course.outcome == "treatment_failed", course.reason
 
 
+UNSEEN = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
+SPRINKLED = f"""
+const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+while (texts.nextNode()) {{
+  const text = texts.currentNode;
+  if (!text.parentElement.closest("button, script"))
+    text.data = text.data.replace(/(?<=\\S)(?=\\S)/gu, "{UNSEEN}");
+}}
+document.querySelector("img").alt = [...document.querySelector("img").alt].join("\u200b");"""
+"""Between all letters stands every character that nobody sees."""
+READ = (
+    "badge", "banner", "countdown", "show_rating_text", "strike_price", "the figure stands elsewhere",
+    "the old price in pieces", "set_rating", "set_reviews", "set_stock", "set_title", "replace_text",
+    "remove", "hide_option", "set_attribute",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", READ)
+async def test_characters_that_nobody_sees_change_nothing(
+    kind: str, place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    edits, script, extra = RESTORED[kind]
+    shop.script = SPRINKLED
+    course, session, trial = await carry_out(place, tmp_path, edits=edits)
+    assert (course.outcome, nudges(session)) == ("choice", {trial.carrier}), course.reason
+    shop.script = f"if ('KEY' === '{trial.carrier}') {{ {script} }} {SPRINKLED}"
+    shop.extra = extra.replace("19", f"1{UNSEEN}9")
+    course, session, trial = await carry_out(place, tmp_path, edits=edits)
+    assert course.outcome == "treatment_failed", course.reason
+
+
+async def test_a_message_is_read_without_them(place: Place, shop: ForeignShop, tmp_path: Path) -> None:
+    shop.message = f"You added {f'{UNSEEN}'.join('Harbour Desk Lamp')} to your shopping cart."
+    course, _, _ = await carry_out(place, tmp_path)
+    assert (course.outcome, course.choice) == ("choice", "harbour-desk-lamp"), course.reason
+
+
 @pytest.mark.parametrize("kind", [{"reorder": {"rank": 1}}, {"swap": "cedar-reading-lamp"}])
 async def test_what_cannot_be_checked_is_on_record(
     kind: Mapping[str, Any], place: Place, shop: ForeignShop, tmp_path: Path
@@ -437,6 +474,17 @@ def test_what_one_look_could_not_check_is_on_record() -> None:
     in_data = replace(session.receipts[0], edit="set_price", role="data.price")
     session.received((in_data,))
     assert unchecked(plan, [looked], session) == [], "nobody reads data but the page's scripts"
+
+
+def test_what_nobody_sees_is_left_out_of_html_too() -> None:
+    plan = Plan((NUDGED,))
+    session = passed_on(plan, (f"{KEY}.html", product_page()))
+    shown = session.pages[0].text
+    for between in (UNSEEN, "&shy;", "&#8203;", "&ZeroWidthSpace;", "&NoBreak;", "&zwnj;"):
+        sprinkled = shown.replace(NUDGE, between.join(NUDGE))
+        assert untreated(plan, [Sight(KEY, sprinkled)], session, [KEY]) == ""
+        changed = shown.replace(NUDGE, between.join(f"{NUDGE[:-1]}s"))
+        assert "was not shown" in untreated(plan, [Sight(KEY, changed)], session, [KEY])
 
 
 def test_a_card_needs_a_receipt_of_what_is_planned_for_it() -> None:
