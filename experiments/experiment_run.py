@@ -171,7 +171,7 @@ class ExperimentRun:
         """Raises UserError where a start page could not be treated."""
         if isinstance(self.design, Design):
             todo = (trial for trial in self.wanted() if trial.id not in self._done)
-            await check_start_pages(self.design, todo, experiment_source(self._name))
+            await check_start_pages(self.design, todo, experiment_source(self._name), self.design.base_url)
 
     async def _run_round(
         self, console: Console, workers: Workers, trace: Trace, budget: float | None

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +23,7 @@ from experiments.design import Design, Trial
 from experiments.gate import Gate
 from experiments.records import Records, Row, TrialRecord, artifact_hash
 from experiments.schema import experiment_source
+from experiments.start_pages import check_start_pages
 from experiments.treatment_check import Sight, untreated
 from experiments.trial import allowed, session, start_urls, to_record
 from interventions.errors import UserError
@@ -127,10 +128,12 @@ class Reception:
         trial = self._next()
         if trial is None:
             return None
+        bound = session(self._design, trial, self._shop_url, self._allow)
         guest = GuestTrial(
             definition=trial,
             design=self._design,
-            session=session(self._design, trial, self._shop_url, self._allow),
+            # What a guest looks at, and when, is not known: a page that is not treated is never passed on.
+            session=replace(bound, awaited=None),
             base_url=self._shop_url,
             finished=self._finished,
         )
@@ -174,7 +177,8 @@ async def serve_guests(options: Serving) -> None:
     Ended trials go to stdout as lines of JSON.
 
     Raises:
-        UserError: a mistake in the experiment or an option, or a port is taken.
+        UserError: a mistake in the experiment or an option, a start page that could not be treated, or a port
+            is taken.
     """
     source = experiment_source(options.experiment)
     design = Design(source, subject=options.label)
@@ -203,11 +207,16 @@ async def serve_guests(options: Serving) -> None:
         reception = Reception(design, trials, shop_url, finished, claim)
         guests = Guests(reception.welcome, by_cookie=options.reverse is not None)
         proxy = await stack.enter_async_context(run_proxy(folder, guests=guests))
-        await stack.enter_async_context(gate)
-        for number in range(options.subjects):
-            slot = await proxy.open_slot(
+        slots = [
+            await proxy.open_slot(
                 options.port and options.port + number, shop_url if options.reverse else None
             )
+            for number in range(options.subjects)
+        ]
+        if wanted != EMBEDDED:
+            await check_start_pages(design, trials, source, shop_url, in_browser=False)
+        await stack.enter_async_context(gate)
+        for slot in slots:
             sys.stderr.write(f"souk proxy on {slot.url}: a subject, whose task is at {slot.url}{PREFIX}\n")
         records.begin_run(design.run, design.name, design.facts([options.label]))
         sys.stderr.write(

@@ -31,7 +31,9 @@ from experiments.experiment_run import analysis_of, load_design
 from experiments.gate import Gate
 from experiments.records import Records, TrialRecord
 from experiments.runner import Stage, open_stage
-from experiments.trial import allowed, is_error_page, judge, session, start_urls, to_record
+from experiments.schema import experiment_source
+from experiments.start_pages import check_start_pages
+from experiments.trial import allowed, is_spoilt, judge, session, start_urls, to_record
 from experiments.writer import Writer
 from interventions.errors import UserError
 from interventions.sitemap import product_key
@@ -62,8 +64,8 @@ def open_experiment(
     when an episode ends, its record is stored.
 
     Raises:
-        UserError: a mistake in the experiment, cards instead of a shop, an unusable database, or another
-            experiment is open.
+        UserError: a mistake in the experiment, cards instead of a shop, an unusable database, a start page
+            that could not be treated, or another experiment is open.
     """
     if any(task.startswith(PREFIX) for task in gymnasium.registry):
         raise UserError(f"{name}: a process can open one experiment at a time; leave the other's block first")
@@ -77,6 +79,7 @@ def open_experiment(
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="souk-gym-")))
         portal = stack.enter_context(start_blocking_portal())
         url = f"{base_url.rstrip('/')}/" if base_url else design.base_url
+        portal.call(check_start_pages, design, trials, experiment_source(name), url)
         stage = stack.enter_context(portal.wrap_async_context_manager(open_stage(folder, url)))
         facts = {**design.facts([agent]), "analysis": analysis_of(design)}
         records.begin_run(design.run, design.name, facts)
@@ -263,7 +266,7 @@ class TrialEnv(ShopEnv):
     def _end_if_over(self, terminated: bool) -> None:
         course, limits = self._course, self._venue.design.experiment.limits
         look, steps = course.looks[-1], len(course.decisions)
-        if self._session.upstream_errors or is_error_page(look):
+        if is_spoilt(look, self._trial, self._venue.design, self._session):
             pass
         elif look.stop is not None:
             reason = look.stop.text or "about to press what stop_before names"

@@ -2,16 +2,25 @@
 
 import asyncio
 import ssl
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 import httpx
+from playwright.async_api import Error as PlaywrightError
 
+from environments.actions import Action
+from environments.episode import Episode
+from environments.through_proxy import BrowserFailure
 from experiments.design import Design, Trial
 from experiments.download import download
+from experiments.runner import Stage, open_stage
 from experiments.trial import allowed, known, start_urls
-from interventions.errors import CannotEdit
+from interventions.errors import CannotEdit, UserError
 from interventions.marking import Marks
 from interventions.media import is_html
 from interventions.page import Page
@@ -37,44 +46,82 @@ class Fetched:
     problem: str = ""
 
 
-async def check_start_pages(design: Design, trials: Iterable[Trial], source: Source) -> None:
-    """Fetch the start pages of these trials, each once, and see whose pages the proxy takes them for.
+async def check_start_pages(
+    design: Design, trials: Iterable[Trial], source: Source, base_url: str | None, *, in_browser: bool = True
+) -> None:
+    """See for each start page of these trials whose page the proxy takes it for.
 
-    A shop that cannot be reached, or does not answer programs, is left to the trials, which tell what is
-    wrong. The embedded shop's pages are known.
+    Each is fetched once. Where that gives another page than the product's, it is opened once as a trial does
+    (`in_browser`): a shop may answer programs otherwise, or lead on by a script. A shop that cannot be
+    reached, or does not answer programs, is left to the trials, which tell what is wrong. The embedded
+    shop's pages are known (`base_url` None).
 
     Raises:
         UserError: a start page is not known as its product's.
     """
-    base_url = design.base_url
     if base_url is None or design.experiment.task != "compare-tabs":
         return
     key = ("live", "page") if design.experiment.live else ("environment",)
     allow, free = allowed(design, base_url), asyncio.Semaphore(TOGETHER)
     context = ssl.create_default_context()
+    suspected: dict[str, list[tuple[str, UserError]]] = {}
 
     async def fetch(session: Session, url: str) -> Fetched | None:
         async with free, httpx.AsyncClient(verify=context, timeout=TIMEOUT_S, trust_env=False) as client:
             return await _fetch(client, session, allow, url)
 
-    async def check(trial: Trial) -> None:
+    async def read(trial: Trial) -> None:
         session = Session(Plan(), design.site, known=known(design, trial, base_url))
         urls = start_urls(base_url, trial)
         pages = await asyncio.gather(*(fetch(session, url) for url in urls))
         for product, url, page in zip(trial.products, urls, pages, strict=True):
-            if page and (problem := page.problem or _mistaken(session, page, product.key)):
-                raise source.error(key, f"{url} {problem}; {product.key} could not be treated there")
+            if page and (problem := page.problem or _mistaken(session, page, product.key, design)):
+                error = source.error(key, f"{product.key} could not be treated at {url}: it {problem}")
+                suspected.setdefault(trial.set, []).append((product.key, error))
+
+    async def look(trial: Trial, stage: Stage) -> None:
+        async with free:
+            shown = await _shown(stage, design, trial, base_url, allow)
+        for product, error in suspected[trial.set]:
+            if product not in shown:
+                raise error
 
     first = {trial.set: trial for trial in trials}
-    checks = [asyncio.create_task(check(trial)) for trial in first.values()]
+    with suppress(httpx.HTTPError):
+        await _together(read(trial) for trial in first.values())
+    if suspected and not in_browser:
+        raise next(iter(suspected.values()))[0][1]
+    if suspected:
+        with TemporaryDirectory(prefix="souk-start-") as folder:
+            async with open_stage(Path(folder), base_url) as stage:
+                await _together(look(first[name], stage) for name in suspected)
+
+
+async def _together(jobs: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Run them at the same time; where one raises, the others end too."""
+    tasks = [asyncio.create_task(job) for job in jobs]
     try:
-        await asyncio.gather(*checks)
-    except httpx.HTTPError:
-        return
+        await asyncio.gather(*tasks)
     finally:
-        for each in checks:
-            each.cancel()
-        await asyncio.gather(*checks, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _shown(stage: Stage, design: Design, trial: Trial, base_url: str, allow: AllowList) -> set[str]:
+    """The products whose own pages pass the proxy when the start pages are opened as in a trial."""
+    everywhere = Plan(tuple(each for each in design.plan(trial).treatments if each.product is None))
+    session = Session(everywhere, design.site, allow, known=known(design, trial, base_url))
+    slot = await stage.proxy.open_slot()
+    slot.session = session
+    with suppress(PlaywrightError, BrowserFailure):  # what has not come was not shown
+        async with stage.browsers.context(slot.url) as context:
+            episode = Episode(context, trial.goal)
+            await episode.open(start_urls(base_url, trial))
+            for tab in range(len(trial.products)):  # each is waited for while it is the active one
+                await episode.act(Action("tab_focus", (tab,)))
+    slot.session = None
+    return {page.product for page in session.pages if page.product}
 
 
 async def _fetch(client: httpx.AsyncClient, session: Session, allow: AllowList, url: str) -> Fetched | None:
@@ -99,7 +146,7 @@ async def _fetch(client: httpx.AsyncClient, session: Session, allow: AllowList, 
     return Fetched(address, answer.headers.get("content-type", "text/html"), body)
 
 
-def _mistaken(session: Session, page: Fetched, product: str) -> str:
+def _mistaken(session: Session, page: Fetched, product: str, design: Design) -> str:
     """What the proxy would take a start page for, if not for the page of the product."""
     if not is_html(page.kind):
         return f"is no page but {page.kind}"
@@ -113,5 +160,11 @@ def _mistaken(session: Session, page: Fetched, product: str) -> str:
     if shown is None:
         return f"is not a product's page as the site map {session.site.name} knows it"
     if not shown:
-        return "is told from the pages of other products neither by its path nor by a link to itself"
+        path = urlsplit(page.address).path
+        way = "write ${key} into the path of live.page, or " if design.experiment.live else ""
+        return (
+            f"has the path of other products' pages ({path}) and does not say which product it shows; {way}"
+            f"give the site map {session.site.name} the role product.link: what on the page holds the "
+            "product's key, or an address with that path"
+        )
     return f"is the page of {shown}"

@@ -7,6 +7,7 @@ from html import unescape
 from typing import NamedTuple
 from unicodedata import category
 
+from environments.episode import Look
 from environments.observe import Wanted
 from experiments.course import Course
 from experiments.design import Design, Trial
@@ -56,20 +57,22 @@ def wanted_in_browser(design: Design, trial: Trial) -> Wanted:
 
 
 def sights(course: Course, design: Design, trial: Trial, session: Session) -> list[Sight]:
-    """The products' own pages at which the agent looked before it acted.
+    """The products' own pages at which the agent looked before it acted."""
+    return [
+        Sight(shown_product(look, trial, design, session), look.observation.html, look.standing)
+        for look in course.looks[: len(course.decisions)]
+    ]
+
+
+def shown_product(look: Look, trial: Trial, design: Design, session: Session) -> str:
+    """The product on whose page a look was.
 
     A tab shows the product that it began with until the agent itself has left the page; other pages are
     known by what they say, or by their address.
     """
-    by_tab = [product.key for product in trial.products] if design.experiment.task == "compare-tabs" else []
-    return [
-        Sight(
-            by_tab[look.tab] if by_tab and look.tab is not None else session.product_at(look.url),
-            look.observation.html,
-            look.standing,
-        )
-        for look in course.looks[: len(course.decisions)]
-    ]
+    if design.experiment.task == "compare-tabs" and look.tab is not None:
+        return trial.products[look.tab].key
+    return session.product_at(look.url)
 
 
 def shows_on_own_page(edit: Edit, site: SiteMap) -> bool:

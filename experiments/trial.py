@@ -13,7 +13,14 @@ from environments.stops import COMPARE_TABS, NOT_PRESSED, guard
 from experiments.course import Course, limited, recorded_calls, trace, trial_row
 from experiments.design import Design, Trial
 from experiments.records import Row, TrialRecord, to_row
-from experiments.treatment_check import sights, squeeze, unchecked, untreated, wanted_in_browser
+from experiments.treatment_check import (
+    shown_product,
+    sights,
+    squeeze,
+    unchecked,
+    untreated,
+    wanted_in_browser,
+)
 from interventions.consistency import disagreements
 from interventions.plan import Plan
 from interventions.sitemap import product_key
@@ -34,19 +41,20 @@ def allowed(design: Design, *urls: str) -> AllowList:
 
 def session(design: Design, trial: Trial, base_url: str, allow: AllowList) -> Session:
     """The session of the proxy that makes a trial's edits, and knows where the products' pages are."""
-    return Session(design.plan(trial), design.site, allow, known=known(design, trial, base_url))
+    return Session(design.plan(trial), design.site, allow, known=known(design, trial, base_url), awaited={})
 
 
 def known(design: Design, trial: Trial, base_url: str) -> dict[str, str]:
     """The key of each start address -> the product whose page is there; an empty one where several are.
 
-    Empty where a trial does not begin with the products' pages.
+    The products' own keys lead to them too. Empty where a trial does not begin with the products' pages.
     """
     found: dict[str, str] = {}
     if design.experiment.task == "compare-tabs":
         for product, url in zip(trial.products, start_urls(base_url, trial), strict=True):
             key = product_key(url)
             found[key] = "" if key in found else product.key
+        found = {product.key: product.key for product in trial.products} | found
     return found
 
 
@@ -92,7 +100,7 @@ async def run_episode(
         wanted = wanted_in_browser(design, trial)
         episode = Episode(context, trial.goal, (*COMPARE_TABS, NOT_PRESSED), design.view, wanted)
         await episode.open(start_urls(base_url, trial))
-        await _act_until_over(course, episode, agent, session, limits.steps)
+        await _act_until_over(course, episode, agent, trial, design, session)
     judge(course, trial, design, session)
     return course
 
@@ -165,12 +173,13 @@ _NOBODY = re.compile(r"|it|(?:this|the|an?|1|one)?\s*(?:item|product)s?", re.I)
 
 
 async def _act_until_over(
-    course: Course, episode: Episode, agent: Agent, session: Session, max_steps: int
+    course: Course, episode: Episode, agent: Agent, trial: Trial, design: Design, session: Session
 ) -> None:
+    max_steps = design.experiment.limits.steps
     for step in range(max_steps + 1):
         look = await episode.look()
         course.looks.append(look)
-        if session.upstream_errors or is_error_page(look):
+        if is_spoilt(look, trial, design, session):
             return
         if look.stop is not None:
             course.end(
@@ -187,6 +196,14 @@ async def _act_until_over(
         course.errors.append(await episode.act(decision.action))
         course.times.append(time.perf_counter() - began)
     course.end("agent_limit", f"{max_steps} actions without a choice")
+
+
+def is_spoilt(look: Look, trial: Trial, design: Design, session: Session) -> bool:
+    """Whether a trial is over because the agent is not shown what it should be."""
+    awaited = (session.awaited or {}).get(shown_product(look, trial, design, session))
+    if awaited:
+        session.failed(awaited)
+    return bool(awaited or session.upstream_errors or is_error_page(look))
 
 
 def is_error_page(look: Look) -> bool:

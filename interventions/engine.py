@@ -72,6 +72,14 @@ class EditFailed(Exception):
         self.intervention, self.edit, self.role, self.url, self.reason = intervention, edit, role, url, reason
 
 
+class OtherPage(EditFailed):
+    """A planned product's address shows something else than a product's page, such as a wall before it."""
+
+    def __init__(self, product: str, *failure: str) -> None:
+        super().__init__(*failure)
+        self.product = product
+
+
 def rewrite(
     body: bytes,
     *,
@@ -218,14 +226,16 @@ class _Rewriting:
                         self.done.append((self.current, key, Change(len(texts), *texts[0])))
 
     def check_address(self) -> None:
-        """Raises CannotEdit when a planned product's address shows something else than a product's page."""
-        for treatment in self.plan.by_product.get(product_at(self.url, self.known), ()):
+        """Raises OtherPage when a planned product's address shows something else than a product's page."""
+        product = product_at(self.url, self.known)
+        for treatment in self.plan.by_product.get(product, ()):
             for edit in treatment.edits:
                 if is_for_own_page(edit.roles()[0], self.site) and (
                     not treatment.pages or "product" in treatment.pages
                 ):
-                    self.begin(treatment, edit, edit.roles()[0])
-                    raise CannotEdit(f"not a product's page as the site map {self.site.name} knows it")
+                    reason = f"not a product's page as the site map {self.site.name} knows it"
+                    owner = self.begin(treatment, edit, edit.roles()[0])
+                    raise OtherPage(product, *owner, self.url, reason)
 
     def concerning(self, key: str, page_type: str) -> Iterator[tuple[Treatment, Edit]]:
         """The edits of a product that show on this type of page."""

@@ -64,9 +64,12 @@ class View:
         return product in self.planned or (product != "" and product in self.known.values())
 
     def key(self, showing: Showing) -> str:
-        """The product that its link leads to; empty without a link."""
+        """The product that its link leads to, or names by its key; empty without a link."""
         link = next(showing.all(f"{showing.group}.link"), None)
-        return self.at(showing.value(link)) if link else ""
+        if link is None:
+            return ""
+        named = product_key(showing.value(link))
+        return named if named in self.known.values() else self.at(showing.value(link))
 
     def at(self, url: str) -> str:
         """The product that has its page at an address."""

@@ -1,7 +1,8 @@
 """The mitmproxy addon: rewrites documents as the episode's plan says, and fails closed.
 
 A document that should carry an edit but cannot is replaced by an error page and noted as a failure in the
-session; it never reaches the agent untreated. Everything that no edit can touch is streamed through.
+session; it never reaches the agent untreated. (One that is no product's page is passed on where the session
+awaits the product's: a wall may lead there by itself.) Everything that no edit can touch is streamed through.
 """
 
 import ipaddress
@@ -14,7 +15,7 @@ from mitmproxy.connection import Address
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
 from interventions.csp import allow
-from interventions.engine import EditFailed, rewrite
+from interventions.engine import EditFailed, OtherPage, rewrite
 from proxy.decoding import Undecodable, decode
 from proxy.error_page import NOT_TREATED, error_page
 from proxy.hardening import TOO_LARGE
@@ -153,14 +154,24 @@ class Rewriter:
 def treat(request: http.Request, response: http.Response, session: Session) -> None:
     """Make the session's edits in an answer, and note the receipts. Raises Undecodable, EditFailed."""
     body = whole_body(request, response)
-    result = rewrite(
-        body,
-        content_type=content_type(response),
-        url=request.url,
-        plan=session.plan,
-        site=session.site,
-        known=session.known,
-    )
+    try:
+        result = rewrite(
+            body,
+            content_type=content_type(response),
+            url=request.url,
+            plan=session.plan,
+            site=session.site,
+            known=session.known,
+        )
+    except OtherPage as failure:
+        if session.awaited is None or not is_document_request(request):
+            raise
+        session.awaited[failure.product] = str(failure)
+        session.showed(ShownPage(request.url, content_type(response), body, None))
+        response.headers["cache-control"] = "no-store"
+        return
+    if session.awaited and result.product:
+        session.awaited.pop(result.product, None)
     session.showed(ShownPage(request.url, content_type(response), result.body, result.product))
     if result.body is body:
         return

@@ -85,6 +85,9 @@ class Session:
     """What was looked at for edits and passed on, in order."""
     known: dict[str, str] = field(default_factory=dict)
     """The key of an address -> the product that has its page there; an empty key: several have."""
+    awaited: dict[str, str] | None = None
+    """Product -> why its edits could not be made, where its address showed another page, which was passed on.
+    The product's own page takes it away again. None: no such page is passed on."""
     replayed: dict[tuple[str, str, str], int] = field(default_factory=dict)
     """How often each request was answered from a recording."""
 

@@ -28,6 +28,10 @@ DESCRIPTION = "A warm light for long evenings."
 
 MESSAGE = '<div class="message-success"><div data-bind="prepareMessageForHtml()">TEXT</div></div>'
 
+WALL = """<title>One moment</title><p>Checking your browser</p>
+<script>document.cookie = 'human=1; path=/'; location.reload()</script>"""
+"""One that leads on by itself."""
+
 
 @dataclass
 class ForeignShop:
@@ -46,6 +50,8 @@ class ForeignShop:
     status: int = 200
     reloads: bool = False
     """Whether a page is loaded anew when something is added to the cart."""
+    wall: str = ""
+    """A page that comes first to whoever has no cookie `human`; empty: none. It may hold `PATH`."""
     asked: list[str] = field(default_factory=list)
 
     def app(self) -> Starlette:
@@ -55,6 +61,8 @@ class ForeignShop:
     async def answer(self, request: Request) -> Response:
         path = request.url.path
         self.asked.append(path)
+        if self.wall and "human" not in request.cookies:
+            return HTMLResponse(self.wall.replace("PATH", path))
         key = request.query_params.get("id", "") or next((key for key in self.names if key in path), "")
         if path.startswith("/raw/"):
             return PlainTextResponse(self.page(key, plain=True))

@@ -18,8 +18,13 @@ from typing import IO, Any
 import httpx
 import pytest
 from playwright.sync_api import sync_playwright
+from starlette.concurrency import run_in_threadpool
 
 from environments.browser import find_browser, run_browsers
+from environments.shop.server import shop as embedded_shop
+from tests.experiments.command_line import forked_souk
+from tests.experiments.foreign_shop import ForeignShop
+from tests.support import serve
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "any-agent.md").read_text()
@@ -274,6 +279,31 @@ async def test_a_person_begins_and_buys_by_the_name_that_they_typed(tmp_path: Pa
             await page.reload()
             await page.wait_for_selector("text=Next trial")
         assert product.url.startswith(f"{start}/{shop.ended()['choice']}.html")
+
+
+@pytest.mark.parametrize("how", ["--shop", "--reverse"])
+async def test_a_shop_without_the_start_pages_is_refused_in_one_line(how: str, tmp_path: Path) -> None:
+    text = EXPERIMENT.replace("INTERVENTIONS", "nudges").replace("ONLY", "best-seller")
+    (tmp_path / "e.yaml").write_text(text.replace("SECONDS", "9"))
+    async with serve(ForeignShop().app()) as address:
+        served = ("proxy", "serve", "--experiment", "e.yaml", "--db", "sqlite:///t.db", "--port", "0")
+        ended = await run_in_threadpool(forked_souk, *served, how, address.rstrip("/"), cwd=tmp_path)
+    assert (ended.status, ended.out, ended.err.count("\n")) == (2, "", 1), ended.err
+    assert re.match(
+        rf"error: e\.yaml:\d+:\d+: environment: \S+ could not be treated at {address}\S+: it is no page",
+        ended.err,
+    )
+
+
+async def test_a_shop_that_runs_already_is_served(tmp_path: Path) -> None:
+    def begin(address: str) -> None:
+        with served(tmp_path, "--shop", address) as running, httpx.Client(proxy=running.url) as client:
+            trial = client.post(f"{OWN}next", headers=JSON).json()
+            assert all(url.startswith(address) for url in trial["urls"])
+            assert client.get(trial["urls"][0]).status_code == 200
+
+    async with embedded_shop() as address:
+        await run_in_threadpool(begin, address)
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,9 @@ from browsergym.core.action.highlevel import HighLevelActionSet
 from agents.base import Call
 from environments.browsergym_task import look_of
 from experiments.gym import open_experiment
+from tests.experiments.foreign_shop import WALL, ForeignShop
+from tests.experiments.foreign_shop import experiment as foreign_experiment
+from tests.support import serve
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "browsergym.md").read_text(encoding="utf-8")
@@ -255,6 +258,37 @@ async def test_what_the_agent_notes_and_what_is_not_treated(
     assert (control["tokens_in"], control["cost"]) == (50, 2.5)
     notes = {(row["thought"], row["memory"]) for row in rows(db, tables.steps) if row["action"]}
     assert notes == {("I look.", "Nothing yet.")}
+
+
+async def test_a_shop_without_the_start_pages_is_refused(
+    db: str, experiment: str, browsergym_thread: ThreadPoolExecutor
+) -> None:
+    def open_there(address: str) -> None:
+        with open_experiment(experiment, agent=AGENT, db=db, base_url=address):
+            pass
+
+    async with serve(ForeignShop().app()) as address:
+        with pytest.raises(
+            UserError, match=rf"environment: \S+ could not be treated at {address}\S+: it is no"
+        ):
+            await in_thread(browsergym_thread, open_there, address)
+    assert rows(db, tables.trials) == []
+
+
+async def test_a_wall_before_the_start_pages_is_passed(
+    db: str, tmp_path: Path, browsergym_thread: ThreadPoolExecutor
+) -> None:
+    shop = ForeignShop(wall=WALL)
+
+    def shop_there(name: str) -> None:
+        with open_experiment(name, agent=AGENT, limit=6, db=db) as tasks:
+            shop_with(AGENT, tasks)
+
+    async with serve(shop.app()) as address:
+        await in_thread(browsergym_thread, shop_there, str(foreign_experiment(tmp_path, shop, address)))
+    nudged = {row["trial"] for row in rows(db, tables.trials) if row["condition"] == "nudged"}
+    treated = {row["trial"] for row in rows(db, tables.receipts) if row["intervention"] == "praised"}
+    assert (len(nudged), treated) == (4, nudged)
 
 
 def test_cards_are_refused(db: str) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from agents.base import Agent
+from agents.base import Agent, Decision
 from environments.actions import Action
+from environments.observation import Observation
 from experiments.course import Course
 from experiments.design import Trial
 from experiments.listing import ShowOnly
@@ -135,6 +136,28 @@ async def test_what_moves_the_address_does_not_switch_the_check_off(
     course, _, _ = await carry_out(place, tmp_path, buyer)
     assert not any(NUDGE in html for html in buyer.seen), "the attack does nothing"
     assert course.outcome == "treatment_failed", course.reason
+
+
+class Reader:
+    """Looks at a tab until the end."""
+
+    def __init__(self, tab: int) -> None:
+        self._tab = tab
+
+    async def act(self, observation: Observation) -> Decision:
+        return Decision("", "", Action("tab_focus", (self._tab,)))
+
+
+async def test_a_page_that_an_agent_sees_in_the_place_of_a_treated_one_fails_the_trial(
+    place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    shop.wall = "<title>Are you human?</title>"
+    for agent, wanted in ((Reader(0), "treatment_failed"), (Reader(1), "agent_limit")):
+        course, session, trial = await carry_out(place, tmp_path, agent)
+        assert (course.outcome, nudges(session)) == (wanted, set()), course.reason
+        if wanted == "treatment_failed":
+            assert f"{trial.carrier}.html: praised" in course.reason
+            assert "not a product's page" in course.reason
 
 
 def edit(kind: str, value: Any) -> Edits:

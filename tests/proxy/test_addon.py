@@ -5,6 +5,7 @@ import gzip
 import re
 import zlib
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 
 import brotli
 import httpx
@@ -20,7 +21,7 @@ from proxy.addon import MAX_DOCUMENT_BYTES
 from proxy.server import Proxy, Slot
 from proxy.session import AllowList, Session
 from tests.proxy.upstream import NUDGE, OTHER, PAGE, PLAN, SITE, UNTREATABLE, message, session, upstream
-from tests.support import listening, pages
+from tests.support import Answer, listening, pages
 
 NAVIGATION = {"sec-fetch-dest": "document", "accept": "text/html"}
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
@@ -354,6 +355,25 @@ async def test_a_product_without_its_page_type_fails_closed(slot: Slot, client: 
         slot.session = session(url)
         response = await client.get(url + "oats.html")
     assert_failed_closed(response, slot.session, "not a product's page")
+
+
+async def test_what_leads_to_the_products_page_is_passed_on_where_that_is_awaited(
+    slot: Slot, client: httpx.AsyncClient
+) -> None:
+    answers: dict[str, Answer] = {"/oats.html": OTHER}
+    async with pages(answers) as url:
+        slot.session = bound = replace(session(url), awaited={})
+        wall = await client.get(url + "oats.html", headers=NAVIGATION)
+        assert (wall.status_code, wall.text, wall.headers["cache-control"]) == (200, OTHER, "no-store")
+        assert list(bound.awaited or ()) == ["oats"]
+        answers["/oats.html"] = PAGE
+        assert NUDGE in (await client.get(url + "oats.html", headers=NAVIGATION)).text
+        assert (bound.awaited, bound.failures, len(bound.receipts)) == ({}, [], 1)
+        # A part of a page that a script loads is no page on the way to another.
+        answers["/oats.html"] = OTHER
+        slot.session = bound = replace(session(url), awaited={})
+        part = await client.get(url + "oats.html", headers={"sec-fetch-dest": "empty"})
+    assert_failed_closed(part, bound, "not a product's page")
 
 
 @pytest.mark.parametrize(
