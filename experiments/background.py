@@ -9,13 +9,13 @@ import fcntl
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
+from experiments.detach import detach
 from experiments.records import RUNS
 from interventions.errors import UserError
 
@@ -49,23 +49,13 @@ def start() -> str:
     Raises:
         UserError: it has ended instead, or nothing can be written.
     """
-    command = [sys.executable, *(word for word in sys.orig_argv[1:] if word != "--detach")]
     log = FOLDER / f"proxy-{os.getpid()}.log"
+    with suppress(OSError):
+        log.unlink()  # of an earlier process with this number
     reader, writer = os.pipe()
+    environment = {**os.environ, READY: f"{writer}:{log.with_suffix('.lock')}"}
     try:
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        with log.open("wb") as output:
-            process = subprocess.Popen(  # noqa: S603 (the user's own command)
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                pass_fds=(writer,),
-                env={**os.environ, READY: f"{writer}:{log.with_suffix('.lock')}"},
-            )
-    except OSError as error:
-        raise UserError(f"--detach: {log}: {error.strerror}; go to a folder that can be written") from None
+        process = detach(log, "go to a folder that can be written", pass_fds=(writer,), env=environment)
     finally:
         os.close(writer)
     with os.fdopen(reader) as pipe:

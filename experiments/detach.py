@@ -3,12 +3,15 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from interventions.errors import UserError
 
 
-def detach(log: Path) -> int:
-    """Start this command again without `--detach`, apart from the terminal; the id of its process.
+def detach(log: Path, fix: str, **options: Any) -> "subprocess.Popen[bytes]":
+    """Start this command again without `--detach`, apart from the terminal; `log` gets its output.
+
+    `fix` is what to do where the log cannot be written, `options` are those of `subprocess.Popen`.
 
     Raises:
         UserError: the log cannot be written.
@@ -17,13 +20,13 @@ def detach(log: Path) -> int:
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as output:
-            process = subprocess.Popen(  # noqa: S603 (the user's own command)
+            return subprocess.Popen(  # noqa: S603 (the user's own command)
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                **options,
             )
     except OSError as error:
-        raise UserError(f"--detach: {log}: {error.strerror}; choose another folder with --out") from None
-    return process.pid
+        raise UserError(f"--detach: {log}: {error.strerror}; {fix}") from None

@@ -102,7 +102,7 @@ def run(
         return
     if detached:
         log = session.folder / "log.txt"
-        process = detach(log)
+        process = detach(log, "choose another folder with --out").pid
         session.begin(trace)
         session.runner(process, budget).beat(session.records)
         name = session.design.run + (f" --db {session.records.url}" if db != DEFAULT_DB else "")

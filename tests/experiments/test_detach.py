@@ -22,7 +22,7 @@ from experiments.detach import detach
 from interventions.errors import UserError
 if "--detach" in sys.argv:
     try:
-        print(detach(Path(sys.argv[1]) / "log.txt"))
+        print(detach(Path(sys.argv[1]) / "log.txt", "choose another folder with --out").pid)
     except UserError as error:
         sys.exit(str(error))
 else:
