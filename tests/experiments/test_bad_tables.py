@@ -167,16 +167,23 @@ def orders() -> Valid:
     return Valid("conjoint", "study/choices_small_swap.csv", rows, numbers, frozenset(), "task_id", beside)
 
 
+def asked(item: str, condition: str, repeat: int, agent: str, invalid: str) -> Row:
+    """The cells that every table of responses has; the first answer of each kind is `invalid`."""
+    return {
+        "trial": f"{item}/{condition}/{repeat}",
+        "agent": agent,
+        "item": item,
+        "condition": condition,
+        "repeat": repeat,
+        "reason": "" if repeat else invalid,
+    }
+
+
 def valuations() -> Valid:
     rng = np.random.default_rng(4)
     rows = [
-        {
-            "trial": f"{item}/{condition}/{repeat}",
-            "agent": agent,
-            "item": item,
-            "condition": condition,
-            "repeat": repeat,
-            "reason": "two\nnumbers" if not repeat else "",
+        asked(item, condition, repeat, agent, "two\nnumbers")
+        | {
             "response": "" if not repeat else round(price + rng.normal(0, 5), 2),
             "reference": price,
             "low": price - 10,
@@ -196,13 +203,8 @@ def valuations() -> Valid:
 def answers() -> Valid:
     rng = np.random.default_rng(5)
     rows = [
-        {
-            "trial": f"{item}/{condition}/{repeat}",
-            "agent": agent,
-            "item": item,
-            "condition": condition,
-            "repeat": repeat,
-            "reason": "not\na letter" if not repeat else "",
+        asked(item, condition, repeat, agent, "not\na letter")
+        | {
             "scenario": "base",
             "temperature": 1,
             "family": agent,
