@@ -1,37 +1,41 @@
 """The command line. With its commands, the only place that knows every room."""
 
-import logging
-import os
-import signal
 import sys
-from importlib import metadata
-from typing import Annotated, Any, Final
 
-import typer
+try:
+    import logging
+    import os
+    import signal
+    from importlib import metadata
+    from typing import Annotated, Any, Final
 
-from analysis.errors import AnalysisError
-from experiments.commands import (
-    agents,
-    analyze,
-    bundle,
-    catalogue,
-    control,
-    doctor,
-    env,
-    experiments,
-    interventions,
-    judge,
-    models,
-    power,
-    prompts,
-    proxy,
-    replay,
-    run,
-    runs,
-    status,
-)
-from experiments.terminal import PlainFormatter, plain
-from interventions.errors import UserError
+    import typer
+
+    from analysis.errors import AnalysisError
+    from experiments.commands import (
+        agents,
+        analyze,
+        bundle,
+        catalogue,
+        control,
+        doctor,
+        env,
+        experiments,
+        interventions,
+        judge,
+        models,
+        power,
+        prompts,
+        proxy,
+        replay,
+        run,
+        runs,
+        status,
+    )
+    from experiments.terminal import PlainFormatter, plain
+    from interventions.errors import UserError
+except KeyboardInterrupt:  # importing takes a moment, and main cannot help yet
+    sys.exit(130)
 
 _SETTINGS: Final[dict[str, Any]] = {"help_option_names": ["-h", "--help"]}
 
@@ -127,6 +131,8 @@ def main() -> None:
             f"error: {package} is not installed; install Souk with all that it needs: make setup\n"
         )
         sys.exit(2)
+    except KeyboardInterrupt:  # before there is a command that knows what to put away
+        sys.exit(130)
     except BrokenPipeError:  # the reader of our output has gone, e.g. `souk ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

@@ -1,5 +1,6 @@
 """A user's mistake is one line on stderr, `error: where: what; fix`, and status 2. Never a traceback."""
 
+import os
 import re
 import socket
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from experiments.records import Records
-from tests.experiments.command_line import forked_souk, souk
+from tests.experiments.command_line import Ended, environment, forked_souk, souk
 
 ROOT = Path(__file__).parents[2]
 
@@ -55,6 +56,36 @@ def error_of(*arguments: str, cwd: Path) -> str:
     assert re.fullmatch(r"error: [^\n]+\n", ended.err), ended.err
     assert "Traceback" not in ended.err
     return ended.err.removeprefix("error: ").rstrip("\n")
+
+
+CTRL_C_WHILE = """
+import os, signal, sys
+
+class CtrlC:
+    def find_spec(self, name, path=None, target=None):
+        if name == os.environ["CTRL_C_WHILE"]:
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, CtrlC())
+"""
+
+
+@pytest.mark.parametrize("module", ["logging", "typer", "experiments.commands", "experiments.terminal"])
+def test_ctrl_c_while_the_program_is_imported_is_no_traceback(module: str, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(CTRL_C_WHILE)
+    env = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "CTRL_C_WHILE": module}
+    assert souk("agents", "--help", cwd=tmp_path, env=env) == Ended(130, "", "")
+
+
+def test_ctrl_c_before_a_command_begins_is_no_traceback(tmp_path: Path) -> None:
+    program = (
+        "import signal; from experiments import cli;"
+        "cli.command_line = lambda: signal.raise_signal(signal.SIGINT); cli.main()"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment({}), check=False, capture_output=True
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (130, b"", b"")
 
 
 def test_the_files_themselves_are_right(folder: Path) -> None:
