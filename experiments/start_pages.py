@@ -158,7 +158,7 @@ def _mistaken(session: Session, page: Fetched, product: str, design: Design) -> 
     if shown == product:
         return ""
     if shown is None:
-        return f"is not a product's page as the site map {session.site.name} knows it"
+        return f"is not a product's page as the site map {session.site.name} knows it (pages.product)"
     if not shown:
         path = urlsplit(page.address).path
         way = "write ${key} into the path of live.page, or " if design.experiment.live else ""

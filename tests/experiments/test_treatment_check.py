@@ -88,6 +88,9 @@ ADDRESSES: dict[str, dict[str, Any]] = {
     "a session in the path": {"moved": "/KEY.html;jsessionid=1A2B"},
     "a redirect": {"moved": "/en/KEY"},
     "a redirect to a query": {"moved": "/item?id=KEY", "canonical": "/KEY.html"},
+    "an encoded address": {"page": "products/${key}", "moved": "/p/L%C3%A4mpchen%20f%C3%BCr%2D/KEY"},
+    "a variant in the query": {"moved": "/products/KEY?variant=4711"},
+    "another host's canonical link": {"page": "products/${key}", "canonical": "http://elsewhere.test/x"},
     "a query and a canonical link": {"page": "item?id=${key}", "canonical": "/KEY"},
 }
 
