@@ -119,6 +119,8 @@ def judge(course: Course, trial: Trial, design: Design, session: Session) -> Non
         opened = choice if design.experiment.task == "compare-tabs" else ""
         if choice not in keys:
             course.end("no_choice", f"put {choice!r} into the cart, which is not in the choice set")
+        elif session.awaited:
+            course.end("treatment_failed", next(iter(session.awaited.values())))
         elif reason := untreated(design.plan(trial), seen, session, keys, opened):
             course.end("treatment_failed", reason)
         else:

@@ -158,8 +158,10 @@ async def test_each_product_of_each_set_is_looked_for(lost: int, tmp_path: Path)
         made = design(file := experiment(tmp_path, shop, address, options=options))
         assert len(made.sets) == 2
         del shop.names[key := list(shop.names)[lost]]
-        with pytest.raises(UserError, match=f"{key} could not be treated there"):
-            await check_start_pages(made, made.trials(["simulated:balanced"]), experiment_source(str(file)))
+        with pytest.raises(UserError, match=f"{key} could not be treated at "):
+            source = experiment_source(str(file))
+            trials = made.trials(["simulated:balanced"])
+            await check_start_pages(made, trials, source, made.base_url, in_browser=False)
 
 
 async def test_each_start_page_is_asked_for_once(tmp_path: Path) -> None:

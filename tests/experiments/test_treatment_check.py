@@ -15,7 +15,7 @@ from experiments.design import Trial
 from experiments.listing import ShowOnly
 from experiments.runner import Stage, open_stage
 from experiments.treatment_check import Sight, unchecked, untreated
-from experiments.trial import ShopEpisodes
+from experiments.trial import ShopEpisodes, judge
 from interventions.edits.insert_text import InsertText
 from interventions.edits.show_rating_text import ShowRatingText
 from interventions.engine import rewrite
@@ -161,6 +161,16 @@ async def test_a_page_that_an_agent_sees_in_the_place_of_a_treated_one_fails_the
         if wanted == "treatment_failed":
             assert f"{trial.carrier}.html: praised" in course.reason
             assert "not a product's page" in course.reason
+
+
+async def test_a_choice_does_not_count_where_a_products_page_never_came(
+    place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    course, session, trial = await carry_out(place, tmp_path)
+    assert course.outcome == "choice", course.reason
+    session.awaited = {trial.products[0].key: "oats.html: not a product's page"}
+    judge(course, trial, design(tmp_path / "foreign.yaml"), session)
+    assert (course.outcome, course.reason) == ("treatment_failed", "oats.html: not a product's page")
 
 
 def edit(kind: str, value: Any) -> Edits:
