@@ -25,8 +25,9 @@ CANCELS = "no standard error: the residuals cancel in every cluster"
 PLURALS = {"nudge text": "nudge texts", "category": "categories", "set": "choice sets"}
 """What errors are clustered by."""
 
-LEAST_CLUSTERS = 6
-"""With five, even the same result in all of them is no evidence: by a sign test its p is 2/2^5 = 0.06."""
+LEAST_CLUSTERS = 8
+"""With six or seven, intervals held the truth too seldom (0.87 to 0.92) in a simulation of the designs; see
+docs/analysis.md. With five, even the same result in all of them is no evidence: by a sign test p is 0.06."""
 
 ESTIMABLE = 1e-6
 """Share of a combination that may lie outside of what the data tell before it counts as not identified."""

@@ -139,8 +139,8 @@ def _nudges(found: "ChoiceAnalysis") -> Section:
     text = (
         "Which nudges work, and where? The effect of the nudge in the main model, fitted to the trials of"
         " each nudge text alone, and of each category alone. Errors by text are clustered by category (by"
-        " choice set where a text was seen in fewer than six categories), errors by category by choice set."
-        " With fewer than six of them an effect has no interval and no p value: neither would be right."
+        " choice set where a text was seen in fewer than eight categories), errors by category by choice set."
+        " With fewer than eight of them an effect has no interval and no p value: neither would be right."
         "\n\nThe counts say how the choices went. In a stratum the nudge is on each option of a set in turn,"
         " and all else is the same. A pair's stratum is for the nudge if the option that carried it was"
         " chosen both times, against it if neither time, and else says nothing. Where a nudge does nothing,"
@@ -356,12 +356,12 @@ def _methods() -> Section:
         " (MacKinnon, Nielsen and Webb 2024), as the note says. Intervals and p values (two-sided) use the t"
         " distribution with G−1 degrees of freedom, and end where a probability ends. They speak for new"
         " nudge texts and new categories like these, not only for further trials on the same ones."
-        "\n\nWith fewer than six nudge texts, errors are clustered by category alone, and with fewer than six"
-        " categories by choice set alone, as the note says; so are those of the placebo, by text, by category"
+        "\n\nWith fewer than eight nudge texts, errors are clustered by category alone, and with fewer than"
+        " eight categories by choice set alone, as the note says; so are those of the placebo, by text, by category"
         " and by profile. They are then those of the jackknife over the clusters (CV3; MacKinnon, Nielsen and"
         " Webb 2023), because the usual formula is too small with few of them, and only clusters that the row"
-        " itself was seen in count. With fewer than six there is no interval: even the same result in five"
-        " clusters has a p value of 0.06 in a sign test."
+        " itself was seen in count. With fewer than eight there is no interval: in simulations those of"
+        " six or seven clusters held the true effect too seldom."
         "\n\nAdjusted p values control the false discovery rate (Benjamini and Hochberg 1995) over the rows"
         " of one agent in a table, of one profile or set size where there are several.",
     )

@@ -137,7 +137,7 @@ def test_no_nudge_and_no_category_leave_clustering_by_set(simulate: Simulate) ->
     table = table[table["nudge"] == ""].drop(columns=["category", "nudge_text", "nudge"])
     effects = by_term(choice_effects(table))
     assert "never differs" in effects.loc["nudged", "note"]
-    assert effects.loc["cheaper", "note"] == "clustered by set: fewer than 6 nudge texts and categories"
+    assert effects.loc["cheaper", "note"] == "clustered by set: fewer than 8 nudge texts and categories"
     data = check_table(table).assign(y=lambda frame: frame["chosen"].astype(float))
     data["x"], data["t"] = data["viewed_first"].astype(float), data.groupby("trial").ngroup()
     data["g"] = pd.factorize(data["set"])[0]
@@ -150,11 +150,11 @@ def test_no_nudge_and_no_category_leave_clustering_by_set(simulate: Simulate) ->
 @pytest.mark.parametrize(
     ("changes", "note"),
     [
-        ({"category": "one"}, "clustered by set: fewer than 6 categories"),
-        ({"nudge_text": "one"}, "clustered by category: fewer than 6 nudge texts"),
+        ({"category": "one"}, "clustered by set: fewer than 8 categories"),
+        ({"nudge_text": "one"}, "clustered by category: fewer than 8 nudge texts"),
         (
             {"category": "one", "nudge_text": "one"},
-            "clustered by set: fewer than 6 nudge texts and categories",
+            "clustered by set: fewer than 8 nudge texts and categories",
         ),
     ],
 )
@@ -173,7 +173,7 @@ def test_fewer_than_six_choice_sets_carry_no_interval(simulate: Simulate) -> Non
     table = simulate(3, sets=5, nudges=2, nudges_per_set=2).table
     effects = choice_effects(table.assign(category="one"))
     assert effects["estimate"].notna().all() and effects[STATISTICS].isna().all(axis=None)
-    assert (effects["note"] == "no interval: fewer than 6 choice sets").all()
+    assert (effects["note"] == "no interval: fewer than 8 choice sets").all()
 
 
 @pytest.mark.parametrize("count", [5, 6])
@@ -184,7 +184,7 @@ def test_six_clusters_are_enough_and_five_are_not(simulate: Simulate, count: int
     if count == 5:
         table.loc[table["nudge"] == "nudge4", "nudge"] = "nudge3"
     notes = choice_effects(table)["note"]
-    expected = "clustered by set: fewer than 6 nudge texts and categories"
+    expected = "clustered by set: fewer than 8 nudge texts and categories"
     assert notes.str.startswith(expected).all() == (count == 5)
     assert notes.str.startswith("clustered by").any() == (count == 5)
 

@@ -162,7 +162,7 @@ def test_only_clusters_that_an_estimate_depends_on_count() -> None:
     fit = Model(x, np.repeat(np.arange(96), 2)).fit(y, {"set": np.repeat(sets, 2)})
     one, other = fit.contrast(np.array([1.0, 0])), fit.contrast(np.array([0, 1.0]))
     assert one.df == 6 and one.std_error > 0
-    assert np.isnan(other.std_error) and other.note == "no interval: fewer than 6 choice sets"
+    assert np.isnan(other.std_error) and other.note == "no interval: fewer than 8 choice sets"
     assert np.isnan(one.less(other).std_error) and one.less(other).note == other.note
 
 

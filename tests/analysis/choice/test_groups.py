@@ -74,7 +74,7 @@ def test_too_few_sets_give_counts_in_the_place_of_intervals(profiled: pd.DataFra
     for frame in (effects, differences):
         assert frame[["std_error", "p_value", "conf_low", "conf_high"]].isna().all(axis=None)
         known = frame[frame["estimate"].notna()]
-        assert set(known["note"]) == {"no interval: fewer than 6 choice sets"}
+        assert set(known["note"]) == {"no interval: fewer than 8 choice sets"}
     budget = few[few["profile"] == "budget"]
     shares = budget.groupby(["set", "viewed_first"])["chosen"].mean().unstack()
     apart = shares[1] - shares[0]

@@ -43,7 +43,7 @@ def test_each_text_and_category_is_a_fit_of_its_own(simulate: Simulate, categori
             way = "category" if name == "nudge_text" and own["category"].nunique() >= 6 else "set"
             count = own[way].nunique()
             if count < 6:
-                assert np.isnan(row["std_error"]) and row["note"] == "no interval: fewer than 6 choice sets"
+                assert np.isnan(row["std_error"]) and row["note"] == "no interval: fewer than 8 choice sets"
                 continue
             own = own.assign(t=pd.factorize(own["trial"])[0], g=pd.factorize(own[way])[0])
             fit = pyfixest.feols("y ~ x + z | t", own, vcov={"CRV3": "g"}, ssc=ssc)
@@ -123,7 +123,7 @@ def test_few_choice_sets_carry_no_interval(simulate: Simulate) -> None:
     table.loc[table["set"] == "set0", "category"] = "rare"
     _, by_category = nudge_effects(check_table(table))
     effects = by_category.set_index("category")
-    assert effects.loc["rare", "note"] == "no interval: fewer than 6 choice sets"
+    assert effects.loc["rare", "note"] == "no interval: fewer than 8 choice sets"
     assert effects.loc["rare", ["std_error", "p_value", "conf_low", "conf_high"]].isna().all()
     assert effects.loc["rare", "strata"] == 8
     assert effects.drop("rare")["p_value"].notna().all()
