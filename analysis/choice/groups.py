@@ -21,9 +21,9 @@ def profile_effects(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
     table: checked. The main model of each agent's trials under each profile. Errors are clustered by
     category, or by choice set where a profile has fewer than eight categories; a difference has that of
-    leaving out each cluster under both profiles at once. Both frames have the columns of every estimator, `profile`,
-    and in how many choice sets the raw effect (or difference) was above 0, below 0, and there at all:
-    sets_for, sets_against, sets. They are empty where the table has one profile only.
+    leaving out each cluster under both profiles at once. Both frames have the columns of every estimator,
+    `profile`, and in how many choice sets the raw effect (or difference) was above 0, below 0, and there at
+    all: sets_for, sets_against, sets. They are empty where the table has one profile only.
     """
     return _by(table, table["profile"].replace("", NO_PROFILE), "profile", NO_PROFILE)
 
