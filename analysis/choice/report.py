@@ -360,8 +360,8 @@ def _methods() -> Section:
         " eight categories by choice set alone, as the note says; so are those of the placebo, by text, by"
         " category and by profile. They are then those of the jackknife over the clusters (CV3; MacKinnon,"
         " Nielsen and Webb 2023), because the usual formula is too small with few of them, and only"
-        " clusters that the row itself was seen in count. With fewer than eight there is no interval: in simulations those of"
-        " six or seven clusters held the true effect too seldom."
+        " clusters that the row itself was seen in count. With fewer than eight there is no interval: in"
+        " simulations those of six or seven clusters held the true effect too seldom."
         "\n\nAdjusted p values control the false discovery rate (Benjamini and Hochberg 1995) over the rows"
         " of one agent in a table, of one profile or set size where there are several.",
     )
