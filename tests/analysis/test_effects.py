@@ -169,24 +169,24 @@ def test_a_dimension_with_too_few_clusters_is_left_out(
     assert effects["std_error"].gt(0).all()
 
 
-def test_fewer_than_six_choice_sets_carry_no_interval(simulate: Simulate) -> None:
+def test_fewer_than_eight_choice_sets_carry_no_interval(simulate: Simulate) -> None:
     table = simulate(3, sets=5, nudges=2, nudges_per_set=2).table
     effects = choice_effects(table.assign(category="one"))
     assert effects["estimate"].notna().all() and effects[STATISTICS].isna().all(axis=None)
     assert (effects["note"] == "no interval: fewer than 8 choice sets").all()
 
 
-@pytest.mark.parametrize("count", [5, 6])
-def test_six_clusters_are_enough_and_five_are_not(simulate: Simulate, count: int) -> None:
+@pytest.mark.parametrize("count", [7, 8])
+def test_eight_clusters_are_enough_and_seven_are_not(simulate: Simulate, count: int) -> None:
     """Categories and texts, of which there are so many; without a text a nudge goes by its name."""
-    table = simulate(3, sets=60, nudges=5, nudges_per_set=5, categories=count).table
-    table["nudge_text"] = ""  # with the controls there are six names
-    if count == 5:
-        table.loc[table["nudge"] == "nudge4", "nudge"] = "nudge3"
+    table = simulate(3, sets=60, nudges=7, nudges_per_set=7, categories=count).table
+    table["nudge_text"] = ""  # with the controls there are eight names
+    if count == 7:
+        table.loc[table["nudge"] == "nudge6", "nudge"] = "nudge5"
     notes = choice_effects(table)["note"]
     expected = "clustered by set: fewer than 8 nudge texts and categories"
-    assert notes.str.startswith(expected).all() == (count == 5)
-    assert notes.str.startswith("clustered by").any() == (count == 5)
+    assert notes.str.startswith(expected).all() == (count == 7)
+    assert notes.str.startswith("clustered by").any() == (count == 7)
 
 
 def test_a_trial_of_two_labels_is_a_cluster_of_its_own() -> None:
