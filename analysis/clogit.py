@@ -321,7 +321,7 @@ def _covariance(best: _Maximum, sets: ChoiceSets, cov: Covariance, units: int) -
     bread: Floats = linalg.inv(best.information)
     if cov == "classical":
         return bread, np.inf, ""
-    if units < (least := LEAST_CLUSTERS if cov == "clustered" else 2):
+    if units < (least := LEAST_CLUSTERS[1] if cov == "clustered" else 2):
         reason = f"no standard error: {cov} errors need {least} or more {PLURALS['set']}"
         return np.full_like(bread, np.nan), np.inf, reason
     sums = pd.DataFrame(best.scores).groupby(sets.cluster).sum().to_numpy()

@@ -20,7 +20,7 @@ def cluster_codes(rows: pd.DataFrame, trial: Ints, ways: Sequence[str] = WAYS) -
 
 
 def choose_clusters(codes: Mapping[str, Ints], part: Ints | None = None) -> tuple[dict[str, Ints], str]:
-    """All ways if each has enough clusters; else the category or, without enough of those, the set alone.
+    """All ways if each has enough clusters (`LEAST_CLUSTERS`); else the category, else the set alone.
 
     Never the nudge text alone: sets are shown with several texts, and an agent may treat a set alike each
     time. Also returned is what is to be said of the choice.
@@ -29,12 +29,20 @@ def choose_clusters(codes: Mapping[str, Ints], part: Ints | None = None) -> tupl
     several estimates, the one that each row belongs to: each of them needs enough clusters.
     """
     *ways, last = codes
-    few = [name for name in ways if _fewest(codes[name], part) < LEAST_CLUSTERS]
-    if ways and not few:
-        return {name: codes[name] for name in ways}, ""
-    way = "category" if "category" in ways and "category" not in few else last
-    lost = " and ".join(PLURALS[name] for name in few)
-    return {way: codes[way]}, f"clustered by {way}: fewer than {LEAST_CLUSTERS} {lost}" if lost else ""
+    few: dict[str, int] = {}
+    for names in (ways, [name for name in ways if name == "category"]):
+        least = LEAST_CLUSTERS.get(len(names), 0)
+        lost = [name for name in names if _fewest(codes[name], part) < least]
+        if names and not lost:
+            return {name: codes[name] for name in names}, _fewer(names, few)
+        few = dict.fromkeys(lost, least) | few
+    return {last: codes[last]}, _fewer([last], few)
+
+
+def _fewer(names: Sequence[str], few: Mapping[str, int]) -> str:
+    """What is to be said of the ways that have too few clusters; few: how many each would need."""
+    lost = " and ".join(f"{least} {PLURALS[name]}" for name, least in sorted(few.items(), reverse=True))
+    return f"clustered by {names[0]}: fewer than {lost}" if lost else ""
 
 
 def _fewest(code: Ints, part: Ints | None) -> int:

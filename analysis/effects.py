@@ -186,7 +186,7 @@ def main_estimands(rows: pd.DataFrame, codes: Mapping[str, Ints]) -> Estimands:
     queries = [Query(term, term, one, 1) for term in varying]
     clusters, _ = choose_clusters(_paired(codes) if PLACEBO in varying else codes)
     code = next(iter(clusters.values())) if len(clusters) == 1 else None
-    if code is not None and len(np.unique(code)) < LEAST_CLUSTERS:
+    if code is not None and len(np.unique(code)) < LEAST_CLUSTERS[1]:
         code = None  # there is no jackknife anyway
     design, model, found = best_design(designs, trial, queries, code)
     weights = {term: row for term, (row,) in zip(varying, found, strict=True) if model.identifies(row)}

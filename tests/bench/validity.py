@@ -270,13 +270,14 @@ class Recorder:
             counts.append(member.shape[0])
         correction = (len(code) - 1) / (len(code) - model.rank - 1)
         least = min(counts[:2])
+        df = min(fit.counts(weights).values()) - 1
         variance = correction * np.maximum.reduce(
             [
                 least / (least - 1) * (sums[0] + sums[1] - sums[2]),
                 *(count / (count - 1) * total for count, total in zip(counts[:2], sums[:2], strict=True)),
             ]
         )
-        return estimate, None, np.sqrt(variance), least - 1
+        return estimate, None, np.sqrt(variance), df
 
 
 def simulate(
