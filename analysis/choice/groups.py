@@ -20,7 +20,7 @@ def profile_effects(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The effects under each profile, and how far each profile moves them from those without one.
 
     table: checked. The main model of each agent's trials under each profile. Errors are clustered by
-    category, or by choice set where a profile has fewer than eight categories; a difference has that of
+    category, or by choice set where a profile has fewer than twelve categories; a difference has that of
     leaving out each cluster under both profiles at once. Both frames have the columns of every estimator,
     `profile`, and in how many choice sets the raw effect (or difference) was above 0, below 0, and there at
     all: sets_for, sets_against, sets. They are empty where the table has one profile only.

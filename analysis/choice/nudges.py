@@ -26,7 +26,7 @@ def nudge_effects(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
     table: checked. Each is the nudge's effect in the main model, fitted to the nudged trials of one text, or
     of one category, alone, so that its errors rest on its own clusters: categories, or choice sets where a
-    text was seen in fewer than eight categories; of a category its choice sets. With fewer than eight of them
+    text was seen in fewer than twelve categories; of a category its choice sets. With fewer than twelve
     there is no interval. Both frames have the columns of every estimator, `nudge_text` or `category`, and how
     many strata (see `strata`) went for the nudge, against it, and were there: strata_for, strata_against,
     strata.

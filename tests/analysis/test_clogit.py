@@ -288,7 +288,7 @@ def test_one_cluster_gives_no_standard_error() -> None:
     x, chosen, label = simulate(np.random.default_rng(19), 50, (2,), 1)
     fit = fit_clogit(x, chosen, label, cov="clustered", cluster=np.zeros(len(x)))
     assert not np.isnan(fit.estimate).any() and np.isnan(fit.std_error).all()
-    assert "clustered errors need 6 or more choice sets" in fit.term_notes[0]
+    assert "clustered errors need 12 or more choice sets" in fit.term_notes[0]
 
 
 def mistakes() -> Iterator[Any]:

@@ -137,7 +137,7 @@ def test_no_nudge_and_no_category_leave_clustering_by_set(simulate: Simulate) ->
     table = table[table["nudge"] == ""].drop(columns=["category", "nudge_text", "nudge"])
     effects = by_term(choice_effects(table))
     assert "never differs" in effects.loc["nudged", "note"]
-    assert effects.loc["cheaper", "note"] == "clustered by set: fewer than 8 nudge texts and categories"
+    assert effects.loc["cheaper", "note"] == "clustered by set: fewer than 8 nudge texts and 8 categories"
     data = check_table(table).assign(y=lambda frame: frame["chosen"].astype(float))
     data["x"], data["t"] = data["viewed_first"].astype(float), data.groupby("trial").ngroup()
     data["g"] = pd.factorize(data["set"])[0]
@@ -154,7 +154,7 @@ def test_no_nudge_and_no_category_leave_clustering_by_set(simulate: Simulate) ->
         ({"nudge_text": "one"}, "clustered by category: fewer than 8 nudge texts"),
         (
             {"category": "one", "nudge_text": "one"},
-            "clustered by set: fewer than 8 nudge texts and categories",
+            "clustered by set: fewer than 8 nudge texts and 8 categories",
         ),
     ],
 )
@@ -169,11 +169,11 @@ def test_a_dimension_with_too_few_clusters_is_left_out(
     assert effects["std_error"].gt(0).all()
 
 
-def test_fewer_than_eight_choice_sets_carry_no_interval(simulate: Simulate) -> None:
-    table = simulate(3, sets=5, nudges=2, nudges_per_set=2).table
+def test_fewer_than_twelve_choice_sets_carry_no_interval(simulate: Simulate) -> None:
+    table = simulate(3, sets=11, nudges=2, nudges_per_set=2).table
     effects = choice_effects(table.assign(category="one"))
     assert effects["estimate"].notna().all() and effects[STATISTICS].isna().all(axis=None)
-    assert (effects["note"] == "no interval: fewer than 8 choice sets").all()
+    assert (effects["note"] == "no interval: fewer than 12 choice sets").all()
 
 
 @pytest.mark.parametrize("count", [7, 8])
@@ -184,9 +184,35 @@ def test_eight_clusters_are_enough_and_seven_are_not(simulate: Simulate, count: 
     if count == 7:
         table.loc[table["nudge"] == "nudge6", "nudge"] = "nudge5"
     notes = choice_effects(table)["note"]
-    expected = "clustered by set: fewer than 8 nudge texts and categories"
+    expected = "clustered by set: fewer than 8 nudge texts and 8 categories"
     assert notes.str.startswith(expected).all() == (count == 7)
     assert notes.str.startswith("clustered by").any() == (count == 7)
+
+
+@pytest.mark.parametrize("count", [11, 12])
+def test_categories_alone_need_to_be_twelve(simulate: Simulate, count: int) -> None:
+    table = simulate(3, sets=60, nudges=2, nudges_per_set=1).table
+    table["category"] = "category" + (table["set"].str[3:].astype(int) % count).astype(str)
+    notes = choice_effects(table)["note"]
+    expected = {
+        11: "clustered by set: fewer than 8 nudge texts and 12 categories",
+        12: "clustered by category: fewer than 8 nudge texts",
+    }
+    assert (notes == expected[count]).all()
+
+
+def test_of_two_ways_too_a_row_counts_its_own_clusters(simulate: Simulate) -> None:
+    """Ratings that differ in seven categories only, of pairs that are otherwise compared in twenty."""
+    table = simulate(3, sets=60, nudges_per_set=4).table
+    own = table["set"].str[3:].astype(int) % 20
+    table["category"] = "category" + own.astype(str)
+    table["rating"] = table["rating"].where(own < 7, 80.0)
+    rows = by_term(choice_effects(table))
+    assert rows.loc["higher_rated", "note"] == "no interval: fewer than 8 categories"
+    assert rows.loc["higher_rated", STATISTICS].isna().all() and np.isfinite(
+        rows.loc["higher_rated", "estimate"]
+    )
+    assert rows.drop("higher_rated")["p_value"].notna().all()
 
 
 def test_a_trial_of_two_labels_is_a_cluster_of_its_own() -> None:
@@ -279,7 +305,7 @@ def test_interactions_that_the_design_lacks_are_left_out(simulate: Simulate) -> 
     }
     rng = np.random.default_rng(0)
     rows = []
-    for trial in range(90):
+    for trial in range(126):
         kind = list(kinds)[trial % 3]
         winner = int(rng.random() < 0.3)
         for option in (0, 1):
@@ -349,10 +375,10 @@ def test_negative_nudges_have_a_positive_effect_when_they_work(simulate: Simulat
 
 def test_trios(simulate: Simulate) -> None:
     """A nudge on one of three: the gap between the nudged and the others, whatever the other features are."""
-    study = simulate(15, sets=10, size=3, nudges=2, nudges_per_set=2, categories=4)
+    study = simulate(15, sets=12, size=3, nudges=2, nudges_per_set=2, categories=4)
     effects = by_term(choice_effects(study.table))
     assert effects[STATISTICS].notna().all().all()
-    assert (effects["n"] == 240).all()
+    assert (effects["n"] == 288).all()
     table, p = study.table, study.probabilities
     carries_other = table.groupby("trial")["nudged"].transform("sum") - table["nudged"]
     by_hand = p[table["nudged"] == 1].mean() - p[carries_other == 1].mean()

@@ -68,13 +68,20 @@ def fitted(x: list[float], y: np.ndarray, trial: np.ndarray, **clusters: Any) ->
 
 @pytest.fixture(scope="module")
 def data(simulate: Simulate) -> pd.DataFrame:
-    return prepare(simulate(3, sets=20, nudges=6, nudges_per_set=3, categories=8).table)
+    return prepare(simulate(3, sets=30, nudges=9, nudges_per_set=3, categories=14).table)
+
+
+def own_clusters(data: pd.DataFrame, columns: np.ndarray, weights: np.ndarray) -> int:
+    """The least number of texts or categories whose choices move the estimate, by the pseudo-inverse."""
+    within = columns - pd.DataFrame(columns).groupby(data["t"].to_numpy()).transform("mean").to_numpy()
+    moves = abs(weights @ np.linalg.pinv(within)) > 1e-9
+    return min(data.loc[moves, way].nunique() for way in ("text", "cat"))
 
 
 @pytest.mark.parametrize("size", [2, 3])
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_every_formula_agrees_with_pyfixest(simulate: Simulate, formula: str, size: int) -> None:
-    data = prepare(simulate(3, sets=20, size=size, nudges=7, nudges_per_set=2, categories=9).table)
+    data = prepare(simulate(3, sets=30, size=size, nudges=9, nudges_per_set=2, categories=12).table)
     theirs = pyfixest.feols(f"y ~ {formula} | t", data, vcov="iid")
     names = list(theirs.coef().index)
     columns = np.column_stack([data[name.split(":")].prod(axis=1) for name in names])
@@ -88,9 +95,15 @@ def test_every_formula_agrees_with_pyfixest(simulate: Simulate, formula: str, si
         errors.append(theirs.se().to_numpy())
     found = [fit.contrast(row) for row in np.eye(len(names))]
     assert [each.estimate for each in found] == pytest.approx(list(theirs.coef()), abs=1e-8)
-    # Where residuals cancel in all clusters the error is rounding noise, which we leave out.
-    expected = [error if error > 1e-7 else np.nan for error in np.nanmax(errors, axis=0)]
+    # Where residuals cancel in all clusters the error is rounding noise, which we leave out; so are errors
+    # of what few clusters tell, as the coefficient of `cheaper` beside its product with the nudge in pairs.
+    own = [own_clusters(data, columns, row) for row in np.eye(len(names))]
+    largest = np.nanmax(errors, axis=0)
+    expected = [error if error > 1e-7 and n >= 8 else np.nan for error, n in zip(largest, own, strict=True)]
     assert [each.std_error for each in found] == pytest.approx(expected, abs=1e-8, nan_ok=True)
+    assert [each.df for each in found] == pytest.approx(
+        [n - 1 if np.isfinite(error) else np.nan for error, n in zip(expected, own, strict=True)], nan_ok=True
+    )
     assert np.isfinite(expected).any()
 
 
@@ -98,7 +111,7 @@ def test_every_formula_agrees_with_pyfixest(simulate: Simulate, formula: str, si
 @pytest.mark.parametrize("formula", FORMULAS[:3])
 @pytest.mark.parametrize("way", ["text", "cat"])
 def test_one_way_is_the_jackknife_of_pyfixest(simulate: Simulate, formula: str, size: int, way: str) -> None:
-    data = prepare(simulate(3, sets=40, size=size, nudges=7, nudges_per_set=4, categories=9).table)
+    data = prepare(simulate(3, sets=40, size=size, nudges=12, nudges_per_set=4, categories=13).table)
     names = list(pyfixest.feols(f"y ~ {formula} | t", data, vcov="iid").coef().index)
     columns = np.column_stack([data[name.split(":")].prod(axis=1) for name in names])
     fit = Model(columns, data["t"].to_numpy()).fit(data["y"].to_numpy(float), {way: data[way].to_numpy()})
@@ -153,26 +166,26 @@ def test_the_jackknife_refits_without_each_cluster(data: pd.DataFrame) -> None:
 
 
 def test_only_clusters_that_an_estimate_depends_on_count() -> None:
-    """Two regressors, each in trials of its own: seven sets tell the first, five the second."""
-    sets, rng = np.repeat(np.arange(12), 8), np.random.default_rng(2)
-    own = np.repeat(sets < 7, 2)
-    x = np.column_stack([own * np.tile([1.0, 0], 96), ~own * np.tile([1.0, 0], 96)])
-    first = rng.random(96) < 0.7
+    """Two regressors, each in trials of its own: twelve sets tell the first, eleven the second."""
+    sets, rng = np.repeat(np.arange(23), 8), np.random.default_rng(2)
+    own = np.repeat(sets < 12, 2)
+    x = np.column_stack([own * np.tile([1.0, 0], 184), ~own * np.tile([1.0, 0], 184)])
+    first = rng.random(184) < 0.7
     y = np.column_stack([first, ~first]).ravel().astype(float)
-    fit = Model(x, np.repeat(np.arange(96), 2)).fit(y, {"set": np.repeat(sets, 2)})
+    fit = Model(x, np.repeat(np.arange(184), 2)).fit(y, {"set": np.repeat(sets, 2)})
     one, other = fit.contrast(np.array([1.0, 0])), fit.contrast(np.array([0, 1.0]))
-    assert one.df == 6 and one.std_error > 0
-    assert np.isnan(other.std_error) and other.note == "no interval: fewer than 8 choice sets"
+    assert one.df == 11 and one.std_error > 0
+    assert np.isnan(other.std_error) and other.note == "no interval: fewer than 12 choice sets"
     assert np.isnan(one.less(other).std_error) and one.less(other).note == other.note
 
 
 def test_what_one_cluster_alone_tells_has_no_interval() -> None:
-    sets = np.repeat(np.arange(7), 6)
-    change = np.where(np.arange(42) % 3 == 0, -1, 1)
+    sets = np.repeat(np.arange(12), 6)
+    change = np.where(np.arange(72) % 3 == 0, -1, 1)
     y = np.column_stack([(1 + change) / 2, (1 - change) / 2]).ravel()
-    plain = np.tile([1.0, 0], 42)
-    only = plain * np.repeat(sets == 3, 2) * np.repeat(np.arange(42) % 2, 2)
-    fit = Model(np.column_stack([plain, only]), np.repeat(np.arange(42), 2)).fit(
+    plain = np.tile([1.0, 0], 72)
+    only = plain * np.repeat(sets == 3, 2) * np.repeat(np.arange(72) % 2, 2)
+    fit = Model(np.column_stack([plain, only]), np.repeat(np.arange(72), 2)).fit(
         y, {"set": np.repeat(sets, 2)}
     )
     found = fit.contrast(np.array([1.0, 0.1]))
@@ -224,9 +237,10 @@ def delta_method(fit: Any) -> Iterator[dict[str, np.ndarray]]:
 
 @pytest.mark.parametrize("size", [2, 3])
 def test_average_contrasts_agree_with_the_delta_method_on_pyfixest(simulate: Simulate, size: int) -> None:
-    data = prepare(simulate(3, sets=20, size=size, nudges=6, nudges_per_set=3, categories=12).table)
+    data = prepare(simulate(3, sets=20, size=size, nudges=9, nudges_per_set=3, categories=14).table)
     fit = pyfixest.feols(f"y ~ {' * '.join(TERMS)} | t", data, vcov="iid")
     factors = [str(name).split(":") for name in fit.coef().index]
+    columns = np.column_stack([data[names].prod(axis=1) for names in factors])
     for focus in TERMS:
         weights = np.array(
             [
@@ -239,7 +253,7 @@ def test_average_contrasts_agree_with_the_delta_method_on_pyfixest(simulate: Sim
         with delta_method(fit) as variances:
             largest = max(weights @ each @ weights for each in variances.values())
             assert found.std_error == pytest.approx(np.sqrt(largest), abs=1e-8)
-        assert found.df == data["text"].nunique() - 1 < data["cat"].nunique() - 1
+        assert found.df == own_clusters(data, columns, weights) - 1 < data["cat"].nunique() - 1
 
 
 def test_average_contrasts_are_those_of_marginaleffects(simulate: Simulate) -> None:
@@ -264,7 +278,7 @@ def test_average_contrasts_are_those_of_marginaleffects(simulate: Simulate) -> N
 
 
 def test_two_way_errors_agree_with_statsmodels_on_dummies(simulate: Simulate) -> None:
-    data = prepare(simulate(5, sets=6, nudges=3, nudges_per_set=3, categories=3).table)
+    data = prepare(simulate(5, sets=24, nudges=8, nudges_per_set=2, categories=12).table)
     formula = f"y ~ {' + '.join(TERMS)} + C(t)"
     rows, k = len(data), len(TERMS) + 1
     variances = []
@@ -283,17 +297,18 @@ def test_two_way_errors_agree_with_statsmodels_on_dummies(simulate: Simulate) ->
 
 def test_one_regressor_by_hand() -> None:
     """Pairs: the contrast is the mean of the within-trial differences, left out set by set."""
-    difference = np.array([1, 1, -1, 1, 1, 1, 1, -1, -1, -1, 1, 1, 1, -1, 1, 1, 1, -1.0])
-    groups = np.repeat(np.arange(6), 3)
+    half = [1, 1, -1, 1, 1, 1, 1, -1, -1, -1, 1, 1, 1, -1, 1, 1, 1, -1.0]
+    difference = np.array(half + half[::-1])
+    groups = np.repeat(np.arange(12), 3)
     y = np.column_stack([(1 + difference) / 2, (1 - difference) / 2]).ravel()
-    found = fitted([1.0, 0.0] * 18, y, np.repeat(np.arange(18), 2), set=np.repeat(groups, 2))
+    found = fitted([1.0, 0.0] * 36, y, np.repeat(np.arange(36), 2), set=np.repeat(groups, 2))
     mean = difference.mean()
-    moved = np.array([difference[groups != each].mean() - mean for each in range(6)])
-    error = np.sqrt(5 / 6 * moved @ moved)
+    moved = np.array([difference[groups != each].mean() - mean for each in range(12)])
+    error = np.sqrt(11 / 12 * moved @ moved)
     assert found.estimate == pytest.approx(mean, abs=1e-12)
     assert found.std_error == pytest.approx(error, abs=1e-12)
-    assert found.p_value == pytest.approx(2 * stats.t.sf(mean / error, 5), abs=1e-12)
-    assert found.half_width == pytest.approx(stats.t.ppf(0.975, 5) * error, abs=1e-12)
+    assert found.p_value == pytest.approx(2 * stats.t.sf(mean / error, 11), abs=1e-12)
+    assert found.half_width == pytest.approx(stats.t.ppf(0.975, 11) * error, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -304,9 +319,9 @@ def test_one_regressor_by_hand() -> None:
     ],
 )
 def test_without_variance_there_is_no_standard_error(difference: list[int], reason: str) -> None:
-    change = np.tile(difference, 3)
+    change = np.tile(difference, 6)
     y = np.column_stack([(1 + change) / 2, (1 - change) / 2]).ravel()
-    found = fitted([1.0, 0.0] * 18, y, np.repeat(np.arange(18), 2), set=np.repeat(np.arange(6), 6))
+    found = fitted([1.0, 0.0] * 36, y, np.repeat(np.arange(36), 2), set=np.repeat(np.arange(12), 6))
     assert found.estimate == pytest.approx(change.mean())
     assert np.isnan([found.std_error, found.statistic, found.p_value, found.half_width]).all()
     assert found.note == f"no standard error: {reason}"

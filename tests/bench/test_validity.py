@@ -48,7 +48,7 @@ def test_the_demo_claims_nothing_that_the_exact_test_does_not_show(
             up, down = discordant(demo[demo[name] == row[name]])
             exact = binomtest(up, up + down).pvalue if up + down else 1.0
             assert (row["strata_for"], row["strata_against"]) == (up, down)
-            assert row["note"] == "no interval: fewer than 8 choice sets"
+            assert row["note"] == "no interval: fewer than 12 choice sets"
             assert exact >= 0.05 and not row["p_value"] < 0.05 and not row["p_adjusted"] < 0.05
             claimed += 1
     assert claimed == 28
@@ -75,7 +75,7 @@ def test_printed_p_values_and_intervals_are_honest(experiment: str, name: str, t
 
 
 def test_all_studies_at_once_are_each_of_them() -> None:
-    made = drawable(Design(experiment_source("nudges")), shipped_taste("balanced"), 600)
+    made = drawable(Design(experiment_source("nudges")), shipped_taste("balanced"), 2400)
     chosen, recorder = made.many(np.random.default_rng(5), 2), Recorder()
     recorded = recorder.tables(made.table)
     checked = 0

@@ -17,7 +17,7 @@ Simulate = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def table(simulate: Simulate) -> pd.DataFrame:
-    return check_table(simulate(3, sets=40, nudges=6, nudges_per_set=3, categories=8).table)
+    return check_table(simulate(3, sets=40, nudges=8, nudges_per_set=3, categories=12).table)
 
 
 def test_advantages_by_hand() -> None:
