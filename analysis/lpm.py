@@ -29,7 +29,7 @@ LEAST_CLUSTERS = {1: 12, 2: 8}
 """The fewest clusters that carry an interval, by the number of ways: one way, and two ways (of each).
 
 An agent that always answers alike gives each choice set one answer. In simulations of the designs, intervals
-from eight to ten such clusters held the truth in 0.90 to 0.92 of the studies; see docs/analysis.md. Two ways
+from eight to ten such clusters held the truth in 0.86 to 0.92 of the studies; see docs/analysis.md. Two ways
 need fewer, because the largest of three errors is taken.
 """
 
@@ -244,7 +244,8 @@ class Fit:
         estimate = float(weights @ self.coefficients)
         if abs(estimate) < TOLERANCE:
             estimate = 0.0
-        if reason := self._too_few(weights):
+        counts = self.counts(weights)
+        if reason := self._too_few(weights, counts):
             return Contrast(estimate, note=reason)
         if np.abs(self.residuals).max() < TOLERANCE:
             return Contrast(estimate, note="no standard error: the model fits every choice exactly")
@@ -259,7 +260,7 @@ class Fit:
             widest = names[int(np.argmax(one_way))]
             said = "undefined" if np.isnan(two_way) else f"{100 * two_way:.2f}"
             note = f"standard error by {widest}, larger than two-way ({said})"
-        return Contrast(estimate, std_error, min(self.counts(weights).values()) - 1, note)
+        return Contrast(estimate, std_error, min(counts.values()) - 1, note)
 
     def counts(self, weights: Floats) -> dict[str, int]:
         """How many clusters of each way the combination depends on."""
@@ -270,10 +271,10 @@ class Fit:
         }
         return {name: int((share > TOLERANCE * share.sum()).sum()) for name, share in shares.items()}
 
-    def _too_few(self, weights: Floats) -> str:
+    def _too_few(self, weights: Floats, counts: Mapping[str, int]) -> str:
         """Why the clusters cannot carry an interval; nothing where they can."""
         least = LEAST_CLUSTERS[len(self.clusters)]
-        few = [PLURALS.get(name, name) for name, count in self.counts(weights).items() if count < least]
+        few = [PLURALS.get(name, name) for name, count in counts.items() if count < least]
         if few:
             return f"{NO_INTERVAL}: fewer than {least} {' and '.join(few)}"
         if self.left_out and not self.left_out.identifies(weights):

@@ -61,7 +61,12 @@ def test_the_demo_claims_nothing_that_the_exact_test_does_not_show(
 
 @pytest.mark.parametrize(
     ("experiment", "name", "trials"),
-    [("nudges", "random", 60), ("nudges", "random", 240), ("nudges", "price-only", 600)],
+    [
+        ("nudges", "random", 60),
+        ("nudges-mr", "deterministic", 60),
+        ("nudges", "random", 240),
+        ("nudges", "price-only", 600),
+    ],
 )
 def test_printed_p_values_and_intervals_are_honest(experiment: str, name: str, trials: int) -> None:
     """Of each table no more than .06 rejected and no less than .93 held, but for two standard errors."""
