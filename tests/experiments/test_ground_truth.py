@@ -74,7 +74,7 @@ def small(interventions: str) -> Source:
     text = f"""
 name: small
 goal: Add the best product from the open tabs to the shopping cart.
-options: {{sets: 12}}
+options: {{sets: 16}}
 factors:
   nudge: {{interventions: {interventions}, on: [none, each]}}
 seed: 7
@@ -180,7 +180,7 @@ def test_no_episode_sees_anything_of_another(done: Done) -> None:
 
 
 async def test_a_shopper_without_nudge_weight_shows_no_nudge_effect(tmp_path: Path) -> None:
-    done = await carry_out(tmp_path, small("nudges"), "simulated:price", 60, 2)
+    done = await carry_out(tmp_path, small("nudges"), "simulated:price", 96, 2)
     effects = choice_effects(done.table).set_index("term")
     assert abs(effects.loc["nudged", "estimate"]) < 3 * effects.loc["nudged", "std_error"]
     assert effects.loc["cheaper", "estimate"] > 3 * effects.loc["cheaper", "std_error"]
