@@ -11,12 +11,12 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Final, Literal, Protocol
 
 from agents.base import Agent, Respondent
-from agents.prompt import PromptTemplates
+from agents.language_model.agent import LanguageModelShopper
+from agents.language_model.prompt import PromptTemplates
 from agents.providers import PROVIDERS, close_models, make_model, problem_of
-from agents.settings import SERVICES
-from agents.shopper import LanguageModelShopper
-from agents.simulated import shipped, shipped_profile
-from agents.simulated_agent import SimulatedAgent
+from agents.providers.settings import SERVICES
+from agents.simulated.agent import SimulatedAgent
+from agents.simulated.tab_shopper import shipped, shipped_profile
 from interventions.errors import UserError
 
 ENTRY_POINTS: Final = "souk.agents"

@@ -18,7 +18,7 @@ from environments.observe import NOTHING, Disturbed, Seen, Wanted, observe, stor
 from environments.observe import View as View  # noqa: PLC0414 - an episode is begun with one
 from environments.stops import Stop
 from environments.through_proxy import BrowserFailure
-from interventions.in_browser import Standing
+from interventions.edits.in_browser import Standing
 
 # Lets callbacks of finished requests run before we look whether new requests have begun.
 YIELD_TO_PAGE: Final = "() => new Promise((done) => setTimeout(() => setTimeout(done)))"

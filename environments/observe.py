@@ -9,7 +9,7 @@ from playwright.async_api import Page
 
 from environments.accessibility import read_tree
 from environments.stops import Stop
-from interventions.in_browser import Element, Inserted, Spot, Standing, as_read
+from interventions.edits.in_browser import Element, Inserted, Spot, Standing, as_read
 
 OBSERVE: Final = (Path(__file__).parent / "observe.js").read_text(encoding="utf-8")
 

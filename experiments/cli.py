@@ -11,7 +11,7 @@ try:
 
     import typer
 
-    from analysis.errors import AnalysisError
+    from analysis.tables.errors import AnalysisError
     from experiments.commands import (
         agents,
         analyze,
@@ -32,7 +32,7 @@ try:
         runs,
         status,
     )
-    from experiments.terminal import PlainFormatter, plain
+    from experiments.console.terminal import PlainFormatter, plain
     from interventions.errors import UserError
 except KeyboardInterrupt:  # importing takes a moment, and main cannot help yet
     sys.exit(130)

@@ -14,8 +14,8 @@ from mitmproxy import http
 from mitmproxy.connection import Address
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
-from interventions.csp import allow
-from interventions.engine import EditFailed, OtherPage, rewrite
+from interventions.apply.engine import EditFailed, OtherPage, rewrite
+from interventions.html.csp import allow
 from proxy.decoding import Undecodable, decode
 from proxy.error_page import NOT_TREATED, error_page
 from proxy.hardening import TOO_LARGE

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from interventions.apply.plan import Plan
 from interventions.cards.card import Card, InvalidAnswer
 from interventions.edits.ask import Ask
-from interventions.plan import Plan
 
 MAX_TEXT: Final = 200
 

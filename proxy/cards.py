@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from mitmproxy import http
 
+from interventions.apply.engine import Receipt
 from interventions.cards.page import ANSWER_PATH, CONTENT_TYPE, render_page, thanks_page
-from interventions.engine import Receipt
 from proxy.addon import SESSION, fail, is_document_request, respond
 from proxy.card_run import CardRun as CardRun  # noqa: PLC0414 - part of what others use
 from proxy.guests import NO_STORE, is_of_another_site, origin_of

@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 
 from mitmproxy import http
 
-from interventions.marking import Marks
-from interventions.page import Page
-from interventions.sitemap import AddToCart
-from interventions.view import View, product_at
+from interventions.apply.mapped_page import View, product_at
+from interventions.html.marking import Marks
+from interventions.html.page import Page
+from interventions.yaml.sitemap import AddToCart
 from proxy.addon import DOCUMENTS, HOLD, SESSION, content_type, is_html, whole_body
 from proxy.decoding import Undecodable
 from proxy.error_page import STYLE, error_page

@@ -9,14 +9,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from interventions.apply.engine import Receipt
+from interventions.apply.plan import Plan, ProductFacts, Treatment, compile_treatment
 from interventions.edits.base import VARIABLE
 from interventions.edits.registry import edit_to_dict
-from interventions.engine import Receipt
 from interventions.errors import UserError
-from interventions.explanations import did_you_mean
-from interventions.plan import Plan, ProductFacts, Treatment, compile_treatment
-from interventions.schema import Intervention, load_interventions
-from interventions.sitemap import load_site_map
+from interventions.files.schema import Intervention, load_interventions
+from interventions.yaml.sitemap import load_site_map
+from interventions.yaml.yaml_problems import did_you_mean
 from proxy.server import Proxy, Slot, run_proxy
 from proxy.session import AllowList, Session, ShownPage
 

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from interventions import charset
-from interventions.consistency import Sighting, sightings
-from interventions.engine import Receipt
+from interventions.apply.consistency import Sighting, sightings
+from interventions.apply.engine import Receipt
+from interventions.apply.mapped_page import product_at
+from interventions.apply.plan import Plan
 from interventions.errors import UserError
-from interventions.plan import Plan
-from interventions.sitemap import SiteMap, product_key
-from interventions.view import product_at
+from interventions.html import charset
+from interventions.yaml.sitemap import SiteMap, product_key
 from proxy.card_run import CardRun
 
 DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}

@@ -33,13 +33,13 @@ from environments.episode import Episode
 from environments.stops import COMPARE_TABS
 from environments.through_proxy import BrowserFailure
 from experiments.cli import main
-from experiments.course import Course
-from experiments.records import Records, artifact_hash, run_folder
-from experiments.terminal import plain
-from experiments.trial import is_error_page
+from experiments.console.terminal import plain
+from experiments.episodes.shop_episode import is_error_page
+from experiments.episodes.trajectory import Course
+from experiments.records.store import Records, artifact_hash, run_folder
+from interventions.apply.plan import Plan
 from interventions.errors import UserError
-from interventions.plan import Plan
-from interventions.sitemap import load_site_map
+from interventions.yaml.sitemap import load_site_map
 from proxy.error_page import NOT_TREATED
 from proxy.serve import PrintingSession
 from proxy.server import Proxy, run_proxy
@@ -122,7 +122,7 @@ def test_nothing_of_ours_executes_data_or_listens_beyond_loopback() -> None:
         # The class of a provider, from a table in the same file.
         "agents/providers/__init__.py": ["importlib.import_module"],
         # Between a worker and the process that started it, over a socket pair that nobody else can reach.
-        "experiments/backends/wire.py": ["pickle"],
+        "experiments/executors/worker_protocol.py": ["pickle"],
     }
 
 

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
 from agents.base import Message, Reply
-from agents.pricing import price_of
 from agents.providers.model import Model
 from agents.providers.network import close_connections
-from agents.settings import SERVICES, missing_packages
+from agents.providers.pricing import price_of
+from agents.providers.settings import SERVICES, missing_packages
 from interventions.errors import UserError
 
 PROVIDERS: Final = (*SERVICES, "hf")

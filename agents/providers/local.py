@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from jinja2 import TemplateError
 
-from agents import local_models
 from agents.base import ActError, AgentError, Message, ProviderError
+from agents.providers import local_models
 from agents.providers.model import Answer, Model, Request, Schema
 from interventions.errors import UserError
 
@@ -18,7 +18,7 @@ _ROLES: Final = {"system": "Instructions", "user": "User", "assistant": "Assista
 
 
 class LocalModel(Model):
-    """A causal language model on this machine (`agents.local_models.find_model`).
+    """A causal language model on this machine (`agents.providers.local_models.find_model`).
 
     Raises:
         UserError: the model is not on this machine.

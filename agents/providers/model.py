@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Final
 from pydantic import Field
 
 from agents.base import ActError, Call, Message, Reply
-from agents.pricing import cost_of
+from agents.providers.pricing import cost_of
 from interventions.errors import UserError
 
 THINKING: Final = 14_000

@@ -13,7 +13,7 @@ from typing import Any, Final
 from agents.base import ActError, AgentError, ProviderError
 from agents.providers.limiter import Limiter
 from agents.providers.model import Answer, Model, Request
-from agents.settings import SERVICES
+from agents.providers.settings import SERVICES
 from interventions.errors import UserError
 
 LONGEST_WAIT: Final = 120.0

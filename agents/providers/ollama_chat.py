@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from agents.base import Message
 from agents.providers.model import THINKING, Answer, Count, Request, Schema
 from agents.providers.network import NO_CONNECTION, UNREADABLE, Failure, NetworkModel, retry_after
-from agents.tokens import estimate_tokens
+from agents.providers.tokens import estimate_tokens
 
 _SMALLEST_WINDOW: Final = 4_096
 _IMAGE_TOKENS: Final = 2_000  # a bound, not a count

@@ -6,8 +6,8 @@ import math
 import threading
 from collections.abc import Sequence
 
-from agents import local_models
 from agents.base import ProviderError
+from agents.providers import local_models
 from agents.scoring.forward import Forward, Stopped
 from agents.scoring.score import TargetScore
 from agents.scoring.texts import Reader, Reading
@@ -17,7 +17,7 @@ Scores = list[list[TargetScore]]
 
 
 class LocalScorer:
-    """A causal language model on this machine (`agents.local_models.find_model`).
+    """A causal language model on this machine (`agents.providers.local_models.find_model`).
 
     `legacy`: by the published convention (`Reader.read_legacy`). `chat`: a prompt is a message of the user in
     the tokenizer's chat template and the target begins the answer, without a blank before it; a model without

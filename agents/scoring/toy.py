@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from agents.local_models import TOYS
+from agents.providers.local_models import TOYS
+from agents.providers.settings import missing_packages
 from agents.scoring.toy_text import END, Example, draw_examples
-from agents.settings import missing_packages
 from interventions.errors import UserError
 
 _THREADS: Final = 1  # sums in several threads can differ

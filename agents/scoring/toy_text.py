@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from interventions.yaml_source import load_model
+from interventions.yaml.yaml_source import load_model
 
 END: Final = "<end>"
 

@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from analysis.errors import AnalysisError
+from analysis.tables.errors import AnalysisError
 
 EXACT_FIELDS: Final = 12
 """Up to here all 2^n prompts are scored; 4,096 of them per anchor."""

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.plots import (
+from analysis.reporting.plots import (
     BLUE,
     FAINT,
     ORANGE,

@@ -12,7 +12,7 @@ from analysis.anchoring.coalitions import EXACT_FIELDS, coalitions, orders
 from analysis.anchoring.expectation import Expectation, expectation, log_probabilities, soft_ev
 from analysis.anchoring.paired import PairedTests, differences, paired_t, paired_tests
 from analysis.anchoring.pairs import Pair, Prompt
-from analysis.responses.t_tests import TTest
+from analysis.estimators.t_tests import TTest
 
 Floats = npt.NDArray[np.float64]
 Method = Literal["shapley", "banzhaf"]

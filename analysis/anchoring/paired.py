@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from analysis.responses.t_tests import TTest, one_sample_t, summarize
+from analysis.estimators.t_tests import TTest, one_sample_t, summarize
 
 Floats = npt.NDArray[np.float64]
 

@@ -11,8 +11,8 @@ import pandas as pd
 from analysis.anchoring.abss import CONTROL, STUDY
 from analysis.anchoring.simulation import PHI
 from analysis.anchoring.table import CONDITIONS
-from analysis.errors import AnalysisError
-from analysis.table_file import Places
+from analysis.tables.errors import AnalysisError
+from analysis.tables.table_file import Places
 
 Floats = npt.NDArray[np.float64]
 

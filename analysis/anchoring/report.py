@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis.anchoring import figures
 from analysis.anchoring.measures import METHODS
-from analysis.sections import NamedFigure, NamedTable, Section
+from analysis.reporting.sections import NamedFigure, NamedTable, Section
 
 
 def sections(frames: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> list[Section]:

@@ -6,9 +6,9 @@ from typing import Final
 
 import pandas as pd
 
-from analysis.errors import AnalysisError
-from analysis.table import Column, coerce
-from analysis.table_file import Places, first_row
+from analysis.tables.choice_table import Column, coerce
+from analysis.tables.errors import AnalysisError
+from analysis.tables.table_file import Places, first_row
 
 PHI: Final = "phi_"
 STANDARD: Final = "standard"

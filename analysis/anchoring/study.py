@@ -12,10 +12,10 @@ from analysis.anchoring.pairs import pairs
 from analysis.anchoring.report import sections
 from analysis.anchoring.results import results
 from analysis.anchoring.table import check_scores, missing_scores
-from analysis.errors import AnalysisError
-from analysis.responses.results import counted
-from analysis.sections import Section
-from analysis.to_json import to_json
+from analysis.reporting.sections import Section
+from analysis.reporting.to_json import to_json
+from analysis.tables.errors import AnalysisError
+from analysis.tables.results import counted
 
 
 @dataclass(frozen=True)

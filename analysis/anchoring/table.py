@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.anchoring.simulation import PHI, STANDARD, is_simulation, scores_of
-from analysis.errors import AnalysisError
-from analysis.table import Column, check_columns, refuse
-from analysis.table_file import Places, first_row, read_frame, together
+from analysis.tables.choice_table import Column, check_columns, refuse
+from analysis.tables.errors import AnalysisError
+from analysis.tables.table_file import Places, first_row, read_frame, together
 
 SCORE_COLUMNS: Final = (
     Column("run", "text", "the run that scored the prompt"),

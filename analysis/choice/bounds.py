@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from analysis.clusters import cluster_codes
-from analysis.effects import LIMIT, TERMS, agents, count_trials, main_estimands
-from analysis.table import trial_ids
+from analysis.choice.effects import LIMIT, TERMS, agents, count_trials, main_estimands
+from analysis.estimators.clusters import cluster_codes
+from analysis.tables.choice_table import trial_ids
 
 
 def worst_case_bounds(table: pd.DataFrame) -> pd.DataFrame:

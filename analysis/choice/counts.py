@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from analysis.effects import PLACEBO, TERMS, regressors, varies
-from analysis.table import TRIAL_ID, trial_ids
+from analysis.choice.effects import PLACEBO, TERMS, regressors, varies
+from analysis.tables.choice_table import TRIAL_ID, trial_ids
 
 STRATA = ("strata_for", "strata_against", "strata")
 SETS = ("sets_for", "sets_against", "sets")

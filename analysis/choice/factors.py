@@ -3,7 +3,7 @@
 import pandas as pd
 
 from analysis.choice.frames import wilson
-from analysis.errors import AnalysisError
+from analysis.tables.errors import AnalysisError
 
 FACTORS = ("price", "rating", "nudge", "other")
 FACTOR_COLUMNS = ("trial", "agent", "factor", "judge", "reason")

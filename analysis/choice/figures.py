@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from analysis.effects import LABELS, TERMS
-from analysis.plots import (
+from analysis.choice.effects import LABELS, TERMS
+from analysis.reporting.plots import (
     BLUE,
     CYCLE,
     FAINT,

@@ -7,9 +7,9 @@ import numpy.typing as npt
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
-from analysis.effects import FRAME_COLUMNS, LIMIT, contrast_frame
-from analysis.lpm import Contrast
-from analysis.table import trial_ids
+from analysis.choice.effects import FRAME_COLUMNS, LIMIT, contrast_frame
+from analysis.estimators.lpm import Contrast
+from analysis.tables.choice_table import trial_ids
 
 
 def level_frame(

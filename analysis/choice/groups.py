@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 
 from analysis.choice.counts import SETS, by_set, tally
+from analysis.choice.effects import LIMIT, TERMS, agents, main_estimands
 from analysis.choice.frames import by_trial, level_frame, stacked, wilson
-from analysis.clusters import choose_clusters, cluster_codes
-from analysis.effects import LIMIT, TERMS, agents, main_estimands
-from analysis.lpm import Contrast
-from analysis.table import TRIAL_ID, trial_ids
+from analysis.estimators.clusters import choose_clusters, cluster_codes
+from analysis.estimators.lpm import Contrast
+from analysis.tables.choice_table import TRIAL_ID, trial_ids
 
 NO_PROFILE = "none"
 """The profile that says nothing; an empty one means the same."""

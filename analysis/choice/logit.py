@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.clogit import fit_clogit
-from analysis.effects import NO_CHOICE, TERMS, agents, regressors
-from analysis.lpm import Floats, Ints
-from analysis.table import trial_ids
+from analysis.choice.effects import NO_CHOICE, TERMS, agents, regressors
+from analysis.estimators.clogit import fit_clogit
+from analysis.estimators.lpm import Floats, Ints
+from analysis.tables.choice_table import trial_ids
 
 LEAST_PAIRS = 4
 """With fewer, a correlation can hardly tell anything."""

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pandas as pd
 
 from analysis.choice.counts import STRATA, strata, tally
+from analysis.choice.effects import PLACEBO, TERMS, agents, main_estimands
 from analysis.choice.frames import by_trial, level_frame, stacked
-from analysis.clusters import choose_clusters, cluster_codes, nudge_texts
-from analysis.effects import PLACEBO, TERMS, agents, main_estimands
-from analysis.lpm import Contrast
-from analysis.table import TRIAL_ID, trial_ids
+from analysis.estimators.clusters import choose_clusters, cluster_codes, nudge_texts
+from analysis.estimators.lpm import Contrast
+from analysis.tables.choice_table import TRIAL_ID, trial_ids
 
 FOCUS = "nudged"
 

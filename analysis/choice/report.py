@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from analysis.choice import figures
-from analysis.effects import LABELS, LESS_PLACEBO
-from analysis.sections import NamedFigure, NamedTable, Section
+from analysis.choice.effects import LABELS, LESS_PLACEBO
+from analysis.reporting.sections import NamedFigure, NamedTable, Section
 
 if TYPE_CHECKING:
     from analysis.choice.study import ChoiceAnalysis

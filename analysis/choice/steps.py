@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from analysis.table import TRIAL_ID
+from analysis.tables.choice_table import TRIAL_ID
 
 
 def step_counts(table: pd.DataFrame) -> pd.DataFrame:

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from analysis.attrition import compare_outcomes, count_outcomes
 from analysis.choice import groups, logit, nudges, steps
+from analysis.choice.attrition import compare_outcomes, count_outcomes
 from analysis.choice.bounds import worst_case_bounds
+from analysis.choice.effects import main_effects
 from analysis.choice.factors import deciding_factors
 from analysis.choice.report import sections
 from analysis.choice.sensitivity import sensitivity
-from analysis.effects import main_effects
-from analysis.sections import Section
-from analysis.table import TRIAL_ID, check_table
-from analysis.to_json import to_json
-from analysis.treatment import treatment_check
+from analysis.choice.treatment import treatment_check
+from analysis.reporting.sections import Section
+from analysis.reporting.to_json import to_json
+from analysis.tables.choice_table import TRIAL_ID, check_table
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.errors import AnalysisError
-from analysis.lpm import Floats, Ints
-from analysis.table import LARGEST, TRIAL_ID, as_text, check_table
-from analysis.table_file import Places, quoted
+from analysis.estimators.lpm import Floats, Ints
+from analysis.tables.choice_table import LARGEST, TRIAL_ID, as_text, check_table
+from analysis.tables.errors import AnalysisError
+from analysis.tables.table_file import Places, quoted
 
 CONTROLS = ("stars", "bed_rank", "cancel", "breakfast", "review_score", "review_count_100")
 PRICES = ("log_price", "price")

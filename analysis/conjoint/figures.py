@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from analysis.conjoint.frames import ALL_AGENTS
-from analysis.plots import (
+from analysis.reporting.plots import (
     BLUE,
     FAINT,
     INK,

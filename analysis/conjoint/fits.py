@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from analysis.choice_sets import Covariance
-from analysis.clogit import CLogit, fit_clogit, fit_logit
 from analysis.conjoint.cards import INDEPENDENT, POOLED, PRICES, Cards, decile, decile_edges
-from analysis.lpm import Floats
-from analysis.table import TRIAL_ID
+from analysis.estimators.choice_sets import Covariance
+from analysis.estimators.clogit import CLogit, fit_clogit, fit_logit
+from analysis.estimators.lpm import Floats
+from analysis.tables.choice_table import TRIAL_ID
 
 Form = Literal["log", "linear", "deciles"]
 FORMS: tuple[Form, ...] = ("log", "linear", "deciles")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.errors import AnalysisError
-from analysis.table import Column, coerce, read_table
-from analysis.table_file import Places, first_row, read_frame
+from analysis.tables.choice_table import Column, coerce, read_table
+from analysis.tables.errors import AnalysisError
+from analysis.tables.table_file import Places, first_row, read_frame
 
 _LETTERS = ("a", "b", "c")
 _TASK = (

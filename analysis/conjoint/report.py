@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from analysis.conjoint import figures
-from analysis.sections import NamedFigure, NamedTable, Section
+from analysis.reporting.sections import NamedFigure, NamedTable, Section
 
 
 def sections(frames: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> list[Section]:

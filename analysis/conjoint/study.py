@@ -6,14 +6,14 @@ from dataclasses import dataclass, fields
 
 import pandas as pd
 
-from analysis.choice_sets import Covariance
 from analysis.conjoint import across, tables
 from analysis.conjoint.cards import encode
 from analysis.conjoint.fits import Fits, fit_models
 from analysis.conjoint.report import sections
 from analysis.conjoint.triage import triage
-from analysis.sections import Section
-from analysis.to_json import to_json
+from analysis.estimators.choice_sets import Covariance
+from analysis.reporting.sections import Section
+from analysis.reporting.to_json import to_json
 
 ERRORS: Mapping[Covariance, str] = {
     "classical": "Standard errors are classical: they take every answer as independent of all others.",

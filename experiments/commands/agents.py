@@ -26,7 +26,7 @@ def list_(as_json: AsJson = False) -> None:
     from rich.markup import escape
 
     from agents.registry import known_agents
-    from experiments.terminal import new_table, stdout_console
+    from experiments.console.terminal import new_table, stdout_console
 
     known = known_agents()
     if as_json:

@@ -213,8 +213,8 @@ def _analyze(
     as_json: bool,
     **options: object,
 ) -> None:
-    from experiments.output import run_facts
-    from experiments.studies import STUDIES, analyze_run, read_tables
+    from experiments.studies.kinds import STUDIES, analyze_run, read_tables
+    from experiments.studies.printing import run_facts
 
     run, files = run_or_files(named, run)
     only, without = (tuple(names or ()) for names in agents)
@@ -264,9 +264,9 @@ def report(
 
     Example: souk report nudges --out report/
     """
-    from experiments.output import run_facts
-    from experiments.records import kind_of
-    from experiments.studies import STUDIES, analyze_run, read_tables
+    from experiments.records.store import kind_of
+    from experiments.studies.kinds import STUDIES, analyze_run, read_tables
+    from experiments.studies.printing import run_facts
 
     run, files = run_or_files(named, run)
     if files:
@@ -291,8 +291,8 @@ def export(
 
     Example: souk export nudges --out nudges.parquet
     """
-    from experiments.records import kind_of
-    from experiments.tidy import response_table, score_table, tidy_table, write_table
+    from experiments.records.store import kind_of
+    from experiments.records.tidy_tables import response_table, score_table, tidy_table, write_table
 
     records = open_records(db)
     found = records.latest_run(named or run)

@@ -41,7 +41,7 @@ def make(
 
     Example: souk bundle nudges --out nudges.zip
     """
-    from experiments.bundle import make_bundle, write_bundle
+    from experiments.bundles.bundle import make_bundle, write_bundle
     from experiments.commands.common import estimating
 
     records = open_records(db)
@@ -66,9 +66,9 @@ def verify(
 
     Example: souk bundle verify nudges.zip
     """
-    from experiments.bundle_check import verify_bundle
+    from experiments.bundles.verify import verify_bundle
     from experiments.commands.common import estimating
-    from experiments.terminal import stderr_console, stdout_console
+    from experiments.console.terminal import stderr_console, stdout_console
 
     with estimating():
         found = verify_bundle(file, tolerance)

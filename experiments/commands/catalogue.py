@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from experiments.catalogue.importer import Importer
+    from experiments.designs.catalogue.importer import Importer
 
 app = typer.Typer(no_args_is_help=True, help="The products of a shop as a table.")
 
@@ -49,9 +49,9 @@ def import_(
 
       souk catalogue import http://127.0.0.1:7770/ --out wine.csv --category Wine --limit 5
     """
-    from experiments.catalogue.importer import Importer
-    from experiments.terminal import stdout_console
-    from interventions.sitemap import load_site_map
+    from experiments.console.terminal import stdout_console
+    from experiments.designs.catalogue.importer import Importer
+    from interventions.yaml.sitemap import load_site_map
 
     importer = Importer(url if url.endswith("/") else f"{url}/", out, load_site_map(site), limit)
     try:
@@ -72,8 +72,8 @@ def import_(
 
 async def _show(importer: "Importer", wanted: list[str]) -> None:
     """Say how far it is: in place on a terminal, a line now and then elsewhere."""
-    from experiments.progress import duration
-    from experiments.terminal import stderr_console
+    from experiments.console.progress import duration
+    from experiments.console.terminal import stderr_console
 
     console = stderr_console()
     began = last = time.monotonic()

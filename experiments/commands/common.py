@@ -14,9 +14,9 @@ from rich.markup import escape
 from interventions.errors import UserError
 
 if TYPE_CHECKING:
-    from analysis.sections import Section
-    from experiments.records import Records
-    from experiments.studies import StudyAnalysis
+    from analysis.reporting.sections import Section
+    from experiments.records.store import Records
+    from experiments.studies.kinds import StudyAnalysis
 
 DEFAULT_DB = "sqlite:///runs/souk.db"
 REPORT = "report.html"
@@ -62,7 +62,7 @@ def uncollected() -> Iterator[None]:
 
 def open_records(db: str) -> "Records":
     """The database, unless it is a SQLite file that is not there: reading must not create one."""
-    from experiments.records import Records
+    from experiments.records.store import Records
 
     prefix = "sqlite:///"
     if db.startswith(prefix) and not Path(db.removeprefix(prefix)).exists():
@@ -88,9 +88,9 @@ def analyze_stored(
     records: "Records", found: dict[str, Any], out: Path | None, *, as_json: bool, **options: Any
 ) -> None:
     """Analyse a stored run as its kind of study wants it."""
-    from experiments.output import run_facts
-    from experiments.records import kind_of
-    from experiments.studies import analyze_run
+    from experiments.records.store import kind_of
+    from experiments.studies.kinds import analyze_run
+    from experiments.studies.printing import run_facts
 
     with estimating():
         analysis = analyze_run(records, found, **options)
@@ -100,7 +100,7 @@ def analyze_stored(
 @contextmanager
 def estimating() -> Iterator[None]:
     """Say on a terminal that something is being done."""
-    from experiments.terminal import stderr_console
+    from experiments.console.terminal import stderr_console
 
     console = stderr_console()
     with console.status("estimating, and drawing the figures ...") if console.is_terminal else nullcontext():
@@ -111,8 +111,8 @@ def show(
     analysis: "StudyAnalysis", kind: str, facts: dict[str, Any], out: Path | None, *, as_json: bool
 ) -> None:
     """Print an analysis, and write its report, tables and figures."""
-    from experiments.output import print_sections
-    from experiments.terminal import stdout_console
+    from experiments.console.terminal import stdout_console
+    from experiments.studies.printing import print_sections
 
     with estimating():
         sections = analysis.sections()
@@ -134,8 +134,8 @@ def write(sections: "list[Section]", kind: str, facts: dict[str, Any], folder: P
 
     They are made aside, so that what fails leaves the folder as it was.
     """
-    from analysis.report import write_files, write_report
-    from experiments.studies import STUDIES
+    from analysis.reporting.html import write_files, write_report
+    from experiments.studies.kinds import STUDIES
 
     try:
         folder.mkdir(parents=True, exist_ok=True)

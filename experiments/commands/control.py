@@ -26,7 +26,7 @@ def resume(run: RunName = None, db: Db = DEFAULT_DB) -> None:
 
 
 def _tell(run: str | None, db: str, *, paused: bool) -> None:
-    from experiments.control import runners_of, tell
+    from experiments.records.control import runners_of, tell
 
     records = open_records(db)
     found = records.latest_run(run)["run"]

@@ -13,13 +13,13 @@ from experiments.commands.common import AsJson
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from experiments.doctor import Check
+    from experiments.commands.checks import Check
 
 
 def doctor(as_json: AsJson = False) -> None:
     """Check browser, proxy, ports, folder and keys; say how to mend what is missing."""
-    from experiments.doctor import check_machine
-    from experiments.terminal import stdout_console
+    from experiments.commands.checks import check_machine
+    from experiments.console.terminal import stdout_console
 
     checks = asyncio.run(check_machine())
     if as_json:
@@ -33,7 +33,7 @@ def _table(checks: Sequence["Check"]) -> "Table":
     """The doctor's findings."""
     from rich.markup import escape
 
-    from experiments.terminal import new_table
+    from experiments.console.terminal import new_table
 
     table = new_table("", "", "check", "found", "fix")
     marks = {True: "[green]ok[/green]", False: "[red]no[/red]", None: "[yellow]--[/yellow]"}

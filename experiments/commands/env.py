@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from experiments.commands.common import AsJson
-from experiments.terminal import stderr_console
+from experiments.console.terminal import stderr_console
 from interventions.errors import UserError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def status(as_json: AsJson = False) -> None:
 
     from environments.compose import Compose
     from environments.launchable import LAUNCHABLE
-    from experiments.terminal import new_table, stdout_console
+    from experiments.console.terminal import new_table, stdout_console
 
     compose = Compose.find()
     found = [asdict(compose.status(target)) for target in LAUNCHABLE.values()]

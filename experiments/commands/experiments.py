@@ -15,8 +15,8 @@ app = typer.Typer(no_args_is_help=True, help="The experiments that come with Sou
 @app.command("list")
 def list_experiments(as_json: AsJson = False) -> None:
     """List the shipped experiments: what each asks, how many trials it has, and what analyses it."""
-    from experiments.schema import LIBRARY
-    from experiments.terminal import new_table, stdout_console
+    from experiments.console.terminal import new_table, stdout_console
+    from experiments.designs.shop.experiment_file import LIBRARY
 
     found = [_facts(path) for path in sorted(LIBRARY.glob("*.yaml"), key=lambda path: path.stem)]
     if as_json:
@@ -38,13 +38,13 @@ def show(
 
     Example: souk experiments show nudges > mine.yaml
     """
-    from experiments.schema import experiment_source
+    from experiments.designs.shop.experiment_file import experiment_source
 
     typer.echo(Path(experiment_source(name).name).read_text(encoding="utf-8-sig"), nl=False)
 
 
 def _facts(path: Path) -> dict[str, Any]:
-    from experiments.experiment_run import analysis_of, any_design
+    from experiments.runs.experiment_run import analysis_of, any_design
 
     design = any_design(path.stem)
     comment = " ".join(

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from experiments.commands.common import AsJson
-from experiments.commands.map_command import map_
-from experiments.terminal import plain
+from experiments.commands.sitemap import map_
+from experiments.console.terminal import plain
 from interventions.errors import UserError
 
 if TYPE_CHECKING:
-    from interventions.plan import ProductFacts
-    from interventions.yaml_source import Problem
+    from interventions.apply.plan import ProductFacts
+    from interventions.yaml.yaml_source import Problem
 
 app = typer.Typer(no_args_is_help=True, help="Write, check and preview interventions.")
 
@@ -57,7 +57,7 @@ def new(
       souk interventions new scarce.yaml --kind placebo
     """
     from interventions.authoring.starter import ANALYSED, EXAMPLES, Starter, add, check_kind, slug
-    from interventions.sitemap import load_site_map
+    from interventions.yaml.sitemap import load_site_map
 
     site_map = load_site_map(site)
     kind = check_kind(kind or _ask("kind", "nudge"))
@@ -94,11 +94,11 @@ def list_files(
 
     Example: souk interventions list
     """
-    from experiments.describe import intervention_dict, print_file
-    from experiments.terminal import stdout_console
+    from experiments.console.terminal import stdout_console
+    from experiments.pages.describe import intervention_dict, print_file
     from interventions.authoring.shipped import shipped_interventions, shipped_site_maps
-    from interventions.schema import load_interventions
-    from interventions.sitemap import load_site_map
+    from interventions.files.schema import load_interventions
+    from interventions.yaml.sitemap import load_site_map
 
     names = files or shipped_interventions()
     loaded = {name: load_interventions(name, load_site_map(site)) for name in names}
@@ -128,10 +128,10 @@ def show(
 
     Example: souk interventions show nudges wirecutter
     """
-    from experiments.describe import print_intervention
-    from experiments.terminal import stdout_console
-    from interventions.schema import interventions_source, make_interventions
-    from interventions.sitemap import load_site_map
+    from experiments.console.terminal import stdout_console
+    from experiments.pages.describe import print_intervention
+    from interventions.files.schema import interventions_source, make_interventions
+    from interventions.yaml.sitemap import load_site_map
 
     source, site_map = interventions_source(file), load_site_map(site)
     loaded = make_interventions(source, site_map)
@@ -162,7 +162,7 @@ def validate(
       souk interventions validate mine.yaml --categories "Shoes,Hats" --strict
     """
     from interventions.authoring.check import check
-    from interventions.sitemap import load_site_map
+    from interventions.yaml.sitemap import load_site_map
 
     site_map, known = load_site_map(site), _products(categories, products)
     found: list[tuple[str, Problem]] = []
@@ -192,7 +192,7 @@ def validate(
 
 
 def _products(categories: str | None, products: Path | None) -> "list[ProductFacts]":
-    from experiments.example_products import example_products, read_products
+    from experiments.pages.example_products import example_products, read_products
 
     if categories and products:
         raise UserError("--categories and --products say the same thing; give one of the two")
@@ -230,12 +230,12 @@ def preview_page(
     """
     import asyncio
 
-    from experiments.describe import print_hunks, print_receipts
-    from experiments.html_diff import html_diff
-    from experiments.preview import fetched, preview, read_values
-    from experiments.terminal import stdout_console
-    from interventions.schema import load_interventions
-    from interventions.sitemap import load_site_map
+    from experiments.console.terminal import stdout_console
+    from experiments.pages.describe import print_hunks, print_receipts
+    from experiments.pages.html_diff import html_diff
+    from experiments.pages.preview import fetched, preview, read_values
+    from interventions.files.schema import load_interventions
+    from interventions.yaml.sitemap import load_site_map
 
     site_map = load_site_map(site)
     intervention, values = load_interventions(file, site_map)[id], read_values(var or ())
@@ -260,7 +260,7 @@ def preview_page(
                 print_hunks(console, hunks)
                 print_receipts(console, found.receipts)
             if png:
-                from experiments.side_by_side import write_side_by_side
+                from experiments.pages.side_by_side import write_side_by_side
 
                 seconds = await write_side_by_side(found, id, png)
                 typer.echo(f"{png}: before and after, in {seconds:.1f} s", err=True)
@@ -279,7 +279,7 @@ def schema(
     Example: souk interventions schema --out interventions.schema.json
     """
     from interventions.authoring.json_schema import interventions_schema, site_map_schema
-    from interventions.sitemap import load_site_map
+    from interventions.yaml.sitemap import load_site_map
 
     made = site_map_schema() if site_map else interventions_schema(load_site_map(site))
     text = json.dumps(made, indent=2, ensure_ascii=False) + "\n"

@@ -26,11 +26,11 @@ def judge(
     """
     from analysis.choice.factors import deciding_factors
     from analysis.choice.report import factors_section
-    from experiments.judging import Judging
-    from experiments.output import print_sections
-    from experiments.progress import RunProgress
-    from experiments.studies import factors_table
-    from experiments.terminal import stderr_console, stdout_console
+    from experiments.console.progress import RunProgress
+    from experiments.console.terminal import stderr_console, stdout_console
+    from experiments.studies.deciding_factors import Judging
+    from experiments.studies.kinds import factors_table
+    from experiments.studies.printing import print_sections
     from interventions.errors import UserError
 
     if not agent:

@@ -11,7 +11,7 @@ app = typer.Typer(no_args_is_help=True, help="Toy language models, made on this 
 @app.command("list")
 def list_() -> None:
     """Show the toys that can be made, and the models in the models folder (SOUK_MODELS, else models/)."""
-    from agents.local_models import TOYS, models_folder
+    from agents.providers.local_models import TOYS, models_folder
 
     folder = models_folder()
     found = {path.parent.name for path in folder.glob("*/config.json")} if folder.is_dir() else set()
@@ -36,10 +36,10 @@ def make(
 
       SOUK_MODELS=/data/models souk models make tiny-anchor --seed 7
     """
-    from agents.local_models import models_folder
+    from agents.providers.local_models import models_folder
     from agents.scoring.toy import make_toy
-    from experiments.progress import duration
-    from experiments.terminal import stderr_console
+    from experiments.console.progress import duration
+    from experiments.console.terminal import stderr_console
 
     console, began = stderr_console(), time.monotonic()
     with console.status(f"making the toy {name} ...") as status:

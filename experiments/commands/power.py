@@ -27,7 +27,7 @@ def anova(
 
     Example: souk power anova --groups 6 --effect 0.1 --power 0.8
     """
-    from analysis.responses.power import power_anova, smallest_k
+    from analysis.estimators.power import power_anova, smallest_k
 
     wanted = smallest_k(groups, effect, alpha, power)
     reached = None if wanted is None else power_anova(groups, wanted, effect, alpha)

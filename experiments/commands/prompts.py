@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.terminal import plain
+from experiments.console.terminal import plain
 from interventions.errors import UserError
 
 app = typer.Typer(no_args_is_help=True, help="Show and replace the prompt of language models.")
@@ -33,7 +33,7 @@ MEMORY = "Tab 1, Oak Desk Lamp: $39.00, rating 61%, 8 reviews."
 @app.command("new")
 def new(folder: Annotated[Path, typer.Argument(help="A new folder.")]) -> None:
     """Copy the shipped prompt into a folder, to be edited; an experiment names it as `prompt: FOLDER`."""
-    from agents.prompt import default_prompt
+    from agents.language_model.prompt import default_prompt
 
     files = {folder / name: text for name, text in default_prompt().sources.items()}
     try:
@@ -58,9 +58,9 @@ def show(
     screenshot: Annotated[bool, typer.Option("--screenshot", help="With a screenshot.")] = False,
 ) -> None:
     """Print a whole example prompt: the second step on a made-up page."""
-    from agents.prompt import PastStep, load_prompt
-    from agents.step_prompt import build_prompt
-    from agents.tokens import estimate_tokens
+    from agents.language_model.prompt import PastStep, load_prompt
+    from agents.language_model.step_prompt import build_prompt
+    from agents.providers.tokens import estimate_tokens
     from environments.actions import Action
     from environments.observation import Observation, Tab
 

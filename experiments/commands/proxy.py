@@ -178,13 +178,13 @@ def serve(
       curl --proxy http://127.0.0.1:8080 http://souk.test/.souk/trial
     """
     if detached:
-        from experiments.background import start
+        from experiments.console.background import start
 
         typer.echo(start().replace("Ctrl-C ends it", "souk proxy stop ends it"), err=True)
         return
     if experiment is not None:
-        from experiments.guests import Serving as GuestServing
-        from experiments.guests import serve_guests
+        from experiments.subjects.guests import Serving as GuestServing
+        from experiments.subjects.guests import serve_guests
 
         for option, given in (("-i", interventions), ("--record", record), ("--replay", replay)):
             if given:
@@ -230,8 +230,8 @@ def serve(
 async def _serve(options: "Serving") -> None:
     """Serve, for the embedded shop where `reverse` names it."""
     from environments.shop.server import shop
-    from experiments.background import ready
-    from experiments.products import shop_products
+    from experiments.console.background import ready
+    from experiments.designs.choice_sets.shop_products import shop_products
     from proxy.serve import serve as run_proxy
 
     async with AsyncExitStack() as stack:
@@ -250,7 +250,7 @@ def stop(
 
     Example: souk proxy stop
     """
-    from experiments.background import servers
+    from experiments.console.background import servers
 
     found = [each for each in servers() if port is None or urlsplit(each.url).port == port]
     if not found:

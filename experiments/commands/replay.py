@@ -44,10 +44,10 @@ def replay(
     """
     from rich.markup import escape
 
-    from experiments.html_diff import shown
-    from experiments.progress import RunProgress
-    from experiments.replay import Replay
-    from experiments.terminal import stderr_console, stdout_console
+    from experiments.console.progress import RunProgress
+    from experiments.console.terminal import stderr_console, stdout_console
+    from experiments.pages.html_diff import shown
+    from experiments.replay.replay import Replay
 
     records, console = open_records(db), stderr_console()
     again = Replay(records, records.latest_run(run), experiment=experiment, trial=trial, limit=limit)

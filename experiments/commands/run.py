@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from analysis.errors import AnalysisError
+from analysis.tables.errors import AnalysisError
 from experiments.commands.common import DEFAULT_DB, AsJson, Db, Out, analyze_stored
-from experiments.interrupts import one_line_when_stopped, run_until_stopped
-from experiments.terminal import stderr_console, stdout_console
+from experiments.console.terminal import stderr_console, stdout_console
+from experiments.runs.interrupts import one_line_when_stopped, run_until_stopped
 
 
 @one_line_when_stopped()
@@ -77,17 +77,17 @@ def run(
 
       souk run my-experiment.yaml --db sqlite:///study.db --dry-run
     """
-    from experiments.backends.workers import Workers
-    from experiments.card_designs.design import CardDesign
-    from experiments.detach import detach
-    from experiments.experiment_run import ExperimentRun
+    from experiments.console.detach import detach
+    from experiments.designs.cards.design import CardDesign
+    from experiments.executors.workers import Workers
+    from experiments.runs.experiment_run import ExperimentRun
 
     console = stderr_console()
     session = ExperimentRun(experiment, agents=agent, limit=limit, db=db, out=out, mode=mode, dry=dry_run)
     console.print(session.summary(), highlight=False, markup=False, soft_wrap=True)
     several = Workers(workers, slots, backend, address)
     if dry_run:
-        from experiments.outlook import outlook, print_outlook
+        from experiments.runs.outlook import outlook, print_outlook
 
         found = outlook(session, several)
         if as_json:
@@ -95,8 +95,8 @@ def run(
             return
         print_outlook(stdout_console(), found)
         if isinstance(session.design, CardDesign):
-            from experiments.card_designs.balance import balance
-            from experiments.output import print_balance
+            from experiments.designs.cards.balance import balance
+            from experiments.studies.printing import print_balance
 
             print_balance(console, balance(session.wanted()), out)
         return

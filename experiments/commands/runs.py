@@ -28,7 +28,7 @@ def delete(
 
     Example: souk runs delete nudges-my-agent
     """
-    from experiments.deletion import delete_run
+    from experiments.records.deletion import delete_run
 
     records = open_records(db)
     found = records.latest_run(run)

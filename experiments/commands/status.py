@@ -12,7 +12,7 @@ from experiments.commands.control import RunName
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from experiments.status import RunStatus
+    from experiments.runs.status import RunStatus
 
 LOOK_EVERY = 2.0
 
@@ -35,8 +35,8 @@ def status(
     """
     from rich.live import Live
 
-    from experiments.status import run_statuses
-    from experiments.terminal import stdout_console
+    from experiments.console.terminal import stdout_console
+    from experiments.runs.status import run_statuses
 
     records = open_records(db)
     only = records.latest_run(run)["run"] if run or watch else None
@@ -62,7 +62,7 @@ def status(
 def _all(found: "list[RunStatus]") -> "RenderableType":
     from rich.markup import escape
 
-    from experiments.terminal import new_table
+    from experiments.console.terminal import new_table
 
     table = new_table("Runs", "run", "started (UTC)", "state")
     for name in ("trials", "not a choice", "per minute", "left", "USD"):
@@ -81,8 +81,8 @@ def _one(one: "RunStatus") -> "RenderableType":
     from rich.markup import escape
     from rich.text import Text
 
-    from experiments.status import STATES
-    from experiments.terminal import new_table
+    from experiments.console.terminal import new_table
+    from experiments.runs.status import STATES
 
     pace, left = _pace(one)
     lines = [f"{one.run}, started {one.started_at}: {STATES[one.state]}"]
@@ -117,7 +117,7 @@ def _trials(one: "RunStatus") -> str:
 
 
 def _pace(one: "RunStatus") -> tuple[str, str]:
-    from experiments.progress import duration
+    from experiments.console.progress import duration
 
     if one.per_minute is None:
         return "", ""

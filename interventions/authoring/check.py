@@ -8,12 +8,17 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
+from interventions.apply.plan import ProductFacts, compile_treatment
 from interventions.authoring.confounds import confounds
 from interventions.edits.registry import edit_from_dict
-from interventions.plan import ProductFacts, compile_treatment
-from interventions.schema import Intervention, InterventionFile, interventions_source, make_interventions
-from interventions.sitemap import SiteMap
-from interventions.yaml_source import Problem, Source, YamlError, in_order
+from interventions.files.schema import (
+    Intervention,
+    InterventionFile,
+    interventions_source,
+    make_interventions,
+)
+from interventions.yaml.sitemap import SiteMap
+from interventions.yaml.yaml_source import Problem, Source, YamlError, in_order
 
 DESIGN_VALUES: Final[Mapping[str, object]] = {"value": 1}
 """The variables that a design fills in, each with a value that fits every edit."""

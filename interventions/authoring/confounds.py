@@ -7,9 +7,9 @@ from typing import Final
 
 from interventions.edits.base import Edit
 from interventions.errors import CannotEdit
-from interventions.schema import Intervention, InterventionFile
-from interventions.sitemap import SiteMap
-from interventions.yaml_source import Problem, Source
+from interventions.files.schema import Intervention, InterventionFile
+from interventions.yaml.sitemap import SiteMap
+from interventions.yaml.yaml_source import Problem, Source
 
 GROUPS: Final = {"product": "product", "listing": "item", "home": "item", "cart": "row"}
 """Page type -> the group of roles in which products show on it."""

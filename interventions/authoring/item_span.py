@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from interventions.yaml_source import Source
+from interventions.yaml.yaml_source import Source
 
 
 def item_span(source: Source, lines: Sequence[str], index: int) -> tuple[int, int]:

@@ -6,8 +6,8 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from interventions.edits.base import RoleName
-from interventions.schema import InterventionFile
-from interventions.sitemap import SiteMap
+from interventions.files.schema import InterventionFile
+from interventions.yaml.sitemap import SiteMap
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 

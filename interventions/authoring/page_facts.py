@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from interventions.consistency import Sighting, sightings
+from interventions.apply.consistency import Sighting, sightings
+from interventions.apply.mapped_page import View
+from interventions.apply.plan import ProductFacts
 from interventions.edits.base import Showing
-from interventions.marking import Marks
-from interventions.page import Page
-from interventions.plan import ProductFacts
-from interventions.sitemap import SiteMap
-from interventions.view import View
+from interventions.html.marking import Marks
+from interventions.html.page import Page
+from interventions.yaml.sitemap import SiteMap
 
 
 @dataclass(frozen=True)

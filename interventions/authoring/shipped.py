@@ -1,6 +1,6 @@
 """The names of the files that Souk ships."""
 
-from interventions.schema import LIBRARY
+from interventions.files.schema import LIBRARY
 
 _SITE_MAPS = LIBRARY.parent / "sitemaps"
 

@@ -10,9 +10,9 @@ from typing import Final
 from interventions.authoring.item_span import item_span
 from interventions.edits.registry import EDITS
 from interventions.errors import UserError
-from interventions.schema import make_interventions
-from interventions.sitemap import SiteMap
-from interventions.yaml_source import YamlError, did_you_mean, parse_yaml
+from interventions.files.schema import make_interventions
+from interventions.yaml.sitemap import SiteMap
+from interventions.yaml.yaml_source import YamlError, did_you_mean, parse_yaml
 
 EXAMPLES: Final[dict[str, tuple[str, str]]] = {
     "nudge": ("insert_text", "This product is a best seller!"),

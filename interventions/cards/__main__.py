@@ -5,7 +5,7 @@ import sys
 
 from interventions.cards.page import ANSWER_PATH, render_page
 from interventions.errors import UserError
-from interventions.schema import load_interventions
+from interventions.files.schema import load_interventions
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -11,7 +11,7 @@ from pydantic import Field, WithJsonSchema
 
 from interventions.edits.base import VARIABLE
 from interventions.errors import UserError
-from interventions.yaml_source import KeyPath, did_you_mean
+from interventions.yaml.yaml_source import KeyPath, did_you_mean
 
 Value = Annotated[
     str, Field(coerce_numbers_to_str=True), WithJsonSchema({"type": ["string", "number"], "title": "Text"})

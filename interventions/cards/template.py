@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator,
 from interventions.cards.card import Alternative, Answer, Card, LetterAnswer, NumberAnswer
 from interventions.cards.filling import BUILT_IN, WORDS, Names, Value, Variables, is_format, spoken
 from interventions.edits.base import VARIABLE
-from interventions.yaml_source import KeyPath, did_you_mean, problem_at
+from interventions.yaml.yaml_source import KeyPath, did_you_mean, problem_at
 
 _KINDS: Final = ("letter", "number")
 _LETTER: Final = re.compile("[A-Z]")

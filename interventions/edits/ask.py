@@ -11,7 +11,7 @@ from interventions.cards.page import ANSWER_PATH, render_fragment
 from interventions.edits.base import Change, Edit, RoleName, Showing
 from interventions.edits.insert_text import FLOW
 from interventions.errors import CannotEdit
-from interventions.placement import lineage
+from interventions.html.placement import lineage
 
 _NO_FORM = frozenset(["a", "button", "form", "label"])
 _STYLE = re.compile(r' style="([^"]*)"')

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from pydantic import BaseModel
 
 from interventions.edits.base import Change, Edit, RoleName, Showing, Text
-from interventions.in_browser import There, Verdict, inserted, is_one_of
+from interventions.edits.in_browser import There, Verdict, inserted, is_one_of
 
 _COLOURS = {
     "blue": "#174ea6",

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from interventions.edits.base import Change, Edit, Showing, Text
-from interventions.in_browser import There, Verdict, inserted, is_one_of
+from interventions.edits.in_browser import There, Verdict, inserted, is_one_of
 
 _STYLES = {
     "info": "background:#e8f0fe;color:#174ea6",

@@ -10,12 +10,12 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, ValidationInfo, WithJsonSchema
 from selectolax.lexbor import LexborNode
 
+from interventions.edits.in_browser import Spot, There, Verdict
 from interventions.errors import CannotEdit
-from interventions.figures import FIGURE, figures, on_scale, read_figure, write_like
-from interventions.in_browser import Spot, There, Verdict
-from interventions.page import Page, Where
-from interventions.sitemap import Place, SiteMap, check_css
-from interventions.yaml_source import did_you_mean
+from interventions.html.numbers import FIGURE, figures, on_scale, read_figure, write_like
+from interventions.html.page import Page, Where
+from interventions.yaml.sitemap import Place, SiteMap, check_css
+from interventions.yaml.yaml_source import did_you_mean
 
 VARIABLE = re.compile(r"\$\{\s*([^{}]*?)\s*\}")
 LONGEST = 2000

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import BaseModel, PlainValidator, field_validator
 
 from interventions.edits.base import FIGURE_SCHEMA, Change, Edit, RoleName, Showing, Text, figure, filled
-from interventions.in_browser import There, Verdict, as_read, inserted
+from interventions.edits.in_browser import There, Verdict, as_read, inserted
 
 _STYLE = "display:block;margin:4px 0 8px;color:#b3261e;font-size:14px;font-weight:600;line-height:1.4"
 _SCRIPT = (Path(__file__).parent / "countdown.js").read_text(encoding="utf-8").strip()

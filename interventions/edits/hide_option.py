@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pydantic import RootModel
 
 from interventions.edits.base import Change, Edit, Showing, Text
+from interventions.edits.in_browser import There, Verdict, as_read
 from interventions.errors import CannotEdit
-from interventions.in_browser import There, Verdict, as_read
 
 
 class HideOption(Edit, RootModel[Text], frozen=True):

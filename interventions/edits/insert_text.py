@@ -7,8 +7,8 @@ from typing import ClassVar, Literal, Self
 from pydantic import BaseModel, model_validator
 
 from interventions.edits.base import Change, Edit, RoleName, Showing, Text
-from interventions.in_browser import There, Verdict, inserted, is_one_of
-from interventions.page import Where
+from interventions.edits.in_browser import There, Verdict, inserted, is_one_of
+from interventions.html.page import Where
 
 _STYLES = {
     "plain": "display:block;margin:4px 0",

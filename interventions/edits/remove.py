@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pydantic import RootModel
 
 from interventions.edits.base import Change, Edit, RoleName, Showing
-from interventions.in_browser import There, Verdict
+from interventions.edits.in_browser import There, Verdict
 
 
 class Remove(Edit, RootModel[RoleName], frozen=True):

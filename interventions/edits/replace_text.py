@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pydantic import BaseModel, Field
 
 from interventions.edits.base import Change, Edit, RoleName, Showing, Text
+from interventions.edits.in_browser import There, Verdict, as_read
 from interventions.errors import CannotEdit
-from interventions.in_browser import There, Verdict, as_read
 
 
 class ReplaceText(Edit, BaseModel, frozen=True, extra="forbid"):

@@ -7,8 +7,8 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel
 
 from interventions.edits.base import Change, Edit, RoleName, Showing
-from interventions.in_browser import There, Verdict, as_read
-from interventions.sitemap import Place
+from interventions.edits.in_browser import There, Verdict, as_read
+from interventions.yaml.sitemap import Place
 
 _INERT = frozenset(
     "alt class dir disabled height hidden label lang placeholder role title value width".split()  # noqa: SIM905

@@ -8,8 +8,8 @@ from urllib.parse import urljoin, urlsplit
 from pydantic import AfterValidator, RootModel
 
 from interventions.edits.base import VARIABLE, Change, Edit, Showing
-from interventions.in_browser import There, Verdict
-from interventions.sitemap import Place
+from interventions.edits.in_browser import There, Verdict
+from interventions.yaml.sitemap import Place
 
 _OTHERS = ("srcset", "data-src", "data-srcset")
 """Where pages write the picture's address as well, for other screens or to load it later."""

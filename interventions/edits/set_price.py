@@ -16,8 +16,8 @@ from interventions.edits.base import (
     filled,
     pattern_of,
 )
-from interventions.figures import read_figure
-from interventions.in_browser import There, Verdict
+from interventions.edits.in_browser import There, Verdict
+from interventions.html.numbers import read_figure
 
 Price = Annotated[
     Decimal | str,

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import PlainValidator, RootModel
 
 from interventions.edits.base import FIGURE_SCHEMA, Change, Edit, Showing, figure, figure_stands, filled
-from interventions.in_browser import There, Verdict
+from interventions.edits.in_browser import There, Verdict
 
 Count = Annotated[
     Decimal | str,

@@ -7,7 +7,7 @@ from typing import ClassVar
 from pydantic import RootModel
 
 from interventions.edits.base import Change, Edit, Showing, Text
-from interventions.in_browser import There, Verdict, as_read, holds
+from interventions.edits.in_browser import There, Verdict, as_read, holds
 
 
 class SetTitle(Edit, RootModel[Text], frozen=True):

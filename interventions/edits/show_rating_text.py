@@ -7,7 +7,7 @@ from typing import ClassVar
 from pydantic import BaseModel
 
 from interventions.edits.base import Change, Edit, Showing
-from interventions.in_browser import There, Verdict, inserted, is_one_of
+from interventions.edits.in_browser import There, Verdict, inserted, is_one_of
 
 _STYLE = "margin:0 8px"
 

@@ -7,10 +7,10 @@ from typing import Annotated, ClassVar
 from pydantic import BaseModel, Field
 
 from interventions.edits.base import Change, Edit, Showing, filled
+from interventions.edits.in_browser import There, Verdict, inserted, is_one_of
 from interventions.edits.set_price import Price
 from interventions.errors import CannotEdit
-from interventions.figures import figures, write_like
-from interventions.in_browser import There, Verdict, inserted, is_one_of
+from interventions.html.numbers import figures, write_like
 
 _STYLE = "margin-left:8px;color:#6b6b6b;font-weight:400;text-decoration:line-through"
 

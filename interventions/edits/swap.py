@@ -7,7 +7,7 @@ from pydantic import RootModel
 from interventions.edits.base import Change, Edit, Showing, Text
 from interventions.edits.reorder import key, siblings
 from interventions.errors import CannotEdit
-from interventions.sitemap import product_key
+from interventions.yaml.sitemap import product_key
 
 
 class Swap(Edit, RootModel[Text], frozen=True):

@@ -12,7 +12,7 @@ from interventions.proposal.ratings import shown_ratings
 from interventions.proposal.roles import Found, box_of, value_of, with_places
 from interventions.proposal.scan import PRICE, Scan, called, is_former_price, number, text, words
 from interventions.proposal.selectors import common_selector, unique_selector
-from interventions.sitemap import Place, product_key
+from interventions.yaml.sitemap import Place, product_key
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
+from interventions.apply.engine import EditFailed, rewrite
+from interventions.apply.plan import Plan, Treatment
 from interventions.authoring.page_facts import page_facts
 from interventions.edits.registry import edit_from_dict
-from interventions.engine import EditFailed, rewrite
 from interventions.errors import CannotEdit
-from interventions.plan import Plan, Treatment
 from interventions.proposal.scan import Capture
-from interventions.sitemap import SiteMap, product_key
+from interventions.yaml.sitemap import SiteMap, product_key
 
 HTML = "text/html; charset=utf-8"
 TEXT, PRICE = "Souk was here", "1.23"

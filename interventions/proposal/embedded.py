@@ -8,12 +8,12 @@ from typing import Any
 
 from selectolax.lexbor import LexborNode
 
-from interventions.data import Document
+from interventions.apply.product_json import Document
 from interventions.errors import CannotEdit
 from interventions.proposal.facts import JSON_LD, is_product
 from interventions.proposal.scan import Scan, number
 from interventions.proposal.selectors import unique_selector
-from interventions.sitemap import Data, product_key
+from interventions.yaml.sitemap import Data, product_key
 
 _KEY = re.compile(r"[A-Za-z_]\w*")
 _PRICE_KEY = re.compile("price|amount|value|text|cost", re.I)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from interventions.data import Document
+from interventions.apply.product_json import Document
 from interventions.errors import CannotEdit
 from interventions.proposal.scan import Scan, ancestors, number, text
 

@@ -6,10 +6,10 @@ from decimal import Decimal
 
 from selectolax.lexbor import LexborNode
 
-from interventions.figures import figures
+from interventions.html.numbers import figures
 from interventions.proposal.phrases import REVIEWS
 from interventions.proposal.scan import called, number, text
-from interventions.sitemap import Place
+from interventions.yaml.sitemap import Place
 
 ANY = "*"
 _ABOUT = r"rating|\bstars?\b|score"

@@ -24,7 +24,7 @@ from interventions.proposal.scan import (
     words,
 )
 from interventions.proposal.selectors import unique_selector
-from interventions.sitemap import Place, product_key
+from interventions.yaml.sitemap import Place, product_key
 
 Confidence = Literal["high", "medium", "low"]
 

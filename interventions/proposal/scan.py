@@ -8,8 +8,8 @@ from functools import cached_property
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from interventions.figures import figures, read_figure
-from interventions.sitemap import product_key
+from interventions.html.numbers import figures, read_figure
+from interventions.yaml.sitemap import product_key
 
 _SILENT = frozenset(["script", "style", "template", "noscript", "svg", "head", "title", "option"])
 _ASIDE_TAGS = frozenset(["header", "footer", "nav"])

@@ -13,7 +13,7 @@ from interventions.proposal.facts import stated_facts
 from interventions.proposal.roles import Found, product_roles
 from interventions.proposal.scan import Capture, Scan, number
 from interventions.proposal.selectors import names
-from interventions.sitemap import Place, Value, product_key
+from interventions.yaml.sitemap import Place, Value, product_key
 
 WANTED = ("product.title", "product.name", "product.price", "product.add_to_cart")
 WANTED_IN_CARDS = ("item", "item.link", "item.title", "item.name", "item.price")

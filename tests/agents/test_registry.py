@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from agents.prompt import PromptTemplates, default_prompt
+from agents.language_model.agent import LanguageModelShopper
+from agents.language_model.prompt import PromptTemplates, default_prompt
+from agents.providers.settings import SERVICES
 from agents.registry import agent_names, check_agent, known_agents, make_agent, make_respondent
-from agents.settings import SERVICES
-from agents.shopper import LanguageModelShopper
-from agents.simulated_agent import SimulatedAgent
+from agents.simulated.agent import SimulatedAgent
 from interventions.errors import UserError
 
 PLUGIN = """

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.discrete.conditional_models import ConditionalLogit
 
-from analysis.clogit import CLogit, fit_clogit
+from analysis.estimators.clogit import CLogit, fit_clogit
 from tests.bench.result import Result
 from tests.bench.rewriting import describe, timed
 

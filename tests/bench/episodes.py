@@ -8,11 +8,11 @@ import time
 from pathlib import Path
 
 from environments.shop.server import shop
-from experiments.design import Design, Trial
-from experiments.records import Records, TrialRecord
-from experiments.runner import Runner, default_slots, open_stage
-from experiments.schema import experiment_source
-from experiments.trial import ShopEpisodes
+from experiments.designs.shop.design import Design, Trial
+from experiments.designs.shop.experiment_file import experiment_source
+from experiments.episodes.shop_episode import ShopEpisodes
+from experiments.executors.browser import Runner, default_slots, open_stage
+from experiments.records.store import Records, TrialRecord
 from tests.bench.result import Result
 from tests.experiments.running import run_trials
 

@@ -8,12 +8,12 @@ import httpx
 
 from environments.shop.catalogue import generate
 from environments.shop.server import shop
+from interventions.apply.plan import Plan, Treatment
 from interventions.edits.insert_text import InsertText
 from interventions.edits.registry import edit_from_dict
 from interventions.edits.set_price import SetPrice
 from interventions.edits.set_rating import SetRating
 from interventions.edits.set_reviews import SetReviews
-from interventions.plan import Plan, Treatment
 
 TEXT = "This product has been purchased by 50,000+ customers"
 PRICE = "1234.50"

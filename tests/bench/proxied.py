@@ -17,8 +17,8 @@ from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.options import Options
 from mitmproxy.tools.dump import DumpMaster
 
-from interventions.plan import Plan
-from interventions.sitemap import load_site_map
+from interventions.apply.plan import Plan
+from interventions.yaml.sitemap import load_site_map
 from proxy.server import run_proxy
 from proxy.session import Session, ShownPage
 from tests.bench.page import Page, product_page

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from bs4 import BeautifulSoup
 from selectolax.lexbor import LexborHTMLParser
 
-from interventions.engine import rewrite
-from interventions.plan import Plan
-from interventions.sitemap import load_site_map
+from interventions.apply.engine import rewrite
+from interventions.apply.plan import Plan
+from interventions.yaml.sitemap import load_site_map
 from tests.bench.page import PRICE, RATING, REVIEWS, TEXT, Page, product_page
 from tests.bench.result import Result
 
@@ -67,7 +67,7 @@ async def run() -> Result:
         how=(
             f"{how(page)} Timed is the processor's time. The edits are a line of text under the title, and"
             " another price, rating and number of reviews, in all the places where the page shows them. "
-            "Souk makes them in one go (`interventions.engine.rewrite`, with receipts and checks); the "
+            "Souk makes them in one go (`interventions.apply.engine.rewrite`, with receipts and checks); the "
             "peer parses, edits and serialises once per edit, as rewriting by a chain of functions from "
             "page to page does. Before timing, the benchmark checks that both pages show the same new "
             "values."

@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from agents.local_models import LocalModel, local_model
+from agents.providers.local_models import LocalModel, local_model
 from agents.scoring.local import LocalScorer
 from agents.scoring.toy import SMALL, make_toy
 from tests.bench.result import Result

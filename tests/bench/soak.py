@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from interventions.plan import Plan
-from interventions.sitemap import load_site_map
+from interventions.apply.plan import Plan
+from interventions.yaml.sitemap import load_site_map
 from proxy.server import run_proxy
 from proxy.session import Session, ShownPage
 from tests.bench.page import TEXT, product_page

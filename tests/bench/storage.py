@@ -16,8 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from environments.shop.server import shop
-from experiments.design import Design
-from experiments.schema import experiment_source
+from experiments.designs.shop.design import Design
+from experiments.designs.shop.experiment_file import experiment_source
 from tests.bench.result import Result
 from tests.experiments.command_line import ROOT, environment
 
@@ -103,7 +103,7 @@ def main() -> None:
 
     from agents.registry import make_agent
     from environments.browsergym_task import launched_with
-    from experiments.gym import look_of
+    from experiments.subjects.browsergym import look_of
     from tests.bench.browsergym_episodes import MAX_STEPS, CompareTabs, decide
 
     logging.disable(logging.WARNING)

@@ -6,12 +6,12 @@ import pytest
 import yaml
 from scipy.stats import binomtest, t
 
-from agents.simulated import shipped_taste
-from agents.utility import Taste
+from agents.simulated.tab_shopper import shipped_taste
+from agents.simulated.utility import Taste
 from analysis.choice import ChoiceAnalysis, analyze_choice
-from experiments.design import Design
-from experiments.schema import experiment_source
-from interventions.yaml_source import parse_yaml
+from experiments.designs.shop.design import Design
+from experiments.designs.shop.experiment_file import experiment_source
+from interventions.yaml.yaml_source import parse_yaml
 from tests.bench.validity import Recorder, Shopper, drawable, shoppers, simulate, tables
 
 STUDIES = 500

@@ -4,10 +4,10 @@ import itertools
 import tempfile
 import time
 
-from experiments.card_designs.design import make_card_design
-from experiments.records import Records
-from experiments.schema import experiment_source
-from experiments.text_runner import SLOTS_WITHOUT_WAITING, TextRunner
+from experiments.designs.cards.design import make_card_design
+from experiments.designs.shop.experiment_file import experiment_source
+from experiments.executors.text import SLOTS_WITHOUT_WAITING, TextRunner
+from experiments.records.store import Records
 from tests.bench.result import Result
 from tests.experiments.running import run_trials
 

@@ -23,16 +23,16 @@ from scipy import sparse, stats
 from statsmodels.stats.multitest import multipletests
 from threadpoolctl import threadpool_limits
 
-from agents.simulated import shipped_taste, taste_for
-from agents.utility import Alternative, Taste, choice_probabilities, draw
+from agents.simulated.tab_shopper import shipped_taste, taste_for
+from agents.simulated.utility import Alternative, Taste, choice_probabilities, draw
+from analysis.choice.effects import main_effects
 from analysis.choice.groups import profile_effects
 from analysis.choice.nudges import nudge_effects
 from analysis.choice.sensitivity import sensitivity
-from analysis.effects import main_effects
-from analysis.lpm import TOLERANCE, Contrast, Fit, Floats, Ints, Model
-from analysis.table import check_table
-from experiments.design import Design, Trial
-from experiments.schema import experiment_source
+from analysis.estimators.lpm import TOLERANCE, Contrast, Fit, Floats, Ints, Model
+from analysis.tables.choice_table import check_table
+from experiments.designs.shop.design import Design, Trial
+from experiments.designs.shop.experiment_file import experiment_source
 
 EXPERIMENTS = ("nudges", "nudges-mr", "trios", "profiles")
 TRIALS = (60, 240, 600, 2400)

@@ -14,9 +14,9 @@ from starlette.responses import PlainTextResponse, StreamingResponse
 
 from environments.stops import COMPARE_TABS
 from environments.through_proxy import BrowserFailure
+from interventions.apply.plan import Plan, Treatment
 from interventions.edits.insert_text import InsertText
-from interventions.plan import Plan, Treatment
-from interventions.sitemap import load_site_map
+from interventions.yaml.sitemap import load_site_map
 from proxy.server import Proxy, run_proxy
 from proxy.session import AllowList, Session
 from tests.support import listening, network_services, pages

@@ -17,9 +17,9 @@ from starlette.routing import Route
 from agents.base import Decision
 from environments.actions import Action
 from environments.observation import Observation
-from experiments.design import Design
-from interventions.figures import find_figure
-from interventions.yaml_source import parse_yaml
+from experiments.designs.shop.design import Design
+from interventions.html.numbers import find_figure
+from interventions.yaml.yaml_source import parse_yaml
 
 KEYS = ("harbour-desk-lamp", "cedar-reading-lamp")
 NAMES = {"harbour-desk-lamp": "Harbour Desk Lamp", "cedar-reading-lamp": "Cedar Reading Lamp"}

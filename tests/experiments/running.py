@@ -8,15 +8,15 @@ from typing import Any
 
 from rich.console import Console
 
-from experiments.backends.coordinator import Coordinator
-from experiments.backends.executor import Executor
-from experiments.backends.setup import Setup
-from experiments.card_designs.design import CardDesign
-from experiments.design import Design
-from experiments.experiment_run import ExperimentRun
-from experiments.gate import Gate
-from experiments.records import Records, TrialRecord
-from experiments.writer import Writer
+from experiments.designs.cards.design import CardDesign
+from experiments.designs.shop.design import Design
+from experiments.executors.executor import Executor
+from experiments.executors.setup import Setup
+from experiments.records.store import Records, TrialRecord
+from experiments.records.writer import Writer
+from experiments.runs.admission import Gate
+from experiments.runs.coordinator import Coordinator
+from experiments.runs.experiment_run import ExperimentRun
 
 HOTELS = """\
 name: few-hotels

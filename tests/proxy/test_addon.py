@@ -14,9 +14,9 @@ import zstandard
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
+from interventions.apply.plan import Plan, Treatment
 from interventions.edits.insert_text import InsertText
-from interventions.plan import Plan, Treatment
-from interventions.sitemap import PageTest, SiteMap
+from interventions.yaml.sitemap import PageTest, SiteMap
 from proxy.addon import MAX_DOCUMENT_BYTES
 from proxy.server import Proxy, Slot
 from proxy.session import AllowList, Session

@@ -11,15 +11,15 @@ from playwright.async_api import Page as Tab
 from environments.browser import run_browsers
 from environments.shop.catalogue import generate
 from environments.shop.server import shop
-from interventions.cards.battery import load_battery
+from interventions.apply.engine import EditFailed, rewrite
+from interventions.apply.plan import Plan, Treatment
 from interventions.cards.card import Card, LetterAnswer, NumberAnswer
 from interventions.cards.page import ANSWER_PATH
 from interventions.edits.ask import Ask
 from interventions.edits.registry import edit_from_dict, edit_to_dict
 from interventions.edits.remove import Remove
-from interventions.engine import EditFailed, rewrite
-from interventions.plan import Plan, Treatment
-from interventions.schema import load_interventions
+from interventions.files.battery import load_battery
+from interventions.files.schema import load_interventions
 from proxy.card_run import MAX_TEXT, CardRun
 from proxy.cards import MAX_FORM_BYTES
 from proxy.server import Proxy, Slot

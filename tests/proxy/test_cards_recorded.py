@@ -4,9 +4,9 @@ from pathlib import Path
 
 import httpx
 
+from interventions.apply.plan import Plan
 from interventions.cards.card import Card, NumberAnswer
 from interventions.cards.page import ANSWER_PATH
-from interventions.plan import Plan
 from proxy.card_run import CardRun
 from proxy.server import run_proxy
 from proxy.session import AllowList, Session

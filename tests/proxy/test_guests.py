@@ -10,8 +10,8 @@ from mitmproxy import http
 from starlette.responses import JSONResponse
 
 from environments.browser import run_browsers
-from interventions.plan import Plan
-from interventions.sitemap import AddToCart
+from interventions.apply.plan import Plan
+from interventions.yaml.sitemap import AddToCart
 from proxy.guests import Guests
 from proxy.server import run_proxy
 from proxy.session import AllowList, Session

@@ -19,9 +19,9 @@ from starlette.websockets import WebSocket
 from websockets.asyncio.client import connect as connect_websocket
 
 from environments.browser import run_browsers
+from interventions.apply.plan import Plan, Treatment
 from interventions.edits.registry import edit_from_dict
-from interventions.plan import Plan, Treatment
-from interventions.sitemap import Data
+from interventions.yaml.sitemap import Data
 from proxy.addon import Rewriter
 from proxy.hardening import BoundedStream
 from proxy.server import Proxy, Slot

@@ -15,8 +15,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from interventions.apply.plan import Plan
 from interventions.errors import UserError
-from interventions.plan import Plan
 from proxy.recording import Recording
 from proxy.server import Proxy, Slot, run_proxy
 from tests.proxy.test_decoding import CODINGS

@@ -17,11 +17,11 @@ from cryptography.hazmat.primitives import hashes
 
 from environments.shop.server import shop
 from experiments.cli import main
-from experiments.products import shop_products
+from experiments.designs.choice_sets.shop_products import shop_products
+from interventions.apply.plan import Plan, ProductFacts
 from interventions.errors import UserError
-from interventions.plan import Plan, ProductFacts
-from interventions.schema import load_interventions
-from interventions.sitemap import load_site_map
+from interventions.files.schema import load_interventions
+from interventions.yaml.sitemap import load_site_map
 from proxy.authority import Authority
 from proxy.serve import parse_values, plan_for_all
 from proxy.server import Proxy

@@ -10,9 +10,9 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import RequestReceived
 
+from interventions.apply.plan import Plan, Treatment
 from interventions.edits.insert_text import InsertText
-from interventions.plan import Plan, Treatment
-from interventions.sitemap import load_site_map
+from interventions.yaml.sitemap import load_site_map
 from proxy.session import AllowList, Session
 from tests.support import listening
 

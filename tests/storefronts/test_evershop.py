@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.async_api import BrowserContext, Page, expect
 
+from interventions.apply.plan import Plan, Treatment
 from interventions.edits.registry import edit_from_dict
-from interventions.plan import Plan, Treatment
-from interventions.sitemap import load_site_map
+from interventions.yaml.sitemap import load_site_map
 from proxy.server import Slot
 from proxy.session import AllowList, Session
 from tests.storefronts.install import is_installed

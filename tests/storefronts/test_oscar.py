@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.async_api import BrowserContext, Page, expect
 
-from interventions.plan import Plan, ProductFacts, compile_treatment
-from interventions.schema import Intervention, load_interventions
-from interventions.sitemap import load_site_map
+from interventions.apply.plan import Plan, ProductFacts, compile_treatment
+from interventions.files.schema import Intervention, load_interventions
+from interventions.yaml.sitemap import load_site_map
 from proxy.server import Slot
 from proxy.session import AllowList, Session
 from tests.storefronts.install import CannotInstall, install

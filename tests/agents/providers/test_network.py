@@ -19,7 +19,7 @@ from agents.providers.network import Failure, NetworkModel, backoff, retry_after
 from agents.providers.ollama_chat import OllamaChat
 from agents.providers.openai_chat import CompatibleChat, OpenAIChat
 from agents.providers.openai_responses import OpenAIResponses
-from agents.settings import SERVICES
+from agents.providers.settings import SERVICES
 from interventions.errors import UserError
 from tests.support import listening
 

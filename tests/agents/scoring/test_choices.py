@@ -36,7 +36,7 @@ async def test_a_cards_letters(folders) -> None:
 async def test_in_a_chat_template_a_letter_begins_the_answer(folders, tmp_path: Path) -> None:
     import torch
 
-    from agents.local_models import local_model
+    from agents.providers.local_models import local_model
 
     path = Path(shutil.copytree(folders["gpt2"], tmp_path / "chat"))
     settings = json.loads((path / "tokenizer_config.json").read_text(encoding="utf-8"))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agents.local_models import local_model
+from agents.providers.local_models import local_model
 from agents.scoring import make_scorer
 from agents.scoring.local import LocalScorer
 from interventions.errors import UserError

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.anchoring.coalitions import Attributing, coalitions, orders
-from analysis.errors import AnalysisError
+from analysis.tables.errors import AnalysisError
 
 FIELDS = ["scene", "comparative", "absolute", "anchor"]
 

@@ -9,7 +9,7 @@ import pytest
 
 from analysis.anchoring.pairs import pairs
 from analysis.anchoring.table import check_scores, missing_scores, read_anchoring
-from analysis.errors import AnalysisError
+from analysis.tables.errors import AnalysisError
 
 Scores = Callable[..., pd.DataFrame]
 PHI = ["phi_scene", "phi_comparative", "phi_absolute", "phi_anchor"]

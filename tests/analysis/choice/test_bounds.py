@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from analysis.choice.bounds import worst_case_bounds
-from analysis.effects import main_effects
-from analysis.table import check_table
+from analysis.choice.effects import main_effects
+from analysis.tables.choice_table import check_table
 
 Simulate = Callable[..., Any]
 

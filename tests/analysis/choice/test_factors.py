@@ -6,7 +6,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from analysis.choice.factors import FACTORS, deciding_factors
 from analysis.choice.steps import step_counts, step_summary
-from analysis.errors import AnalysisError
+from analysis.tables.errors import AnalysisError
 
 ROWS = [
     ("t1", "price", ""),

@@ -9,9 +9,9 @@ import pyfixest
 import pytest
 from scipy import stats
 
+from analysis.choice.effects import TERMS, choice_effects, main_effects
 from analysis.choice.groups import position_shares, profile_effects, set_size_effects
-from analysis.effects import TERMS, choice_effects, main_effects
-from analysis.table import check_table
+from analysis.tables.choice_table import check_table
 
 Simulate = Callable[..., Any]
 

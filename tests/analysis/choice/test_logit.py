@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.choice.effects import TERMS, main_effects, regressors
 from analysis.choice.logit import agreement, logit_effects
-from analysis.clogit import fit_clogit
-from analysis.effects import TERMS, main_effects, regressors
-from analysis.table import check_table
+from analysis.estimators.clogit import fit_clogit
+from analysis.tables.choice_table import check_table
 
 Simulate = Callable[..., Any]
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from analysis.choice.nudges import nudge_effects
-from analysis.table import check_table
+from analysis.tables.choice_table import check_table
 
 Simulate = Callable[..., Any]
 

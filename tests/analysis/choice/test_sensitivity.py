@@ -8,9 +8,9 @@ import pandas as pd
 import pyfixest
 import pytest
 
+from analysis.choice.effects import regressors
 from analysis.choice.sensitivity import advantages, sensitivity
-from analysis.effects import regressors
-from analysis.table import check_table
+from analysis.tables.choice_table import check_table
 
 Simulate = Callable[..., Any]
 

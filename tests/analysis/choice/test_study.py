@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 from playwright.async_api import Page
 
-from analysis.attrition import attrition, equal_attrition
 from analysis.choice import ChoiceAnalysis, analyze_choice
-from analysis.effects import FRAME_COLUMNS, choice_effects
-from analysis.errors import AnalysisError
-from analysis.report import write_files, write_report
-from analysis.treatment import RECEIPT_COLUMNS
+from analysis.choice.attrition import attrition, equal_attrition
+from analysis.choice.effects import FRAME_COLUMNS, choice_effects
+from analysis.choice.treatment import RECEIPT_COLUMNS
+from analysis.reporting.html import write_files, write_report
+from analysis.tables.errors import AnalysisError
 
 Simulate = Callable[..., Any]
 HOSTILE = (

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from analysis.conjoint.cards import POOLED, bed_rank, chain_family, decile, decile_edges, encode
 from analysis.conjoint.fits import brand_families
-from analysis.errors import AnalysisError
+from analysis.tables.errors import AnalysisError
 
 Simulate = Callable[..., pd.DataFrame]
 

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.clogit import CLogit, lr_test
 from analysis.conjoint.across import personality
 from analysis.conjoint.cards import POOLED, Cards, chain_family, decile, decile_edges, encode
 from analysis.conjoint.fits import (
@@ -23,8 +22,9 @@ from analysis.conjoint.fits import (
 from analysis.conjoint.pricebench import read_conjoint, read_pricebench
 from analysis.conjoint.tables import booked, functional_form, pooling, price_deciles
 from analysis.conjoint.triage import triage
-from analysis.errors import AnalysisError
-from analysis.wtp import wtp
+from analysis.estimators.clogit import CLogit, lr_test
+from analysis.estimators.wtp import wtp
+from analysis.tables.errors import AnalysisError
 
 AGENTS = ("gpt-5.4", "gemma2_9b")
 BLOCKS = {"binary": "binary", "ternary": "ternary", "all": POOLED}

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from interventions.apply.plan import ProductFacts
 from interventions.authoring.check import Findings, check
 from interventions.errors import UserError
-from interventions.plan import ProductFacts
-from interventions.schema import LIBRARY
-from interventions.sitemap import SiteMap, load_site_map
+from interventions.files.schema import LIBRARY
+from interventions.yaml.sitemap import SiteMap, load_site_map
 
 MISTAKES = Path(__file__).with_name("mistakes.yaml")
 SITE = load_site_map("onestopmarket")

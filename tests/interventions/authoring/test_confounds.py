@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from interventions.apply.plan import ProductFacts
 from interventions.authoring.check import check
-from interventions.plan import ProductFacts
-from interventions.sitemap import load_site_map
+from interventions.yaml.sitemap import load_site_map
 
 SITE = load_site_map("onestopmarket")
 PRODUCT = ProductFacts("x", "Cookies", "Example", 19.99, 84, 12)

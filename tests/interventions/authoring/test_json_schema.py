@@ -9,8 +9,8 @@ from jsonschema import Draft202012Validator
 
 from interventions.authoring.json_schema import interventions_schema, site_map_schema
 from interventions.edits.registry import EDITS
-from interventions.schema import LIBRARY
-from interventions.sitemap import load_site_map
+from interventions.files.schema import LIBRARY
+from interventions.yaml.sitemap import load_site_map
 
 SITE = load_site_map("onestopmarket")
 SCHEMA = Draft202012Validator(interventions_schema(SITE))

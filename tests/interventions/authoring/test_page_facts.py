@@ -2,10 +2,10 @@
 
 import pytest
 
+from interventions.apply.plan import ProductFacts
 from interventions.authoring.page_facts import page_facts
 from interventions.errors import CannotEdit
-from interventions.plan import ProductFacts
-from interventions.sitemap import SiteMap, load_site_map
+from interventions.yaml.sitemap import SiteMap, load_site_map
 from tests.interventions.shop_pages import (
     HOST,
     HTML,

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interventions.apply.plan import ProductFacts
 from interventions.authoring.check import check
 from interventions.authoring.starter import EXAMPLES, Starter, add, check_kind, slug
 from interventions.errors import UserError
-from interventions.plan import ProductFacts
-from interventions.schema import load_interventions
-from interventions.sitemap import load_site_map
+from interventions.files.schema import load_interventions
+from interventions.yaml.sitemap import load_site_map
 
 SITE = load_site_map("onestopmarket")
 PRODUCT = ProductFacts("x", "Cookies", "Example", 19.99, 84, 12)

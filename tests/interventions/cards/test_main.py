@@ -4,7 +4,7 @@ import pytest
 
 from interventions.cards.__main__ import main
 from interventions.cards.page import ANSWER_PATH, render_page
-from interventions.schema import load_interventions
+from interventions.files.schema import load_interventions
 
 
 def test_as_a_prompt_and_as_a_page(capfdbinary: pytest.CaptureFixture[bytes]) -> None:

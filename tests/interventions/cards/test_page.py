@@ -14,10 +14,10 @@ from playwright.sync_api import Page as Tab
 from selectolax.lexbor import LexborHTMLParser
 
 from environments.browser import find_browser
-from interventions.cards.battery import load_battery
 from interventions.cards.card import Alternative, Card, LetterAnswer, NumberAnswer
 from interventions.cards.page import ANSWER_PATH, render_fragment, render_page, thanks_page
-from interventions.schema import load_interventions
+from interventions.files.battery import load_battery
+from interventions.files.schema import load_interventions
 
 HOTEL = load_interventions("hotels")["hotel-choice"].card
 ANCHORING = load_battery().card("anchoring", "control", persona="user")

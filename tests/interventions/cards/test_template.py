@@ -16,8 +16,8 @@ from interventions.authoring.json_schema import interventions_schema
 from interventions.cards.card import Card
 from interventions.cards.template import CardTemplate
 from interventions.errors import UserError
-from interventions.schema import load_interventions
-from interventions.sitemap import load_site_map
+from interventions.files.schema import load_interventions
+from interventions.yaml.sitemap import load_site_map
 
 TASKS = Path(__file__).parents[4] / "shared/data/pricebench/tasks.csv"
 SITE = load_site_map("onestopmarket")

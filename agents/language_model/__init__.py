@@ -1,0 +1,1 @@
+"""A language model as agent: its prompt, its answers."""

@@ -1,0 +1,81 @@
+"""A language model as agent (prompt, action, another try when it cannot be used) and as respondent."""
+
+import base64
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from agents.base import ActError, AgentError, Call, Decision, Message, Reply, Usage
+from agents.language_model.answer import SCHEMA, AnswerError, parse_answer
+from agents.language_model.prompt import PastStep, PromptTemplates, default_prompt
+from agents.language_model.step_prompt import build_prompt
+from agents.providers import ChatModel
+from agents.providers.tokens import CountsTokens, estimate_tokens
+from environments.observation import Observation
+
+ANSWER_RETRIES: Final = 3
+"""How often the model may answer again within a step."""
+
+_QUOTED: Final = 4_000  # characters of an unusable answer that the model is shown again
+
+
+class LanguageModelShopper:
+    """One episode, or one conversation, of a model; `prompt` None: the templates that come with Souk."""
+
+    def __init__(self, model: ChatModel, prompt: PromptTemplates | None = None) -> None:
+        self._model = model
+        self._templates = prompt or default_prompt()
+        self._schema = SCHEMA if self._templates.structured else None
+        self._count_tokens = model.count_tokens if isinstance(model, CountsTokens) else estimate_tokens
+        self._history: list[PastStep] = []
+
+    async def act(self, observation: Observation) -> Decision:
+        """Ask the model for its next action; after an answer that cannot be used, again, with the reason."""
+        if self._history:
+            self._history[-1] = replace(self._history[-1], error=observation.error)
+        messages = self._messages(observation)
+        calls: list[Call] = []
+        reason = ""
+        for _ in range(1 + ANSWER_RETRIES):
+            try:
+                reply = await self._model.ask(messages, schema=self._schema)
+            except ActError as error:
+                error.calls = (*calls, *error.calls)
+                raise
+            try:
+                answer = parse_answer(reply.text)
+            except AnswerError as error:
+                reason = f"it was cut off at the length limit: {error}" if reply.cut_off else str(error)
+                calls += [replace(call, error=f"unusable answer: {reason}") for call in _calls(reply)]
+                messages += [
+                    {"role": "assistant", "content": reply.text[:_QUOTED] or "(empty)"},
+                    {"role": "user", "content": f"This answer cannot be used: {reason}. Answer again."},
+                ]
+            else:
+                calls += _calls(reply)
+                thought, memory, action = answer
+                self._history.append(PastStep(len(self._history) + 1, thought, memory, str(action)))
+                return Decision(*answer, usage=Usage.of(calls), calls=tuple(calls))
+        raise AgentError(f"no usable answer in {len(calls)} tries; the last: {reason}", tuple(calls))
+
+    async def answer(
+        self,
+        messages: list[Message],
+        *,
+        temperature: float | None,
+        max_tokens: int,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Reply:
+        """Ask the model as it is, without the shopper's prompt."""
+        return await self._model.ask(messages, temperature=temperature, max_tokens=max_tokens, schema=schema)
+
+    def _messages(self, observation: Observation) -> list[Message]:
+        prompt = build_prompt(observation, self._history, self._templates, count_tokens=self._count_tokens)
+        shown: Message = {"role": "user", "content": prompt.user}
+        if observation.screenshot:
+            shown["images"] = [base64.b64encode(observation.screenshot).decode()]
+        return [{"role": "system", "content": prompt.system}, shown]
+
+
+def _calls(reply: Reply) -> list[Call]:
+    return [reply.call] if reply.call else []

@@ -1,0 +1,103 @@
+"""Models on this machine, through transformers: no download, and no code of a model's own."""
+
+# ruff: noqa: PLC0415 - torch and transformers take seconds to load, and may be absent
+
+import functools
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final
+
+from agents.providers.settings import setting
+from interventions.errors import UserError
+
+MODELS_VARIABLE: Final = "SOUK_MODELS"
+TOYS: Final = ("tiny-anchor",)
+"""The models that `souk models make` makes."""
+
+_SMALL: Final = 50_000_000
+_SAFE: Final = {"local_files_only": True, "trust_remote_code": False}
+
+
+def models_folder() -> Path:
+    """Where models made by `souk models make` lie: `SOUK_MODELS`, else `models` in the working directory."""
+    return Path(setting(MODELS_VARIABLE) or "models")
+
+
+def find_model(name: str) -> str:
+    """The folder of a model or, of one in the cache of Hugging Face, its name.
+
+    A folder as named comes first, then one in the models folder.
+
+    Raises:
+        UserError: the model is not on this machine.
+    """
+    for folder in (Path(name), models_folder() / name):
+        if (folder / "config.json").is_file():
+            return str(folder)
+    if _is_cached(name):
+        return name
+    remedy = f"souk models make {name}" if name in TOYS else f"hf download {name}"
+    made = "make it first" if name in TOYS else "fetch it first"
+    raise UserError(f'agents: hf: no model "{name}" on this machine; name its folder, or {made}: {remedy}')
+
+
+class LocalModel:
+    """What all that use one model share; its parts are loaded when first used.
+
+    `executor` has one thread: uses of one model wait for each other.
+    """
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        self.executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="model")
+
+    @functools.cached_property
+    def tokenizer(self) -> Any:
+        """Raises UserError: it cannot be loaded."""
+        return self._load("AutoTokenizer")
+
+    @functools.cached_property
+    def model(self) -> Any:
+        """On the GPU where there is one. Raises UserError: it cannot be loaded."""
+        import torch
+
+        # Other formats than safetensors are pickles, which can run code.
+        model = self._load("AutoModelForCausalLM", use_safetensors=True)
+        if model.num_parameters() < _SMALL:
+            torch.set_num_threads(1)  # on a busy machine threads wait for each other longer than they compute
+        return model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+
+    @property
+    def longest(self) -> int | None:
+        """The number of tokens that the model takes; None where it states none."""
+        longest: int | None = getattr(self.model.config, "max_position_embeddings", None)
+        return longest
+
+    def _load(self, kind: str, **options: Any) -> Any:
+        try:
+            import transformers
+
+            logging: Any = transformers.utils.logging
+            logging.disable_progress_bar()
+            return getattr(transformers, kind).from_pretrained(self.place, **_SAFE, **options)
+        except Exception as error:  # the loaders raise whatever they meet; the user's remedy is the same
+            cause = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+        raise UserError(f"agents: hf: {self.place} cannot be loaded: {cause}; check its files")
+
+
+@functools.cache
+def local_model(place: str) -> LocalModel:
+    """The one model of this process at a place that `find_model` found."""
+    return LocalModel(place)
+
+
+def _is_cached(name: str) -> bool:
+    try:
+        from huggingface_hub import try_to_load_from_cache
+
+        return isinstance(try_to_load_from_cache(name, "config.json"), str)
+    except ValueError:  # no name that a model can have
+        return False
+    except ImportError as error:
+        problem = UserError(f"agents: hf: {error}; install what local models need anew: make local")
+    raise problem

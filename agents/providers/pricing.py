@@ -1,0 +1,79 @@
+"""What a request cost, by the dated price table in `prices.yaml`, and a table of the user's own over it."""
+
+import functools
+import logging
+import re
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from agents.providers.settings import setting
+from interventions.yaml.yaml_source import load_model
+
+_logger = logging.getLogger(__name__)
+
+TABLE_VARIABLE: Final = "SOUK_PRICES"
+"""The environment variable that names the user's own table."""
+
+
+class Price(BaseModel):
+    """USD per million tokens."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    input: float = Field(ge=0, allow_inf_nan=False)
+    output: float = Field(ge=0, allow_inf_nan=False)
+
+
+class PriceTable(BaseModel):
+    """A file of prices; `as_of` is the month in which they were published.
+
+    A model is named as its provider does, or `PROVIDER:MODEL`; `PROVIDER:*` stands for all of a provider's.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    as_of: str = Field(pattern=r"^\d{4}-\d{2}$")
+    models: dict[str, Price]
+
+
+def price_table() -> PriceTable:
+    """The prices that come with Souk, with the user's own in place of them.
+
+    Raises:
+        UserError: the user's file has a mistake.
+    """
+    return _load(setting(TABLE_VARIABLE))
+
+
+@functools.cache
+def _load(own: str) -> PriceTable:
+    table = load_model(Path(__file__).with_name("prices.yaml"), PriceTable)
+    if not own:
+        return table
+    mine = load_model(Path(own), PriceTable)
+    return PriceTable(as_of=mine.as_of, models={**table.models, **mine.models})
+
+
+def price_of(name: str) -> Price | None:
+    """The price of `PROVIDER:MODEL` or a dated snapshot of it; None, and one warning, when not listed."""
+    provider, _, model = name.partition(":")
+    plain = re.sub(r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$", "", model)
+    models = price_table().models
+    for known in (name, f"{provider}:{plain}", f"{provider}:*", model, plain):
+        if known in models:
+            return models[known]
+    _warn(name)
+    return None
+
+
+@functools.cache
+def _warn(name: str) -> None:
+    _logger.warning("no price is listed for %s; its cost is recorded as unknown", name)
+
+
+def cost_of(name: str, tokens_in: int, tokens_out: int) -> float | None:
+    """USD, or None when the model's price is unknown."""
+    price = price_of(name)
+    return None if price is None else (tokens_in * price.input + tokens_out * price.output) / 1e6

@@ -1,0 +1,1 @@
+"""Simulated shoppers and respondents with known tastes."""

@@ -1,0 +1,48 @@
+"""A simulated agent: shops in tabs or from a listing, answers in a conversation or on a page."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from agents.base import Decision, Message, Reply
+from agents.simulated.listing_shopper import ListingShopper, words_to_search
+from agents.simulated.page_respondent import PageRespondent
+from agents.simulated.readers.listing_page import read_cards
+from agents.simulated.respondent import SimulatedRespondent
+from agents.simulated.tab_shopper import Profile, SimulatedShopper, taste_for
+from environments.observation import Observation
+
+
+class SimulatedAgent:
+    """An agent and respondent of a known profile, drawing by `seed`; for `nudges` see `simulated.Reader`."""
+
+    def __init__(self, profile: Profile, *, seed: int, nudges: Mapping[str, int] | None = None) -> None:
+        self._taste, self._seed, self._nudges = profile.taste, seed, nudges
+        self._shopper: SimulatedShopper | ListingShopper | None = None
+        self._respondent = SimulatedRespondent(profile, seed=seed)
+        self._on_page = PageRespondent(self._respondent)
+
+    async def act(self, observation: Observation) -> Decision:
+        """Answer the card that is in sight, else shop. Raises AgentError as `answer` does."""
+        if decision := self._on_page.decide(observation):
+            return decision
+        self._shopper = self._shopper or self._shopper_for(observation)
+        return await self._shopper.act(observation)
+
+    async def answer(
+        self,
+        messages: list[Message],
+        *,
+        temperature: float | None,
+        max_tokens: int,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Reply:
+        """See `SimulatedRespondent.answer`."""
+        return await self._respondent.answer(messages, temperature=temperature, max_tokens=max_tokens)
+
+    def _shopper_for(self, observation: Observation) -> SimulatedShopper | ListingShopper:
+        """From one tab with cards, or from which to search, as from a listing; else as from tabs."""
+        taste = taste_for(observation.goal, self._taste)
+        lists = words_to_search(observation.goal) or read_cards(observation.html)
+        if len(observation.tabs) == 1 and lists:
+            return ListingShopper(taste, seed=self._seed, nudges=self._nudges)
+        return SimulatedShopper(taste, seed=self._seed, nudges=self._nudges)

@@ -1,0 +1,86 @@
+"""How a simulated agent shops from one tab: search where the goal says so, read the cards, weigh, buy."""
+
+import random
+import re
+from collections.abc import Mapping
+
+from agents.base import Decision
+from agents.simulated.readers.listing_page import Card, read_cards, search_field
+from agents.simulated.readers.product_page import read_product_page
+from agents.simulated.tab_shopper import Purchase, Reader
+from agents.simulated.utility import Taste, choice_probabilities, draw
+from environments.actions import Action
+from environments.observation import Observation
+
+# So far that a card which the window cut off comes into sight as a whole.
+_SCROLL = Action("scroll", (0.0, 300.0))
+_WORDS = re.compile(r'\bsearch\b[^"]*"([^"]+)"', re.IGNORECASE)
+
+
+def words_to_search(goal: str) -> str:
+    """What the goal wants searched: the first words in double quotes after the word "search"."""
+    match = _WORDS.search(goal)
+    return match[1] if match else ""
+
+
+class ListingShopper:
+    """A shopper of a known taste that starts with one tab: a listing, or a page to search from.
+
+    It scrolls until nothing more comes into sight. Its choice is
+    `draw(choice_probabilities(...), random.Random(seed).random())` over the cards in the page's order, the
+    first of which is the one viewed first; it opens the page of its choice and buys there. For `nudges` see
+    `Reader`.
+    """
+
+    def __init__(self, taste: Taste, *, seed: int, nudges: Mapping[str, int] | None = None) -> None:
+        self._taste, self._reader = taste, Reader(nudges)
+        self._random = random.Random(seed)  # noqa: S311 (sampling must be reproducible; nothing is secret)
+        self._filled = self._searched = False
+        self._cards: dict[str, Card] = {}  # by address, in the page's order
+        self._last_sight: tuple[Card, ...] | None = None
+        self._choice: Card | None = None
+        self._purchase = Purchase()
+
+    async def act(self, observation: Observation) -> Decision:
+        """Read the page, then take the next action; never fails, whatever the page holds."""
+        thought, action = self._decide(observation)
+        if observation.error:
+            thought = f"My last action failed: {observation.error} {thought}"
+        return Decision(thought, " ".join(map(self._reader.describe, self._cards.values())), action)
+
+    def _decide(self, observation: Observation) -> tuple[str, Action]:
+        if self._choice:
+            page = read_product_page(observation.html)
+            if not page.add_to_cart:
+                return f"I look for a way to buy {self._choice.title}.", _SCROLL
+            return self._purchase.go_on(page)
+        words = words_to_search(observation.goal)
+        if words and not self._searched:
+            return self._search(words, search_field(observation.html))
+        return self._browse(read_cards(observation.html))
+
+    def _search(self, words: str, field: str | None) -> tuple[str, Action]:
+        if self._filled:
+            self._searched = True
+            return f"I search for {words}.", Action("keyboard_press", ("Enter",))
+        if field is None:
+            return "I look for the search field.", _SCROLL
+        self._filled = True
+        return f"I write {words} into the search field.", Action("fill", (field, words))
+
+    def _browse(self, sight: tuple[Card, ...]) -> tuple[str, Action]:
+        for card in sight:
+            self._cards.setdefault(card.address, card)
+        if not self._cards or sight != self._last_sight:
+            self._last_sight = sight
+            return "I look whether there is more to choose from.", _SCROLL
+        cards = list(self._cards.values())
+        alternatives = [
+            self._reader.alternative(card, self._taste, viewed_first=index == 0)
+            for index, card in enumerate(cards)
+        ]
+        chosen = draw(choice_probabilities(self._taste, alternatives), self._random.random())
+        self._choice = cards[chosen]
+        return f"Of all I saw I prefer {self._choice.title}; I open its page.", Action(
+            "click", (self._choice.link,)
+        )

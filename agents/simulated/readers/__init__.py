@@ -1,0 +1,1 @@
+"""How simulated agents read pages and cards."""

@@ -1,0 +1,115 @@
+"""Reads the alternatives of a choice card from its text, by labels and units, as any reader does."""
+
+import functools
+import re
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+
+from agents.simulated.utility import Alternative, Taste, choice_probabilities
+from interventions.yaml.yaml_source import load_model
+
+_OPTION: Final = re.compile(r"^Option ([A-Z]):\n((?:  [^\n]*(?:\n|$))+)", re.MULTILINE)
+# Digits are bounded because int() refuses very long ones.
+_NUMBER: Final = re.compile(r"[0-9][0-9,]{0,14}(?:\.[0-9]{1,4})?")
+_OUT_OF_TEN: Final = re.compile(r"([0-9]{1,2}(?:\.[0-9]{1,2})?)\s*/\s*10\b")
+_PERCENT: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,2})?)\s*%")
+_REVIEWS: Final = re.compile(r"([0-9][0-9,]{0,14})\s+(?:guest\s+)?reviews?\b", re.IGNORECASE)
+# In this order: "Full Bunk Pod" is a full bed, and so is "Full Pod (1 twin bed)".
+_BEDS: Final = {"king": 3, "queen": 2, "double": 1, "full": 1, "twin": 0, "single": 0, "bunk": 1}
+_OTHER_BED: Final = 1
+
+Facts = list[tuple[str, str]]
+"""Label and value of each fact, in order; the first is the name."""
+
+
+class Chains(BaseModel):
+    """The contents of `chains.yaml`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    chains: dict[str, tuple[str, ...]]
+
+    def family(self, name: str) -> str | None:
+        """The chain family of a hotel by its name; None: independent."""
+        name = name.lower()
+        return next((chain for chain, words in self.chains.items() if any(w in name for w in words)), None)
+
+
+@functools.cache
+def shipped_chains() -> Chains:
+    """The chain families that come with Souk."""
+    return load_model(Path(__file__).with_name("chains.yaml"), Chains)
+
+
+def read_options(text: str) -> dict[str, Facts]:
+    """The facts of each option by its letter, in order of presentation; empty where there are none."""
+    return {
+        letter: [
+            (label.strip(), value.strip())
+            for label, _, value in (line.partition(": ") for line in lines.rstrip("\n").split("\n"))
+        ]
+        for letter, lines in _OPTION.findall(text)
+    }
+
+
+def to_alternative(facts: Facts, *, viewed_first: bool) -> Alternative:
+    """What the facts say in the units of the utility function."""
+    price = rating = stars = None
+    reviews = bed = 0
+    cancellation = breakfast = False
+    for label, value in ((label.lower(), value) for label, value in facts[1:]):
+        if "price" in label:
+            price = _first_number(_NUMBER, value)
+        elif "cancellation" in label:
+            cancellation = value.lower().startswith("yes")
+        elif "breakfast" in label:
+            breakfast = value.lower().startswith("yes")
+        elif "room" in label:
+            bed = bed_rank(value)
+        elif "star" in label:
+            found = _first_number(_NUMBER, value)
+            stars = None if found is None else int(found)
+        elif "review" in label or "rating" in label:
+            out_of_ten = _first_number(_OUT_OF_TEN, value)
+            rating = _first_number(_PERCENT, value) if out_of_ten is None else 10 * out_of_ten
+            reviews = int(_first_number(_REVIEWS, value) or 0)
+    return Alternative(
+        price=price,
+        rating=rating,
+        reviews=reviews,
+        viewed_first=viewed_first,
+        brand=shipped_chains().family(facts[0][1]),
+        stars=stars,
+        cancellation=cancellation,
+        breakfast=breakfast,
+        bed=bed,
+    )
+
+
+def card_probabilities(taste: Taste, text: str) -> NDArray[np.float64]:
+    """The probability that each option of a card's text is chosen, in order of presentation.
+
+    Shape (number of options,), empty for a text without options.
+    """
+    return option_probabilities(taste, list(read_options(text).values()))
+
+
+def option_probabilities(taste: Taste, options: list[Facts]) -> NDArray[np.float64]:
+    """Like `card_probabilities`, from facts."""
+    alternatives = [to_alternative(facts, viewed_first=not i) for i, facts in enumerate(options)]
+    return choice_probabilities(taste, alternatives)
+
+
+def bed_rank(room: str) -> int:
+    """The rank of a room's bed, by the first word that fits."""
+    room = room.lower()
+    return next((rank for word, rank in _BEDS.items() if word in room), _OTHER_BED)
+
+
+def _first_number(pattern: re.Pattern[str], text: str) -> float | None:
+    found = pattern.search(text)
+    return float(found[found.lastindex or 0].replace(",", "")) if found else None

@@ -1,0 +1,99 @@
+"""The eight questions of the bias battery, and how a simulated agent of a known bias answers them."""
+
+import functools
+import random
+import re
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, field_validator
+
+from interventions.yaml.yaml_source import load_model
+
+_AMOUNT: Final = re.compile(r"\$([0-9][0-9,]{0,14})")
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Normal(_Model):
+    """A normal distribution."""
+
+    mean: FiniteFloat
+    sd: float = Field(ge=0, allow_inf_nan=False)
+
+
+class _Question(_Model):
+    about: re.Pattern[str]
+    treatment: re.Pattern[str]
+
+    @field_validator("about", "treatment", mode="before")
+    @classmethod
+    def _in_any_case(cls, pattern: object) -> object:
+        if not isinstance(pattern, str):
+            return pattern
+        try:
+            return re.compile(pattern, re.IGNORECASE)
+        except re.error as error:
+            raise ValueError(f"no regular expression ({error}); mend it") from None
+
+
+class LetterQuestion(_Question):
+    """A choice between A and B; `control` and `treated` are the probabilities of `letter`."""
+
+    letter: Literal["A", "B"]
+    control: Share
+    treated: Share
+
+    def draw(self, text: str, bias: float, source: random.Random) -> str:
+        """The letter."""
+        bias = bias if self.treatment.search(text) else 0.0
+        share = self.control + bias * (self.treated - self.control)
+        other = "A" if self.letter == "B" else "B"
+        return self.letter if source.random() < share else other
+
+
+class NumberQuestion(_Question):
+    """A question for a whole number from 0 to `high`; `of_price`: in units of the first dollar amount."""
+
+    control: Normal
+    treated: Normal
+    high: FiniteFloat | None = None
+    of_price: bool = False
+
+    def draw(self, text: str, bias: float, source: random.Random) -> str:
+        """The number, in digits."""
+        bias = bias if self.treatment.search(text) else 0.0
+        number = source.gauss(
+            self.control.mean + bias * (self.treated.mean - self.control.mean),
+            self.control.sd + bias * (self.treated.sd - self.control.sd),
+        )
+        if self.of_price and (amount := _AMOUNT.search(text)):
+            number *= float(amount[1].replace(",", ""))
+        number = max(number, 0.0) if self.high is None else min(max(number, 0.0), self.high)
+        return f"{number:.0f}"
+
+
+class Survey(_Model):
+    """The contents of `survey.yaml`: the questions by the name of their bias."""
+
+    choices: dict[str, LetterQuestion]
+    estimates: dict[str, NumberQuestion]
+
+    @property
+    def questions(self) -> dict[str, LetterQuestion | NumberQuestion]:
+        """All of them."""
+        return {**self.choices, **self.estimates}
+
+    def find(self, text: str) -> LetterQuestion | NumberQuestion | None:
+        """The question that a text asks, or None."""
+        return next((each for each in self.questions.values() if each.about.search(text)), None)
+
+
+@functools.cache
+def shipped_survey() -> Survey:
+    """The questions that come with Souk."""
+    return load_model(Path(__file__).with_name("survey.yaml"), Survey)

@@ -1,0 +1,234 @@
+"""Batteries of biases: an effect size per experiment, the index per bias and agent, and regressions.
+
+An experiment is one bias in one scenario with one agent at one temperature: two questions, control and
+treatment, each asked many times in fresh contexts.
+"""
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.estimators.effect_size import (
+    HOMOGENEOUS,
+    Floats,
+    cohens_d,
+    effect_label,
+    homogeneity,
+    mean_then_cap,
+)
+from analysis.estimators.linear_models import fit_cells, full_factorial
+from analysis.estimators.repeats import agents_without_variation, one_answer_each, with_note
+from analysis.tables.results import counted, join_notes, result_frame
+
+CONTROL, TREATMENT = "control", "treatment"
+BIASES = (
+    "anchoring",
+    "category-size",
+    "endowment",
+    "framing",
+    "gamblers-fallacy",
+    "loss-aversion",
+    "sunk-cost",
+    "transaction-utility",
+)
+CHOICES = ("framing", "loss-aversion", "sunk-cost", "transaction-utility")
+"""Biases whose questions are choices; the others ask for a number."""
+ABSOLUTE = ("framing", "transaction-utility")
+"""Biases for which a difference either way counts."""
+
+EXPERIMENT = ["agent", "item", "scenario", "temperature"]
+REFERENCES = {"item": "anchoring", "agent": "claude-3-haiku", "scenario": "base"}
+
+EXPERIMENT_EXTRA = (
+    "scenario",
+    "temperature",
+    "bias_detected",
+    "capped",
+    "direction",
+    "separated",
+    "complete",
+    "control_mean",
+    "treatment_mean",
+    "n_control",
+    "n_treatment",
+    "unit",
+    "side",
+)
+
+
+def experiments(
+    table: pd.DataFrame,
+    *,
+    population: bool = False,
+    legacy_zero: bool = False,
+    absolute_biases: Collection[str] = ABSOLUTE,
+    valid: int = 100,
+) -> pd.DataFrame:
+    """Cohen's d of each experiment: term is the bias, group the agent.
+
+    bias_detected is |d| for `absolute_biases`, else d; capped is that in [0, 1]. direction is "more" or
+    "less" bias in the treatment, or "none". separated marks complete separation. An experiment with fewer
+    than `valid` responses to either question is incomplete: everything but its counts is undefined.
+
+    Of an agent whose answers to a question never vary each question counts once, after this rule.
+    """
+    alike = agents_without_variation(table)
+    counting = one_answer_each(table, alike)
+    rows = []
+    for (agent, item, scenario, temperature), asked in table.groupby(EXPERIMENT, sort=True, dropna=False):
+        control, treatment = _responses(asked)
+        once = _responses(counting.loc[counting.index.intersection(asked.index)])
+        sizes = [values.size for values in once]
+        row = {
+            "term": item,
+            "group": agent,
+            "n": sum(sizes),
+            "n_missing": int(asked["response"].isna().sum()),
+            "scenario": scenario,
+            "temperature": temperature,
+            "complete": min(control.size, treatment.size) >= valid,
+            "n_control": sizes[0],
+            "n_treatment": sizes[1],
+            "unit": "response",
+            "side": "two-sided",
+        }
+        if not row["complete"]:
+            counts = f"{control.size} control and {treatment.size} treatment"
+            rows.append(row | {"note": f"incomplete: {counts} of {valid} valid responses each"})
+            continue
+        # Two single answers have no variance; from their repeats it is known to be none.
+        groups = once if sum(sizes) > 2 else (control, treatment)
+        effect = cohens_d(*groups, population=population, legacy_zero=legacy_zero)
+        detected = abs(effect.d) if item in absolute_biases else effect.d
+        rows.append(
+            row
+            | {
+                "estimate": effect.d,
+                "std_error": effect.std_error,
+                "statistic": effect.statistic,
+                "p_value": effect.p_value,
+                "conf_low": effect.conf_low,
+                "conf_high": effect.conf_high,
+                "note": effect.note,
+                "bias_detected": detected,
+                "capped": mean_then_cap([detected])[1],
+                "direction": {1.0: "more", -1.0: "less", 0.0: "none"}.get(effect.sign, ""),
+                "separated": effect.separated,
+                "control_mean": control.mean() if control.size else np.nan,
+                "treatment_mean": treatment.mean() if treatment.size else np.nan,
+            }
+        )
+    frame = with_note(result_frame(rows, *EXPERIMENT_EXTRA), alike)
+    return frame.astype({"bias_detected": float, "capped": float, "separated": "boolean"})
+
+
+def _responses(asked: pd.DataFrame) -> tuple[Floats, Floats]:
+    """The given responses to the control and to the treatment."""
+    control, treatment = (
+        asked.loc[asked["condition"] == name, "response"].dropna().to_numpy(float)
+        for name in (CONTROL, TREATMENT)
+    )
+    return control, treatment
+
+
+def bias_index(effects: pd.DataFrame) -> pd.DataFrame:
+    """The bias detected by bias and agent: the mean over experiments, capped to [0, 1] after averaging.
+
+    effects: the frame of `experiments`. The estimate is the capped mean; extra columns: mean (before the
+    cap), label (of the mean's size), used, incomplete, undefined and separated (counts of experiments),
+    homogeneity, homogeneous. n and n_missing count responses of the experiments used, and all others.
+    """
+    rows = []
+    for (bias, agent), own in effects.groupby(["term", "group"], sort=True):
+        used = own[own["bias_detected"].notna()]
+        mean, capped = mean_then_cap(used["bias_detected"].to_numpy(float))
+        ratio, reason = homogeneity(used["estimate"], used["n_control"], used["n_treatment"])
+        incomplete = int((~own["complete"].astype(bool)).sum())
+        separated = int(own["separated"].fillna(False).sum())
+        undefined = len(own) - len(used) - incomplete
+        notes = [
+            "undefined: no experiment has an effect size" if used.empty else "",
+            f"{counted(incomplete, 'experiment')} left out: incomplete" if incomplete else "",
+            f"{counted(undefined, 'experiment')} left out: undefined" if undefined else "",
+            _separation_note(own) if separated else "",
+            f"homogeneity {reason}" if reason.startswith("undefined") else "",
+        ]
+        n = int(used["n"].sum())
+        rows.append(
+            {
+                "term": bias,
+                "group": agent,
+                "estimate": capped,
+                "n": n,
+                "n_missing": int(own["n"].sum() + own["n_missing"].sum()) - n,
+                "note": join_notes(*notes),
+                "mean": mean,
+                "label": effect_label(mean),
+                "used": len(used),
+                "incomplete": incomplete,
+                "undefined": undefined,
+                "separated": separated,
+                "homogeneity": ratio,
+                "homogeneous": None if np.isnan(ratio) else ratio >= HOMOGENEOUS,
+                "unit": "experiment",
+            }
+        )
+    counts = ("used", "incomplete", "undefined", "separated")
+    return result_frame(rows, "mean", "label", *counts, "homogeneity", "homogeneous", "unit")
+
+
+def regressions(effects: pd.DataFrame) -> pd.DataFrame:
+    """Least squares of the bias detected, and of its capped value, on bias, agent, scenario and temperature.
+
+    effects: the frame of `experiments`. Factors are dummies, with the references anchoring, claude-3-haiku
+    and base, or the alphabetically first where these are absent; temperature is a number. Standard errors
+    are classical. A regressor that does not vary is left out with the reason. Undefined experiments count
+    as missing. Extra columns: outcome, reference, df, side, unit.
+    """
+    data = effects.rename(columns={"term": "item", "group": "agent"}).drop(columns=["n"])
+    known = ["item", "agent", "scenario", *(["temperature"] if data["temperature"].notna().all() else [])]
+    rows: list[dict[str, object]] = []
+    for outcome in ("bias_detected", "capped"):
+        used = data[data[outcome].notna()]
+        base: dict[str, object] = {
+            "group": "all experiments",
+            "n": len(used),
+            "n_missing": len(data) - len(used),
+            "outcome": outcome,
+            "unit": "experiment",
+        }
+        varying = [name for name in known if used[name].nunique() > 1]
+        for name in ("item", "agent", "scenario", "temperature"):
+            if name not in varying:
+                why = "is missing for some experiments" if name not in known else "does not vary"
+                rows.append(base | {"term": _REGRESSORS[name], "note": f"left out: {name} {why}"})
+        if not varying or len(used) < 2:
+            continue
+        cells = pd.DataFrame({"n": 1, "mean": used[outcome].astype(float), "ss": 0.0})
+        for name in varying:
+            cells[name] = used[name]
+            if name in REFERENCES:
+                levels = _levels(list(used[name].unique()), REFERENCES[name])
+                cells[name] = pd.Categorical(used[name], categories=levels)
+        base["reference"] = ", ".join(
+            str(cells[name].cat.categories[0]) for name in varying if name in REFERENCES
+        )
+        fit = fit_cells(full_factorial(cells, varying, order=1), cells)
+        for row in fit.coefficient_rows():
+            name, bracket, level = str(row["term"]).partition("[")
+            rows.append(base | row | {"term": _REGRESSORS.get(name, name) + bracket + level})
+    return result_frame(rows, "outcome", "reference", "df", "unit", "side")
+
+
+_REGRESSORS = {"item": "bias", "agent": "agent", "scenario": "scenario", "temperature": "temperature"}
+
+
+def _levels(names: Sequence[str], reference: str) -> list[str]:
+    return sorted(names, key=lambda name: (name != reference, name))
+
+
+def _separation_note(own: pd.DataFrame) -> str:
+    separated = own[own["separated"].fillna(False).astype(bool)]
+    signs = ", ".join(f"{n} {direction}" for direction, n in separated["direction"].value_counts().items())
+    return f"{counted(len(separated), 'experiment')} completely separated ({signs} in the treatment)"

@@ -1,0 +1,105 @@
+"""Figures of the bias batteries."""
+
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from analysis.estimators.effect_size import HOMOGENEOUS
+from analysis.reporting.plots import (
+    BLUE,
+    CYCLE,
+    FAINT,
+    MARKERS,
+    STYLE,
+    finish,
+    legend,
+    panels,
+    rows_canvas,
+    shorten,
+    tidy_axes,
+)
+from analysis.reporting.plots import heatmap as _heatmap
+
+SHOWN = 3.0
+"""Effects beyond are drawn at the edge: single ones of 30 would flatten all others."""
+
+
+def heatmap(index: pd.DataFrame) -> Figure:
+    """Mean bias detected, before the cap, by agent and bias. index: the frame of `bias_index`."""
+    values = index.pivot(index="group", columns="term", values="mean")
+    return _heatmap(
+        values.rename(columns=_words),
+        "Mean bias detected (d), before the cap; colours end at ±1",
+        colormap="PuOr_r",
+        limits=(-1, 1),
+    )
+
+
+def homogeneity(index: pd.DataFrame) -> Figure:
+    """Homogeneity ratio by agent and bias. index: the frame of `bias_index`."""
+    values = index.pivot(index="group", columns="term", values="homogeneity")
+    label = f"Sampling over observed variance of d; homogeneous from {HOMOGENEOUS}"
+    return _heatmap(values.rename(columns=_words), label, colormap="Blues", limits=(0, 1))
+
+
+def scenarios(effects: pd.DataFrame) -> Figure:
+    """Mean d over agents by temperature, a line per scenario, a panel per bias. effects: of `experiments`."""
+    biases = sorted(effects["term"].unique())
+    names = sorted(effects["scenario"].unique(), key=lambda name: (name != "base", name))
+    means = (
+        effects.groupby(["term", "scenario", "temperature"], dropna=False)["estimate"].mean().reset_index()
+    )
+    with mpl.rc_context(STYLE):
+        figure, grid = panels(len(biases), min(2, len(biases)), 1.75)
+        for axes, bias in zip(grid, biases, strict=True):
+            axes.axhline(0, color=FAINT, linewidth=1, zorder=0)
+            for i, scenario in enumerate(names):
+                own = means[(means["term"] == bias) & (means["scenario"] == scenario)]
+                # Without a temperature all stands at one place.
+                x = own["temperature"].fillna(0.0)
+                style: Any = {
+                    "color": CYCLE[i % len(CYCLE)],
+                    "marker": MARKERS[i % len(MARKERS)],
+                    "markersize": 5,
+                }
+                axes.plot(x, own["estimate"].clip(-SHOWN, SHOWN), label=shorten(scenario, 20), **style)
+            drawn = means.loc[means["term"] == bias, "estimate"].abs().max()
+            reach = 1.15 * min(SHOWN, float(np.nanmax([0.5, drawn])))
+            axes.set_ylim(-reach, reach)
+            axes.set_title(_words(bias), fontsize=10, loc="left", weight="bold")
+            if means["temperature"].isna().all():
+                axes.set_xticks([])
+            if means.loc[means["term"] == bias, "estimate"].isna().all():
+                place: Any = {"transform": axes.transAxes, "ha": "center", "va": "center"}
+                axes.text(0.5, 0.6, "undefined in every experiment", style="italic", color=FAINT, **place)
+            tidy_axes(axes)
+        if means["temperature"].notna().any():
+            figure.supxlabel("Temperature", fontsize=10)
+        figure.supylabel(f"Mean d over agents (drawn within ±{SHOWN:g})", fontsize=10)
+        legend(figure, *grid)
+    return figure
+
+
+def importances(frame: pd.DataFrame) -> Figure:
+    """Increase of the prediction error by feature. frame: of `feature_importances`."""
+    rows = frame.sort_values("estimate", ascending=False, na_position="last")
+    with mpl.rc_context(STYLE):
+        figure, axes = rows_canvas(rows=len(rows))
+        for y, estimate in enumerate(rows["estimate"]):
+            if np.isnan(estimate):
+                axes.text(0, y, " not estimated", style="italic", color=FAINT, va="center")
+            else:
+                axes.barh(y, estimate, 0.6, color=BLUE)
+        axes.axvline(0, color=FAINT, linewidth=1)
+        finish(axes, [(y, str(name).capitalize()) for y, name in enumerate(rows["term"])])
+        axes.set_xlabel("Increase of the held-out error when shuffled (units of the capped bias)")
+        if rows["estimate"].isna().all():
+            axes.set_xticks([])
+    return figure
+
+
+def _words(name: object) -> str:
+    return shorten(str(name).replace("-", " ").capitalize(), 28)

@@ -1,0 +1,101 @@
+"""Attrition: how the trials of each condition ended, and whether choices go missing evenly."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
+
+from analysis.choice.effects import FRAME_COLUMNS
+from analysis.tables.choice_table import TRIAL_ID, check_table
+
+Counts = npt.NDArray[np.integer[Any]]
+
+RESAMPLES = 9_999
+SEED = 0
+
+
+def attrition(table: pd.DataFrame) -> pd.DataFrame:
+    """Outcomes by agent and condition: agent, condition, outcome, count, trials, share, conf_low, conf_high.
+
+    share is count / trials, with Wilson's (1927) 95 % interval. An outcome that a cell never had has count 0.
+
+    Raises AnalysisError for a table that `check_table` refuses.
+    """
+    return count_outcomes(check_table(table))
+
+
+def count_outcomes(table: pd.DataFrame) -> pd.DataFrame:
+    """`attrition` of a table that is checked."""
+    trials = table.drop_duplicates(TRIAL_ID)
+    cells = pd.crosstab([trials["agent"], trials["condition"]], trials["outcome"])
+    counts = cells.melt(ignore_index=False, value_name="count").reset_index()
+    counts = counts.sort_values(["agent", "condition", "outcome"], ignore_index=True)
+    counts["trials"] = counts.groupby(["agent", "condition"])["count"].transform("sum")
+    counts["share"] = counts["count"] / counts["trials"]
+    low, high = proportion_confint(counts["count"], counts["trials"], method="wilson")
+    return counts.assign(conf_low=low, conf_high=high)
+
+
+def equal_attrition(table: pd.DataFrame) -> pd.DataFrame:
+    """Test by agent that the share of trials without a choice is the same in all conditions.
+
+    Pearson's chi-square if all expected counts are 5 or more; else Fisher's exact test for two conditions
+    (two-sided), and for more the chi-square against 9,999 random tables with the same margins (seed 0).
+    Returns the columns of every estimator; `estimate` is the largest difference between two conditions, in
+    percentage points.
+    """
+    return compare_outcomes(check_table(table))
+
+
+def compare_outcomes(table: pd.DataFrame) -> pd.DataFrame:
+    """`equal_attrition` of a table that is checked."""
+    rows = []
+    for agent, trials in table.drop_duplicates(TRIAL_ID).groupby("agent", sort=True):
+        missing = trials["outcome"] != "choice"
+        counts = pd.crosstab(trials["condition"], missing).reindex(columns=[False, True], fill_value=0)
+        shares = counts[True] / counts.sum(axis=1)
+        statistic, p_value, note = _test_independence(counts.to_numpy())
+        rows.append(
+            {
+                "term": "equal_attrition",
+                "group": agent,
+                "estimate": 100 * (shares.max() - shares.min()) if len(shares) > 1 else np.nan,
+                "statistic": statistic,
+                "p_value": p_value,
+                "n": len(trials) - int(missing.sum()),
+                "n_missing": int(missing.sum()),
+                "note": note,
+            }
+        )
+    return pd.DataFrame(rows, columns=list(FRAME_COLUMNS)).astype(
+        dict.fromkeys(("std_error", "p_adjusted", "conf_low", "conf_high"), float)
+    )
+
+
+def _test_independence(counts: Counts) -> tuple[float, float, str]:
+    """Statistic, p value and note of a table of conditions x (choice, no choice)."""
+    if len(counts) < 2:
+        return np.nan, np.nan, "no test: one condition only"
+    if (counts.sum(axis=0) == 0).any():
+        same = "no trial lacks a choice" if counts[:, 1].sum() == 0 else "no trial has a choice"
+        return np.nan, np.nan, f"no test: {same}"
+    expected = stats.contingency.expected_freq(counts)
+    observed = _chi_square(counts, expected)
+    if (expected >= 5).all():
+        df = len(counts) - 1
+        return observed, float(stats.chi2.sf(observed, df)), f"chi-square, {df} df"
+    if len(counts) == 2:
+        return np.nan, float(stats.fisher_exact(counts).pvalue), "Fisher's exact test: small counts"
+    tables = stats.random_table(counts.sum(axis=1), counts.sum(axis=0), seed=SEED).rvs(RESAMPLES)
+    # The tolerance counts tables that equal the observed one despite rounding.
+    as_extreme = _chi_square(tables, expected) >= observed - 1e-9
+    p_value = (1 + as_extreme.sum()) / (1 + RESAMPLES)
+    return observed, float(p_value), f"chi-square, {RESAMPLES:,} random tables: small counts"
+
+
+def _chi_square(counts: Counts, expected: npt.NDArray[np.float64]) -> Any:
+    """Pearson's statistic over the last two axes."""
+    return ((counts - expected) ** 2 / expected).sum(axis=(-2, -1))

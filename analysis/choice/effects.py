@@ -1,0 +1,265 @@
+"""Choice effects of each agent: how much a feature of an option moves its probability of being chosen."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from statsmodels.stats.multitest import multipletests
+
+from analysis.estimators.clusters import choose_clusters, cluster_codes
+from analysis.estimators.contrasts import Design, Query, best_design, interactions
+from analysis.estimators.lpm import LEAST_CLUSTERS, Contrast, Fit, Floats, Ints, Model
+from analysis.tables.choice_table import check_table, trial_ids
+from analysis.tables.errors import AnalysisError
+
+LABELS = {
+    "viewed_first": "Viewed first",
+    "higher_rated": "Higher rated",
+    "cheaper": "Cheaper",
+    "nudged": "Nudged",
+}
+TERMS = tuple(LABELS)
+"""The four features of an option that every choice study is about."""
+
+PLACEBO, LESS_PLACEBO = "placebo", "nudged_less_placebo"
+LABELS |= {PLACEBO: "Placebo", LESS_PLACEBO: "Nudged less placebo"}
+
+LIMIT = 100.0
+"""No effect on a probability is larger, in percentage points."""
+
+FRAME_COLUMNS = (
+    "term",
+    "group",
+    "estimate",
+    "std_error",
+    "statistic",
+    "p_value",
+    "p_adjusted",
+    "conf_low",
+    "conf_high",
+    "n",
+    "n_missing",
+    "note",
+)
+"""The columns of every estimator's frame. Undefined statistics are NaN, with the reason in `note`."""
+
+NO_CHOICE = "no trial has a choice"
+
+
+def choice_effects(table: pd.DataFrame) -> pd.DataFrame:
+    """Effects of the four features on choice, one row per agent and term, in percentage points.
+
+    An effect compares an option that has the feature with an option of the same set that has it not, all else
+    equal. Agents are fitted one by one: with trial fixed effects the joint model, fully interacted with the
+    agent, gives the same estimates, and so no agent's numbers depend on who else was run. `p_adjusted` is
+    Benjamini and Hochberg's (1995) over the terms of one agent: the family is "what moves this agent".
+    n: trials with a choice; n_missing: trials without.
+
+    Where the table has trials with a placebo there are two more rows: its effect, and that of the nudge less
+    it. Both are of the same model; their errors are clustered by category, or set, which have both.
+
+    Raises AnalysisError for a table that `check_table` refuses.
+    """
+    return main_effects(check_table(table))
+
+
+def main_effects(table: pd.DataFrame) -> pd.DataFrame:
+    """`choice_effects` of a table that is checked."""
+    frames = []
+    for agent, rows, used in agents(table):
+        contrasts = _contrasts(used, used["chosen"].to_numpy(float))
+        frames.append(contrast_frame(contrasts, agent, count_trials(used), count_trials(rows)))
+    return pd.concat(frames, ignore_index=True)
+
+
+def true_effects(table: pd.DataFrame, probabilities: npt.ArrayLike) -> pd.DataFrame:
+    """What `choice_effects` estimates without bias on this design, for a chooser with known probabilities.
+
+    probabilities: the chance of each row's option to be chosen, in the order of the table's rows. The
+    estimator is linear in the outcome, so its expectation is the estimator applied to the probabilities.
+
+    Returns the columns term, group, estimate (percentage points) and note.
+    """
+    table = check_table(table)
+    truth = np.asarray(probabilities, float)
+    if truth.shape != (len(table),):
+        raise AnalysisError(f"probabilities: {truth.shape} values for {len(table)} rows; give one per row")
+    frames = []
+    for agent, _, used in agents(table):
+        contrasts = _contrasts(used, truth[used.index.to_numpy()])
+        frames.append(contrast_frame(contrasts, agent, 0, 0)[["term", "group", "estimate", "note"]])
+    effects = pd.concat(frames, ignore_index=True)
+    effects["note"] = effects["note"].where(effects["estimate"].isna(), "")
+    return effects
+
+
+def agents(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
+    """Each agent, its rows, and those of its trials with a choice."""
+    for agent, rows in table.groupby("agent", sort=True):
+        yield str(agent), rows, rows[rows["chosen"].notna()]
+
+
+def count_trials(rows: pd.DataFrame) -> int:
+    return int(trial_ids(rows).nunique())
+
+
+def regressors(rows: pd.DataFrame) -> pd.DataFrame:
+    """The terms as 0/1 columns; also the placebo where there is one.
+
+    A negative nudge is turned: it counts as one on the other options.
+    """
+    x = rows[[*TERMS, *([PLACEBO] if rows[PLACEBO].any() else [])]].astype(float)
+    pushed = rows["nudged"].eq(1) & rows["direction"].eq(-1)
+    turned = pushed.groupby(trial_ids(rows)).transform("any") & ~pushed
+    x["nudged"] = ((x["nudged"].eq(1) & ~pushed) | turned).astype(float)
+    return x
+
+
+@dataclass(frozen=True)
+class Estimands:
+    """Average marginal contrasts of a model by term: their weights, or why there are none."""
+
+    model: Model | None
+    weights: Mapping[str, Floats]
+    reasons: Mapping[str, str]
+    note: str = ""
+
+    def fit(self, y: Floats, clusters: dict[str, Ints], note: str = "") -> "Estimates":
+        """Fit to an outcome by row, with errors clustered as `Fit` does; `note` goes with every estimate."""
+        fit = self.model.fit(y, clusters) if self.model and self.weights else None
+        return Estimates(self, fit, join_notes(note, self.note))
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """The contrasts of a fitted model; undefined ones have their reason."""
+
+    estimands: Estimands
+    fit: Fit | None
+    note: str
+
+    def of(self, term: str) -> Contrast:
+        """A contrast."""
+        return self._contrast(self.estimands.reasons.get(term, ""), self.estimands.weights.get(term))
+
+    def difference(self, term: str, base: str) -> Contrast:
+        """A contrast less another one."""
+        reasons, weights = self.estimands.reasons, self.estimands.weights
+        if reason := reasons.get(term) or reasons.get(base):
+            return Contrast(note=reason)
+        return self._contrast("", weights[term] - weights[base])
+
+    def _contrast(self, reason: str, weights: Floats | None) -> Contrast:
+        if weights is None or self.fit is None:
+            return Contrast(note=reason)
+        found = self.fit.contrast(weights)
+        if np.isnan(found.std_error):
+            return found  # its note is the reason, and how it would have been clustered is of no interest
+        return replace(found, note=join_notes(found.note, self.note))
+
+
+def main_estimands(rows: pd.DataFrame, codes: Mapping[str, Ints]) -> Estimands:
+    """The terms' contrasts in the main model: all interactions, as far as the data hold them.
+
+    codes: of the rows, see `choose_clusters`. If errors are clustered one way, interactions are left out also
+    where only one of the clusters tells them, because then there would be no jackknife.
+    """
+    if rows.empty:
+        return Estimands(None, {}, dict.fromkeys((*TERMS, PLACEBO), NO_CHOICE))
+    x, trial = regressors(rows), trial_ids(rows).to_numpy()
+    moving = {term: bool(varies(x[term], trial).any()) for term in map(str, x)}
+    varying = [term for term in moving if moving[term]]
+    reasons = {
+        term: f"{term} never differs between the options of a trial"
+        for term in (*TERMS, PLACEBO)
+        if term not in varying
+    }
+    if not varying:
+        return Estimands(None, {}, reasons)
+    one = np.zeros(len(rows), int)
+    designs = [
+        Design(x, {"all": one}, interactions(varying, order, "all", one), left_out(order, len(varying)))
+        for order in range(len(varying), 0, -1)
+    ]
+    queries = [Query(term, term, one, 1) for term in varying]
+    clusters, _ = choose_clusters(_paired(codes) if PLACEBO in varying else codes)
+    code = next(iter(clusters.values())) if len(clusters) == 1 else None
+    if code is not None and len(np.unique(code)) < LEAST_CLUSTERS[1]:
+        code = None  # there is no jackknife anyway
+    design, model, found = best_design(designs, trial, queries, code)
+    weights = {term: row for term, (row,) in zip(varying, found, strict=True) if model.identifies(row)}
+    untold = {
+        term: f"{term} cannot be told from the other features in these trials"
+        for term in varying
+        if term not in weights
+    }
+    return Estimands(model, weights, reasons | untold, design.note)
+
+
+def left_out(order: int, count: int) -> str:
+    """The note of a model of `count` features with interactions of up to `order` of them."""
+    return "" if order == count else f"interactions of {order + 1} or more features left out: too little data"
+
+
+def varies(column: "pd.Series[float]", trial: Ints) -> npt.NDArray[np.bool_]:
+    """Whether the row's trial holds different values."""
+    by_trial = column.groupby(trial)
+    differs: npt.NDArray[np.bool_] = (by_trial.transform("max") > by_trial.transform("min")).to_numpy()
+    return differs
+
+
+def _contrasts(rows: pd.DataFrame, outcome: Floats) -> dict[str, Contrast]:
+    """The contrast of each term for the rows of one agent; all trials have a choice."""
+    codes = cluster_codes(rows, trial_ids(rows).to_numpy())
+    found = main_estimands(rows, codes)
+    estimates = found.fit(outcome, *choose_clusters(codes))
+    contrasts = {term: estimates.of(term) for term in TERMS}
+    if rows[PLACEBO].any():
+        paired = found.fit(outcome, *choose_clusters(_paired(codes)))
+        contrasts |= {PLACEBO: paired.of(PLACEBO), LESS_PLACEBO: paired.difference("nudged", PLACEBO)}
+    return contrasts
+
+
+def _paired(codes: Mapping[str, Ints]) -> dict[str, Ints]:
+    """The clusters that have trials with a nudge and with a placebo: a placebo is a text of its own."""
+    return {name: code for name, code in codes.items() if name != "nudge text"}
+
+
+def contrast_frame(
+    contrasts: Mapping[str, Contrast], agent: str, n: int, trials: int, limit: float = LIMIT
+) -> pd.DataFrame:
+    """The frame of one agent's contrasts by term; they are the family of the adjusted p values.
+
+    limit: the largest possible size, in percentage points, at which intervals end; twice that for the
+    difference of two effects.
+    """
+    frame = pd.DataFrame(
+        {
+            "term": list(contrasts),
+            "group": agent,
+            "estimate": [100 * c.estimate for c in contrasts.values()],
+            "std_error": [100 * c.std_error for c in contrasts.values()],
+            "statistic": [c.statistic for c in contrasts.values()],
+            "p_value": [c.p_value for c in contrasts.values()],
+            "p_adjusted": np.full(len(contrasts), np.nan),
+            "conf_low": [100 * (c.estimate - c.half_width) for c in contrasts.values()],
+            "conf_high": [100 * (c.estimate + c.half_width) for c in contrasts.values()],
+            "n": n,
+            "n_missing": trials - n,
+            "note": [c.note for c in contrasts.values()],
+        },
+        columns=list(FRAME_COLUMNS),
+    )
+    ends = ["conf_low", "conf_high"]
+    largest = np.where(frame["term"] == LESS_PLACEBO, 2 * limit, limit)
+    frame[ends] = frame[ends].clip(-largest, largest, axis=0)
+    tested = frame["p_value"].notna()
+    if tested.any():
+        frame.loc[tested, "p_adjusted"] = multipletests(frame.loc[tested, "p_value"], method="fdr_bh")[1]
+    return frame
+
+
+def join_notes(*notes: str) -> str:
+    return "; ".join(note for note in notes if note)

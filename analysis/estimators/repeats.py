@@ -1,0 +1,47 @@
+"""Repeated questions that were answered alike each time: they tell no more than one answer does."""
+
+import pandas as pd
+
+from analysis.tables.results import counted, join_notes
+
+CELL = ["agent", "item", "condition", "scenario", "temperature", "anchor"]
+"""What makes two questions of the response table the same one."""
+
+ALIKE = "repeats of an item gave the same answer each time; each item counts once"
+
+
+def agents_without_variation(table: pd.DataFrame) -> list[str]:
+    """Agents that were asked questions repeatedly and never gave two answers to one.
+
+    table: as `check_responses` returns it. An agent that varied in any question is not among them: its
+    repeats are draws.
+    """
+    given = table[table["response"].notna()]
+    answers = given.groupby(CELL, dropna=False)["response"].agg(["size", "nunique"])
+    by_agent = answers.groupby(level="agent").max()
+    return list(by_agent.index[(by_agent["size"] > 1) & (by_agent["nunique"] == 1)])
+
+
+def one_answer_each(table: pd.DataFrame, agents: list[str]) -> pd.DataFrame:
+    """The table with the first answer of these agents to each question; missing responses stay."""
+    repeated = table["agent"].isin(agents) & table["response"].notna() & _answered_before(table)
+    return table[~repeated]
+
+
+def with_note(frame: pd.DataFrame, agents: list[str]) -> pd.DataFrame:
+    """A frame of results in which the rows of these agents say that their repeats count once."""
+    own = frame["group"].isin(agents)
+    notes = [
+        join_notes(note, ALIKE) if alike else note for note, alike in zip(frame["note"], own, strict=True)
+    ]
+    return frame.assign(note=notes)
+
+
+def alike_notes(agents: list[str]) -> tuple[str, ...]:
+    """What the report says of these agents; nothing where there are none."""
+    return (f"{counted(len(agents), 'agent')} ({', '.join(agents)}): {ALIKE}.",) if agents else ()
+
+
+def _answered_before(table: pd.DataFrame) -> "pd.Series[bool]":
+    answered = table["response"].notna().astype(int)
+    return answered.groupby([table[name] for name in CELL], dropna=False).cumsum() > 1

@@ -1,0 +1,90 @@
+"""Willingness to pay from a choice model: what a unit of an attribute is worth in units of the price."""
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis.choice.effects import FRAME_COLUMNS
+from analysis.estimators.clogit import CLogit
+from analysis.tables.errors import AnalysisError
+
+
+def wtp(
+    fit: CLogit,
+    price_term: str,
+    *,
+    at: float = 1.0,
+    group: str = "",
+    draws: int = 10_000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """-b / b_price for every other term of `fit`, in units of the price; an intercept `const` is left out.
+
+    at: of a model in the logarithm of the price, the price at which the question is put: there one unit of
+    the price is 1 / at of its logarithm, so the ratio counts that many times.
+
+    std_error, statistic, p_value, conf_low, conf_high: delta method. krinsky_robb_low, krinsky_robb_high: 2.5
+    and 97.5 % quantiles of the ratio over `draws` of the coefficients from their normal distribution (Krinsky
+    and Robb 1986), which need not be symmetric.
+
+    Undefined unless the 95 % interval of the price coefficient lies below 0: near 0 the ratio has no bounded
+    interval (Fieller 1954), above 0 it is no willingness to pay.
+
+    Raises AnalysisError if the fit has no term of that name.
+    """
+    if price_term not in fit.terms:
+        raise AnalysisError(f"wtp: no term {price_term!r}; there are {', '.join(fit.terms)}")
+    price = fit.terms.index(price_term)
+    terms = [k for k, term in enumerate(fit.terms) if k != price and term != "const"]
+    frame = fit.frame(group).iloc[terms].reset_index(drop=True)
+    numbers = ["estimate", "std_error", "statistic", "p_value", "p_adjusted", "conf_low", "conf_high"]
+    frame[numbers] = np.nan
+    frame[["krinsky_robb_low", "krinsky_robb_high"]] = np.nan
+    slope, error = fit.of(price_term)
+    quantile = float(stats.t.ppf(0.975, fit.df))
+    if reason := _no_price(slope, quantile * error, price_term, fit.term_notes[price]):
+        frame["note"] = reason
+        return frame
+    drawn = _draw(fit, draws, seed)
+    for row, k in enumerate(terms):
+        if np.isnan(fit.std_error[k]):
+            continue
+        value = -at * fit.estimate[k] / slope
+        gradient = np.array([-at / slope, -value / slope])
+        spread = float(np.sqrt(gradient @ fit.cov[np.ix_([k, price], [k, price])] @ gradient))
+        low, high = np.quantile(-at * drawn[:, k] / drawn[:, price], [0.025, 0.975])
+        frame.loc[row, [*numbers, "krinsky_robb_low", "krinsky_robb_high"]] = [
+            value,
+            spread,
+            value / spread,
+            2 * stats.t.sf(abs(value / spread), fit.df),
+            np.nan,
+            value - quantile * spread,
+            value + quantile * spread,
+            low,
+            high,
+        ]
+    return frame[[*FRAME_COLUMNS, "krinsky_robb_low", "krinsky_robb_high"]]
+
+
+def _no_price(slope: float, half_width: float, term: str, note: str) -> str:
+    if np.isnan(half_width):
+        return f"no willingness to pay: {note or f'{term} has no standard error'}"
+    if slope - half_width > 0:
+        return f"no willingness to pay: the coefficient of {term} is positive, a higher price attracts"
+    if slope + half_width >= 0:
+        return f"no willingness to pay: the coefficient of {term} is not clearly below 0"
+    return ""
+
+
+def _draw(fit: CLogit, draws: int, seed: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """draws x K; NaN for a term without an estimate."""
+    drawn = np.full((draws, len(fit.terms)), np.nan)
+    defined = np.flatnonzero(~np.isnan(fit.std_error))
+    matrix = fit.cov[np.ix_(defined, defined)]
+    scale = np.sqrt(np.diag(matrix))
+    # The Cholesky root of the correlations: the coefficients' scales may be far apart.
+    root = np.linalg.cholesky(matrix / np.outer(scale, scale))
+    noise = np.random.default_rng(seed).standard_normal((draws, len(defined)))
+    drawn[:, defined] = fit.estimate[defined] + (noise @ root.T) * scale
+    return drawn

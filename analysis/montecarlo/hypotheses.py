@@ -1,0 +1,245 @@
+"""Hypothesis tests on willingness to pay: against the list price, between conditions, agents, generations."""
+
+import re
+from collections.abc import Mapping
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from analysis.estimators.linear_models import (
+    Coding,
+    LinearFit,
+    empty_cells,
+    fit_cells,
+    full_factorial,
+    group_cells,
+)
+from analysis.estimators.t_tests import Summary, one_sample_t, summarize, two_sample_t
+from analysis.tables.errors import AnalysisError
+from analysis.tables.results import join_notes, result_frame
+
+ALL_AGENTS, ALL_ITEMS, ALL_CONDITIONS = "all agents", "all products", "all"
+CODINGS: tuple[Coding, ...] = ("treatment", "sum")
+OUTCOMES = {"wtp": "response", "apd": "apd"}
+
+ANOVA_EXTRA = ("hypothesis", "outcome", "coding", "reference", "sum_sq", "df", "df_residual", "unit", "side")
+COEFFICIENT_EXTRA = ("hypothesis", "outcome", "coding", "reference", "df", "unit", "side")
+
+
+def list_price_tests(table: pd.DataFrame, condition: str = "control") -> pd.DataFrame:
+    """H1: the mean of response - list price against 0, by agent, product and over all; Cohen's d = mean / sd.
+
+    table: as `measures` returns it. condition: which responses are tested, or "all" of them. Extra columns:
+    item, condition, unit, side, df, effect_size.
+
+    Raises AnalysisError for a condition that the table does not have.
+    """
+    if condition != ALL_CONDITIONS and condition not in set(table["condition"]):
+        present = ", ".join(sorted(set(table["condition"])))
+        raise AnalysisError(f"condition: {condition!r} is not in the table; use all or one of: {present}")
+    asked = table if condition == ALL_CONDITIONS else table[table["condition"] == condition]
+    rows = []
+    agents = [str(agent) for agent in sorted(asked["agent"].unique())]
+    items = [str(item) for item in sorted(asked["item"].unique())]
+    for agent in [*([ALL_AGENTS] if len(agents) > 1 else []), *agents]:
+        own = asked if agent == ALL_AGENTS else asked[asked["agent"] == agent]
+        for item in [*([ALL_ITEMS] if len(items) > 1 else []), *items]:
+            cell = own if item == ALL_ITEMS else own[own["item"] == item]
+            sample = summarize(cell["deviation"])
+            rows.append(
+                one_sample_t(sample).row()
+                | {
+                    "term": "deviation",
+                    "group": agent,
+                    "n": sample.n,
+                    "n_missing": len(cell) - sample.n,
+                    "item": item,
+                    "condition": condition,
+                    "unit": "response",
+                }
+            )
+    return result_frame(rows, "item", "condition", "unit", "side", "df", "effect_size")
+
+
+def anovas(table: pd.DataFrame) -> pd.DataFrame:
+    """H2, H3 and H4: type III analyses of variance, with treatment and with sum coding.
+
+    H2: absolute deviation by agent, all conditions. H3: willingness to pay by condition, over all agents and
+    for each. H4: condition x agent, for willingness to pay and for the absolute deviation.
+
+    With treatment coding the reference is the alphabetically first level, so that the intercept row tests the
+    mean of the reference cell, and a main effect beside an interaction is the simple effect at the reference
+    of the other factor. Sum coding gives the usual main effects.
+    """
+    rows = []
+    for coding in CODINGS:
+        rows += _anova_rows(table, "H2", ["agent"], "apd", coding)
+        rows += _anova_rows(table, "H3", ["condition"], "wtp", coding)
+        if table["agent"].nunique() > 1:
+            for agent, own in table.groupby("agent", sort=True):
+                rows += _anova_rows(own, "H3", ["condition"], "wtp", coding, str(agent))
+        for outcome in OUTCOMES:
+            rows += _anova_rows(table, "H4", ["condition", "agent"], outcome, coding)
+    return result_frame(rows, *ANOVA_EXTRA)
+
+
+def condition_coefficients(table: pd.DataFrame) -> pd.DataFrame:
+    """H3: willingness to pay on dummies of the condition, reference control; over all agents and for each.
+
+    The intercept is the control mean, the coefficients are differences from it; standard errors come from the
+    pooled residual variance, with N - rank degrees of freedom.
+    """
+    groups = {ALL_AGENTS: table} if table["agent"].nunique() > 1 else {}
+    groups |= {str(agent): own for agent, own in table.groupby("agent", sort=True)}
+    rows = []
+    for group, own in groups.items():
+        base = _labels("H3", group, own, "response", "wtp") | {"coding": "treatment"}
+        cells = group_cells(own, ["condition"], "response")
+        # The reference is the control even where another condition's name comes before it.
+        levels = sorted(set(cells["condition"]), key=lambda name: (name != "control", name))
+        if len(levels) < 2 or levels[0] != "control":
+            rows.append(
+                base | {"term": "condition", "note": "undefined: needs control and another condition"}
+            )
+            continue
+        cells["condition"] = pd.Categorical(cells["condition"], categories=levels)
+        fit = fit_cells(full_factorial(cells, ["condition"]), cells)
+        rows += [base | row | {"reference": "control"} for row in fit.coefficient_rows()]
+    return result_frame(rows, *COEFFICIENT_EXTRA)
+
+
+def agent_comparisons(
+    table: pd.DataFrame, cells: pd.DataFrame, generations: Mapping[str, str] | None = None
+) -> pd.DataFrame:
+    """H5: the absolute price deviation of two agents, second minus first, by three methods.
+
+    cells: the frame of `prompts`. Methods: Welch's t over prompts (the means by prompt are the data; the
+    default), Welch's t over responses, Student's t over responses. With generations, older is compared with
+    newer, within a family where the table names families; without, every pair in alphabetical order.
+    The sign is the same in all columns, that of percent_change; Algorithm 5 of the method has t and d of the
+    first minus the second. Extra columns: first, second, method, unit, side, df, effect_size, percent_change
+    (of the first's mean).
+    """
+    family = table.groupby("agent")["family"].first()
+    asked = table.groupby("agent").size()
+    by_response = {str(agent): summarize(own) for agent, own in table.groupby("agent")["apd"]}
+    by_prompt = {str(agent): summarize(own) for agent, own in cells.groupby("group")["mean_apd"]}
+    rows = []
+    for first, second in _pairs(sorted(asked.index), generations, family):
+        n = by_response[first].n + by_response[second].n
+        shared = {
+            "term": f"{second} - {first}",
+            "group": "agents",
+            "n": n,
+            "n_missing": int(asked[first] + asked[second]) - n,
+            "first": first,
+            "second": second,
+        }
+        methods: list[tuple[str, str, dict[str, Summary], bool]] = [
+            ("Welch", "prompt", by_prompt, False),
+            ("Welch", "response", by_response, False),
+            ("Student", "response", by_response, True),
+        ]
+        for method, unit, samples, pooled in methods:
+            older, newer = samples[first], samples[second]
+            test = two_sample_t(older, newer, pooled=pooled)
+            change = 100 * (newer.mean - older.mean) / older.mean if older.mean else np.nan
+            rows.append(
+                shared
+                | test.row()
+                | {
+                    "method": method,
+                    "unit": unit,
+                    "percent_change": change,
+                    "note": join_notes(test.note, "no percentage of 0" if older.mean == 0 else ""),
+                }
+            )
+    extra = ("first", "second", "method", "unit", "side", "df", "effect_size", "percent_change")
+    return result_frame(rows, *extra)
+
+
+def generation_model(
+    table: pd.DataFrame, generations: Mapping[str, str], sizes: Mapping[str, float]
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """H5: absolute deviation on generation x condition x size (billions); least squares, treatment coding.
+
+    Returns the type III tests, the coefficients, and the cells that exist (generation, size, condition, n,
+    mean). What the design does not identify, as with one size per generation, is refused with the reason,
+    and the true rank gives the degrees of freedom. Agents without generation or size are left out.
+    """
+    known = table[table["agent"].isin(set(generations) & set(sizes))]
+    data = known.assign(
+        generation=known["agent"].map(generations).astype(str), size=known["agent"].map(sizes).astype(float)
+    )
+    factors = ["generation", "condition", "size"]
+    base = _labels("H5", "agents of known size", table, "apd", "apd") | {"coding": "treatment"}
+    base |= {"n": int(data["apd"].notna().sum()), "n_missing": len(table) - int(data["apd"].notna().sum())}
+    cells = group_cells(data, factors, "apd")
+    shown = cells.drop(columns="ss")
+    constant = [name for name in factors if cells.empty or cells[name].nunique() < 2]
+    if constant:
+        note = f"undefined: {' and '.join(constant)} does not vary over agents of known generation and size"
+        empty = [base | {"term": ":".join(factors), "note": note}]
+        return result_frame(empty, *ANOVA_EXTRA), result_frame(empty, *COEFFICIENT_EXTRA), shown
+    fit = fit_cells(full_factorial(cells, factors), cells)
+    base["reference"] = ", ".join(str(cells[name].min()) for name in factors[:2])
+    tests = [base | row | {"df_residual": fit.df_residual} for row in fit.anova_rows()]
+    coefficients = [base | row for row in fit.coefficient_rows()]
+    return result_frame(tests, *ANOVA_EXTRA), result_frame(coefficients, *COEFFICIENT_EXTRA), shown
+
+
+def version_key(label: str) -> tuple[tuple[int, float, str], ...]:
+    """Order of generations: numbers as numbers, so that 3.1 < 3.3 < 4 < 10."""
+    parts = re.findall(r"\d+(?:\.\d+)?|\D+", label)
+    return tuple((0, float(part), "") if part[0].isdigit() else (1, 0.0, part) for part in parts)
+
+
+def _anova_rows(
+    table: pd.DataFrame,
+    hypothesis: str,
+    factors: list[str],
+    outcome: str,
+    coding: Coding,
+    group: str = ALL_AGENTS,
+) -> list[dict[str, object]]:
+    if table["agent"].nunique() == 1:
+        group = str(table["agent"].iloc[0])
+    base = _labels(hypothesis, group, table, OUTCOMES[outcome], outcome) | {"coding": coding}
+    cells = group_cells(table, factors, OUTCOMES[outcome])
+    single = [factor for factor in factors if cells.empty or cells[factor].nunique() < 2]
+    if single:
+        note = f"undefined: needs two or more levels of {' and '.join(single)}"
+        return [base | {"term": ":".join(factors), "note": note}]
+    absent = empty_cells(cells, factors)
+    fit: LinearFit = fit_cells(full_factorial(cells, factors, coding), cells)
+    if coding == "treatment":
+        base["reference"] = ", ".join(str(cells[factor].min()) for factor in factors)
+    missing = f"empty cells: {', '.join(absent)}" if absent else ""
+    rows = [base | row | {"df_residual": fit.df_residual} for row in fit.anova_rows()]
+    return [row | {"note": join_notes(str(row.get("note", "")), missing)} for row in rows]
+
+
+def _labels(hypothesis: str, group: str, table: pd.DataFrame, column: str, outcome: str) -> dict[str, object]:
+    n = int(table[column].notna().sum())
+    return {
+        "group": group,
+        "n": n,
+        "n_missing": len(table) - n,
+        "hypothesis": hypothesis,
+        "outcome": outcome,
+        "unit": "response",
+    }
+
+
+def _pairs(
+    agents: list[str], generations: Mapping[str, str] | None, family: "pd.Series[str]"
+) -> list[tuple[str, str]]:
+    if generations is None:
+        return list(combinations(agents, 2))
+    dated = sorted((a for a in agents if a in generations), key=lambda a: (version_key(generations[a]), a))
+    return [
+        (older, newer)
+        for older, newer in combinations(dated, 2)
+        if generations[older] != generations[newer] and family[older] == family[newer]
+    ]

@@ -1,0 +1,1 @@
+"""Reports: sections, HTML, figures' style, JSON."""

@@ -1,0 +1,161 @@
+"""The report and the files of a study, from its sections: one HTML page that needs nothing else."""
+
+import base64
+import math
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
+
+import jinja2
+import numpy as np
+import pandas as pd
+
+from analysis.choice.effects import LABELS
+from analysis.reporting.plots import save_figure
+from analysis.reporting.sections import NamedTable, Section
+from analysis.tables.errors import AnalysisError
+
+FOLDED = 12
+"""Tables with more rows are folded, to be opened with a click."""
+
+P_VALUES = ("p_value", "p_adjusted")
+NOTE = "note"
+INTERVAL = ("conf_low", "conf_high")
+KEPT = ("term", "group", "estimate", *INTERVAL)
+"""Columns that stay, also where all rows have the same value."""
+
+_FILE_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
+
+
+def write_report(
+    path: str | Path, title: str, facts: Mapping[str, object], sections: Sequence[Section]
+) -> None:
+    """Write the report. facts: what was run, shown as given.
+
+    Every text is escaped; the page holds no script and asks for nothing over the network. What is undefined
+    is an empty cell, with its reason in a footnote; columns that are empty throughout are left out.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    page = environment.get_template("report.html.j2").render(
+        title=title,
+        facts=facts,
+        sections=[
+            {
+                "title": section.title,
+                "paragraphs": section.text.split("\n\n"),
+                "figures": [(_data_uri(each.svg), each.caption) for each in section.figures],
+                "tables": [_table(each) for each in section.tables],
+            }
+            for section in sections
+        ],
+    )
+    Path(path).write_text(page, encoding="utf-8")
+
+
+def write_files(folder: str | Path, sections: Sequence[Section]) -> list[Path]:
+    """Write each table as `NAME.csv` and each figure as `NAME.png` and `NAME.svg`; returns the paths.
+
+    Raises AnalysisError if two tables or figures share a name, or one is no plain file name.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    tables = [table for section in sections for table in section.tables]
+    drawn = [figure for section in sections for figure in section.figures]
+    for names in ([each.name for each in tables], [each.name for each in drawn]):
+        for name in names:
+            if not _FILE_NAME.fullmatch(name) or names.count(name) > 1:
+                raise AnalysisError(f"section: {name!r} is no file name, or used twice; choose another")
+    paths = []
+    for table in tables:
+        paths.append(folder / f"{table.name}.csv")
+        table.frame.replace([np.inf, -np.inf], np.nan).to_csv(paths[-1], index=False)
+    for each in drawn:
+        paths += [folder / f"{each.name}.png", folder / f"{each.name}.svg"]
+        paths[-1].write_text(each.svg, encoding="utf-8")
+        save_figure(each.figure, paths[-2])
+    return paths
+
+
+def p_value(value: float) -> str:
+    """Three decimals, or that it is below them."""
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def cell(value: object, column: str = "", decimals: int | None = None) -> str:
+    """A value for readers: `decimals` or four significant digits, `< 0.001`, nothing if undefined."""
+    if value is None or (not isinstance(value, str) and pd.isna(value)):  # type: ignore[call-overload]
+        return ""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return LABELS.get(str(value), str(value)) if column == "term" else str(value)
+    if math.isinf(value):
+        return ""
+    if column in P_VALUES:
+        return p_value(float(value))
+    if decimals is not None and isinstance(value, float):
+        return f"{value:z,.{decimals}f}".replace("-", "\N{MINUS SIGN}")
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}".replace("-", "\N{MINUS SIGN}")
+    digits = f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:,.4g}"
+    return digits.replace("-", "\N{MINUS SIGN}")
+
+
+def _table(table: NamedTable) -> dict[str, object]:
+    """Text for the template. What is the same in all rows is said once, and notes are footnotes, so that the
+    table fits a page.
+    """
+    frame = table.frame
+    shown = [name for name in frame if frame[name].notna().any() and (frame[name] != "").any()]
+    same = [
+        name
+        for name in shown
+        if name not in KEPT and len(frame) > 1 and frame[name].nunique(dropna=False) == 1
+    ]
+    left_out = [*same, *INTERVAL, NOTE, *(["statistic"] if "std_error" in shown else [])]
+    columns = [name for name in shown if name not in left_out]
+    texts = {str(name): _cells(frame, name, table.decimals) for name in columns}
+    if set(INTERVAL) <= set(shown):
+        ends = zip(*(_cells(frame, name, table.decimals) for name in INTERVAL), strict=True)
+        before = [columns.index(name) for name in ("estimate", "std_error") if name in columns]
+        place = max(before, default=len(columns) - 1) + 1
+        interval = [f"{low} to {high}" if low else "" for low, high in ends]
+        texts = dict(
+            [*list(texts.items())[:place], ("95 % interval", interval), *list(texts.items())[place:]]
+        )
+    kinds = ["" if name in frame and not _numeric(frame[name]) else "n" for name in texts]
+    footnotes: dict[str, int] = {}
+    if NOTE in shown and NOTE not in same:
+        texts[""] = [_marks(cell(value), footnotes) for value in frame[NOTE]]
+        kinds.append("note")
+    said = [f"{str(name).replace('_', ' ')}: {_cells(frame[:1], name, table.decimals)[0]}" for name in same]
+    return {
+        "caption": table.caption,
+        "same": "; ".join(said),
+        "columns": list(zip([name.replace("_", " ") for name in texts], kinds, strict=True)),
+        "rows": [list(zip(row, kinds, strict=True)) for row in zip(*texts.values(), strict=True)],
+        "footnotes": [f"[{mark}] {note}" for note, mark in footnotes.items()],
+        "folded": table.detail or len(frame) > FOLDED,
+    }
+
+
+def _cells(frame: pd.DataFrame, name: Hashable, decimals: int | None) -> list[str]:
+    return [cell(value, str(name), decimals) for value in frame[name].astype(object)]
+
+
+def _marks(notes: str, footnotes: dict[str, int]) -> str:
+    """The numbers of a row's notes; new ones are added to the footnotes."""
+    each = [note for note in notes.split("; ") if note]
+    return " ".join(f"[{footnotes.setdefault(note, len(footnotes) + 1)}]" for note in each)
+
+
+def _numeric(values: pd.Series) -> bool:
+    return bool(pd.api.types.is_numeric_dtype(values))
+
+
+def _data_uri(svg: str) -> str:
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()

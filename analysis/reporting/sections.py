@@ -1,0 +1,51 @@
+"""What a report is made of: sections with a text, tables and figures. Each kind of study gives its own."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from analysis.reporting.plots import to_svg
+
+
+@dataclass(frozen=True)
+class NamedTable:
+    """`name` is its file's stem and its key in JSON; `caption` is for readers.
+
+    decimals: of its numbers where people read it, or None for four digits that count. detail: what stands
+    behind a figure or another table, and so is not printed in the terminal.
+    """
+
+    name: str
+    caption: str
+    frame: pd.DataFrame
+    decimals: int | None = None
+    detail: bool = False
+
+
+@dataclass(frozen=True)
+class NamedFigure:
+    """`name` is its file's stem; `caption` says what it shows, also to those who cannot see it."""
+
+    name: str
+    caption: str
+    figure: Figure
+
+    @cached_property
+    def svg(self) -> str:
+        """As an SVG document, drawn once."""
+        return to_svg(self.figure)
+
+
+@dataclass(frozen=True)
+class Section:
+    """One question and its answer. `text` says in plain words how it was found, and how to read it.
+
+    Its paragraphs are separated by empty lines.
+    """
+
+    title: str
+    text: str
+    tables: tuple[NamedTable, ...] = ()
+    figures: tuple[NamedFigure, ...] = field(default=())

@@ -1,0 +1,1 @@
+"""Tables that analyses read and give."""

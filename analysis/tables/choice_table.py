@@ -1,0 +1,280 @@
+"""The tidy choice table: its columns, how it is read, and what must hold before anything is estimated."""
+
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analysis.tables.errors import AnalysisError
+from analysis.tables.table_file import Places, first_row, quoted, read_frame
+
+Kind = Literal["text", "number", "whole", "flag", "sign", "log"]
+
+LARGEST = 1e15
+"""No number of a study is larger. The powers of numbers far beyond could not be held."""
+LONGEST = 1_000
+"""Characters of a text: figures and tables name agents, items and nudges by theirs."""
+ROUNDING = 1e-6
+"""How far the logarithm of a probability may lie above 0 by rounding."""
+
+
+class Column(NamedTuple):
+    """One column of a table, and the values that it may have.
+
+    A flag is 1 or 0, a sign 1 or -1, a log the natural logarithm of a probability: at most 0, and may be
+    -inf. required: the table must have the column. filled: no row may leave it empty.
+    """
+
+    name: str
+    kind: Kind
+    meaning: str
+    required: bool = False
+    filled: bool = False
+    low: float = -LARGEST
+    high: float = LARGEST
+
+
+COLUMNS = (
+    Column("run", "text", "the run that made the trial"),
+    Column("trial", "text", "the trial, unique within a run and an agent", required=True, filled=True),
+    Column("agent", "text", "who chose; the model of the formulas", required=True, filled=True),
+    Column("set", "text", "the option set", required=True, filled=True),
+    Column("option", "text", "the option within the set", required=True, filled=True),
+    Column("position", "whole", "order of presentation, from 0", required=True, filled=True, low=0),
+    Column("viewed_first", "flag", "1 for the option seen first; from position when absent"),
+    Column("chosen", "flag", "1 for the chosen option, empty when the trial has no choice", required=True),
+    Column(
+        "outcome",
+        "text",
+        "how the trial ended: choice, no_choice, agent_limit ...",
+        required=True,
+        filled=True,
+    ),
+    Column("category", "text", "the product category"),
+    Column("price", "number", "as displayed, in currency units", low=0),
+    Column("rating", "number", "as displayed, 0 to 100", low=0, high=100),
+    Column("reviews", "number", "as displayed, a count", low=0),
+    Column("cheaper", "flag", "1 for the one lowest price of the set; from price when absent"),
+    Column("higher_rated", "flag", "1 for the one highest rating of the set; from rating when absent"),
+    Column("nudged", "flag", "1 for an option that carries a nudge; 0 when absent"),
+    Column("placebo", "flag", "1 for an option that carries a placebo; when absent, from condition"),
+    Column("nudge", "text", "id of the nudge"),
+    Column("nudge_text", "text", "text of the nudge, its variables unfilled"),
+    Column("family", "text", "family of the nudge"),
+    Column("direction", "sign", "+1, or -1 for a nudge meant to push away; +1 when absent"),
+    Column("condition", "text", "the cell of the design"),
+    Column("match", "text", "the attributes that were equalised"),
+    Column("profile", "text", "the shopper's profile"),
+    Column("repeat", "number", "repetition of the same cell"),
+    Column("ordering", "text", "the order of the set's options"),
+    Column("steps", "number", "steps of the trial", low=0),
+    Column("tokens_in", "number", "tokens read in the trial", low=0),
+    Column("tokens_out", "number", "tokens written in the trial", low=0),
+    Column("cost", "number", "cost of the trial, in USD", low=0),
+    Column("seconds", "number", "duration of the trial", low=0),
+)
+"""Every documented column; further attributes are called `attr_*` and pass through as they are."""
+
+TRIAL = ["run", "agent", "trial"]
+"""What identifies a trial: equal designs give equal trial ids, so two runs may share them."""
+TRIAL_ID = "trial_id"
+"""The column of a checked table that says the same in an integer from 0: much faster to group by."""
+
+_FILLED_TEXT = ("run", "category", "nudge", "nudge_text", "family", "condition", "match", "profile")
+
+
+def read_table(path: str | Path) -> pd.DataFrame:
+    """Read a tidy table from `.csv` or `.parquet`. The file's name is kept in `attrs` for error messages.
+
+    Raises AnalysisError as `read_frame` does.
+    """
+    texts = {column.name: "str" for column in COLUMNS if column.kind == "text"}
+    return read_frame(path, texts)
+
+
+def check_table(table: pd.DataFrame) -> pd.DataFrame:
+    """A checked copy: types coerced, derivable columns filled in, one row per option shown in a trial.
+
+    It also has the column `TRIAL_ID`.
+
+    Text is `str` with "" for missing, numbers are float with NaN for missing, flags are Int64 (only `chosen`
+    may be missing). Checking twice changes nothing.
+
+    Raises AnalysisError if a required column is absent, a value has the wrong type, a trial repeats an option
+    or has fewer than two, or its choice does not fit its outcome.
+    """
+    places = Places(table)
+    table = check_columns(table, COLUMNS, places)
+    for name in _FILLED_TEXT:
+        if name not in table:
+            table[name] = ""
+    table[TRIAL_ID] = table.groupby(TRIAL, sort=False).ngroup()
+    _check_trials(table, places)
+    _derive(table)
+    _check_places(table, places)
+    return table
+
+
+def check_columns(table: pd.DataFrame, columns: tuple[Column, ...], places: Places) -> pd.DataFrame:
+    """A copy whose documented columns are of their kinds, its rows numbered from 0.
+
+    Raises AnalysisError for a table without rows or a required column, and for a value of another kind.
+    """
+    if table.empty:
+        raise AnalysisError(f"{places}: no rows; run the experiment first, or export it again")
+    for column in columns:
+        if column.required and column.name not in table:
+            raise AnalysisError(f"{places}: column {column.name!r} is missing; it holds {column.meaning}")
+    table = table.reset_index(drop=True)
+    for column in columns:
+        if column.name in table:
+            table[column.name] = coerce(table[column.name], column, places)
+    return table
+
+
+def trial_ids(table: pd.DataFrame) -> "pd.Series[int]":
+    """The trial of each row of a part of a checked table, as an integer from 0."""
+    return pd.Series(pd.factorize(table[TRIAL_ID])[0], table.index)
+
+
+def coerce(values: pd.Series, column: Column, places: Places) -> pd.Series:
+    """The values of a column as its kind wants them: text as `str`, flags as Int64, numbers as float.
+
+    Raises AnalysisError with the place of the first wrong one.
+    """
+    if column.kind == "text":
+        texts = as_text(values)
+        _refuse_value(values, texts.str.len() > LONGEST, column, places)
+        if column.filled:
+            _refuse_value(values, texts == "", column, places)
+        return texts
+    if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
+        # As text, whatever it was: a date is no number, though it can be turned into one.
+        values = as_text(values)
+        values = values.replace(_FLAG_WORDS if column.kind == "flag" else {}).mask(values == "")
+    numbers = pd.to_numeric(values, errors="coerce").astype("Float64").astype("float64")
+    if column.kind == "log":
+        numbers = numbers.mask((numbers > 0) & (numbers < ROUNDING), 0.0)
+    wrong = (numbers.isna() & values.notna()) | (numbers < column.low) | (numbers > column.high)
+    if column.kind == "log":
+        wrong &= numbers != -np.inf
+    elif column.kind in _ALLOWED:
+        wrong |= numbers.notna() & ~numbers.isin(_ALLOWED[column.kind])
+    elif column.kind == "whole":
+        wrong |= numbers.notna() & (numbers != numbers.round())
+    if column.filled:
+        wrong |= numbers.isna()
+    _refuse_value(values, wrong, column, places)
+    return numbers.astype("Int64") if column.kind == "flag" else numbers
+
+
+_FLAG_WORDS = {"True": "1", "False": "0", "true": "1", "false": "0"}
+_ALLOWED = {"flag": (0, 1), "sign": (-1, 1)}
+_KINDS = {"flag": "1 or 0", "sign": "1 or -1", "whole": "a whole number"}
+
+
+def _refuse_value(values: pd.Series, wrong: "pd.Series[bool]", column: Column, places: Places) -> None:
+    if not wrong.any():
+        return
+    row = first_row(wrong)
+    place, fault = places.of(row, column.name), _fault(values.loc[row], column)
+    raise AnalysisError(f"{place}: {column.name}: {fault}")
+
+
+def _fault(value: object, column: Column) -> str:
+    """What is wrong with a value, and what to do."""
+    if pd.isna(value) or value == "":  # type: ignore[call-overload]
+        return "is empty; every row needs one"
+    if column.kind == "text":
+        return f"{quoted(value)} is longer than {LONGEST:,} characters; shorten it"
+    number = pd.to_numeric(pd.Series([value]), errors="coerce").iloc[0]
+    if number < column.low:
+        return f"{quoted(value)} is below {column.low:g}; correct it"
+    if number > column.high:
+        return f"{quoted(value)} is above {column.high:g}; correct it"
+    return f"{quoted(value)} is not {_KINDS.get(column.kind, 'a number')}; correct it"
+
+
+def as_text(values: pd.Series) -> "pd.Series[str]":
+    """The values as `str`, "" for a missing one."""
+    if values.dtype != "str":
+        values = values.astype("object").where(values.notna(), "").astype(str)
+    return values.fillna("")
+
+
+def refuse(table: pd.DataFrame, wrong: "pd.Series[bool]", places: Places, column: str, problem: str) -> None:
+    """Raises AnalysisError with the place and the trial of the first row that is wrong.
+
+    {} in the problem stands for the value of the column.
+    """
+    if wrong.any():
+        row = first_row(wrong)
+        trial = str(table["trial"].loc[row])
+        named = f"trial {quoted(trial)}: " if trial else ""
+        problem = problem.replace("{}", quoted(table[column].loc[row]))
+        raise AnalysisError(f"{places.of(row, column)}: {named}{problem}")
+
+
+def _check_trials(table: pd.DataFrame, places: Places) -> None:
+    trials = table.groupby(TRIAL_ID)
+    duplicated = table.duplicated([TRIAL_ID, "option"])
+    refuse(table, duplicated, places, "option", "an option appears twice; give one row per option")
+    size = trials["option"].transform("size")
+    refuse(table, size < 2, places, "option", "only one option; a choice needs two or more rows")
+    for name in ("outcome", "set"):
+        differs = table[name] != trials[name].transform("first")
+        refuse(table, differs, places, name, f"{name} differs between its rows; use one")
+    chosen, marked = table["chosen"], trials["chosen"].transform("count")
+    some = (marked > 0) & chosen.isna()
+    refuse(table, some, places, "chosen", "chosen is empty for some options only; fill in 0")
+    has_choice = table["outcome"] == "choice"
+    unmarked = "outcome is 'choice' but chosen is empty; mark the chosen"
+    refuse(table, has_choice & (marked == 0), places, "chosen", unmarked)
+    other = ~has_choice & (marked > 0)
+    unfinished = "chosen is filled in but outcome is {}; write choice, or leave chosen empty"
+    refuse(table, other, places, "outcome", unfinished)
+    wrong = has_choice & (trials["chosen"].transform("sum") != 1)
+    refuse(table, wrong, places, "chosen", "not exactly one option is chosen; mark one with 1")
+
+
+def _check_places(table: pd.DataFrame, places: Places) -> None:
+    """Raises AnalysisError where positions do not say which option was seen first."""
+    repeated = table.duplicated([TRIAL_ID, "position"])
+    refuse(table, repeated, places, "position", "two options have the same position; number them from 0")
+    trials = table.groupby(TRIAL_ID)
+    first = trials["viewed_first"].transform("sum")
+    several = "viewed_first is 1 for more than one option; mark the first one only"
+    refuse(table, first > 1, places, "viewed_first", several)
+    late = (first == 0) & (trials["position"].transform("min") > 0)
+    refuse(table, late, places, "position", "no option has position 0; number them from 0")
+
+
+def _derive(table: pd.DataFrame) -> None:
+    """Fill what follows from other columns; a value that is given stays."""
+    derived = {
+        "viewed_first": table["position"] == 0,
+        "cheaper": _only_extreme(table, "price", "min"),
+        "higher_rated": _only_extreme(table, "rating", "max"),
+        "nudged": pd.Series(False, index=table.index),
+        "placebo": pd.Series(False, index=table.index),
+    }
+    if "placebo" not in table and "nudged" in table:
+        # A placebo counted as a nudge: what carries it is said by the condition only.
+        carries = table["condition"].eq("placebo") & table["nudged"].eq(1)
+        derived["placebo"], table["nudged"] = carries, table["nudged"].mask(carries, 0)
+    for name, values in derived.items():
+        flags = values.astype("Int64")
+        table[name] = table[name].fillna(flags) if name in table else flags
+    table["direction"] = table["direction"].fillna(1.0) if "direction" in table else 1.0
+
+
+def _only_extreme(table: pd.DataFrame, name: str, extreme: Literal["min", "max"]) -> "pd.Series[bool]":
+    """True for the one lowest (highest) value of a trial; nowhere where it ties or a value is missing."""
+    if name not in table:
+        return pd.Series(False, index=table.index)
+    trial = table[TRIAL_ID]
+    best = table[name] == table.groupby(trial)[name].transform(extreme)
+    alone = best.groupby(trial).transform("sum") == 1
+    complete = table[name].notna().groupby(trial).transform("all")
+    return best & alone & complete

@@ -1,0 +1,1 @@
+"""A run in one file, for others to check and to build on."""

@@ -1,0 +1,217 @@
+"""One archive of a run: its design, its data, proof of the pages, and the estimates, for others to check.
+
+A zip file whose members are named below; the manifest has the hash of every other one. The same run gives the
+same bytes. The estimates are made from the archive's own tables, as `bundle_check.py` makes them again.
+"""
+
+import hashlib
+import io
+import json
+import re
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from contextlib import suppress
+from copy import deepcopy
+from importlib.metadata import version
+from pathlib import Path
+from platform import python_version
+from typing import Annotated, Any, Final, Literal
+
+import pandas as pd
+import sqlalchemy as sql
+from pydantic import BaseModel, ConfigDict, Field
+
+from analysis.tables.errors import AnalysisError
+from experiments.records.store import Records, Row, kind_of
+from experiments.records.tables import answers, calls, questions, receipts, steps, trials
+from experiments.studies.kinds import STUDIES
+from interventions.errors import UserError
+
+MANIFEST: Final = "manifest.json"
+DESIGN: Final = "design.json"
+ESTIMATES: Final = "estimates.json"
+
+ANALYSED: Final[Mapping[str, tuple[str, ...]]] = {
+    "choice": ("choices", "receipts-by-edit", "factors"),
+    "conjoint": ("choices",),
+    "montecarlo": ("responses",),
+    "biases": ("responses",),
+}
+"""The tables that each kind of study is analysed from, in the order in which its analysis takes them."""
+
+STORED: Final = {table.name: table for table in (trials, receipts, calls, questions, answers)}
+PAGES: Final = ("run", "trial", "step", "url", "observation")
+"""Which page was seen at which step: its address, and its hash (BLAKE2b, 128 bits)."""
+
+VERSIONED: Final = ("souk", "numpy", "pandas", "scipy", "statsmodels", "scikit-learn")
+
+_NAMES: Final = sorted({name for names in ANALYSED.values() for name in names})
+MEMBERS: Final = frozenset(
+    [
+        *(MANIFEST, DESIGN, ESTIMATES),
+        *(f"data/{name}.{suffix}" for name in _NAMES for suffix in ("csv", "parquet")),
+        *(f"records/{name}.csv" for name in (*STORED, "pages")),
+    ]
+)
+"""All that an archive can hold."""
+
+_ABSOLUTE: Final = re.compile(r"(?<![^\s'\"(=:])(?:/|[A-Za-z]:\\)(?:[^/\\\s'\"]+[/\\])+")
+_OWN_WORDS: Final = ("agent", "reason", "model", "error")
+"""Columns that may name a file of the machine on which the run was made."""
+
+
+class Member(BaseModel):
+    """What the manifest says of a member; `size` is in bytes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    size: Annotated[int, Field(ge=0)]
+
+
+class Manifest(BaseModel):
+    """What an archive is, and what it was made with."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: Literal[1] = 1
+    run: str
+    name: str
+    kind: Literal["choice", "conjoint", "montecarlo", "biases"]
+    """What follows `souk analyze`."""
+    started_at: str
+    made_with: dict[str, str]
+    """Versions of Python and of packages."""
+    members: dict[str, Member]
+
+
+def make_bundle(records: Records, found: Row) -> bytes:
+    """The archive of a stored run, whose row `found` is."""
+    run, kind = str(found["run"]), kind_of(found)
+    members: dict[str, bytes] = {DESIGN: _json(without_folders(found["facts"]))}
+    for name, analysed in zip(ANALYSED[kind], STUDIES[kind].stored(records, run, ()), strict=True):
+        if analysed is not None:
+            members[f"data/{name}.csv"] = _csv(analysed)
+            members[f"data/{name}.parquet"] = _parquet(analysed)
+    for name, table in (*STORED.items(), ("pages", steps)):
+        columns = [table.c[key] for key in PAGES] if name == "pages" else list(table.c)
+        query = sql.select(*columns).where(table.c.run == run).order_by(*table.primary_key.columns)
+        with records.engine.connect() as connection:
+            rows = pd.read_sql(query, connection)
+        if not rows.empty:
+            members[f"records/{name}.csv"] = _csv(rows)
+    members[ESTIMATES] = _json(estimates(kind, members))
+    manifest = Manifest(
+        run=run,
+        name=found["name"],
+        kind=kind,  # type: ignore[arg-type]
+        started_at=found["started_at"],
+        made_with=versions(),
+        members={
+            name: Member(sha256=hashlib.sha256(content).hexdigest(), size=len(content))
+            for name, content in members.items()
+        },
+    )
+    return archive({MANIFEST: _json(manifest.model_dump()), **members})
+
+
+def write_bundle(content: bytes, path: Path) -> None:
+    """Write an archive, never half of one. Raises UserError."""
+    if path.suffix != ".zip":
+        raise UserError(f"--out {path}: the suffix must be .zip")
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_bytes(content)
+        partial.replace(path)
+    except OSError as error:
+        raise UserError(
+            f"--out {path}: cannot be written ({error.strerror}); choose another folder"
+        ) from None
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+def archive(members: Mapping[str, bytes]) -> bytes:
+    """A zip file whose bytes follow from its members alone."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as file:
+        for name in sorted(members):
+            entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+            entry.create_system, entry.external_attr = 3, 0o644 << 16
+            file.writestr(entry, members[name], zipfile.ZIP_DEFLATED, compresslevel=9)
+    return packed.getvalue()
+
+
+def estimates(kind: str, members: Mapping[str, bytes]) -> dict[str, Any]:
+    """What the analysis says of the CSV tables among `members`, or why it says nothing.
+
+    CSV and not Parquet: what a stranger's text can become in memory is bounded by its length.
+    """
+    study = STUDIES[kind]
+    tables: list[pd.DataFrame | None] = []
+    with tempfile.TemporaryDirectory(prefix="souk-bundle-") as folder:
+        try:
+            for number, name in enumerate(ANALYSED[kind]):
+                content = members.get(f"data/{name}.csv")
+                path = Path(folder, f"{name}.csv")
+                if content is not None:
+                    path.write_bytes(content)
+                if number == 0:
+                    tables.append(study.read(path))
+                else:
+                    tables.append(None if content is None else pd.read_csv(path, na_filter=False))
+            return {"analysis": json.loads(study.analyze(*tables).to_json()), "reason": ""}
+        except AnalysisError as error:
+            return {"analysis": None, "reason": str(error).replace(f"{folder}/", "")}
+
+
+def versions() -> dict[str, str]:
+    """What an analysis of this installation is made with."""
+    return {"python": python_version(), **{name: version(name) for name in VERSIONED}}
+
+
+def without_folders(facts: dict[str, Any]) -> dict[str, Any]:
+    """The facts of a run with the last part of each path: where a study lies on a disk is nobody's business.
+
+    Selectors, templates and texts of interventions stay as they are.
+    """
+    facts = deepcopy(facts)
+    for place in (facts, facts.get("inputs", {})):
+        for key in ("experiment", "agents", "site"):
+            if key in place:
+                place[key] = _shortened(place[key])
+    for part in ("site_map", "prompt"):
+        for key in ("name", "extends"):
+            named = facts.get("inputs", {}).get(part, {})
+            if key in named:
+                named[key] = _shortened(named[key])
+    return facts
+
+
+def _shortened(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _shortened(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_shortened(inner) for inner in value]
+    return _ABSOLUTE.sub("", value) if isinstance(value, str) else value
+
+
+def _cleaned(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(**{key: table[key].map(_shortened) for key in _OWN_WORDS if key in table})
+
+
+def _csv(table: pd.DataFrame) -> bytes:
+    return _cleaned(table).to_csv(index=False, lineterminator="\n").encode()
+
+
+def _parquet(table: pd.DataFrame) -> bytes:
+    packed = io.BytesIO()
+    _cleaned(table).to_parquet(packed, index=False)
+    return packed.getvalue()
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False).encode()

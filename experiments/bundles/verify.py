@@ -1,0 +1,156 @@
+"""Whether an archive of a run is whole, and whether its estimates come out again.
+
+The archive may come from anybody: nothing of it is unpacked under a name of its own, imported or executed.
+"""
+
+import hashlib
+import json
+import math
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from experiments.bundles.bundle import (
+    ANALYSED,
+    DESIGN,
+    ESTIMATES,
+    MANIFEST,
+    MEMBERS,
+    Manifest,
+    estimates,
+    versions,
+)
+from interventions.errors import UserError
+
+MAX_BYTES: Final = 1 << 30
+"""Of a table, unpacked."""
+MAX_JSON_BYTES: Final = 1 << 26
+_PIECE: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """A whole archive: what it says it is, and a line for each estimate that did not come out again."""
+
+    manifest: Manifest
+    differences: list[str]
+    notes: list[str]
+
+
+def verify_bundle(path: Path, tolerance: float) -> Verified:
+    """Check every member's hash, estimate anew, and compare all numbers.
+
+    `tolerance` is relative, and for numbers below 1 absolute.
+
+    Raises:
+        UserError: the file is no archive of a run, unsafe, incomplete or damaged.
+    """
+    try:
+        with zipfile.ZipFile(path) as file:
+            return _verified(path, file, tolerance)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror or error}); check the path") from None
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, EOFError) as error:
+        raise _broken(path, f"not a whole zip file ({error})") from None
+    except (ValueError, RecursionError, zlib.error) as error:
+        raise _broken(path, " ".join(str(error).split())[:200]) from None
+
+
+def _verified(path: Path, file: zipfile.ZipFile, tolerance: float) -> Verified:
+    entries = file.infolist()
+    for entry in entries:
+        if reason := _unsafe(entry):
+            raise _broken(path, f"{entry.filename[:80]!r}: {reason}")
+    names = {entry.filename for entry in entries}
+    if len(names) < len(entries):
+        raise _broken(path, "a member stands twice")
+    for name in (MANIFEST, DESIGN, ESTIMATES):
+        if name not in names:
+            raise _broken(path, f"{name} is missing")
+    try:
+        manifest = Manifest.model_validate_json(file.read(MANIFEST))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise _broken(path, f"{MANIFEST}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    _check_hashes(path, file, manifest)
+    kept = {
+        name: file.read(name) for table in ANALYSED[manifest.kind] if (name := f"data/{table}.csv") in names
+    }
+    then, now = json.loads(file.read(ESTIMATES)), estimates(manifest.kind, kept)
+    here = versions()
+    others = {name: made for name, made in manifest.made_with.items() if here.get(name) != made}
+    notes = [
+        f"made with {name} {made}, checked with {here.get(name, 'none')}" for name, made in others.items()
+    ]
+    return Verified(manifest, list(differing(then, now, tolerance)), notes)
+
+
+def _unsafe(entry: zipfile.ZipInfo) -> str:
+    """Why a member has no place in such an archive."""
+    name = entry.filename
+    if name.startswith("/") or "\\" in name or ":" in name or ".." in name.split("/"):
+        return "leads out of the archive"
+    if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
+        return "no plain file"
+    if name not in MEMBERS:
+        return "not a member of such an archive"
+    if entry.flag_bits & 1 or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        return "packed in another way"
+    limit = MAX_JSON_BYTES if name.endswith(".json") else MAX_BYTES
+    return f"larger than {limit >> 20:,} MiB" if entry.file_size > limit else ""
+
+
+def _check_hashes(path: Path, file: zipfile.ZipFile, manifest: Manifest) -> None:
+    listed, there = set(manifest.members), set(file.namelist()) - {MANIFEST}
+    if absent := sorted(listed - there):
+        raise _broken(path, f"{absent[0][:80]} is missing")
+    if stray := sorted(there - listed):
+        raise _broken(path, f"{stray[0]} is not in the manifest")
+    for name in sorted(listed):
+        digest, size = hashlib.sha256(), 0
+        with file.open(name) as member:
+            while piece := member.read(_PIECE):
+                digest.update(piece)
+                size += len(piece)
+        said = manifest.members[name]
+        if (digest.hexdigest(), size) != (said.sha256, said.size):
+            raise _broken(path, f"{name} is not what the manifest says (SHA-256)")
+
+
+def differing(then: Any, now: Any, tolerance: float, place: str = "") -> Iterator[str]:
+    """A line for each value of a JSON document that is another in a second one."""
+    if isinstance(then, dict) and isinstance(now, dict):
+        for key in sorted(then.keys() | now.keys()):
+            where = f"{place}.{key}" if place else key
+            if key in then and key in now:
+                yield from differing(then[key], now[key], tolerance, where)
+            else:
+                yield f"{where}: only {'in the archive' if key in then else 'here'}"
+    elif isinstance(then, list) and isinstance(now, list):
+        if len(then) != len(now):
+            yield f"{place}: {len(then):,} entries in the archive, {len(now):,} here"
+        for number, (one, other) in enumerate(zip(then, now, strict=False)):
+            yield from differing(one, other, tolerance, f"{place}[{number}]")
+    elif not _equal(then, now, tolerance):
+        yield f"{place}: {_short(then)} in the archive, {_short(now)} here"
+
+
+def _equal(then: Any, now: Any, tolerance: float) -> bool:
+    if any(isinstance(value, bool) or not isinstance(value, int | float) for value in (then, now)):
+        return type(then) is type(now) and bool(then == now)
+    return math.isclose(then, now, rel_tol=tolerance, abs_tol=tolerance)
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _broken(path: Path, cause: str) -> UserError:
+    return UserError(f"{path}: {cause}; get the archive again from where it was published")

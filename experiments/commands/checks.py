@@ -1,0 +1,82 @@
+"""Checks of the machine, each with its fix."""
+
+import os
+import socket
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.async_api import Error as PlaywrightError
+
+from agents.providers.settings import setting
+from agents.registry import KEYS
+from environments.browser import INSTALL_LIBRARIES, run_browsers
+from interventions.errors import UserError
+from proxy.server import HOST, run_proxy
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One finding: `ok` is None for something that is absent but optional."""
+
+    name: str
+    ok: bool | None
+    found: str
+    fix: str = ""
+
+
+async def check_machine() -> list[Check]:
+    """Check browser, proxy and its certificate authority, ports, folder and provider keys."""
+    return [await _browser(), await _proxy(), _ports(), _folder(), *_keys()]
+
+
+async def _browser() -> Check:
+    try:
+        async with run_browsers() as pool:
+            browser = await pool.browser()
+            return Check("browser", True, f"{browser.browser_type.name} {browser.version}")
+    except UserError as error:
+        found, _, fix = str(error).partition("; ")
+        return Check("browser", False, found, fix)
+    except PlaywrightError as error:
+        return Check("browser", False, f"does not start: {str(error).splitlines()[0]}", INSTALL_LIBRARIES)
+
+
+async def _proxy() -> Check:
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            async with run_proxy(Path(folder) / "ca") as proxy:
+                slot = await proxy.open_slot()
+                return Check("proxy", True, f"listens on {slot.url}; certificate authority can be made")
+    except (UserError, OSError) as error:
+        return Check("proxy", False, str(error), "make the temporary folder writable (TMPDIR)")
+
+
+def _ports() -> Check:
+    try:
+        with socket.create_server((HOST, 0)) as server:
+            return Check(
+                "ports", True, f"{HOST} can be listened on (for example port {server.getsockname()[1]})"
+            )
+    except OSError as error:
+        return Check("ports", False, f"{HOST}: {error.strerror}", "allow programs to listen on loopback")
+
+
+def _folder() -> Check:
+    folder = Path.cwd()
+    if os.access(folder, os.W_OK):
+        return Check("folder", True, f"{folder} can be written")
+    return Check(
+        "folder", False, f"{folder} cannot be written", "change to another folder, or use --db and --out"
+    )
+
+
+def _keys() -> list[Check]:
+    return [
+        Check(f"key {provider}", True, f"{variable} is set")
+        if setting(variable)
+        else Check(
+            f"key {provider}", None, f"{variable} is not set", f"export {variable}=... to use {provider}"
+        )
+        for provider, variable in KEYS.items()
+    ]

@@ -1,0 +1,85 @@
+"""Progress of a run: a bar with rate and time left on a terminal, a line now and then elsewhere."""
+
+import time
+from types import TracebackType
+from typing import Final, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from experiments.records.store import TrialRecord
+
+LINE_EVERY_SECONDS: Final = 15.0
+
+
+class RunProgress:
+    """Counts finished trials and shows how it goes."""
+
+    def __init__(self, console: Console, total: int, done: int = 0) -> None:
+        self.finished = 0
+        """Trials finished by this command."""
+        self._console = console
+        self._total = total
+        self._resumed = done
+        self._began = time.monotonic()
+        self._last_line = self._began
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+        if console.is_terminal:
+            self._bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[pace]}"),
+                TimeElapsedColumn(),
+                console=console,
+            )
+            self._task = self._bar.add_task("trials", total=total, completed=done, pace="")
+
+    def __enter__(self) -> Self:
+        if self._bar:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    def note(self, _: TrialRecord) -> None:
+        """Count one finished trial."""
+        self.finished += 1
+        now = time.monotonic()
+        if self._bar and self._task is not None:
+            self._bar.update(self._task, advance=1, pace=self.pace())
+        elif now - self._last_line >= LINE_EVERY_SECONDS:
+            self._last_line = now
+            self._console.print(f"{self._resumed + self.finished}/{self._total} trials, {self.pace()}")
+
+    def note_elsewhere(self, trials: int) -> None:
+        """Count trials that another command has finished."""
+        self._resumed += trials
+        if self._bar and self._task is not None:
+            self._bar.update(self._task, advance=trials, pace=self.pace())
+
+    def say(self, line: str) -> None:
+        """Show a line above the bar: that the run is paused, or what it waits for."""
+        self._console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
+
+    def pace(self) -> str:
+        """`82/min, 6 min left`."""
+        elapsed = time.monotonic() - self._began
+        rate = self.finished / elapsed if elapsed > 0 else 0.0
+        left = (self._total - self._resumed - self.finished) / rate if rate else 0.0
+        return f"{rate * 60:,.0f}/min, {duration(left)} left"
+
+
+def duration(seconds: float) -> str:
+    """`45 s`, `6 min`, `2 h 5 min`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,88 @@
+"""Cards for the designs, from intervention files, and alternatives as the records keep them."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from experiments.designs.cards.hotel_profiles import Alternative
+from experiments.designs.cards.trial import Shown
+from interventions.cards.card import Card
+from interventions.cards.template import CardTemplate
+from interventions.edits.base import VARIABLE
+from interventions.files.schema import Intervention, InterventionFile, load_interventions
+from interventions.yaml.yaml_source import Source, did_you_mean
+
+_OWN_COLUMNS: Final = ("id", "name", "category", "price", "reviews")
+
+
+class ChoiceCard:
+    """The card of a choice: the only one of its file."""
+
+    def __init__(self, name: str, source: Source) -> None:
+        """Raises UserError: the file has no card with alternatives, or several."""
+        file = load_interventions(source.shipped_or_file(("cards",), name))
+        cards = [item for item in file.interventions if item.card and item.card.fields]
+        if len(cards) != 1:
+            message = f"{name} has {len(cards) or 'no'} cards with alternatives; name a file that has one"
+            raise source.error(("cards",), message)
+        self._intervention = cards[0]
+        self._template = template_of(cards[0])
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """What the card shows of each alternative."""
+        used = {
+            match[1].partition(":")[0].strip()
+            for text in self._template.fields.values()
+            for match in VARIABLE.finditer(text)
+        }
+        return frozenset(used.intersection(*[set().union(*self._template.example.alternatives)]))
+
+    def fill(self, alternatives: Sequence[Alternative]) -> Card:
+        """The card with these alternatives, in this order."""
+        return self._template.fill({}, alternatives, id=self._intervention.id)
+
+
+class PriceQuestions:
+    """The questions for willingness to pay: `wtp-control`, or `buy` and then `wtp`."""
+
+    def __init__(self, name: str, source: Source) -> None:
+        """Raises UserError: the file lacks one of the cards."""
+        file = load_interventions(source.shipped_or_file(("cards",), name))
+        self._sequences = {
+            "control": [_card(file, "wtp-control", name, source)],
+            "low": (anchored := [_card(file, "buy", name, source), _card(file, "wtp", name, source)]),
+            "high": anchored,
+        }
+
+    def fill(self, condition: str, title: str, description: str) -> tuple[Card, ...]:
+        """The cards of a condition, about a product."""
+        values = {"condition": condition, "title": title, "description": description}
+        return tuple(template_of(item).fill(values, id=item.id) for item in self._sequences[condition])
+
+
+def _card(file: InterventionFile, id: str, name: str, source: Source) -> Intervention:
+    cards = {item.id: item for item in file.interventions if item.card}
+    if id not in cards:
+        raise source.error(("cards",), f'{name} has no card "{id}"; {did_you_mean(id, cards, noun="it has")}')
+    return cards[id]
+
+
+def template_of(intervention: Intervention) -> CardTemplate:
+    """The card of an intervention that is known to have one."""
+    if intervention.card is None:
+        raise TypeError(f"{intervention.id} has no card")
+    return intervention.card
+
+
+def as_shown(alternative: Alternative) -> Shown:
+    """The alternative as the records keep it; a review score of 10 is a rating of 100."""
+    score, price, reviews = (alternative.get(name) for name in ("score", "price", "reviews"))
+    return Shown(
+        option=str(alternative["id"]),
+        name=str(alternative["name"]),
+        category=str(alternative.get("category", "")),
+        price=None if price is None else float(price),
+        rating=None if score is None else round(10 * float(score), 1),
+        reviews=None if reviews is None else int(reviews),
+        attributes={name: value for name, value in alternative.items() if name not in _OWN_COLUMNS},
+    )

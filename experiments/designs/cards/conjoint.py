@@ -1,0 +1,134 @@
+"""Conjoint: choice sets of alternatives whose attributes vary, in both orders."""
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from math import comb
+from typing import Final, TypeVar
+
+from experiments.designs.cards.alternatives import ChoiceCard, as_shown
+from experiments.designs.cards.experiment_file import CardExperiment, Conjoint
+from experiments.designs.cards.hotel_profiles import Profile, is_table_of_profiles, profiles_from
+from experiments.designs.cards.hotels import hotels
+from experiments.designs.cards.profile_sets import form_sets, showings_of
+from experiments.designs.cards.ready_cards import Showing, showings_from
+from experiments.designs.cards.trial import CardTrial
+from experiments.designs.inputs.csv_rows import read_rows
+from interventions.yaml.yaml_source import Source, did_you_mean
+
+SHIPPED: Final = "hotels"
+_POOL: Final = ("design", "conjoint", "pool")
+_BLOCKS: Final = ("design", "conjoint", "blocks")
+
+Item = TypeVar("Item")
+
+
+class ConjointDesign:
+    """The trials of a conjoint; a block is one showing, in all its orders."""
+
+    quota: int | None = None
+    attempts: int = 0
+
+    def __init__(self, spec: Conjoint, experiment: CardExperiment, source: Source) -> None:
+        self._spec = spec
+        self._seed = experiment.seed
+        self._temperature = experiment.temperature
+        self._card = ChoiceCard(experiment.cards, source)
+        self._profiles: tuple[Profile, ...] = ()
+        self._ready: tuple[Showing, ...] = ()
+        self._read_pool(source)
+        self._both_orders = spec.order == "both"
+        self._sets = {block.set_size: form_sets(self._profiles, block, self._seed) for block in spec.blocks}
+
+    def _read_pool(self, source: Source) -> None:
+        pool = self._spec.pool
+        if pool == SHIPPED:
+            self._profiles = hotels()
+        elif pool.lower().endswith(".csv"):
+            columns, rows = read_rows(str(source.file_at(_POOL, pool)))
+            if is_table_of_profiles(columns):
+                self._profiles = profiles_from(rows)
+            else:
+                self._ready = showings_from(pool, columns, rows, self._card.attributes)
+        else:
+            hint = did_you_mean(pool, [SHIPPED], noun="shipped")
+            raise source.error(_POOL, f'unknown pool "{pool}"; {hint} (a file\'s name ends in .csv)')
+        if self._ready and self._spec.blocks:
+            message = f"{pool} holds ready cards, which are shown as they are; remove blocks"
+            raise source.error(_BLOCKS, message)
+        if self._profiles and not self._spec.blocks:
+            raise source.error(_BLOCKS, "missing; say which sets to form, such as [{set_size: 2, sets: 50}]")
+        for index, block in enumerate(self._spec.blocks):
+            if block.sets > (most := comb(len(self._profiles), block.set_size)):
+                message = (
+                    f"{len(self._profiles)} hotels make only {most} sets of {block.set_size}; lower sets"
+                )
+                raise source.error((*_BLOCKS, index, "sets"), message)
+
+    @property
+    def sets(self) -> int:
+        """Number of choice sets."""
+        return sum(map(len, self._sets.values())) or len({showing.set for showing in self._ready})
+
+    def content(self) -> object:
+        """What the design is made of, to be hashed."""
+        card = self._card.fill(next(self._showings()).alternatives)
+        profiles = [profile.model_dump(mode="json") for profile in self._profiles]
+        ready = [[showing.set, showing.repeat, showing.alternatives] for showing in self._ready]
+        return [card.model_dump(mode="json"), profiles, ready]
+
+    def blocks(self) -> Iterator[list[CardTrial]]:
+        """The trials of every showing, without agent, id and seed."""
+        for showing in self._showings():
+            forward = CardTrial(
+                id="",
+                agent="",
+                set=showing.set,
+                cards=(self._card.fill(showing.alternatives),),
+                repeat=showing.repeat,
+                temperature=self._temperature,
+                options=tuple(map(as_shown, showing.alternatives)),
+            )
+            yield [forward, _reversed(forward)] if self._both_orders else [forward]
+
+    def summary(self) -> str:
+        """What is shown, for people."""
+        shown = [(block.sets, block.set_size, block.repeats) for block in self._spec.blocks]
+        if self._ready:
+            sizes = Counter(len(showing.alternatives) for showing in self._ready)
+            shown = [(count, size, 1) for size, count in sizes.items()]
+        parts = [f"{sets:,} sets of {size} x {repeats} showings" for sets, size, repeats in shown]
+        orders = 2 if self._both_orders else 1
+        number = orders * sum(sets * repeats for sets, _, repeats in shown)
+        return f"{' and '.join(parts)}, {orders} order{'s' * (orders > 1)} each = {number:,} presentations"
+
+    def _showings(self) -> Iterator[Showing]:
+        """Sizes alternate in proportion, repeats come one after the other: any prefix is balanced in both."""
+        streams: list[tuple[int, Iterable[Showing]]] = [
+            (block.sets * block.repeats, showings_of(self._sets[block.set_size], block, self._seed))
+            for block in self._spec.blocks
+        ]
+        by_size: dict[int, list[Showing]] = defaultdict(list)
+        for showing in self._ready:
+            by_size[len(showing.alternatives)].append(showing)
+        for ready in by_size.values():
+            streams.append((len(ready), sorted(ready, key=lambda showing: showing.repeat)))
+        return _in_proportion(streams)
+
+
+def _reversed(trial: CardTrial) -> CardTrial:
+    """The same alternatives, as drawn, from the last to the first."""
+    (card,) = trial.cards
+    turned = card.model_copy(update={"alternatives": card.alternatives[::-1]})
+    return replace(trial, cards=(turned,), ordering="reversed", options=trial.options[::-1])
+
+
+def _in_proportion(streams: Iterable[tuple[int, Iterable[Item]]]) -> Iterator[Item]:
+    """Several series of known length as one, each spread evenly over the whole."""
+
+    def placed(number: int, length: int, items: Iterable[Item]) -> Iterator[tuple[float, int, Item]]:
+        return (((index + 0.5) / length, number, item) for index, item in enumerate(items))
+
+    series = [placed(number, length, items) for number, (length, items) in enumerate(streams)]
+    return (item for _, _, item in heapq.merge(*series, key=lambda entry: entry[:2]))

@@ -1,0 +1,131 @@
+"""The experiment file of a study with choice cards."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from experiments.designs.shop.experiment_file import Limits, Model, Name
+from interventions.yaml.yaml_source import problem_at
+
+Positive = Annotated[int, Field(ge=1)]
+Temperature = Annotated[float, Field(ge=0, le=2)]
+Condition = Literal["control", "low", "high"]
+Scenario = Literal["base", "no-persona", "odd", "large"]
+
+
+def distinct(values: tuple[object, ...]) -> tuple[object, ...]:
+    """The values. Raises ValueError when one stands twice."""
+    for index, value in enumerate(values):
+        if value in values[:index]:
+            raise ValueError(f"{value} stands twice; remove one of them")
+    return values
+
+
+class Block(Model):
+    """Choice sets of one size."""
+
+    set_size: int = Field(ge=2, le=8)
+    """Alternatives in a choice set."""
+    sets: Positive
+    """How many choice sets to form."""
+    repeats: Positive = 1
+    """How often each is shown, with attributes drawn anew."""
+
+
+class Conjoint(Model):
+    """Choices between alternatives whose attributes vary."""
+
+    pool: str = "hotels"
+    """`hotels`, the shipped profiles; or the path of a CSV of profiles or of ready cards."""
+    blocks: tuple[Block, ...] = ()
+    """Which choice sets to form of profiles; ready cards have theirs."""
+    order: Literal["both", "listed"] = "both"
+    """`both`: everything that is shown is shown again in reversed order; `listed`: once."""
+
+    @model_validator(mode="after")
+    def _sizes_differ(self) -> "Conjoint":
+        distinct(tuple(block.set_size for block in self.blocks))
+        return self
+
+
+class Factorial(Model):
+    """Willingness to pay: products x conditions."""
+
+    products: str = "wtp"
+    """`wtp`, the six shipped products; or the path of a YAML or CSV file."""
+    conditions: Annotated[tuple[Condition, ...], Field(min_length=1)] = ("control", "low", "high")
+    """`control`: no anchor; `low`, `high`: an anchor of 15 or 95 dollars."""
+    repeats: Positive = 100
+    """Responses per product and condition."""
+
+    _each_once = field_validator("conditions")(distinct)
+
+
+class Battery(Model):
+    """Pairs of questions, control and treatment, that measure cognitive biases."""
+
+    biases: tuple[str, ...] = ()
+    """Which biases; all when empty."""
+    scenarios: Annotated[tuple[Scenario, ...], Field(min_length=1)] = ("base",)
+    temperatures: Annotated[tuple[Temperature | None, ...], Field(min_length=1)] = (0.7,)
+    """Sampling temperatures; null: the provider's own."""
+    valid: Positive = 100
+    """Valid answers wanted from every question."""
+    attempts: Positive = 200
+    """How often a question is asked at most."""
+    persona: Literal["system", "user"] = "system"
+    """The message that holds the persona."""
+
+    _each_once = field_validator("biases", "scenarios", "temperatures")(distinct)
+
+    @model_validator(mode="after")
+    def _attempts_suffice(self) -> "Battery":
+        if self.attempts < self.valid:
+            message = f"{self.attempts} attempts cannot give {self.valid} valid answers; raise attempts"
+            raise problem_at("attempts", message=message)
+        return self
+
+
+class Parts(Model):
+    """The one design of the experiment."""
+
+    conjoint: Conjoint | None = None
+    factorial: Factorial | None = None
+    battery: Battery | None = None
+
+    @model_validator(mode="after")
+    def _is_one(self) -> "Parts":
+        given = [part for part in (self.conjoint, self.factorial, self.battery) if part]
+        if len(given) != 1:
+            raise ValueError(f"{len(given) or 'no'} designs; give one of conjoint, factorial, battery")
+        return self
+
+    @property
+    def one(self) -> Conjoint | Factorial | Battery:
+        """The one that is given."""
+        return next(part for part in (self.conjoint, self.factorial, self.battery) if part)
+
+
+class CardExperiment(Model):
+    """One experiment with choice cards: the cards, how they are shown, the design, the agents."""
+
+    name: Name
+    task: Literal["card"]
+    mode: Literal["page", "text", "logprobs"] = "page"
+    """`page`: in a browser, through the proxy; `text`: as a prompt, without a browser; `logprobs`: as a
+    prompt, of which the letters are scored and the likeliest is the answer."""
+    cards: str
+    """A file of interventions with cards: a shipped one by name, or a path."""
+    design: Parts
+    agents: tuple[str, ...] = ("simulated:balanced",)
+    temperature: Temperature | None = None
+    """Sampling temperature; null: the provider's own. A battery has its own list."""
+    limits: Limits = Limits()
+    seed: int = Field(default=0, ge=0)
+
+    @model_validator(mode="after")
+    def _has_one_temperature(self) -> "CardExperiment":
+        if self.design.battery and self.temperature is not None:
+            message = "a battery has a list of its own; remove this key, set design.battery.temperatures"
+            raise problem_at("temperature", message=message)
+        return self

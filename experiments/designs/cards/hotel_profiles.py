@@ -1,0 +1,97 @@
+"""Hotel profiles: what is fixed of each hotel, and what is drawn anew at each showing."""
+
+import random
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field, field_validator, model_validator
+
+from experiments.designs.inputs.csv_rows import Row
+from experiments.designs.shop.experiment_file import Model
+from interventions.yaml.yaml_source import problem_at
+
+Value = str | int | float
+Alternative = Mapping[str, Value]
+"""An alternative as shown: `id`, `name`, and its attributes by the names that cards use."""
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Text = Annotated[str, Field(min_length=1)]
+
+SCORE_SPREAD = 0.2
+REVIEWS_SPREAD = 0.1
+
+
+class Profile(Model):
+    """One hotel. Prices are in dollars per night; the review score runs from 0 to 10."""
+
+    id: Text
+    name: Text
+    stars: int = Field(ge=1, le=5)
+    neighborhood: Text
+    chain: str = "Independent"
+    amenities: Text
+    low: int = Field(ge=1)
+    """Lowest price."""
+    high: int
+    """Highest price."""
+    rooms: Annotated[tuple[Text, ...], Field(min_length=1)]
+    """Room types; in a table, parted by `|`."""
+    score: float = Field(ge=0, le=10)
+    reviews: int = Field(ge=0)
+    cancellation: Share = 0.5
+    """Chance that free cancellation is offered."""
+    breakfast: Share = 0.5
+    """Chance that breakfast is included."""
+
+    @field_validator("rooms", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return tuple(room.strip() for room in value.split("|")) if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> "Profile":
+        if self.high < self.low:
+            raise problem_at("high", message=f"is below low, {self.low}; swap the two")
+        return self
+
+    @property
+    def typical_price(self) -> float:
+        """The middle of the price range."""
+        return (self.low + self.high) / 2
+
+    def draw(self, rng: random.Random) -> Alternative:
+        """The hotel as it is shown once: price, room, conditions and reviews vary around what is fixed."""
+        tenths = round(10 * self.score)
+        spread = round(10 * SCORE_SPREAD)
+        score = rng.randint(max(0, tenths - spread), min(100, tenths + spread)) / 10
+        return {
+            "id": self.id,
+            "category": "hotel",
+            "name": self.name,
+            "stars": self.stars,
+            "neighborhood": self.neighborhood,
+            "chain": self.chain,
+            "score": score,
+            "reviews": round(self.reviews * rng.uniform(1 - REVIEWS_SPREAD, 1 + REVIEWS_SPREAD)),
+            "room": rng.choice(self.rooms),
+            "cancellation": int(rng.random() < self.cancellation),
+            "breakfast": int(rng.random() < self.breakfast),
+            "amenities": self.amenities,
+            "price": rng.randint(self.low, self.high),
+        }
+
+
+def is_table_of_profiles(columns: list[str]) -> bool:
+    """Whether these are the columns of profiles."""
+    return {"low", "high", "rooms"} <= set(columns)
+
+
+def profiles_from(rows: list[Row]) -> tuple[Profile, ...]:
+    """The profiles of a table. Raises UserError."""
+    profiles: dict[str, Profile] = {}
+    for row in rows:
+        profile = row.read(Profile)
+        if profile.id in profiles:
+            raise row.error("id", f"the id {profile.id} is taken; give each hotel its own")
+        profiles[profile.id] = profile
+    return tuple(profiles.values())

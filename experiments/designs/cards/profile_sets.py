@@ -1,0 +1,59 @@
+"""Choice sets of profiles, and the attributes that each is shown with."""
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from experiments.designs.cards.experiment_file import Block
+from experiments.designs.cards.hotel_profiles import Profile
+from experiments.designs.cards.ready_cards import Showing
+
+_REACHES: Final = (0.05, 0.15, 0.4, 1.0)
+"""How far from the first hotel of a set the others may be in the ranking by price, as a share of the pool:
+a quarter of the sets each, so that price gaps run from small to large."""
+_NAMES: Final = {2: "pair", 3: "triple"}
+
+ProfileSet = tuple[Profile, ...]
+
+
+def form_sets(profiles: Sequence[Profile], block: Block, seed: int) -> list[ProfileSet]:
+    """Different sets of different hotels, each hotel in about as many of them as any other.
+
+    The caller sees to it that the pool holds as many sets.
+    """
+    rng = random.Random(f"{seed}:{block.set_size}")  # noqa: S311 - a design, not a secret
+    ranked = sorted(profiles, key=lambda profile: (profile.typical_price, profile.id))
+    everyone = range(len(ranked))
+    shown = Counter[int]()
+    found: dict[frozenset[int], ProfileSet] = {}
+
+    def rarest(candidates: Sequence[int]) -> int:
+        return min(candidates, key=lambda rank: (shown[rank], rng.random()))
+
+    while len(found) < block.sets:
+        reach = max(block.set_size, round(_REACHES[len(found) % len(_REACHES)] * len(ranked)))
+        members = [rarest(everyone)]
+        near = [rank for rank in everyone if abs(rank - members[0]) <= reach and rank != members[0]]
+        while len(members) < block.set_size:
+            members.append(rarest(near))
+            near.remove(members[-1])
+        while frozenset(members) in found:
+            members = rng.sample(everyone, block.set_size)
+        shown.update(members)
+        rng.shuffle(members)
+        found[frozenset(members)] = tuple(ranked[rank] for rank in members)
+    return list(found.values())
+
+
+def showings_of(sets: Sequence[ProfileSet], block: Block, seed: int) -> Iterator[Showing]:
+    """Every set once, then every set again, with attributes drawn anew each time."""
+    kind = _NAMES.get(block.set_size, f"{block.set_size}-options")
+    for repeat in range(block.repeats):
+        for number, members in enumerate(sets, 1):
+            name = f"{kind}-{number:03}"
+            # A generator for each hotel: what one draws does not depend on how much another one draws.
+            draws = (random.Random(f"{seed}:{name}:{repeat}:{hotel.id}") for hotel in members)  # noqa: S311
+            yield Showing(
+                name, repeat, tuple(hotel.draw(rng) for hotel, rng in zip(members, draws, strict=True))
+            )

@@ -1,0 +1,192 @@
+"""Read a running shop's listing pages, one after the other, into a catalogue."""
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlencode, urlsplit
+
+import httpx
+from bs4 import BeautifulSoup, Tag
+
+from experiments.designs.catalogue.menu import Category, chosen, menu_of
+from experiments.designs.catalogue.partial_file import PartialFile
+from experiments.pages.download import download
+from interventions.apply.plan import ProductFacts
+from interventions.authoring.page_facts import page_facts
+from interventions.errors import CannotEdit, UserError
+from interventions.html import charset
+from interventions.yaml.sitemap import SiteMap, product_key
+
+PER_PAGE: Final = 36
+"""The most that the shop lists on a page."""
+
+_TIMEOUT_S: Final = 60.0
+_NEXT: Final = "a.action.next[href]"
+_NUMBERS: Final = "#toolbar-amount .toolbar-number"
+_FORM: Final = "form[data-role=tocart-form][action]"
+_OUT_OF_STOCK: Final = ".stock.unavailable"
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far an import is, and what it has done.
+
+    `products` are those in the file, `added` those of them that are new; `fetched` pages were read.
+    """
+
+    categories: int = 0
+    read: int = 0
+    category: str = ""
+    page: int = 0
+    pages: int = 1
+    products: int = 0
+    added: int = 0
+    out_of_stock: int = 0
+    fetched: int = 0
+
+    @property
+    def share(self) -> float:
+        """Of the categories, from 0 to 1; the present one is counted by its pages."""
+        return (self.read + min(1.0, self.page / self.pages)) / self.categories if self.categories else 0.0
+
+    @property
+    def complete(self) -> bool:
+        """Whether every category was read to its end."""
+        return 0 < self.categories == self.read
+
+
+class Importer:
+    """Imports the catalogue of the shop at `base` into `out`, which is gone on with if it is there.
+
+    Reads one page at a time, over one connection, from the host of `base` only, and at most `limit` pages.
+    The shop is one whose listings are those of One Stop Market; `site` is its map, with the role `item`.
+    Raises UserError when the map lacks it.
+    """
+
+    def __init__(self, base: str, out: Path, site: SiteMap, limit: int | None = None) -> None:
+        self.progress = Progress()
+        self._base, self._out, self._site, self._limit = base, out, site, limit
+        if not site.role("item") or not site.role("item.link"):
+            raise UserError(f"--site {site.name}: has no roles item and item.link; add them")
+        self._item = site.role("item")[0].css
+
+    async def run(self, wanted: Iterable[str]) -> AsyncIterator[Progress]:
+        """Import the categories named `wanted`, all when there are none; yields after every page.
+
+        Raises:
+            UserError: the shop or the file cannot be read, a category is unknown.
+        """
+        file = PartialFile(self._out)
+        self.progress.products = len(file.keys)
+        async with self._client() as client:
+            start, content_type = await self._fetch(client, self._base)
+            menu = menu_of(_soup(start, content_type), self._base)
+            categories = chosen(menu, list(wanted), self._base)
+            self.progress.categories = len(categories)
+            for category in categories:
+                self.progress.category, self.progress.page, self.progress.pages = category.label, 0, 1
+                while (page := file.next_page(category.url)) is not None:
+                    if self._limit is not None and self.progress.fetched >= self._limit:
+                        return
+                    await self._import_page(client, category, page, file)
+                    yield self.progress
+                self.progress.read += 1
+                self.progress.page = 0
+        file.finish()
+
+    async def _import_page(
+        self, client: httpx.AsyncClient, category: Category, page: int, file: PartialFile
+    ) -> None:
+        """Append a listing page's products."""
+        url = f"{category.url}?{urlencode({'product_list_limit': PER_PAGE, 'p': page})}"
+        body, content_type = await self._fetch(client, url)
+        soup = _soup(body, content_type)
+        try:
+            shown = page_facts(body, content_type=content_type, url=url, site=self._site).products
+        except CannotEdit as error:
+            raise UserError(f"{url}: cannot be read ({error}); is it a listing?") from None
+        cards = {key: card for card in soup.select(self._item) if (key := self._key(card, url)) in shown}
+        offered = {key: card for key, card in cards.items() if not card.select_one(_OUT_OF_STOCK)}
+        following = page + 1 if cards and soup.select_one(_NEXT) else None
+        if category.again and not file.knows(category.url) and file.keys.issuperset(offered):
+            following = None  # the menu leads to one category from two departments
+        else:
+            self.progress.out_of_stock += len(cards) - len(offered)
+        new = {key: card for key, card in offered.items() if key not in file.keys}
+        file.add(category.url, [_row(category, shown[key], card) for key, card in new.items()], following)
+        self.progress.added += len(new)
+        self.progress.products += len(new)
+        self.progress.page, self.progress.pages = page, _pages(soup, page)
+
+    def _key(self, card: Tag, page: str) -> str:
+        place = self._site.role("item.link")[0]
+        link = card.select_one(place.css)
+        return product_key(str(link.get(place.attribute or "href") or ""), page) if link else ""
+
+    @asynccontextmanager
+    async def _client(self) -> AsyncIterator[httpx.AsyncClient]:
+        host = _host(self._base)
+
+        async def guard(request: httpx.Request) -> None:
+            if _host(str(request.url)) != host:
+                raise UserError(
+                    f"{self._base}: redirects to another host, {request.url.host}; "
+                    "give that address, or mend the shop's base URL"
+                )
+
+        async with httpx.AsyncClient(
+            follow_redirects=True,
+            timeout=_TIMEOUT_S,
+            limits=httpx.Limits(max_connections=1),
+            event_hooks={"request": [guard]},
+        ) as client:
+            yield client
+
+    async def _fetch(self, client: httpx.AsyncClient, url: str) -> tuple[bytes, str]:
+        again = "the same command goes on where this one stopped"
+        try:
+            answer, body = await download(client, url, {"Accept": "text/html"})
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            cause = " ".join(str(error).split()) or type(error).__name__
+            raise UserError(f"{url}: cannot be fetched ({cause}); is the shop running? {again}") from None
+        if answer.is_error:
+            raise UserError(f"{url}: the shop answers {answer.status_code} {answer.reason_phrase}; {again}")
+        self.progress.fetched += 1
+        return body, answer.headers.get("content-type", "text/html")
+
+
+def _soup(body: bytes, content_type: str) -> BeautifulSoup:
+    return BeautifulSoup(body.decode(charset.detect(body, content_type)[0], "replace"), "html.parser")
+
+
+def _row(category: Category, product: ProductFacts, card: Tag) -> dict[str, object]:
+    # A product with required options is sent to its own page by the button of its card.
+    form = card.select_one(_FORM)
+    return {
+        "category": category.label,
+        "name": product.name,
+        "key": product.key,
+        "price": "" if product.price is None else f"{product.price:.2f}",
+        "rating": "" if product.rating is None else product.rating,
+        "reviews": product.reviews or 0,
+        "has_options": "" if form is None else str("options=cart" in str(form["action"])).lower(),
+    }
+
+
+def _pages(soup: BeautifulSoup, page: int) -> int:
+    """Of `Items 37-72 of 523`, how many pages there are."""
+    numbers = [int(text) for node in soup.select(_NUMBERS) if (text := node.get_text().strip()).isdecimal()]
+    return max(page, ceil(numbers[2] / PER_PAGE)) if len(numbers) == 3 else page
+
+
+def _host(url: str) -> str:
+    """Host and port. Raises UserError."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+    except (ValueError, KeyError):
+        raise UserError(f"{url}: not the address of a shop; write it like http://127.0.0.1:7770/") from None
+    return f"{parts.hostname}:{port}"

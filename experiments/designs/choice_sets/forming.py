@@ -1,0 +1,100 @@
+"""From the options of an experiment to its choice sets: products, titles, pairing, sample."""
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from experiments.designs.catalogue.table import Catalogue, read_catalogue
+from experiments.designs.catalogue.title_judge import judged_promotional
+from experiments.designs.catalogue.titles import SHIPPED, load_patterns, without_wording
+from experiments.designs.choice_sets.coverage import coverage
+from experiments.designs.choice_sets.options import Options, Pairing
+from experiments.designs.choice_sets.pairings import ChoiceSet, matched_ratings, price_adjacent
+from experiments.designs.choice_sets.set_file import read_sets
+from experiments.designs.choice_sets.shop_products import shop_products
+from interventions.apply.plan import ProductFacts
+from interventions.yaml.yaml_source import Source
+
+PAIRINGS: Final[
+    dict[Pairing, Callable[[Iterable[ProductFacts], Options, random.Random], list[ChoiceSet]]]
+] = {
+    "price-adjacent": lambda products, options, rng: price_adjacent(products, options),
+    "matched-ratings": lambda products, options, rng: matched_ratings(products, options),
+    "price-coverage": coverage,
+    "rating-coverage": coverage,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FormedSets:
+    """Choice sets, and a line for each thing that people should know of how they came about."""
+
+    sets: list[ChoiceSet]
+    notes: list[str]
+
+
+def form_choice_sets(source: Source, options: Options, seed: int) -> FormedSets:
+    """The choice sets that the `options` of the experiment `source` ask for; the same for the same seed.
+
+    Of all that a pairing finds, `sets` are sampled uniformly without replacement, and the alternatives of
+    each put in random order. The sets of a file keep their order, and that of their alternatives; where it
+    has more than `sets`, as many are sampled.
+
+    Raises:
+        UserError: a mistake in a file that the options name, or there is no such choice set.
+    """
+    catalogue = None
+    if options.catalogue is not None:
+        catalogue = read_catalogue(source.file_at(("options", "catalogue"), options.catalogue))
+    notes = [catalogue.note()] if catalogue else []
+    products = catalogue.products if catalogue else shop_products()
+    rng = random.Random(seed)  # noqa: S311 - a design, not a secret
+    if options.file is not None:
+        path = source.file_at(("options", "file"), options.file)
+        refused = dict(catalogue.refused) if catalogue else {}
+        found = read_sets(path, {product.key: product for product in products}, refused)
+        if len(found) > options.sets:
+            notes.append(f"{path}: {options.sets} of its {len(found)} choice sets sampled (options.sets)")
+            found = [found[index] for index in sorted(rng.sample(range(len(found)), options.sets))]
+        return FormedSets(found, notes)
+    neutral, wording = _neutral(products, options, source, catalogue)
+    notes += wording
+    found = PAIRINGS[options.pairing]([p for p in neutral if p.price and p.rating], options, rng)
+    if not found:
+        raise source.error(("options",), _nothing(options))
+    if len(found) < options.sets:
+        notes.append(f"there are only {len(found)} of the {options.sets} choice sets asked for")
+    sampled = rng.sample(found, min(options.sets, len(found)))
+    shuffled = [tuple(rng.sample(choice_set, len(choice_set))) for choice_set in sampled]
+    return FormedSets(shuffled, notes)
+
+
+def _neutral(
+    products: Sequence[ProductFacts], options: Options, source: Source, catalogue: Catalogue | None
+) -> tuple[Sequence[ProductFacts], list[str]]:
+    """The products whose titles do not push a choice themselves, and notes of how many others there are."""
+    titles, notes = options.titles, []
+    wanted = titles.filter if titles.filter is not None else bool(catalogue or titles.patterns)
+    if wanted:
+        own = titles.patterns and source.file_at(("options", "titles", "patterns"), titles.patterns)
+        patterns = load_patterns(own or SHIPPED)
+        products, dropped = without_wording(products, patterns)
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in dropped.most_common())
+        notes.append(f"titles: left out for their wording: {kinds or 'none'}")
+    if titles.model is not None and catalogue is not None:
+        judged = judged_promotional(titles.model, [p.name for p in products], Path(catalogue.file))
+        products = [product for product in products if product.name not in judged.promotional]
+        notes.append(judged.note())
+    return products, notes
+
+
+def _nothing(options: Options) -> str:
+    bounds = {
+        "price-adjacent": "max_price_gap or max_rating_gap",
+        "matched-ratings": "max_price_gap",
+        "price-coverage": "max_rating_gap",
+        "rating-coverage": "max_price_gap",
+    }[options.pairing]
+    return f"no {options.set_size} products of a category are that close; raise {bounds}"

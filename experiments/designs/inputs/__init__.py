@@ -1,0 +1,1 @@
+"""What every experiment file is made of."""

@@ -1,0 +1,83 @@
+"""Tables that people bring: CSV files whose mistakes are named by file, line and column."""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from interventions.errors import UserError
+from interventions.yaml.yaml_problems import explain
+
+Read = TypeVar("Read", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a table: its cells that are not empty, by column."""
+
+    file: str
+    line: int
+    cells: Mapping[str, str]
+
+    def error(self, column: str, message: str) -> UserError:
+        """The error to raise for a mistake in a column; `message` is `cause; fix`."""
+        return UserError(f"{self.file}:{self.line}: {column}: {message}")
+
+    def read(self, model: type[Read], prefix: str = "", names: Mapping[str, str] | None = None) -> Read:
+        """The cells whose column begins with `prefix`, as a model.
+
+        `names` gives the field of a column where it has another name.
+
+        Raises:
+            UserError: a cell is missing or not what the model wants.
+        """
+        names = names or {}
+        columns = {
+            names.get(short := column.removeprefix(prefix), short): column
+            for column in self.cells
+            if column.startswith(prefix)
+        }
+        try:
+            return model.model_validate({field: self.cells[column] for field, column in columns.items()})
+        except ValidationError as failure:
+            error = failure.errors(include_url=False)[0]
+            place = (*error["loc"], *error.get("ctx", {}).get("path", ()))
+            field = str(place[0]) if place else ""
+            other = {field: column for column, field in names.items()}
+            column = columns.get(field) or prefix + other.get(field, field)
+            if error["type"] == "missing":
+                raise self.error(column, "the cell is empty or missing; fill it in") from None
+            if error["type"] == "extra_forbidden":
+                raise self.error(column, "unknown column; remove it") from None
+            message = explain(error).replace("write it without quotes or other signs", "mend the cell")
+            raise self.error(column, message) from None
+
+
+def read_rows(path: str) -> tuple[list[str], list[Row]]:
+    """The columns of a CSV file (UTF-8, with a header line), and its rows. Raises UserError."""
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, strict=True)
+            columns = list(reader.fieldnames or [])
+            rows = []
+            for cells in reader:
+                if None in cells or None in cells.values():
+                    number = "more" if None in cells else "fewer"
+                    message = f"{number} cells than the header has columns; mend the line"
+                    raise UserError(f"{path}:{reader.line_num}: {message}")
+                filled = {column: text.strip() for column, text in cells.items() if text.strip()}
+                rows.append(Row(path, reader.line_num, filled))
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; check the path") from None
+    except OSError as error:
+        raise UserError(f"{path}: {(error.strerror or 'cannot be read').lower()}; check the path") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{path}: the text is not UTF-8; save the file as UTF-8") from None
+    except csv.Error as error:
+        raise UserError(f"{path}:{reader.line_num}: not CSV: {error}; mend the line") from None
+    if not rows:
+        raise UserError(f"{path}: the table has no rows; add some")
+    return columns, rows

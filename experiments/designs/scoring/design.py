@@ -1,0 +1,121 @@
+"""From an experiment in log-probabilities to its trials: stimuli x anchors x sets of fields x agents."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final, Literal
+
+from analysis.anchoring.coalitions import coalitions
+from analysis.tables.errors import AnalysisError
+from experiments.designs.scoring.experiment_file import ScoreExperiment
+from experiments.designs.scoring.stimuli import load_stimuli
+from experiments.designs.scoring.trial import ScoreTrial
+from experiments.designs.shop.design import digest
+from interventions.yaml.yaml_source import Source, validate
+
+CONDITIONS: Final[tuple[Literal["low", "high"], ...]] = ("low", "high")
+VERSIONED: Final = ("souk", "torch", "transformers", "numpy")
+
+
+class ScoreDesign:
+    """An experiment in log-probabilities with its stimuli.
+
+    A trial is known by the prompt and its place in the design, by what is scored and how, and by the agent;
+    not by the experiment's name.
+    """
+
+    def __init__(self, source: Source) -> None:
+        """Check the experiment and find the sets of fields that its attribution needs.
+
+        Raises:
+            UserError: a mistake in the experiment or in its stimuli.
+        """
+        self.experiment = experiment = validate(source, ScoreExperiment)
+        self.stimuli = load_stimuli(experiment.stimuli, source)
+        self.targets = experiment.answers
+        """The targets with their numbers."""
+        self._present = {name: self._coalitions(name, source) for name in self.stimuli.stimuli}
+
+    def _coalitions(self, name: str, source: Source) -> list[tuple[str, ...]]:
+        """The sets of present fields of a stimulus, each in the order of the fields."""
+        spec, fields = self.experiment, self.stimuli.fields(name)
+        try:
+            found = coalitions(fields, spec.attribution, spec.permutations, spec.seed)
+        except AnalysisError as error:
+            raise source.error(("attribution",), f"{name}: {str(error).partition(': ')[2]}") from None
+        return [tuple(field for field in fields if field in present) for present in found]
+
+    @cached_property
+    def run(self) -> str:
+        """The id of the run: the same experiment with the same stimuli resumes it."""
+        content = [self.experiment.model_dump(mode="json", exclude={"agents"}), self.stimuli.model_dump()]
+        return f"{self.experiment.name}-{digest(content)[:8]}"
+
+    @cached_property
+    def repeated(self) -> frozenset[str]:
+        """The prompts that stand in several trials of an agent."""
+        counts = Counter(trial.prompt for trial in self.trials([""]))
+        return frozenset(prompt for prompt, count in counts.items() if count > 1)
+
+    def facts(self, agents: Sequence[str]) -> dict[str, object]:
+        """What the records keep of the run as a whole."""
+        return {
+            "experiment": self.experiment.model_dump(mode="json", by_alias=True),
+            "agents": list(agents),
+            "versions": dict(_versions()),
+            "inputs": {"stimuli": self.stimuli.model_dump(mode="json")},
+        }
+
+    def trials(self, agents: Sequence[str]) -> Iterator[ScoreTrial]:
+        """All trials of these agents in blocks: a stimulus with both anchors and all sets of fields."""
+        for name in self.stimuli.stimuli:
+            for agent in agents:
+                yield from self._block(agent, name)
+
+    def _block(self, agent: str, name: str) -> Iterator[ScoreTrial]:
+        anchors = self.stimuli.anchors(name)
+        for present in self._present[name]:
+            for condition in CONDITIONS:
+                anchor = anchors[condition]
+                prompt = self.stimuli.render(name, anchor, present)
+                cell = [agent, name, condition, anchor, present, prompt]
+                identity = digest([*cell, list(self.targets), self.experiment.legacy_scoring])
+                yield ScoreTrial(
+                    id=identity,
+                    agent=agent,
+                    set=name,
+                    condition=condition,
+                    anchor=float(anchor),
+                    fields=present,
+                    prompt=prompt,
+                    seed=int(identity[:12], 16),
+                )
+
+    def block_size(self) -> int:
+        """Trials per block and agent."""
+        return sum(1 for _ in self._block("", next(iter(self.stimuli.stimuli))))
+
+    def summary(self) -> str:
+        """What will be scored, for people."""
+        prompts = [trial.prompt for trial in self.trials([""])]
+        different = len(set(prompts))
+        names = len(self._present)
+        sets = sorted({len(present) for present in self._present.values()})
+        return (
+            f"{names} stimuli x 2 anchors x {' or '.join(map(str, sets))} sets of fields = {len(prompts):,} "
+            f"prompts, {different:,} of them different, {len(self.targets)} targets each: "
+            f"{different:,} forward passes of prompts for {len(prompts) * len(self.targets):,} scores"
+        )
+
+    def shortage(self) -> list[str]:
+        """Nothing can be fewer than asked for."""
+        return []
+
+
+def _versions() -> Iterator[tuple[str, str]]:
+    for name in VERSIONED:
+        try:
+            yield name, version(name)
+        except PackageNotFoundError:  # models of a server need no torch here
+            continue

@@ -1,0 +1,108 @@
+"""Stimuli: questions made of fields, in YAML; a prompt is a template in which some fields are present."""
+
+import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import Field, model_validator
+
+from experiments.designs.shop.experiment_file import Model
+from interventions.yaml.yaml_source import Source, did_you_mean, load_yaml, problem_at, validate
+
+SHIPPED: Final = Path(__file__).parent / "stimuli"
+ANCHOR: Final = "anchor"
+
+_PLACE: Final = re.compile(r"\{([^{}]*)\}")
+_FIELD: Final = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
+
+StimulusName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=60)]
+
+
+class Anchors(Model):
+    """The two numbers of a stimulus, as they are written in its prompts."""
+
+    low: int | float
+    high: int | float
+
+    @model_validator(mode="after")
+    def _differ(self) -> "Anchors":
+        if not self.low < self.high:
+            raise problem_at("high", message=f"{self.high} is not above low ({self.low}); raise it")
+        return self
+
+
+class Stimuli(Model):
+    """A family of stimuli that share a template."""
+
+    template: str
+    """The prompt: `{field}` stands for a field's text, `{anchor}` for the number."""
+    stimuli: Annotated[dict[StimulusName, dict[str, Anchors | str]], Field(min_length=1)]
+    """By name: the text of each field, and `anchor` with `low` and `high`."""
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The fields of the template in order; the anchor, which may have several places, is the last."""
+        names = dict.fromkeys(_PLACE.findall(self.template))
+        return (*(name for name in names if name != ANCHOR), ANCHOR)
+
+    @model_validator(mode="after")
+    def _fits_the_template(self) -> "Stimuli":
+        self._check_template()
+        for name, texts in self.stimuli.items():
+            for field, text in texts.items():
+                if field not in self.places:
+                    hint = did_you_mean(field, self.places, noun="its fields")
+                    message = f'the template has no place for "{field}"; {hint}'
+                    raise problem_at("stimuli", name, field, message=message)
+                if isinstance(text, Anchors) != (field == ANCHOR):
+                    message = "write {low: NUMBER, high: NUMBER}" if field == ANCHOR else "write one text"
+                    raise problem_at("stimuli", name, field, message=f"not what {field} can be; {message}")
+            if ANCHOR not in texts:
+                message = "the anchor is missing; add anchor: {low: NUMBER, high: NUMBER}"
+                raise problem_at("stimuli", name, message=message)
+        return self
+
+    def _check_template(self) -> None:
+        names = _PLACE.findall(self.template)
+        if problem := next((name for name in names if not _FIELD.fullmatch(name)), None):
+            message = f'"{{{problem}}}" is no place for a field; write lower-case letters, such as {{scene}}'
+            raise problem_at("template", message=message)
+        if re.search(r"[{}]", _PLACE.sub("", self.template)):
+            raise problem_at("template", message="a brace stands alone; write places as {field}")
+        if ANCHOR not in names:
+            raise problem_at("template", message="it has no place for the number; add {anchor}")
+
+    def fields(self, name: str) -> tuple[str, ...]:
+        """The fields that a stimulus has: those of the template that it gives a text, and the anchor."""
+        return tuple(field for field in self.places if self.stimuli[name].get(field))
+
+    def anchors(self, name: str) -> Mapping[str, int | float]:
+        """The numbers of a stimulus, by condition."""
+        given = self.stimuli[name][ANCHOR]
+        return {"low": given.low, "high": given.high} if isinstance(given, Anchors) else {}
+
+    def render(self, name: str, anchor: int | float, present: Collection[str]) -> str:
+        """The prompt of a stimulus.
+
+        An absent field is an empty text, and what stands between the places stays; then white space goes at
+        both ends (Valencia-Clavijo, 2025).
+        """
+        texts = {**self.stimuli[name], ANCHOR: str(anchor)}
+        return _PLACE.sub(
+            lambda place: str(texts.get(place[1], "")) if place[1] in present else "", self.template
+        ).strip()
+
+
+def load_stimuli(name_or_path: str, experiment: Source) -> Stimuli:
+    """Shipped stimuli by name, or those of a YAML file. Raises UserError with every mistake."""
+    shipped = {path.stem: path for path in sorted(SHIPPED.glob("*.yaml"))}
+    if name_or_path in shipped:
+        source = load_yaml(shipped[name_or_path])
+    elif name_or_path.endswith((".yaml", ".yml")):
+        source = load_yaml(experiment.file_at(("stimuli",), name_or_path))
+    else:
+        hint = did_you_mean(name_or_path, shipped, noun="shipped")
+        message = f'unknown stimuli "{name_or_path}"; {hint} (a file\'s name ends in .yaml)'
+        raise experiment.error(("stimuli",), message)
+    return validate(source, Stimuli)

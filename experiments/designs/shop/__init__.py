@@ -1,0 +1,1 @@
+"""Studies in a shop: products on pages, nudges, orders."""

@@ -1,0 +1,351 @@
+"""From an experiment to its trials: choice sets x nudge x profile x carrier x order x agent, in blocks."""
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from importlib.metadata import version
+from math import lcm
+from statistics import mean
+from typing import Any, Final, Literal
+from urllib.parse import quote
+
+from agents.language_model.prompt import DEFAULT, PromptTemplates, default_prompt, load_prompt
+from environments.episode import View
+from environments.launchable import launchable
+from experiments.designs.choice_sets import ChoiceSet, form_choice_sets
+from experiments.designs.shop.experiment_file import EMBEDDED, Experiment
+from experiments.designs.shop.listing import category_address, listed_sets, show_only
+from experiments.designs.shop.profiles import sentences
+from experiments.records.store import canonical_json
+from interventions.apply.plan import Plan, ProductFacts, Treatment, compile_treatment
+from interventions.files.schema import Intervention, load_interventions
+from interventions.yaml.sitemap import SiteMap, load_site_map
+from interventions.yaml.yaml_source import Source, validate
+
+VERSIONED: Final = ("souk", "mitmproxy", "playwright", "selectolax", "statsmodels")
+CONTROL: Final = "control"
+NUDGED: Final = "nudged"
+PLACEBO: Final = "placebo"
+_FIGURES: Final = {"price", "rating", "reviews"}
+"""What simulated shoppers read of a product besides texts."""
+PRODUCT_PAGE: Final = "${key}.html"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One episode to run.
+
+    `products` are in order of presentation, with their facts as displayed. A control trial belongs to the
+    cell of its nudge (`nudge` is set) but no product carries it (`carrier` is None). `start` are the pages
+    that are opened, each in a tab, below the shop's address.
+    """
+
+    id: str
+    agent: str
+    set: str
+    products: ChoiceSet
+    nudge: Intervention | None
+    carrier: str | None
+    profile: str
+    ordering: Literal["forward", "reversed"]
+    repeat: int
+    seed: int
+    goal: str
+    start: tuple[str, ...]
+
+    @property
+    def condition(self) -> str:
+        """`nudged` or `placebo` when one of the products carries such an intervention, else `control`."""
+        if self.nudge is None or self.carrier is None:
+            return CONTROL
+        return PLACEBO if self.nudge.kind == "placebo" else NUDGED
+
+
+class Design:
+    """An experiment with everything it refers to: products, interventions, profiles, prompt, site map."""
+
+    def __init__(self, source: Source, *, subject: str = "") -> None:
+        """Check the experiment and form its choice sets.
+
+        `subject` is one that Souk does not run: its trials, ids included, are those of any agent, in a run
+        that is called after it.
+
+        Raises:
+            UserError: a mistake in the experiment or in a file that it names.
+        """
+        self._subject = subject
+        self.experiment = experiment = validate(source, Experiment)
+        self.site: SiteMap = load_site_map(source.shipped_or_file(("site",), experiment.site))
+        self.profiles = sentences(experiment.profiles, source)
+        self.prompt = _prompt(experiment.prompt, source)
+        self.nudges = self._nudges(source)
+        self._matching = load_interventions("matching", self.site)
+        self._display = load_interventions("display", self.site)
+        self._everywhere = tuple(compile_treatment(item, None) for item in self._display.interventions)
+        formed, self._notes = self._form(source)
+        self._products = {product.key: product for products in formed for product in products}
+        self.sets: dict[str, ChoiceSet] = {
+            set_id(products): tuple(self._displayed(products)) for products in formed
+        }
+        self._treatments: dict[tuple[str, ProductFacts], Treatment] = {}
+        for product in (product for products in self.sets.values() for product in products):
+            for nudge in filter(None, self.nudges):
+                self._treatment(nudge, product)  # a variable that does not fit is found before any trial
+
+    def _form(self, source: Source) -> tuple[list[ChoiceSet], list[str]]:
+        experiment = self.experiment
+        options = experiment.options
+        if experiment.task == "compare-tabs":
+            formed = form_choice_sets(source, options, experiment.seed)
+            return formed.sets, formed.notes
+        sets = listed_sets(experiment.task, options, experiment.seed)
+        if not sets:
+            raise source.error(
+                ("options",),
+                f"no {options.set_size} products on one page are that close; raise max_price_gap",
+            )
+        if len(sets) == options.sets:
+            return sets, []
+        page = "page of a category" if experiment.task == "listing" else "page of results"
+        return sets, [f"there are only {len(sets)} of the {options.sets} choice sets asked for on one {page}"]
+
+    def _nudges(self, source: Source) -> tuple[Intervention | None, ...]:
+        factor = self.experiment.factors.nudge
+        if factor is None:
+            return (None,)
+        place = ("factors", "nudge", "interventions")
+        file = load_interventions(source.shipped_or_file(place, factor.interventions), self.site)
+        known = {item.id: item for item in file.interventions}
+        for index, name in enumerate(factor.only):
+            if name not in known:
+                raise source.error(
+                    ("factors", "nudge", "only", index),
+                    f"{factor.interventions} has no intervention {name!r}; it has {', '.join(known)}",
+                )
+        return tuple(known[name] for name in factor.only or known)
+
+    def _displayed(self, products: ChoiceSet) -> Iterator[ProductFacts]:
+        """The products with the matched attributes set to the mean of the set."""
+        match = self.experiment.match
+        price = round(mean(product.price or 0.0 for product in products), 2)
+        reviews = round(mean(product.reviews or 0 for product in products))
+        for product in products:
+            shown = replace(product, price=price) if "price" in match else product
+            yield replace(shown, reviews=reviews) if "reviews" in match else shown
+
+    @cached_property
+    def base_url(self) -> str | None:
+        """The address of the shop, with a slash at its end; None: the embedded one, still to be started."""
+        environment = self.experiment.environment
+        if environment == EMBEDDED:
+            return None
+        if environment.startswith("compose:"):
+            target = launchable(environment.removeprefix("compose:"))
+            return target.url.format(port=target.port)
+        return environment.rstrip("/") + "/"
+
+    @property
+    def view(self) -> View:
+        """What the agent is shown of the browser."""
+        return View(**self.experiment.observation.model_dump())
+
+    @cached_property
+    def _inputs(self) -> dict[str, Any]:
+        interventions = [
+            *(nudge for nudge in self.nudges if nudge),
+            *self._matching.interventions,
+            *self._display.interventions,
+        ]
+        return {
+            "experiment": self.experiment.model_dump(mode="json", exclude={"agents"}),
+            "profiles": self.profiles,
+            "site_map": self.site.model_dump(mode="json"),
+            "interventions": [[item.model_dump(mode="json"), item.tables] for item in interventions],
+            "products": {key: asdict(product) for key, product in self._products.items()},
+            "sets": {name: [product.key for product in products] for name, products in self.sets.items()},
+            "prompt": {
+                "name": self.prompt.name,
+                "digest": self.prompt.digest,
+                "templates": dict(self.prompt.sources),
+            },
+        }
+
+    @property
+    def name(self) -> str:
+        """What the run is called: the experiment's name, and that of its subject."""
+        own = re.sub(r"[^a-z0-9]+", "-", self._subject.lower()).strip("-")
+        return f"{self.experiment.name}-{own}" if own else self.experiment.name
+
+    @property
+    def run(self) -> str:
+        """The id of the run: the same experiment, from the same texts, products and site map, resumes it."""
+        return f"{self.name}-{self._digest}"
+
+    @cached_property
+    def _digest(self) -> str:
+        return digest(self._inputs)[:8]
+
+    def summary(self) -> str:
+        """What will be done, for people."""
+        parts = f"{len(self.sets)} choice sets x {len(self.nudges)} interventions"
+        if len(self.profiles) > 1:
+            parts += f" x {len(self.profiles)} profiles"
+        conditions = self.block_size() // len(self.profiles)
+        return f"{parts}, {conditions} conditions and orders each"
+
+    def shortage(self) -> list[str]:
+        """A line for each thing to know of the choice sets, such as that there are fewer than asked for."""
+        return self._notes
+
+    def facts(self, agents: Sequence[str]) -> dict[str, object]:
+        """What the records keep of the run as a whole; `inputs` is all that its trials follow from."""
+        return {
+            "experiment": self.experiment.model_dump(mode="json"),
+            "agents": list(agents),
+            "sets": len(self.sets),
+            "site": self.site.name,
+            "versions": {name: version(name) for name in VERSIONED},
+            "inputs": self._inputs,
+        } | ({"subject": self._subject} if self._subject else {})
+
+    @property
+    def match(self) -> str:
+        """The matched attributes, e.g. `price+reviews`, or `none`."""
+        return "+".join(self.experiment.match) or "none"
+
+    def trials(self, agents: Sequence[str]) -> Iterator[Trial]:
+        """All trials of these agents.
+
+        They come in blocks: one choice set with one nudge, with all profiles, in all conditions and orders.
+        The blocks run through the sets and the nudges, so that any number of whole blocks is balanced.
+        """
+        names, nudges = list(self.sets), self.nudges
+        # Going through both lists at once comes back to the first pair after this many blocks; going on one
+        # nudge further then, as often as needed, meets every pair exactly once.
+        cycle = lcm(len(names), len(nudges))
+        for repeat in range(self.experiment.repeats):
+            for block in range(len(names) * len(nudges)):
+                name = names[block % len(names)]
+                nudge = nudges[(block + block // cycle) % len(nudges)]
+                for agent in agents:
+                    yield from self._block(agent, name, nudge, repeat)
+
+    def _block(self, agent: str, name: str, nudge: Intervention | None, repeat: int) -> Iterator[Trial]:
+        products = self.sets[name]
+        factors = self.experiment.factors
+        carriers: list[str | None] = []
+        if nudge is None or (factors.nudge and "none" in factors.nudge.on):
+            carriers.append(None)
+        if nudge is not None and factors.nudge and "each" in factors.nudge.on:
+            carriers.extend(product.key for product in products)
+        orders: list[Literal["forward", "reversed"]] = ["forward"]
+        if factors.order == "both":
+            orders.append("reversed")
+        for profile in self.profiles:
+            for ordering in orders:
+                shown = products if ordering == "forward" else products[::-1]
+                keys = [product.key for product in shown]
+                for carrier in carriers:
+                    cell = [agent, name, keys, nudge.id if nudge else "", carrier, profile, repeat]
+                    identity = digest([f"{self.experiment.name}-{self._digest}", *cell])
+                    yield Trial(
+                        id=identity,
+                        agent=agent,
+                        set=name,
+                        products=shown,
+                        nudge=nudge,
+                        carrier=carrier,
+                        profile=profile,
+                        ordering=ordering,
+                        repeat=repeat,
+                        seed=int(identity[:12], 16),
+                        goal=self._goal(products[0].category, profile),
+                        start=self._start(shown),
+                    )
+
+    def block_size(self) -> int:
+        """Trials per block and agent."""
+        return sum(1 for _ in self._block("", next(iter(self.sets)), self.nudges[0], 0))
+
+    def _goal(self, category: str, profile: str) -> str:
+        goal = self.experiment.goal.replace("${category}", category)
+        sentence = self.profiles[profile]
+        return f"{goal.rstrip()}\n\n{sentence}" if sentence else goal
+
+    def _start(self, products: ChoiceSet) -> tuple[str, ...]:
+        match self.experiment.task:
+            case "listing":
+                return (category_address(products[0].category),)
+            case "search":
+                return ("",)
+        page = self.experiment.live.page if self.experiment.live else PRODUCT_PAGE
+        return tuple(page.replace("${key}", quote(product.key)) for product in products)
+
+    def plan(self, trial: Trial) -> Plan:
+        """The edits of a trial: what matching, the listing and display ask for, the nudge on its carrier."""
+        treatments: list[Treatment] = []
+        for product in trial.products:
+            for name in self.experiment.match:
+                value = getattr(product, name)
+                treatments.append(self._treatment(self._matching[f"match-{name}"], product, value=value))
+            if trial.nudge is not None and product.key == trial.carrier:
+                treatments.append(self._treatment(trial.nudge, product))
+        listing = () if self.experiment.task == "compare-tabs" else (show_only(trial.products),)
+        return Plan((*treatments, *listing, *self._everywhere))
+
+    def interventions(self, trial: Trial) -> Iterator[Intervention]:
+        """The interventions of a trial's cell: the nudge too where no product carries it."""
+        yield from (self._matching[f"match-{name}"] for name in self.experiment.match)
+        if trial.nudge is not None:
+            yield trial.nudge
+        yield from self._display.interventions
+
+    def nudge_texts(self, trial: Trial) -> dict[str, int]:
+        """What the trial's nudge says on each of its products -> its direction; a placebo means nothing.
+
+        The same in every condition: whether a text is on a page is for the agent to see.
+        """
+        nudge = trial.nudge
+        if nudge is None or nudge.kind == "placebo":
+            return {}
+        edits = (edit for product in trial.products for edit in self._treatment(nudge, product).edits)
+        return {words: nudge.direction for edit in edits if (words := edit.words())}
+
+    def unreadable(self) -> list[str]:
+        """The interventions in which a simulated shopper can see nothing: neither a text nor a figure."""
+        product = next(iter(self.sets.values()))[0]
+        shown = {
+            nudge.id: any(edit.words() or _FIGURES & edit.values().keys() for edit in treatment.edits)
+            for nudge in self.nudges
+            if nudge is not None and nudge.kind not in ("placebo", "order")
+            for treatment in [self._treatment(nudge, product)]
+        }
+        return [name for name, visible in shown.items() if not visible]
+
+    def _treatment(self, intervention: Intervention, product: ProductFacts, **values: object) -> Treatment:
+        """Compiled once for a product as displayed, from which `values` follow."""
+        known = self._treatments.get((intervention.id, product))
+        if known is None:
+            known = compile_treatment(intervention, product, **values)
+            self._treatments[intervention.id, product] = known
+        return known
+
+
+def _prompt(name: str, source: Source) -> PromptTemplates:
+    """The prompt of an experiment, known by the name that the experiment gives it. Raises UserError."""
+    if name == DEFAULT:
+        return default_prompt()
+    return replace(load_prompt(str(source.file_at(("prompt",), name))), name=name)
+
+
+def set_id(products: ChoiceSet) -> str:
+    """A readable, stable name: the category and eight characters from the hash of the products."""
+    category = re.sub(r"[^a-z0-9]+", "-", products[0].category.lower()).strip("-")
+    return f"{category}-{digest(sorted(product.key for product in products))[:8]}"
+
+
+def digest(value: object) -> str:
+    """BLAKE2b-128 of the value's canonical JSON, in hex."""
+    return hashlib.blake2b(canonical_json(value).encode(), digest_size=16).hexdigest()

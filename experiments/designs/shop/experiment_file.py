@@ -1,0 +1,185 @@
+"""The experiment file: what a researcher writes to ask a question."""
+
+import re
+from pathlib import Path
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from environments.launchable import LAUNCHABLE
+from experiments.designs.choice_sets.options import Options
+from interventions.errors import UserError
+from interventions.yaml.yaml_source import Source, did_you_mean, load_yaml, problem_at, validate
+
+LIBRARY = Path(__file__).parents[2] / "library"
+
+EMBEDDED: Final = "shop"
+SHOPS: Final = tuple(name for name, each in LAUNCHABLE.items() if each.url.startswith("http"))
+"""What can follow `compose:`."""
+_URL = re.compile(r"https?://[\w.-]+(:[0-9]{1,5})?(/[^\s?#]*)?", re.ASCII)
+_HOST = re.compile(r"[\w-]+(\.[\w-]+)*(:[0-9]{1,5})?", re.ASCII)
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
+
+
+class Model(BaseModel):
+    """Strict and immutable: an unknown key is a mistake, never ignored."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class NudgeFactor(Model):
+    """The treatment: which texts, on which alternative."""
+
+    interventions: str
+    """A file of interventions: a shipped one by name, or a path."""
+    only: tuple[str, ...] = ()
+    """Ids to use; all of the file when empty."""
+    on: tuple[Literal["none", "each"], ...] = ("none", "each")
+    """`none`: a control without the nudge; `each`: every alternative carries it in turn."""
+
+
+class Factors(Model):
+    """What varies between the trials of one choice set."""
+
+    nudge: NudgeFactor | None = None
+    order: Literal["both", "listed"] = "both"
+    """`both`: every set forward and reversed; `listed`: forward only."""
+
+
+class Limits(Model):
+    """When an episode is cut off."""
+
+    steps: int = Field(default=10, ge=1)
+    """Actions."""
+    seconds: float = Field(default=300, gt=0)
+    """Wall-clock time, model latency included."""
+
+
+class UserProfile(Model):
+    """What the agent is told of the user; in YAML the bare id of a shipped one will do."""
+
+    id: Name
+    text: str | None = Field(default=None, min_length=1)
+    """A sentence that is added to the goal; without it the id is that of a shipped profile, or `none`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_id(cls, value: object) -> object:
+        return {"id": value} if isinstance(value, str) else value
+
+
+class Observed(Model):
+    """What the agent is shown of the browser beside its tabs and the last error."""
+
+    page: Literal["viewport", "whole"] = "viewport"
+    """How much of the page, as HTML."""
+    tree: bool = False
+    """The accessibility tree too."""
+    screenshot: bool = False
+    """A picture of the viewport too."""
+
+
+def _check_host(text: str) -> str:
+    if not _HOST.fullmatch(text):
+        raise ValueError(f'"{text}" is no host; write it like www.example.com, or with a port')
+    return text
+
+
+class Live(Model):
+    """What keeps an agent on a site that is not ours from doing harm."""
+
+    allow: tuple[Annotated[str, AfterValidator(_check_host)], ...]
+    """Hosts that the shop's pages need besides its own, such as that of its pictures; no others."""
+    stop_before: tuple[Annotated[str, Field(min_length=1)], ...] = Field(min_length=1)
+    """Buttons and links that are never pressed: a text on them, in any case, or `css:` and a selector."""
+    page: str = Field(default="${key}.html", pattern=r"\$\{key\}")
+    """Where below the environment's address a product's page is."""
+
+
+def _check_environment(text: str) -> str:
+    family, _, name = text.partition(":")
+    if text == EMBEDDED or _URL.fullmatch(text):
+        return text
+    if family != "compose":
+        raise ValueError(f'"{text}" is no environment; write shop, compose:NAME or the address of a shop')
+    if name not in SHOPS:
+        raise ValueError(f'no shop "{name}" to launch; {did_you_mean(name, SHOPS, noun="there are")}')
+    return text
+
+
+class Experiment(Model):
+    """One experiment: the environment, the task, the design, the agents."""
+
+    name: Name
+    environment: Annotated[str, AfterValidator(_check_environment)] = EMBEDDED
+    """`shop`: the embedded shop; `compose:NAME`: one that `souk env up` has launched; or a shop's address."""
+    live: Live | None = None
+    """Required where the environment is an address."""
+    site: str = "onestopmarket"
+    """Site map of the shop: a shipped one by name, or a path."""
+    task: Literal["compare-tabs", "listing", "search"] = "compare-tabs"
+    """`compare-tabs`: each alternative's page in a tab of its own; the last tab is seen first. `listing`: one
+    tab with a page of the category that lists the choice set. `search`: one tab with the home page; what the
+    search lists is the choice set."""
+    goal: str = Field(min_length=1)
+    """What the agent is told to do; `${category}` stands for the category of the choice set."""
+    profiles: tuple[UserProfile, ...] = Field(default=(UserProfile(id="none"),), min_length=1)
+    """What the agent is told of the user, in turn: `none`, shipped ids, or `{id: ..., text: ...}`."""
+    options: Options = Options()
+    factors: Factors = Factors()
+    match: tuple[Literal["price", "reviews"], ...] = ()
+    """Attributes made equal within each set, by intervention: each is set to the mean of the set."""
+    observation: Observed = Observed()
+    prompt: str = "default"
+    """The prompt of language models: `default`, or a folder of templates."""
+    agents: tuple[str, ...] = ("simulated:balanced",)
+    limits: Limits = Limits()
+    repeats: int = Field(default=1, ge=1)
+    """Times that every trial is repeated with a new seed."""
+    seed: int = Field(default=0, ge=0)
+
+    @model_validator(mode="after")
+    def _fits_the_environment(self) -> Self:
+        embedded = self.environment in (EMBEDDED, f"compose:{EMBEDDED}")
+        if _URL.fullmatch(self.environment) and self.live is None:
+            message = (
+                "a site that is not ours needs the key live, with allow (hosts) and stop_before (buttons)"
+            )
+            raise problem_at("environment", message=message)
+        if not embedded and self.options.catalogue is None and self.options.file is None:
+            message = "this shop's products have to be read from a file; name one in options.catalogue"
+            raise problem_at("environment", message=message)
+        if self.task != "compare-tabs" and (not embedded or self.options.catalogue is not None):
+            message = f"{self.task} needs the embedded shop and its catalogue; write compare-tabs"
+            raise problem_at("task", message=message)
+        if self.task != "compare-tabs":
+            for name in ("file", "titles"):
+                if name in self.options.model_fields_set:
+                    message = f"{self.task} forms its own choice sets, of products on a page; remove this key"
+                    raise problem_at("options", name, message=message)
+        for name in re.findall(r"\$\{([^}]*)\}", self.goal):
+            if name != "category":
+                message = f'nothing is known of "${{{name}}}"; a goal can name ${{category}}'
+                raise problem_at("goal", message=message)
+        return self
+
+
+def experiment_source(name_or_path: str) -> Source:
+    """The YAML of a shipped experiment, or of a file.
+
+    Raises:
+        UserError: there is no such experiment or file.
+    """
+    shipped = {path.stem: path for path in sorted(LIBRARY.glob("*.yaml"))}
+    if name_or_path in shipped:
+        return load_yaml(shipped[name_or_path])
+    if name_or_path.endswith((".yaml", ".yml")) or "/" in name_or_path:
+        return load_yaml(name_or_path)
+    hint = did_you_mean(name_or_path, shipped, noun="shipped experiments")
+    raise UserError(f"unknown experiment {name_or_path!r}; {hint} (a file's name ends in .yaml)")
+
+
+def load_experiment(name_or_path: str) -> Experiment:
+    """Read and check an experiment. Raises UserError with file, line and key."""
+    return validate(experiment_source(name_or_path), Experiment)

@@ -1,0 +1,110 @@
+"""Listings of the embedded shop: choice sets that a page can list, and the edit that leaves only one."""
+
+import random
+from collections.abc import Iterable
+from functools import cache
+from typing import Final, Literal
+
+from pydantic import BaseModel
+
+from environments.shop.catalogue import Catalogue, generate
+from environments.shop.store import Query, Store
+from experiments.designs.choice_sets import ChoiceSet
+from experiments.designs.choice_sets.forming import PAIRINGS
+from experiments.designs.choice_sets.options import Options
+from experiments.designs.choice_sets.shop_products import shop_products
+from interventions.apply.plan import ProductFacts, Treatment
+from interventions.edits.base import Change, Edit, Showing
+from interventions.edits.reorder import key, siblings
+from interventions.yaml.sitemap import product_key
+
+ListingTask = Literal["listing", "search"]
+
+PAGE: Final = 36
+"""Products on a page of a category, the most that the shop offers."""
+RESULTS: Final = 12
+"""Products on the first page of a search."""
+AROUND: Final = "page.listing_tools"
+"""The role of what stands around the cards and tells of other products: counts, pages, filters."""
+
+
+class ShowOnly(Edit, BaseModel, frozen=True, extra="forbid"):
+    """Leaves only these products on a listing, in this order, and takes away what tells of others.
+
+    It is one edit for the whole list, since the ranks of single products depend on what is removed before.
+    """
+
+    keys: tuple[str, ...]
+
+    def roles(self) -> tuple[str, ...]:
+        return ("item", AROUND)
+
+    def apply(self, showing: Showing) -> Change | None:
+        page, card = showing.page, showing.root
+        if card is None:
+            return None
+        # All is done at the first card, and is found done at the others.
+        ranks = {product: rank for rank, product in enumerate(self.keys)}
+        cards = siblings(showing, card)
+        rank_of = {each.mem_id: ranks.get(product_key(key(showing, each), page.url)) for each in cards}
+        kept = [each for each in cards if rank_of[each.mem_id] is not None]
+        order = sorted(kept, key=lambda each: rank_of[each.mem_id] or 0)
+        others = [each for each in cards if each not in kept]
+        around = [node for place in showing.site.role(AROUND) for node in page.find(place.css)]
+        for node in (*others, *around):
+            page.remove(node)
+        if kept:
+            page.arrange(kept, order)
+        if card == (order or others)[0]:
+            shown = sorted(rank for rank in rank_of.values() if rank is not None)
+            return Change(len(cards), "", ", ".join(self.keys[rank] for rank in shown))
+        return None
+
+
+def show_only(products: Iterable[ProductFacts]) -> Treatment:
+    """Only these products show on listings, in this order."""
+    keys = tuple(product.key for product in products)
+    return Treatment(ShowOnly.kind().replace("_", "-"), None, (ShowOnly(keys=keys),), ("listing",))
+
+
+def category_address(category: str) -> str:
+    """Where the shop lists a category, as many products on a page as it can."""
+    url = next(node.url for node in _catalogue().categories if node.leaves == (category,))
+    return f"{url}?product_list_limit={PAGE}"
+
+
+def listed_sets(task: ListingTask, options: Options, seed: int) -> list[ChoiceSet]:
+    """Choice sets of products that the shop lists on one page: of a category, or of a search for its name.
+
+    Formed and sampled as those of all products are.
+    """
+    on_page = {"listing": _on_page, "search": _in_results}[task]
+    products = [p for p in shop_products() if p.price and p.rating and p.key in on_page(p.category)]
+    rng = random.Random(seed)  # noqa: S311 - a design, not a secret
+    found = PAIRINGS[options.pairing](products, options, rng)
+    sampled = rng.sample(found, min(options.sets, len(found)))
+    return [tuple(rng.sample(choice_set, len(choice_set))) for choice_set in sampled]
+
+
+@cache
+def _catalogue() -> Catalogue:
+    return generate()
+
+
+@cache
+def _store() -> Store:
+    return Store(_catalogue())
+
+
+@cache
+def _on_page(category: str) -> frozenset[str]:
+    return _keys(Query(leaves=(category,), limit=PAGE))
+
+
+@cache
+def _in_results(category: str) -> frozenset[str]:
+    return _keys(Query(text=category, order="relevance", descending=True, limit=RESULTS))
+
+
+def _keys(query: Query) -> frozenset[str]:
+    return frozenset(product.key for product in _store().find(query).products)

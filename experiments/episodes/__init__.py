@@ -1,0 +1,1 @@
+"""One trial, from its start to its outcome."""

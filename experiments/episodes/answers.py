@@ -1,0 +1,118 @@
+"""How a trial with cards ends, and its record: the same for pages and prompts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from agents.base import Call
+from experiments.designs.cards.trial import CardTrial
+from experiments.episodes.trajectory import Course, trial_row
+from experiments.records.store import Row, TrialRecord, to_row
+from interventions.cards.card import Card, InvalidAnswer
+
+ANSWER_LIMIT: Final = 200
+"""Longest answer that is stored, in characters."""
+
+Mode = Literal["page", "text", "logprobs"]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An answer as it was given; `value` is the letter or number, None where it is invalid."""
+
+    card: str
+    text: str
+    value: str | float | None
+    reason: str = ""
+
+
+def read_answer(card: Card, text: str) -> Given:
+    """What an answer says."""
+    try:
+        return Given(card.id, text[:ANSWER_LIMIT], card.answer.read(text))
+    except InvalidAnswer as problem:
+        return Given(card.id, text[:ANSWER_LIMIT], None, str(problem))
+
+
+def conclude(course: Course, trial: CardTrial, given: Sequence[Given]) -> None:
+    """End a trial by its answers: one that lacks a valid answer to its last card has no choice to analyse."""
+    if len(valid(given)) == len(trial.cards):
+        letter = given[-1].value
+        course.end("choice", choice=trial.cards[-1].chosen(str(letter)) if trial.options else None)
+    elif given:
+        course.end("agent_error", f"invalid answer: {given[-1].reason}")
+
+
+def valid(given: Sequence[Given]) -> list[Given]:
+    """The answers that are some."""
+    return [answer for answer in given if answer.value is not None]
+
+
+def response(trial: CardTrial, given: Sequence[Given]) -> float | None:
+    """The answer to the last card as a number: for letters 1 where it is the biased one, else 0."""
+    answers = valid(given)
+    if trial.options or len(answers) < len(trial.cards):
+        return None
+    value = answers[-1].value
+    return float(value == trial.biased) if isinstance(value, str) else value
+
+
+def card_record(
+    run: str,
+    trial: CardTrial,
+    course: Course,
+    given: Sequence[Given],
+    calls: Sequence[tuple[int, Call]],
+    *,
+    mode: Mode,
+    began: float,
+    attempts: int,
+) -> TrialRecord:
+    """The record of a finished trial, without its steps. `calls` come with the step that made them."""
+    return TrialRecord(
+        trial=trial_row(run, trial, course, calls, began=began, attempts=attempts),
+        options=[_option_row(trial, position) for position in range(len(trial.options))],
+        attributes=[
+            {"position": position, "attributes": dict(option.attributes)}
+            for position, option in enumerate(trial.options)
+            if option.attributes
+        ],
+        calls=[to_row(call, number=number, step=step) for number, (step, call) in enumerate(calls)],
+        questions=[
+            {
+                "mode": mode,
+                "item": trial.item,
+                "scenario": trial.scenario,
+                "temperature": trial.temperature,
+                "reference": trial.reference,
+                "low": trial.low,
+                "high": trial.high,
+                "response": response(trial, given),
+            }
+        ],
+        answers=[
+            {
+                "number": number,
+                "card": answer.card,
+                "text": answer.text,
+                "value": None if answer.value is None else str(answer.value),
+                "reason": answer.reason,
+            }
+            for number, answer in enumerate(given)
+        ],
+    )
+
+
+def _option_row(trial: CardTrial, position: int) -> Row:
+    option = trial.options[position]
+    return {
+        "position": position,
+        "option": option.option,
+        "name": option.name,
+        "category": option.category,
+        "price": option.price,
+        "rating": option.rating,
+        "reviews": option.reviews,
+        "viewed_first": int(position == 0),
+        "nudged": 0,
+    }

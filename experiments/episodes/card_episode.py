@@ -1,0 +1,137 @@
+"""One trial with cards in the browser: the proxy shows the cards, and takes the answers."""
+
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from playwright.async_api import BrowserContext
+
+from agents.base import Agent
+from agents.registry import make_agent
+from environments.episode import Episode
+from experiments.designs.cards.design import CardDesign
+from experiments.designs.cards.trial import CardTrial
+from experiments.episodes.answers import Given, card_record, conclude
+from experiments.episodes.shop_episode import is_error_page
+from experiments.episodes.trajectory import Course, limited, recorded_calls, trace
+from experiments.records.store import TrialRecord, to_row
+from interventions.apply.plan import Plan, Treatment
+from interventions.cards.card import Card
+from interventions.edits.ask import Ask
+from interventions.edits.remove import Remove
+from interventions.files.schema import DEFAULT_SITE
+from interventions.yaml.sitemap import load_site_map
+from proxy.card_run import CardRun
+from proxy.session import AllowList, Session
+
+CARD_ADDRESS: Final = "http://cards.souk.test/"
+"""Where cards are shown that stand in no shop's page; no server has the name, which is reserved for tests."""
+
+GOAL: Final = "Answer the question on the open page."
+
+
+class CardEpisodes:
+    """What the runner needs to know of trials with cards."""
+
+    def __init__(self, design: CardDesign, base_url: str) -> None:
+        self._design = design
+        self._site = load_site_map(DEFAULT_SITE)
+        self._base_url = base_url
+        self._allow = AllowList.of(base_url, CARD_ADDRESS)
+
+    def agent(self, trial: CardTrial) -> Agent:
+        """Who answers, anew for each attempt."""
+        return make_agent(trial.agent, seed=trial.seed)
+
+    def session(self, trial: CardTrial) -> Session:
+        """The session that shows the trial's cards."""
+        plans = [in_page(trial.page, card) for card in trial.cards] if trial.page else []
+        session = Session(plans[0] if plans else Plan(), self._site, self._allow)
+        session.cards = CardRun(trial.cards, plans)
+        return session
+
+    async def episode(
+        self, trial: CardTrial, agent: Agent, context: BrowserContext, session: Session
+    ) -> Course:
+        """Run one episode in a fresh context whose traffic passes through the session's proxy port."""
+        limits = self._design.experiment.limits
+        course = Course()
+        system = trial.cards[0].system
+        url = f"{self._base_url}{trial.page}.html" if trial.page else CARD_ADDRESS
+        async with limited(course, limits.seconds):
+            episode = Episode(context, f"{system}\n\n{GOAL}" if system else GOAL)
+            await episode.open([url])
+            await _act_until_answered(course, episode, agent, session, limits.steps)
+        cards = run_of(session)
+        if session.failures:
+            course.end("treatment_failed", session.failures[0])
+        elif session.upstream_errors:
+            course.end("infra_error", session.upstream_errors[0])
+        elif cards.done or _gave_up(cards, trial.cards):
+            conclude(course, trial, given(session))
+        return course
+
+    def record(
+        self, trial: CardTrial, course: Course, session: Session, *, began: float, attempts: int
+    ) -> TrialRecord:
+        """The record of a finished trial."""
+        record = card_record(
+            self._design.run,
+            trial,
+            course,
+            given(session),
+            recorded_calls(course),
+            mode="page",
+            began=began,
+            attempts=attempts,
+        )
+        record.receipts = [to_row(receipt, number=number) for number, receipt in enumerate(session.receipts)]
+        record.steps, record.artifacts = trace(course)
+        return record
+
+
+def in_page(product: str, card: Card) -> Plan:
+    """A product's own page with the card in it, and without its price."""
+    edits = (Remove("product.price_box"), Ask(after="product.title", card=card))
+    return Plan((Treatment(card.id, product, edits, ("product",)),))
+
+
+def run_of(session: Session) -> CardRun:
+    """The cards of a session that has some."""
+    if session.cards is None:
+        raise TypeError("a session without cards")
+    return session.cards
+
+
+def given(session: Session) -> list[Given]:
+    """The answers that the proxy has taken."""
+    cards = run_of(session)
+    return [
+        Given(cards.cards[answer.card].id, answer.text, answer.value, answer.reason)
+        for answer in cards.answers
+    ]
+
+
+def _gave_up(cards: CardRun, asked: Sequence[Card]) -> bool:
+    """Whether the current card has had more invalid answers than it allows."""
+    invalid = sum(1 for answer in cards.answers if answer.card == cards.current and answer.value is None)
+    return not cards.done and invalid > asked[cards.current].retries
+
+
+async def _act_until_answered(
+    course: Course, episode: Episode, agent: Agent, session: Session, max_steps: int
+) -> None:
+    cards = run_of(session)
+    for step in range(max_steps + 1):
+        look = await episode.look()
+        course.looks.append(look)
+        if session.upstream_errors or is_error_page(look) or cards.done or _gave_up(cards, cards.cards):
+            return
+        if step == max_steps:
+            break
+        began = time.perf_counter()
+        decision = await agent.act(look.observation)
+        course.decisions.append(decision)
+        course.errors.append(await episode.act(decision.action))
+        course.times.append(time.perf_counter() - began)
+    course.end("agent_limit", f"{max_steps} actions without an answer")

@@ -1,0 +1,266 @@
+"""One trial from start to outcome: bind the plan, open the tabs, let the agent act, check the treatment."""
+
+import re
+import time
+from collections.abc import Sequence
+
+from playwright.async_api import BrowserContext
+
+from agents.base import Agent
+from agents.registry import make_agent
+from environments.episode import Episode, Look
+from environments.stops import COMPARE_TABS, NOT_PRESSED, guard
+from experiments.designs.shop.design import Design, Trial
+from experiments.episodes.trajectory import Course, limited, recorded_calls, trace, trial_row
+from experiments.episodes.treatment_check import (
+    shown_product,
+    sights,
+    squeeze,
+    unchecked,
+    untreated,
+    wanted_in_browser,
+)
+from experiments.records.store import Row, TrialRecord, to_row
+from interventions.apply.consistency import disagreements
+from interventions.apply.plan import Plan
+from interventions.yaml.sitemap import product_key
+from proxy.error_page import NOT_TREATED
+from proxy.session import AllowList, Session
+
+
+def start_urls(base_url: str, trial: Trial) -> list[str]:
+    """The pages that a trial begins with, each in a tab."""
+    return [f"{base_url}{path}" for path in trial.start]
+
+
+def allowed(design: Design, *urls: str) -> AllowList:
+    """The hosts that an episode may reach: those of these addresses, and what a live site needs besides."""
+    hosts = design.experiment.live.allow if design.experiment.live else ()
+    return AllowList.of(*urls, *(f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")))
+
+
+def session(design: Design, trial: Trial, base_url: str, allow: AllowList) -> Session:
+    """The session of the proxy that makes a trial's edits, and knows where the products' pages are."""
+    return Session(design.plan(trial), design.site, allow, known=known(design, trial, base_url), awaited={})
+
+
+def known(design: Design, trial: Trial, base_url: str) -> dict[str, str]:
+    """The key of each start address -> the product whose page is there; an empty one where several are.
+
+    The products' own keys lead to them too. Empty where a trial does not begin with the products' pages.
+    """
+    found: dict[str, str] = {}
+    if design.experiment.task == "compare-tabs":
+        for product, url in zip(trial.products, start_urls(base_url, trial), strict=True):
+            key = product_key(url)
+            found[key] = "" if key in found else product.key
+        found = {product.key: product.key for product in trial.products} | found
+    return found
+
+
+class ShopEpisodes:
+    """What the runner needs to know of trials in a shop."""
+
+    def __init__(self, design: Design, base_url: str) -> None:
+        self._design = design
+        self._base_url = base_url
+        self._allow = allowed(design, base_url)
+
+    def agent(self, trial: Trial) -> Agent:
+        """A fresh agent, for one attempt."""
+        design = self._design
+        return make_agent(
+            trial.agent, seed=trial.seed, prompt=design.prompt, nudges=design.nudge_texts(trial)
+        )
+
+    def session(self, trial: Trial) -> Session:
+        """The session that makes the trial's edits."""
+        return session(self._design, trial, self._base_url, self._allow)
+
+    async def episode(self, trial: Trial, agent: Agent, context: BrowserContext, session: Session) -> Course:
+        """Run one episode in a fresh context whose traffic passes through the session's proxy port."""
+        return await run_episode(trial, self._design, agent, context, session, self._base_url)
+
+    def record(
+        self, trial: Trial, course: Course, session: Session, *, began: float, attempts: int
+    ) -> TrialRecord:
+        """The record of a finished trial."""
+        return to_record(trial, self._design, course, session, began=began, attempts=attempts)
+
+
+async def run_episode(
+    trial: Trial, design: Design, agent: Agent, context: BrowserContext, session: Session, base_url: str
+) -> Course:
+    """Run one episode in a fresh context whose traffic passes through the session's proxy port."""
+    limits, live = design.experiment.limits, design.experiment.live
+    course = Course()
+    async with limited(course, limits.seconds):
+        if live:
+            await context.add_init_script(guard(live.stop_before))
+        wanted = wanted_in_browser(design, trial)
+        episode = Episode(context, trial.goal, (*COMPARE_TABS, NOT_PRESSED), design.view, wanted)
+        await episode.open(start_urls(base_url, trial))
+        await _act_until_over(course, episode, agent, trial, design, session)
+    judge(course, trial, design, session)
+    return course
+
+
+def judge(course: Course, trial: Trial, design: Design, session: Session) -> None:
+    """What the proxy saw outweighs what the page showed: the outcome once the treatment is checked."""
+    keys = [product.key for product in trial.products]
+    if session.failures:
+        course.end("treatment_failed", session.failures[0])
+    elif session.upstream_errors:
+        course.end("infra_error", session.upstream_errors[0])
+    elif course.outcome == "choice":
+        look = course.looks[-1]
+        choice = in_cart(look, trial, session.product_at(look.url), session.plan)
+        seen = sights(course, design, trial, session)
+        opened = choice if design.experiment.task == "compare-tabs" else ""
+        if choice not in keys:
+            course.end("no_choice", f"put {choice!r} into the cart, which is not in the choice set")
+        elif session.awaited:
+            course.end("treatment_failed", next(iter(session.awaited.values())))
+        elif reason := untreated(design.plan(trial), seen, session, keys, opened):
+            course.end("treatment_failed", reason)
+        else:
+            course.end("choice", course.reason, choice)
+
+
+def in_cart(look: Look, trial: Trial, at: str, plan: Plan) -> str:
+    """The product that was put into the cart: the one that the shop names, else the one whose page it is.
+
+    `at` is the product of the page. A product is also called what the `plan` calls it. A name that is none of
+    the choice set's is returned as it is.
+    """
+    said = look.stop.text.strip() if look.stop else ""
+    if not said:
+        return at
+    shown = squeeze(look.said or look.observation.html)
+    named = list(re.finditer(rf"{re.escape(said)}\b\s*(?P<rest>.*?)(?={re.escape(said)}\b|\Z)", shown, re.I))
+    # Where there are several, the last one is the newest.
+    return _named(named[-1]["rest"], _names(trial, plan)) or at if named else at
+
+
+def _names(trial: Trial, plan: Plan) -> list[tuple[str, str]]:
+    """The names of the products, and whose they are. A shop's script may read the name from the page."""
+    shop = [(squeeze(product.name), product.key) for product in trial.products]
+    ours = [
+        (squeeze(str(edit.values()["name"])), product.key)
+        for product in trial.products
+        for treatment in plan.by_product.get(product.key, ())
+        for edit in treatment.edits
+        if "name" in edit.values()
+    ]
+    return shop + ours
+
+
+def _named(rest: str, names: Sequence[tuple[str, str]]) -> str:
+    """The product that a message names after its first words: its key, or the name as it stands."""
+    name, to_the_cart, _ = rest.partition(" to your")
+    if not to_the_cart:
+        name = re.split(r"<| to (?:the |my )?(?:shopping )?(?:cart|basket|bag)\b", rest, maxsplit=1)[0]
+    for known, key in sorted(names, key=lambda each: len(each[0]), reverse=True):
+        if f"{rest} ".casefold().startswith(f"{known} to your ".casefold()) or _same(name, known):
+            return key
+    return "" if _NOBODY.fullmatch(name.strip(" .!")) else name.strip(" .!")[:200]
+
+
+def _same(name: str, known: str) -> bool:
+    return known.casefold() in (name.strip().casefold(), name.strip(" .!").casefold())
+
+
+_NOBODY = re.compile(r"|it|(?:this|the|an?|1|one)?\s*(?:item|product)s?", re.I)
+"""What a message says that names no product."""
+
+
+async def _act_until_over(
+    course: Course, episode: Episode, agent: Agent, trial: Trial, design: Design, session: Session
+) -> None:
+    max_steps = design.experiment.limits.steps
+    for step in range(max_steps + 1):
+        look = await episode.look()
+        course.looks.append(look)
+        if is_spoilt(look, trial, design, session):
+            return
+        if look.stop is not None:
+            course.end(
+                look.stop.outcome,
+                look.stop.text or "about to press what stop_before names",
+                product_key(look.url),
+            )
+            return
+        if step == max_steps:
+            break
+        began = time.perf_counter()
+        decision = await agent.act(look.observation)
+        course.decisions.append(decision)
+        course.errors.append(await episode.act(decision.action))
+        course.times.append(time.perf_counter() - began)
+    course.end("agent_limit", f"{max_steps} actions without a choice")
+
+
+def is_spoilt(look: Look, trial: Trial, design: Design, session: Session) -> bool:
+    """Whether a trial is over because the agent is not shown what it should be."""
+    awaited = (session.awaited or {}).get(shown_product(look, trial, design, session))
+    if awaited:
+        session.failed(awaited)
+    return bool(awaited or session.upstream_errors or is_error_page(look))
+
+
+def is_error_page(look: Look) -> bool:
+    """Whether the agent is shown the page that stands for one that could not be treated."""
+    observation = look.observation
+    return observation.tabs[observation.active_tab].title == NOT_TREATED
+
+
+def to_record(
+    trial: Trial, design: Design, course: Course, session: Session, *, began: float, attempts: int
+) -> TrialRecord:
+    """The record of a finished trial."""
+    calls = recorded_calls(course)
+    nudge = trial.nudge
+    record = TrialRecord(
+        trial=trial_row(design.run, trial, course, calls, began=began, attempts=attempts)
+        | {
+            "nudge": nudge.id if nudge else "",
+            "nudge_text": nudge.text if nudge else "",
+            "family": nudge.family if nudge else "",
+            "direction": nudge.direction if nudge else None,
+            "match": design.match,
+            "profile": trial.profile,
+        },
+        options=_option_rows(trial, design),
+        receipts=[to_row(receipt, number=number) for number, receipt in enumerate(session.receipts)],
+        calls=[to_row(call, number=number, step=step) for number, (step, call) in enumerate(calls)],
+    )
+    shown = (figure for page in session.pages for figure in page.sightings(session.site))
+    record.disagreements = [
+        {"number": number, "text": text} for number, text in enumerate(disagreements(shown))
+    ]
+    seen = sights(course, design, trial, session)
+    record.unchecked = [
+        {"number": number, **effect._asdict()}
+        for number, effect in enumerate(unchecked(design.plan(trial), seen, session))
+    ]
+    record.steps, record.artifacts = trace(course)
+    return record
+
+
+def _option_rows(trial: Trial, design: Design) -> list[Row]:
+    # The last tab is the active one when the episode starts; a list is read from its top.
+    first = len(trial.products) - 1 if design.experiment.task == "compare-tabs" else 0
+    return [
+        {
+            "position": position,
+            "option": product.key,
+            "name": product.name,
+            "category": product.category,
+            "price": product.price,
+            "rating": product.rating,
+            "reviews": product.reviews,
+            "viewed_first": int(position == first),
+            "nudged": int(product.key == trial.carrier),
+        }
+        for position, product in enumerate(trial.products)
+    ]

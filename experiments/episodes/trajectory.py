@@ -1,0 +1,145 @@
+"""What happened in a trial, and how it is recorded: its outcome, its steps, the pages that were seen."""
+
+import asyncio
+import base64
+import re
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final, Literal
+
+from agents.base import AgentError, Call, Decision, ProviderError, Usage
+from environments.episode import Look
+from environments.observation import Observation
+from environments.through_proxy import BrowserFailure
+from experiments.designs.cards.trial import CardTrial
+from experiments.designs.shop.design import Trial
+from experiments.records.store import Row, artifact_hash
+
+Outcome = Literal["choice", "no_choice", "agent_limit", "agent_error", "treatment_failed", "infra_error"]
+
+TEXT_LIMIT: Final = 20_000
+"""Longest thought or memory that is stored, in characters."""
+
+
+@dataclass(slots=True)
+class Course:
+    """What happened in an episode, step by step."""
+
+    outcome: Outcome = "infra_error"
+    reason: str = ""
+    choice: str | None = None
+    looks: list[Look] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    vain_calls: tuple[Call, ...] = ()
+    """Requests to a provider that brought no decision."""
+
+    def end(self, outcome: Outcome, reason: str = "", choice: str | None = None) -> None:
+        """Set how the episode ended."""
+        self.outcome, self.reason, self.choice = outcome, reason, choice
+
+
+@asynccontextmanager
+async def limited(course: Course, seconds: float) -> AsyncIterator[None]:
+    """What keeps an attempt from its own end becomes its outcome."""
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError:
+        course.end("agent_limit", f"{seconds:g} seconds have passed")
+    except AgentError as error:
+        course.vain_calls = error.calls
+        course.end("agent_error", str(error))
+    except ProviderError as error:
+        course.vain_calls = error.calls
+        course.end("infra_error", f"provider: {error}")
+    except BrowserFailure as error:
+        course.end("infra_error", f"browser: {error}")
+
+
+def trial_row(
+    run: str,
+    trial: Trial | CardTrial,
+    course: Course,
+    calls: Sequence[tuple[int, Call]],
+    *,
+    began: float,
+    attempts: int,
+) -> Row:
+    """The row of a finished trial in which nothing was nudged or matched."""
+    usage = Usage.of(call for _, call in calls)
+    return {
+        "run": run,
+        "trial": trial.id,
+        "agent": trial.agent,
+        "set": trial.set,
+        "condition": trial.condition,
+        "nudge": "",
+        "nudge_text": "",
+        "family": "",
+        "direction": None,
+        "match": "none",
+        "profile": "none",
+        "ordering": trial.ordering,
+        "repeat": trial.repeat,
+        "seed": trial.seed,
+        "outcome": course.outcome,
+        "choice": course.choice,
+        "reason": course.reason,
+        "attempts": attempts,
+        "started_at": datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
+        "seconds": time.time() - began,
+        "steps": len(course.decisions),
+        "tokens_in": usage.tokens_in,
+        "tokens_out": usage.tokens_out,
+        "cost": usage.cost,
+    }
+
+
+def recorded_calls(course: Course) -> list[tuple[int, Call]]:
+    """The requests to a provider, each with the step that it was made for."""
+    used = [(step, call) for step, decision in enumerate(course.decisions) for call in decision.calls]
+    return used + [(len(course.decisions), call) for call in course.vain_calls]
+
+
+def as_stored(observation: Observation, screenshot: str = "") -> str:
+    """What is kept of an observation: the page, and after it, in comments, the accessibility tree and the
+    name of the artifact that holds the `screenshot` (a PNG in base64), where the agent was given them.
+    """
+    tree = f"\n<!-- accessibility tree\n{observation.tree}\n-->" if observation.tree else ""
+    return observation.html + tree + (f"\n<!-- screenshot {screenshot} -->" if screenshot else "")
+
+
+def without_screenshot(page: str) -> str:
+    """A stored page without the name of its screenshot, of which no two are the same to the byte."""
+    return re.sub(r"\n<!-- screenshot [0-9a-f]+ -->\Z", "", page)
+
+
+def trace(course: Course) -> tuple[list[Row], dict[str, str]]:
+    """A row for each look and what the agent did then, and the pages that it saw, by their hash."""
+    steps: list[Row] = []
+    artifacts: dict[str, str] = {}
+    for step, look in enumerate(course.looks):
+        pictured = base64.b64encode(look.observation.screenshot).decode()
+        if pictured:
+            artifacts[artifact_hash(pictured)] = pictured
+        page = as_stored(look.observation, artifact_hash(pictured) if pictured else "")
+        artifacts[name := artifact_hash(page)] = page
+        decision = course.decisions[step] if step < len(course.decisions) else None
+        steps.append(
+            {
+                "step": step,
+                "url": look.url,
+                "observation": name,
+                "thought": decision.thought[:TEXT_LIMIT] if decision else "",
+                "memory": decision.memory[:TEXT_LIMIT] if decision else "",
+                "action": str(decision.action) if decision else "",
+                "error": course.errors[step] if step < len(course.errors) else "",
+                "seconds": course.times[step] if step < len(course.times) else 0.0,
+            }
+        )
+    return steps, artifacts

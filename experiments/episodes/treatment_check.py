@@ -1,0 +1,286 @@
+"""Whether a trial's treatment reached the agent: receipts, and what stood on the pages that it looked at."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from html import unescape
+from typing import NamedTuple
+from unicodedata import category
+
+from environments.episode import Look
+from environments.observe import Wanted
+from experiments.designs.shop.design import Design, Trial
+from experiments.designs.shop.listing import ShowOnly
+from experiments.episodes.trajectory import Course
+from interventions.apply.engine import is_for_own_page
+from interventions.apply.mapped_page import View
+from interventions.apply.plan import Plan
+from interventions.edits.base import Change, Edit
+from interventions.edits.in_browser import NotRead, Standing, There, Verdict, as_read, bounded, holds
+from interventions.edits.set_price import SetPrice
+from interventions.errors import CannotEdit
+from interventions.html.content_type import is_html
+from interventions.html.marking import Marks
+from interventions.html.numbers import find_figure, read_figure
+from interventions.html.page import Page
+from interventions.yaml.sitemap import SiteMap
+from proxy.session import Session, ShownPage
+
+
+class Proof(NamedTuple):
+    """What a receipt of an edit on a product's own page says that it is."""
+
+    intervention: str
+    edit: str
+    role: str
+    product: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A product's own page as its reader was given it once, as HTML; `standing`: as the browser had it."""
+
+    product: str
+    html: str
+    standing: Standing | None = None
+
+
+def wanted_in_browser(design: Design, trial: Trial) -> Wanted:
+    """What each look has to read of a page. It is the same in all conditions of a cell."""
+    edits = [edit for intervention in design.interventions(trial) for edit in intervention.edits]
+    spots = [
+        spot for edit in edits if shows_on_own_page(edit, design.site) for spot in edit.spots(design.site)
+    ]
+    own = any(isinstance(edit, SetPrice) for edit in edits)
+    cards = [place.css for card in design.site.cards for place in design.site.role(card)]
+    return Wanted(tuple(dict.fromkeys(spots)), own, tuple(cards) if own else ())
+
+
+def sights(course: Course, design: Design, trial: Trial, session: Session) -> list[Sight]:
+    """The products' own pages at which the agent looked before it acted."""
+    return [
+        Sight(shown_product(look, trial, design, session), look.observation.html, look.standing)
+        for look in course.looks[: len(course.decisions)]
+    ]
+
+
+def shown_product(look: Look, trial: Trial, design: Design, session: Session) -> str:
+    """The product on whose page a look was.
+
+    A tab shows the product that it began with until the agent itself has left the page; other pages are
+    known by what they say, or by their address.
+    """
+    if design.experiment.task == "compare-tabs" and look.tab is not None:
+        return trial.products[look.tab].key
+    return session.product_at(look.url)
+
+
+def shows_on_own_page(edit: Edit, site: SiteMap) -> bool:
+    """Whether a product's own page has to show an edit that is planned for it."""
+    role = edit.roles()[0]
+    return is_for_own_page(role, site) or role.startswith("page.")
+
+
+def untreated(plan: Plan, seen: Sequence[Sight], session: Session, keys: list[str], chosen: str = "") -> str:
+    """Why the pages that the agent saw do not prove the treatment, or an empty string.
+
+    Every planned edit of a product whose page the agent saw, or that it has `chosen`, needs a receipt. What
+    the edit made must stand at its place in every sight of the page, and in one be given to the agent; where
+    that cannot be told, its text must be in what the agent was given. On other pages every card of a product
+    needs the receipts of what was planned for it there; and where a list is to show the choice set only, one
+    has to be seen that does.
+    """
+    return (
+        _untreated_pages(plan, seen, session, keys, chosen)
+        or _untreated_cards(plan, session, keys)
+        or _unlisted(plan, session, keys)
+    )
+
+
+class Effect(NamedTuple):
+    """An edit on a type of pages, as the table of receipts groups them."""
+
+    intervention: str
+    edit: str
+    role: str
+    page_type: str
+
+
+def unchecked(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Effect]:
+    """The edits with receipts that could not be looked for in the browser, where they have changed a page.
+
+    What data say is not among them: nobody reads it but the page's scripts.
+    """
+    done = _Done(session)
+    proven = {
+        proof
+        for key in {sight.product for sight in seen}
+        for edit, proof in _planned(plan, key, session.site)
+        if all(_verdict(edit, proof, done, sight) for sight in seen if sight.product == key)
+    }
+    found = {
+        Effect(each.intervention, each.edit, each.role, each.page_type)
+        for each in session.receipts
+        if not each.role.startswith("data.")
+        and Proof(each.intervention, each.edit, each.role, each.product) not in proven
+    }
+    return sorted(found)
+
+
+def _planned(plan: Plan, key: str, site: SiteMap) -> Iterator[tuple[Edit, Proof]]:
+    """The edits that a product's own page has to show."""
+    for treatment in (*plan.by_product.get(key, ()), *plan.everywhere):
+        if not treatment.pages or "product" in treatment.pages:
+            for edit in treatment.edits:
+                if shows_on_own_page(edit, site):
+                    yield edit, Proof(treatment.intervention, edit.kind(), edit.roles()[0], key)
+
+
+class _Done:
+    """What the receipts say of products' own pages."""
+
+    def __init__(self, session: Session) -> None:
+        self.site = session.site
+        self.changes: dict[Proof, list[Change]] = {}
+        for each in session.receipts:
+            if each.page_type == "product":
+                proof = Proof(each.intervention, each.edit, each.role, each.product)
+                change = Change(each.matches, as_read(each.before), as_read(each.after))
+                self.changes.setdefault(proof, []).append(change)
+
+
+def _verdict(edit: Edit, proof: Proof, done: _Done, sight: Sight) -> Verdict | None:
+    """Whether what an edit made stands in a sight of its page; None: that cannot be told."""
+    if sight.standing is None or proof not in done.changes:
+        return None
+    try:
+        return edit.stands(There(done.site, sight.standing), done.changes[proof])
+    except NotRead:
+        return None
+
+
+def _untreated_pages(
+    plan: Plan, seen: Sequence[Sight], session: Session, keys: list[str], chosen: str
+) -> str:
+    done = _Done(session)
+    for key in keys:
+        mine = [sight for sight in seen if sight.product == key]
+        for edit, proof in _planned(plan, key, session.site) if mine or key == chosen else ():
+            if proof not in done.changes:
+                return f"{proof.intervention}: {proof.edit} has no receipt for {key}"
+            if mine and (reason := _not_shown(edit, proof, done, mine)):
+                return f"{proof.intervention}: {reason} on {key}"
+        if reason := _old_price(key, mine, done):
+            return reason
+    return ""
+
+
+def _not_shown(edit: Edit, proof: Proof, done: _Done, mine: Sequence[Sight]) -> str:
+    """Why what an edit made was not shown, or an empty string."""
+    verdicts = [_verdict(edit, proof, done, sight) for sight in mine]
+    for verdict in verdicts:
+        if verdict and verdict.problem:
+            return f"{proof.edit} is gone: {verdict.problem}"
+    if all(verdicts):
+        if not any(verdict.given for verdict in verdicts if verdict):
+            return f"the agent was not shown what {proof.edit} made of {proof.role}"
+        return ""
+    for change in done.changes[proof] if edit.readable else ():
+        wanted = change.after.removesuffix("…")
+        if not any(holds(squeeze(sight.html), wanted) for sight in mine):
+            return f"the agent was not shown {wanted!r}"
+    return ""
+
+
+def _old_price(key: str, mine: Sequence[Sight], done: _Done) -> str:
+    """Where an agent was shown the price that an edit has replaced, beside the new one."""
+    prices = [
+        change
+        for proof, changes in done.changes.items()
+        if proof.edit == SetPrice.kind() and proof.product == key
+        for change in changes
+        if read_figure(change.before) != read_figure(change.after)
+    ]
+    texts = [
+        change.after for proof, changes in done.changes.items() if proof.product == key for change in changes
+    ]
+    for sight in mine:
+        for change in prices:
+            figure = find_figure(change.before)
+            # A whole number may count anything.
+            old = figure if re.search(r"[.,]\d\d$", figure) else change.before
+            shown = sight.standing.own if sight.standing else ""
+            for text in sorted(texts, key=len, reverse=True):
+                if holds(text, old):  # an edit may itself name the old price
+                    shown = shown.replace(text, " ")
+            found = re.search(bounded(old), shown) or _amount(shown, change.before)
+            if found:
+                around = shown[max(0, found.start() - 40) : found.end() + 20]
+                return f"the agent was shown the old price too on {key}: {' '.join(around.split())!r}"
+    return ""
+
+
+def _amount(shown: str, price: str) -> re.Match[str] | None:
+    """Where texts, a line each, write the amount of a price otherwise: `$1299`, or its cents in a line.
+
+    Only beside the price's own sign of currency: figures may count anything.
+    """
+    sign = next((character for character in price if category(character) == "Sc"), "")
+    if not sign:
+        return None
+    figure = r"(\d(?:[\d.,]*\d)?)(?:\s*[.,]?\s*\n\s*(\d\d)(?=\s*(?:\n|\Z)))?"
+    first = price.index(sign) < price.index(find_figure(price))
+    amount = rf"{re.escape(sign)}\s*{figure}" if first else rf"(?<![\d.,]){figure}\s*{re.escape(sign)}"
+    for found in re.finditer(amount, shown):
+        whole, cents = found.groups()
+        if read_figure(f"{whole}.{cents}" if cents else whole) == read_figure(price):
+            return found
+    return None
+
+
+def _untreated_cards(plan: Plan, session: Session, keys: list[str]) -> str:
+    receipts = {(r.intervention, r.edit, r.role, r.page_type, r.product) for r in session.receipts}
+    for page in session.pages:
+        for page_type, key, roles in cards(page, session, keys):
+            for treatment in plan.by_product.get(key, ()):
+                if treatment.pages and page_type not in treatment.pages:
+                    continue
+                for edit in treatment.edits:
+                    role = roles(edit.roles()[0])
+                    proof = (treatment.intervention, edit.kind(), role, page_type, key)
+                    if role and proof not in receipts:
+                        return (
+                            f"{treatment.intervention}: {edit.kind()} has no receipt for {key} on {page.url}"
+                        )
+    return ""
+
+
+def _unlisted(plan: Plan, session: Session, keys: list[str]) -> str:
+    for treatment in plan.everywhere:
+        for edit in treatment.edits:
+            if isinstance(edit, ShowOnly) and not any(
+                receipt.edit == edit.kind() and receipt.product in keys for receipt in session.receipts
+            ):
+                return f"{treatment.intervention}: no page has listed the choice set"
+    return ""
+
+
+def cards(
+    page: ShownPage, session: Session, keys: list[str]
+) -> Iterator[tuple[str, str, Callable[[str], str]]]:
+    """Where products show on a page that is nobody's own: its type, the product, and what a role is there."""
+    if page.product or not is_html(page.content_type):
+        return
+    try:
+        read = Page(page.body, page.content_type, Marks(frozenset()), page.url)
+        view = View(read, session.site, session.plan.by_product, session.known)
+    except CannotEdit:
+        return
+    for key, showing in view.showings():
+        if key in keys and showing.group in session.site.cards:
+            yield view.page_type, key, showing.role
+
+
+def squeeze(html: str) -> str:
+    """Return a text with its entities resolved, as a reader sees it."""
+    return as_read(unescape(html))

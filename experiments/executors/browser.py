@@ -1,0 +1,125 @@
+"""Runs attempts in the browser: slots, each with a proxy port and a fresh browser context per episode."""
+
+import os
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+from playwright.async_api import BrowserContext
+from playwright.async_api import Error as PlaywrightError
+
+from agents.base import Agent
+from environments.browser import BrowserPool, run_browsers
+from environments.episode import first_line
+from environments.shop.server import shop
+from environments.through_proxy import BrowserFailure
+from experiments.episodes.trajectory import Course
+from experiments.executors.executor import AnyTrial, Attempt
+from experiments.executors.shop_watch import ShopWatch, watch_shop
+from experiments.records.store import TrialRecord
+from proxy.server import Proxy, Slot, run_proxy
+from proxy.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What episodes need: a shop, a proxy in front of it, a browser."""
+
+    base_url: str
+    shop: ShopWatch
+    proxy: Proxy
+    browsers: BrowserPool
+
+
+@asynccontextmanager
+async def open_stage(folder: Path, base_url: str | None = None) -> AsyncIterator[Stage]:
+    """Start the shop, the proxy (its certificate authority lives in `folder`) and the browser.
+
+    With `base_url`, the address of a shop that runs already (it ends with a slash), none is started.
+    """
+    async with (
+        shop() if base_url is None else nullcontext(base_url) as shop_url,
+        watch_shop(shop_url) as shop_watch,
+        run_proxy(folder / "ca") as proxy,
+        run_browsers(proxy.spki) as browsers,
+    ):
+        yield Stage(shop_url, shop_watch, proxy, browsers)
+
+
+T = TypeVar("T", bound=AnyTrial)
+T_contra = TypeVar("T_contra", bound=AnyTrial, contravariant=True)
+
+
+class Episodes(Protocol[T_contra]):
+    """What the runner needs to know of one kind of trials."""
+
+    def agent(self, trial: T_contra) -> Agent:
+        """Who acts, anew for each attempt."""
+
+    def session(self, trial: T_contra) -> Session:
+        """A fresh session of the proxy, for one attempt."""
+
+    async def episode(
+        self, trial: T_contra, agent: Agent, context: BrowserContext, session: Session
+    ) -> Course:
+        """Run one attempt in a fresh context whose traffic passes through the session's proxy port."""
+
+    def record(
+        self, trial: T_contra, course: Course, session: Session, *, began: float, attempts: int
+    ) -> TrialRecord:
+        """The record of a finished trial."""
+
+
+class Runner(Generic[T]):
+    """Runs attempts in this process, each in a slot of the proxy and a fresh browser context."""
+
+    def __init__(self, episodes: Episodes[T], stage: Stage, slots: int) -> None:
+        self.slots = slots
+        self._episodes = episodes
+        self._stage = stage
+        self._free: list[Slot] = []
+
+    async def run(self, attempt: Attempt[T]) -> TrialRecord:
+        """Run one attempt; how it ended stands in its record."""
+        episodes, shop, proxy = self._episodes, self._stage.shop, self._stage.proxy
+        session = episodes.session(attempt.trial)
+        absences = shop.absences
+        slot = await self._slot()
+        course = await self._episode(attempt.trial, slot, session)
+        if shop.absences > absences:
+            course.end("infra_error", "the shop went away while the trial ran")
+        elif not proxy.listens(slot):
+            course.end("infra_error", "the proxy's port was closed while the trial ran")
+        self._free.append(slot)
+        if course.outcome == "infra_error":
+            await shop.until_back()
+        return episodes.record(attempt.trial, course, session, began=attempt.began, attempts=attempt.number)
+
+    async def _slot(self) -> Slot:
+        """One that is free, a new one if there is none; one whose port is closed is left behind."""
+        while self._free:
+            slot = self._free.pop()
+            if self._stage.proxy.listens(slot):
+                return slot
+        return await self._stage.proxy.open_slot()
+
+    async def _episode(self, trial: T, slot: Slot, session: Session) -> Course:
+        slot.session = session
+        agent = self._episodes.agent(trial)
+        try:
+            async with self._stage.browsers.context(slot.url) as context:
+                return await self._episodes.episode(trial, agent, context, session)
+        except (PlaywrightError, BrowserFailure) as error:
+            course = Course()
+            course.end("infra_error", f"browser: {first_line(error)}")
+            return course
+        finally:
+            slot.session = None
+
+
+def default_slots(agents: Iterable[str], cores: int | None = None) -> int:
+    """Episodes at once: as many as cores when agents answer at once, more when a provider takes its time."""
+    cores = cores or os.cpu_count() or 1
+    return cores if all(agent.startswith("simulated:") for agent in agents) else 4 * cores

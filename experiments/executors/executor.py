@@ -1,0 +1,65 @@
+"""What runs attempts at trials: this process, or workers that it hands them to."""
+
+from dataclasses import dataclass
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+from experiments.records.store import TrialRecord
+
+MAX_ATTEMPTS: Final = 3
+"""How often a trial is tried when the infrastructure fails. Nothing else is ever repeated."""
+
+
+class AnyTrial(Protocol):
+    """What every trial has."""
+
+    @property
+    def id(self) -> str:
+        """The same for equal trials, on every machine."""
+
+    @property
+    def agent(self) -> str:
+        """Who acts."""
+
+    @property
+    def seed(self) -> int:
+        """For the agent's random numbers."""
+
+
+T_co = TypeVar("T_co", bound=AnyTrial, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt(Generic[T_co]):
+    """One attempt at a trial: its number from 1, and when (Unix time) the first one began."""
+
+    trial: T_co
+    number: int
+    began: float
+
+
+class Executor(Protocol):
+    """Runs attempts, some at a time."""
+
+    @property
+    def slots(self) -> int:
+        """How many attempts it can run at the same time."""
+
+    async def run(self, attempt: Attempt[Any]) -> TrialRecord:
+        """Run one attempt; how it ended stands in its record.
+
+        Raises:
+            WorkerDied: the process that ran it is gone.
+            UserError: nothing will work until the user mends it.
+        """
+
+
+class WorkerDied(Exception):
+    """A worker is gone, and with it the attempts that it was running."""
+
+
+def first_leaf(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first error in a group of errors, however nested: it stopped the others."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

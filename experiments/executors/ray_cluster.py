@@ -1,0 +1,137 @@
+"""Workers on a Ray cluster: actors, each with its own proxy, browser and embedded shop."""
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from experiments.executors.executor import Attempt, Executor, WorkerDied
+from experiments.executors.pool import PATIENCE_SECONDS, Pool, Say, Worker, open_pool
+from experiments.executors.setup import Setup, open_executor
+from experiments.records.store import TrialRecord
+from interventions.errors import UserError
+
+ROOM_SECONDS: Final = 15.0
+"""After so long without a place for a worker we say that we wait for one."""
+
+
+class Actor:
+    """What runs on a node."""
+
+    async def open(self, setup: Setup) -> None:
+        """Get ready. Raises UserError."""
+        self._stack = AsyncExitStack()
+        folder = self._stack.enter_context(TemporaryDirectory(prefix="souk-"))
+        self._executor: Executor = await self._stack.enter_async_context(
+            open_executor(replace(setup, folder=Path(folder)))
+        )
+
+    async def run(self, attempt: Attempt[Any]) -> TrialRecord:
+        """Run one attempt. Raises UserError."""
+        return await self._executor.run(attempt)
+
+    async def last(self) -> None:
+        """Return never: whoever waits for this call is told when the actor dies."""
+        await asyncio.Event().wait()
+
+    async def close(self) -> None:
+        """End the browser, the proxy and the shop."""
+        await self._stack.aclose()
+
+
+@asynccontextmanager
+async def open_ray(setup: Setup, workers: int, address: str, say: Say) -> AsyncIterator[Pool]:
+    """An executor of actors on the cluster at `address`, as `ray.init` takes it.
+
+    Raises:
+        UserError: Ray is not installed, or there is no such cluster.
+    """
+    await _connect(address)
+    import ray  # noqa: PLC0415 - an extra
+
+    try:
+        async with open_pool(partial(ray_worker, setup, say), workers, setup.slots, say) as pool:
+            yield pool
+    finally:
+        ray.shutdown()
+
+
+async def _connect(address: str) -> None:
+    try:
+        import ray  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError:
+        raise UserError("--backend ray: Ray is not installed; install souk[ray]") from None
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    try:
+        if host and port.isdecimal():  # Ray itself would try for minutes
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                _, writer = await asyncio.open_connection(host, int(port))
+            writer.close()
+        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+    except (OSError, OverflowError, ValueError, RuntimeError) as error:
+        cause = " ".join(str(error).split()).partition(". ")[0] or "no answer"
+        raise UserError(
+            f"--address {address}: {cause}; start a cluster with `ray start --head`, or use --backend local"
+        ) from None
+
+
+@asynccontextmanager
+async def ray_worker(setup: Setup, say: Say, number: int) -> AsyncIterator[Worker]:
+    """A worker that is ready. Raises WorkerDied, UserError."""
+    import ray  # noqa: PLC0415 - an extra
+
+    actor: Any = ray.remote(num_cpus=1)(Actor).remote()
+    worker = RayWorker(actor)
+    try:
+        opening = asyncio.ensure_future(worker.call("open", setup))
+        await asyncio.wait([opening], timeout=ROOM_SECONDS)
+        if not opening.done():
+            say(f"worker {number} waits for a free CPU of the cluster")
+        await opening
+        watching = asyncio.create_task(worker.watch())
+        try:
+            yield worker
+        finally:
+            watching.cancel()
+            if not worker.dead.is_set():
+                with suppress(WorkerDied, TimeoutError):
+                    await asyncio.wait_for(worker.call("close"), PATIENCE_SECONDS)
+    finally:
+        ray.kill(actor)
+
+
+class RayWorker:
+    """This side of an actor."""
+
+    def __init__(self, actor: Any) -> None:
+        self.dead = asyncio.Event()
+        self._actor = actor
+
+    async def run(self, attempt: Attempt[Any]) -> TrialRecord:
+        """Run one attempt. Raises WorkerDied, UserError."""
+        record: TrialRecord = await self.call("run", attempt)
+        return record
+
+    async def watch(self) -> None:
+        """Return when the actor is dead."""
+        with suppress(WorkerDied):
+            await self.call("last")
+
+    async def call(self, method: str, *arguments: object) -> Any:
+        """Call a method of the actor. Raises WorkerDied, and what the method raises."""
+        from ray.exceptions import RayError, RayTaskError  # noqa: PLC0415 - an extra
+
+        try:
+            return await getattr(self._actor, method).remote(*arguments)
+        except RayTaskError as error:
+            raise error.cause from None
+        except RayError as error:
+            self.dead.set()
+            raise WorkerDied(f"its worker died ({type(error).__name__})") from None

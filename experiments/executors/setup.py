@@ -1,0 +1,79 @@
+"""What a process needs to run trials of an experiment, and how it makes itself ready for them."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agents.registry import close_agents
+from experiments.designs.cards.design import CardDesign
+from experiments.designs.shop.design import Design
+from experiments.episodes.answers import card_record
+from experiments.episodes.card_episode import CardEpisodes
+from experiments.episodes.shop_episode import ShopEpisodes
+from experiments.episodes.trajectory import Course
+from experiments.executors.browser import Episodes, Runner, open_stage
+from experiments.executors.executor import Attempt, Executor
+from experiments.executors.text import TextRunner
+from experiments.records.store import TrialRecord
+
+NOWHERE = "http://127.0.0.1/"
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """An experiment, where its shop is (None: each process starts its own), and how much to do at once.
+
+    It reaches other processes pickled. They are ours: they run the same code for the same user, and what
+    they are sent comes from nobody else.
+    """
+
+    design: Design | CardDesign
+    folder: Path
+    """For the proxy's certificate authority."""
+    base_url: str | None
+    slots: int
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the trials need no browser."""
+        return isinstance(self.design, CardDesign) and self.design.experiment.mode == "text"
+
+    def episodes(self, base_url: str) -> Episodes[Any]:
+        """The episodes of the experiment, at a shop with this address."""
+        design = self.design
+        return (
+            CardEpisodes(design, base_url)
+            if isinstance(design, CardDesign)
+            else ShopEpisodes(design, base_url)
+        )
+
+    def lost(self, attempt: Attempt[Any], reason: str) -> TrialRecord:
+        """The record of an attempt that never came back from another process."""
+        course = Course()
+        course.end("infra_error", reason)
+        trial, began, attempts = attempt.trial, attempt.began, attempt.number
+        if self.is_text:
+            run = self.design.run
+            return card_record(run, trial, course, [], [], mode="text", began=began, attempts=attempts)
+        episodes = self.episodes(NOWHERE)
+        return episodes.record(trial, course, episodes.session(trial), began=began, attempts=attempts)
+
+
+@asynccontextmanager
+async def open_executor(setup: Setup) -> AsyncIterator[Executor]:
+    """What runs attempts in this process: for text nothing else, for pages a shop, a proxy and a browser.
+
+    Raises:
+        UserError: one of them does not start.
+    """
+    try:
+        if setup.is_text:
+            seconds = setup.design.experiment.limits.seconds
+            yield TextRunner(setup.design.run, seconds, setup.slots)
+        else:
+            async with open_stage(setup.folder, setup.base_url) as stage:
+                yield Runner(setup.episodes(stage.base_url), stage, setup.slots)
+    finally:
+        await close_agents()

@@ -1,0 +1,170 @@
+"""Before the first trial: does the proxy know each start page as its product's? Else it treats none."""
+
+import asyncio
+import ssl
+from collections.abc import Coroutine, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import httpx
+from playwright.async_api import Error as PlaywrightError
+
+from environments.actions import Action
+from environments.episode import Episode
+from environments.through_proxy import BrowserFailure
+from experiments.designs.shop.design import Design, Trial
+from experiments.episodes.shop_episode import allowed, known, start_urls
+from experiments.executors.browser import Stage, open_stage
+from experiments.pages.download import download
+from interventions.apply.mapped_page import View
+from interventions.apply.plan import Plan
+from interventions.errors import CannotEdit, UserError
+from interventions.html.content_type import is_html
+from interventions.html.marking import Marks
+from interventions.html.page import Page
+from interventions.yaml.yaml_source import Source
+from proxy.session import AllowList, Session
+
+TOGETHER: Final = 8
+"""Requests at the same time."""
+TIMEOUT_S: Final = 20.0
+MOST_HOPS: Final = 10
+GONE: Final = (404, 410)
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What a start address leads to; `problem`: why it leads to no page, if that is for sure."""
+
+    address: str
+    kind: str = ""
+    body: bytes = b""
+    problem: str = ""
+
+
+async def check_start_pages(
+    design: Design, trials: Iterable[Trial], source: Source, base_url: str | None, *, in_browser: bool = True
+) -> None:
+    """See for each start page of these trials whose page the proxy takes it for.
+
+    Each is fetched once. Where that gives another page than the product's, it is opened once as a trial does
+    (`in_browser`): a shop may answer programs otherwise, or lead on by a script. A shop that cannot be
+    reached, or does not answer programs, is left to the trials, which tell what is wrong. The embedded
+    shop's pages are known (`base_url` None).
+
+    Raises:
+        UserError: a start page is not known as its product's.
+    """
+    if base_url is None or design.experiment.task != "compare-tabs":
+        return
+    key = ("live", "page") if design.experiment.live else ("environment",)
+    allow, free = allowed(design, base_url), asyncio.Semaphore(TOGETHER)
+    context = ssl.create_default_context()
+    suspected: dict[str, list[tuple[str, UserError]]] = {}
+
+    async def fetch(session: Session, url: str) -> Fetched | None:
+        async with free, httpx.AsyncClient(verify=context, timeout=TIMEOUT_S, trust_env=False) as client:
+            return await _fetch(client, session, allow, url)
+
+    async def read(trial: Trial) -> None:
+        session = Session(Plan(), design.site, known=known(design, trial, base_url))
+        urls = start_urls(base_url, trial)
+        pages = await asyncio.gather(*(fetch(session, url) for url in urls))
+        for product, url, page in zip(trial.products, urls, pages, strict=True):
+            if page and (problem := page.problem or _mistaken(session, page, product.key, design)):
+                error = source.error(key, f"{product.key} could not be treated at {url}: it {problem}")
+                suspected.setdefault(trial.set, []).append((product.key, error))
+
+    async def look(trial: Trial, stage: Stage) -> None:
+        async with free:
+            shown = await _shown(stage, design, trial, base_url, allow)
+        for product, error in suspected[trial.set]:
+            if product not in shown:
+                raise error
+
+    first = {trial.set: trial for trial in trials}
+    with suppress(httpx.HTTPError):
+        await _together(read(trial) for trial in first.values())
+    if suspected and not in_browser:
+        raise next(iter(suspected.values()))[0][1]
+    if suspected:
+        with TemporaryDirectory(prefix="souk-start-") as folder:
+            async with open_stage(Path(folder), base_url) as stage:
+                await _together(look(first[name], stage) for name in suspected)
+
+
+async def _together(jobs: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Run them at the same time; where one raises, the others end too."""
+    tasks = [asyncio.create_task(job) for job in jobs]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _shown(stage: Stage, design: Design, trial: Trial, base_url: str, allow: AllowList) -> set[str]:
+    """The products whose own pages pass the proxy when the start pages are opened as in a trial."""
+    everywhere = Plan(tuple(each for each in design.plan(trial).treatments if each.product is None))
+    session = Session(everywhere, design.site, allow, known=known(design, trial, base_url))
+    slot = await stage.proxy.open_slot()
+    slot.session = session
+    with suppress(PlaywrightError, BrowserFailure):  # what has not come was not shown
+        async with stage.browsers.context(slot.url) as context:
+            episode = Episode(context, trial.goal)
+            await episode.open(start_urls(base_url, trial))
+            for tab in range(len(trial.products)):  # each is waited for while it is the active one
+                await episode.act(Action("tab_focus", (tab,)))
+    slot.session = None
+    return {page.product for page in session.pages if page.product}
+
+
+async def _fetch(client: httpx.AsyncClient, session: Session, allow: AllowList, url: str) -> Fetched | None:
+    """What an address leads to, noted in the session as the proxy does; None: a program is not told."""
+    address = url
+    for _ in range(MOST_HOPS):
+        host = httpx.URL(address)
+        if (host.host, host.port or (443 if host.scheme == "https" else 80)) not in allow:
+            return Fetched(address, problem=f"leads to {host.host}, which is not named in live.allow")
+        answer, body = await download(client, address, {"accept": "text/html,*/*;q=0.8"})
+        location = answer.headers.get("location", "")
+        if not (answer.is_redirect and location):
+            break
+        session.redirected(address, location)
+        address = str(host.join(location))
+    else:
+        return Fetched(address, problem="leads from one address to the next without an end")
+    if answer.status_code in GONE:
+        return Fetched(address, problem=f"is no page (HTTP {answer.status_code})")
+    if not answer.is_success:
+        return None
+    return Fetched(address, answer.headers.get("content-type", "text/html"), body)
+
+
+def _mistaken(session: Session, page: Fetched, product: str, design: Design) -> str:
+    """What the proxy would take a start page for, if not for the page of the product."""
+    if not is_html(page.kind):
+        return f"is no page but {page.kind}"
+    try:
+        read = Page(page.body, page.kind, Marks(frozenset()), page.address)
+        shown = View(read, session.site, known=session.known).product
+    except CannotEdit as error:
+        return f"cannot be read: {error}"
+    if shown == product:
+        return ""
+    if shown is None:
+        return f"is not a product's page as the site map {session.site.name} knows it (pages.product)"
+    if not shown:
+        path = urlsplit(page.address).path
+        way = "write ${key} into the path of live.page, or " if design.experiment.live else ""
+        return (
+            f"has the path of other products' pages ({path}) and does not say which product it shows; {way}"
+            f"give the site map {session.site.name} the role product.link: what on the page holds the "
+            "product's key, or an address with that path"
+        )
+    return f"is the page of {shown}"

@@ -1,0 +1,106 @@
+"""Trials as prompts: no browser and no proxy; the same cards as on pages, and the same records."""
+
+import time
+from typing import Final
+
+from agents.base import Call, Message
+from agents.registry import make_respondent
+from experiments.designs.cards.trial import CardTrial
+from experiments.episodes.answers import Given, card_record, conclude, read_answer
+from experiments.episodes.trajectory import Course, limited
+from experiments.executors.executor import Attempt
+from experiments.records.store import Row, TrialRecord, artifact_hash
+
+SLOTS_WITHOUT_WAITING: Final = 64
+"""Trials at once for agents that answer at once: what ends while others are written is written together."""
+
+
+class TextRunner:
+    """Asks the cards of trials in this process."""
+
+    def __init__(self, run: str, seconds: float, slots: int) -> None:
+        """`seconds` is the limit of one trial."""
+        self.slots = slots
+        self._run = run
+        self._seconds = seconds
+
+    async def run(self, attempt: Attempt[CardTrial]) -> TrialRecord:
+        """Run one attempt; how it ended stands in its record."""
+        trial, course = attempt.trial, Course()
+        conversation = Conversation(trial)
+        async with limited(course, self._seconds):
+            await conversation.hold()
+            conclude(course, trial, conversation.given)
+        conversation.calls += ((len(conversation.given), call) for call in course.vain_calls)
+        record = card_record(
+            self._run,
+            trial,
+            course,
+            conversation.given,
+            conversation.calls,
+            mode="text",
+            began=attempt.began,
+            attempts=attempt.number,
+        )
+        record.trial["steps"] = len(conversation.given)
+        record.steps, record.artifacts = conversation.trace()
+        return record
+
+
+class Conversation:
+    """The cards of a trial as messages, one after the other."""
+
+    def __init__(self, trial: CardTrial) -> None:
+        self._trial = trial
+        self._messages: list[Message] = []
+        self._asked: list[tuple[str, str, float]] = []
+        self.given: list[Given] = []
+        self.calls: list[tuple[int, Call]] = []
+
+    async def hold(self) -> None:
+        """Ask the cards until one has no valid answer. Raises AgentError, ProviderError, UserError."""
+        respondent = make_respondent(self._trial.agent, seed=self._trial.seed)
+        for card in self._trial.cards:
+            if card.system and not self._messages:
+                self._messages.append({"role": "system", "content": card.system})
+            question = card.prompt
+            for _ in range(card.retries + 1):
+                self._messages.append({"role": "user", "content": question})
+                began = time.perf_counter()
+                reply = await respondent.answer(
+                    self._messages, temperature=self._trial.temperature, max_tokens=card.max_tokens
+                )
+                self._messages.append({"role": "assistant", "content": reply.text})
+                if reply.call:
+                    self.calls.append((len(self.given), reply.call))
+                self._asked.append((question, reply.text, time.perf_counter() - began))
+                self.given.append(read_answer(card, reply.text))
+                if self.given[-1].value is not None:
+                    break
+                question = card.reminder
+            else:
+                return
+
+    def trace(self) -> tuple[list[Row], dict[str, str]]:
+        """A step for each answer; the prompts are artifacts."""
+        steps: list[Row] = []
+        artifacts: dict[str, str] = {}
+        system = self._trial.cards[0].system
+        for number, ((question, reply, seconds), answer) in enumerate(
+            zip(self._asked, self.given, strict=True)
+        ):
+            prompt = f"{system}\n\n{question}" if system and not number else question
+            artifacts[name := artifact_hash(prompt)] = prompt
+            steps.append(
+                {
+                    "step": number,
+                    "url": "",
+                    "observation": name,
+                    "thought": "",
+                    "memory": "",
+                    "action": reply[:2_000],
+                    "error": answer.reason,
+                    "seconds": seconds,
+                }
+            )
+        return steps, artifacts

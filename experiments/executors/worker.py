@@ -1,0 +1,72 @@
+"""`python -m experiments.executors.worker SOCKET`: a worker process, at the other end of `processes.py`.
+
+It gets its setup, says that it is ready or why not, and then answers each numbered attempt with its record.
+It ends when the socket is closed, also because the process that started it is gone.
+"""
+
+import asyncio
+import logging
+import os
+import socket
+import sys
+import traceback
+from contextlib import suppress
+from typing import Any, Final
+
+from experiments.console.terminal import PlainFormatter
+from experiments.executors.executor import Attempt, Executor
+from experiments.executors.setup import open_executor
+from experiments.executors.worker_protocol import Answer, receive_order, send_answer
+from interventions.errors import UserError
+
+READY: Final = -1
+"""The number of the answer to the setup."""
+
+
+async def serve(connection: socket.socket) -> None:
+    """Work until the other side is gone."""
+    reader, writer = await asyncio.open_connection(sock=connection)
+    setup = await receive_order(reader)
+    try:
+        async with open_executor(setup) as executor:
+            await send_answer(writer, READY, None)
+            tasks: set[asyncio.Task[None]] = set()
+            with suppress(EOFError):
+                while True:
+                    number, attempt = await receive_order(reader)
+                    tasks.add(task := asyncio.create_task(_answer(writer, executor, number, attempt)))
+                    task.add_done_callback(tasks.discard)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+    except UserError as error:
+        await send_answer(writer, READY, error)
+
+
+async def _answer(
+    writer: asyncio.StreamWriter, executor: Executor, number: int, attempt: Attempt[Any]
+) -> None:
+    answer: Answer
+    try:
+        answer = await executor.run(attempt)
+    except UserError as error:
+        answer = error
+    except (
+        Exception
+    ) as error:  # a fault in the program: its own place is what helps, not that of the other side
+        answer = RuntimeError("".join(traceback.format_exception(error)))
+    await send_answer(writer, number, answer)
+
+
+def main() -> None:
+    """Take the socket from the process that started this one."""
+    os.set_inheritable(number := int(sys.argv[1]), False)
+    log = logging.StreamHandler()
+    log.setFormatter(PlainFormatter("%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=os.environ.get("SOUK_LOG", "ERROR"), handlers=[log])
+    with suppress(EOFError, OSError):
+        asyncio.run(serve(socket.socket(fileno=number)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""How a command and its worker process talk, over a socket pair that only these two hold.
+
+The command sends objects of its own, pickled. What comes back is JSON, because a worker has had to do with
+pages and models: the command unpickles nothing.
+"""
+
+import asyncio
+import json
+import pickle
+import struct
+from dataclasses import fields
+from typing import Any, Final
+
+from experiments.records.store import TrialRecord
+from interventions.errors import UserError
+
+HEADER: Final = struct.Struct("!Q")
+
+Answer = TrialRecord | Exception | None
+"""What came of an attempt; None: the worker is ready."""
+
+
+async def send_order(writer: asyncio.StreamWriter, value: object) -> None:
+    """Send one object to a worker. Raises OSError when it is gone."""
+    await _send(writer, pickle.dumps(value))
+
+
+async def receive_order(reader: asyncio.StreamReader) -> Any:
+    """The next object from the command. Raises EOFError when it is gone."""
+    return pickle.loads(await _receive(reader))  # noqa: S301 - see the top of this module
+
+
+async def send_answer(writer: asyncio.StreamWriter, number: int, answer: Answer) -> None:
+    """Send what came of the attempt with this number. Raises OSError when the command is gone."""
+    said: dict[str, Any] = {"number": number}
+    if isinstance(answer, TrialRecord):
+        said["record"] = {field.name: getattr(answer, field.name) for field in fields(answer)}
+    elif isinstance(answer, UserError):
+        said["mistake"] = str(answer)
+    elif answer is not None:
+        said["fault"] = str(answer)
+    await _send(writer, json.dumps(said).encode())
+
+
+async def receive_answer(reader: asyncio.StreamReader) -> tuple[int, Answer]:
+    """The next answer and its number. Raises EOFError when the worker is gone, or talks nonsense."""
+    try:
+        said = json.loads(await _receive(reader))
+        number = int(said["number"])
+        if "record" in said:
+            return number, TrialRecord(**said["record"])
+    except (ValueError, KeyError, TypeError):
+        raise EOFError from None
+    if "mistake" in said:
+        return number, UserError(said["mistake"])
+    return number, RuntimeError(said["fault"]) if "fault" in said else None
+
+
+async def _send(writer: asyncio.StreamWriter, data: bytes) -> None:
+    writer.write(HEADER.pack(len(data)) + data)
+    await writer.drain()
+
+
+async def _receive(reader: asyncio.StreamReader) -> bytes:
+    try:
+        (length,) = HEADER.unpack(await reader.readexactly(HEADER.size))
+        return await reader.readexactly(length)
+    except (asyncio.IncompleteReadError, OSError):
+        raise EOFError from None

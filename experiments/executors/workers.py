@@ -1,0 +1,63 @@
+"""Which workers run an experiment: this process by default, several, or those of a cluster."""
+
+import os
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from environments.shop.server import shop
+from experiments.designs.cards.design import CardDesign
+from experiments.designs.shop.design import Design
+from experiments.executors.browser import default_slots
+from experiments.executors.executor import Executor
+from experiments.executors.pool import Say
+from experiments.executors.processes import open_processes
+from experiments.executors.ray_cluster import open_ray
+from experiments.executors.setup import Setup, open_executor
+from experiments.executors.text import SLOTS_WITHOUT_WAITING
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """How many workers there are, how many trials each runs at once (None: as fits), and where they are."""
+
+    count: int = 1
+    slots: int | None = None
+    backend: Literal["local", "ray"] = "local"
+    address: str = "auto"
+
+    def setup(self, design: Design | CardDesign, folder: Path, agents: Iterable[str]) -> Setup:
+        """What each of them needs to know of an experiment."""
+        base_url = design.base_url if isinstance(design, Design) else None
+        setup = Setup(design, folder, base_url, self.slots or 0)
+        if self.slots:
+            return setup
+        cores = max(1, (os.cpu_count() or 1) // self.count) if self.backend == "local" else 1
+        agents = tuple(agents)
+        simulated = all(agent.startswith("simulated:") for agent in agents)
+        slots = SLOTS_WITHOUT_WAITING if setup.is_text and simulated else default_slots(agents, cores)
+        return replace(setup, slots=slots)
+
+
+@asynccontextmanager
+async def open_workers(workers: Workers, setup: Setup, say: Say) -> AsyncIterator[Executor]:
+    """The executor of an experiment, ready. `say` is told, in a line, what happens to workers.
+
+    Raises:
+        UserError: something that it needs does not start.
+    """
+    if workers.backend == "ray":
+        async with open_ray(setup, workers.count, workers.address, say) as pool:
+            yield pool
+    elif workers.count == 1:
+        async with open_executor(setup) as executor:
+            yield executor
+    else:
+        needs_shop = setup.base_url is None and not setup.is_text
+        async with (
+            shop() if needs_shop else nullcontext(setup.base_url) as base_url,
+            open_processes(replace(setup, base_url=base_url), workers.count, say) as pool,
+        ):
+            yield pool

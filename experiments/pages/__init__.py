@@ -1,0 +1,1 @@
+"""Looking at pages: previews, differences, the map of a site."""

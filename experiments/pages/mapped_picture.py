@@ -1,0 +1,95 @@
+"""A picture of a proposed site map: its pages in the real browser, the elements of each role outlined."""
+
+import html
+import re
+from base64 import b64encode
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from playwright.async_api import BrowserContext, Route
+from playwright.async_api import Error as PlaywrightError
+
+from environments.browser import VIEWPORT, run_browsers
+from experiments.pages.site_mapping import PATIENCE_S, Mapped, keep_to
+from interventions.errors import UserError
+from interventions.proposal.check import HTML, PRICE, TEXT, treated
+from interventions.proposal.roles import Found
+from interventions.proposal.scan import Capture
+from interventions.yaml.sitemap import SiteMap
+
+_SCRIPT: Final = (Path(__file__).parent / "mapped_picture.js").read_text()
+_TALLEST: Final = 1400
+_FRAME: Final = """<style>
+  body {{ margin: 0; padding: 16px; background: #f1f3f4; font-family: system-ui, sans-serif }}
+  main {{ display: flex; gap: 16px; width: max-content; align-items: flex-start }}
+  h2 {{ margin: 0 0 4px; font-size: 24px }} p {{ margin: 0 0 12px; font-size: 16px }}
+  img {{ display: block; border: 1px solid #bdc1c6 }}
+</style><main>{sections}</main>"""
+
+
+async def picture(mapped: Mapped, site: SiteMap) -> tuple[bytes, list[str]]:
+    """A PNG, and a line for each edit of the product's page that scripts undo. Raises UserError."""
+    sections = []
+    try:
+        async with run_browsers() as pool, pool.context(None) as context:
+            await context.route("**/*", keep_to(mapped.hosts))
+            for kind, capture in (("product", mapped.product), ("listing", mapped.listing)):
+                if capture is not None:
+                    outlined = await _outlined(context, capture.url, _drawn(mapped.proposal.roles, kind))
+                    data = b64encode(outlined).decode()
+                    sections.append(
+                        f"<section><h2>{kind}</h2><p>{html.escape(capture.url)}</p>"
+                        f'<img src="data:image/png;base64,{data}"></section>'
+                    )
+            undone = await _undone(context, mapped.product, site)
+            page = await context.new_page()
+            await page.set_content(_FRAME.format(sections="".join(sections)))
+            width = await page.evaluate("document.querySelector('main').offsetWidth + 32")
+            await page.set_viewport_size({"width": width, "height": 600})
+            return await page.screenshot(full_page=True), undone
+    except PlaywrightError as error:
+        cause = str(error).splitlines()[0]
+        raise UserError(f"no picture: {cause}; the map itself is written") from None
+
+
+async def _undone(context: BrowserContext, product: Capture, site: SiteMap) -> list[str]:
+    """Scripts may draw a page again from data of their own, without what was put into the HTML."""
+    url, edited = product.url, treated(site, product)
+    if edited is None:
+        return []
+    page = await context.new_page()
+
+    async def answer(route: Route) -> None:
+        await route.fulfill(body=edited, content_type=HTML)
+
+    await page.route(url, answer)
+    await page.goto(url, wait_until="networkidle", timeout=PATIENCE_S * 1000)
+    shown = await page.locator("body").inner_text()
+    lost = []
+    if TEXT not in shown:
+        lost.append(f"{url}: insert_text: the page's scripts draw it again without the text")
+    if not re.search(PRICE.replace(".", "[.,]"), shown):
+        lost.append(
+            f"{url}: set_price: the page's scripts draw it again with the old price; find it in the data"
+        )
+    return lost
+
+
+async def _outlined(context: BrowserContext, url: str, roles: Sequence[tuple[str, str | None, str]]) -> bytes:
+    page = await context.new_page()
+    await page.goto(url, wait_until="load", timeout=PATIENCE_S * 1000)
+    height: int = await page.evaluate(_SCRIPT, roles)
+    clip = {"x": 0, "y": 0, "width": VIEWPORT[0], "height": min(height, _TALLEST)}
+    return await page.screenshot(full_page=True, clip=clip)  # type: ignore[arg-type]
+
+
+def _drawn(roles: Sequence[Found], kind: str) -> list[tuple[str, str | None, str]]:
+    """Role, selector of its card, selector: those with something to see on this page, larger ones first."""
+    card = next((role.places[0].css for role in roles if role.role == "item"), None)
+    drawn: list[tuple[str, str | None, str]] = []
+    for role in roles:
+        group, _, part = role.role.partition(".")
+        if part != "link" and group == ("product" if kind == "product" else "item"):
+            drawn.append((role.role, card if part and group == "item" else None, role.places[0].css))
+    return drawn

@@ -1,0 +1,213 @@
+"""One intervention on one page, before and after: fetched, and rewritten just as the proxy would."""
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Final
+
+import httpx
+
+from environments.shop.catalogue import generate
+from environments.shop.server import shop
+from experiments.pages.download import download
+from interventions.apply.engine import EditFailed, Receipt, rewrite
+from interventions.apply.plan import Plan, ProductFacts, Treatment, compile_treatment
+from interventions.authoring.page_facts import page_facts
+from interventions.errors import CannotEdit, UserError
+from interventions.files.schema import Intervention
+from interventions.html import charset
+from interventions.html.content_type import is_html
+from interventions.yaml.sitemap import SiteMap, product_key
+from interventions.yaml.yaml_source import YamlError, did_you_mean
+
+SHOP: Final = "shop:"
+CART: Final = "cart"
+_TIMEOUT_S: Final = 20.0
+
+
+@dataclass(frozen=True)
+class FetchedPage:
+    """A page as its shop sent it."""
+
+    url: str
+    content_type: str
+    body: bytes
+
+    def text(self, body: bytes) -> str:
+        """A version of it, decoded as a browser would."""
+        return body.decode(charset.detect(body, self.content_type)[0], "replace")
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A page without and with an intervention; `products` are those that carry it."""
+
+    page: FetchedPage
+    after: bytes
+    page_type: str
+    products: tuple[ProductFacts, ...]
+    receipts: tuple[Receipt, ...]
+
+
+def read_values(pairs: Iterable[str]) -> dict[str, str]:
+    """`NAME=VALUE` texts as a mapping. Raises UserError."""
+    values = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise UserError(f"--var {pair}: not a value; write NAME=VALUE, such as product.category=Cookies")
+        values[name] = value
+    return values
+
+
+@asynccontextmanager
+async def fetched(url: str, product: str | None) -> AsyncIterator[FetchedPage]:
+    """The page at `url`; one of `shop:KEY`, `shop:/path` and `shop:cart` is of the embedded shop.
+
+    That shop runs as long as the block. Raises UserError.
+    """
+    if not url.startswith(SHOP):
+        if not url.startswith(("http://", "https://")):
+            raise UserError(
+                f"{url}: no address of a page; write http://..., or shop:KEY, shop:/ or shop:cart"
+            )
+        yield await _fetch(url)
+        return
+    target = url.removeprefix(SHOP)
+    async with shop() as base:
+        if target == CART:
+            yield await _cart(base, product)
+        elif target.startswith("/") or not target:
+            yield await _fetch(base + target.lstrip("/"))
+        else:
+            yield await _fetch(f"{base}{_known_key(target)}.html")
+
+
+def _known_key(text: str) -> str:
+    key, catalogue = product_key(text), {product.key for product in generate().products}
+    if key not in catalogue:
+        raise UserError(f"{SHOP}{text}: the shop has no such product; {_near(key, catalogue)}")
+    return key
+
+
+def _near(key: str, known: Iterable[str]) -> str:
+    """Of a long list of keys only a close one is worth naming."""
+    hint = did_you_mean(key, known)
+    return hint if hint.startswith("did you") else "find a key at shop:/ or with souk env up shop"
+
+
+async def _fetch(url: str, client: httpx.AsyncClient | None = None) -> FetchedPage:
+    try:
+        if client is None:
+            async with httpx.AsyncClient(follow_redirects=True, timeout=_TIMEOUT_S) as own:
+                return await _fetch(url, own)
+        answer, body = await download(client, url, {"Accept": "text/html"})
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        cause = " ".join(str(error).split()) or type(error).__name__
+        raise UserError(
+            f"{url}: cannot be fetched ({cause}); is the shop running, and the address right?"
+        ) from None
+    if answer.is_error:
+        raise UserError(
+            f"{url}: the shop answers {answer.status_code} {answer.reason_phrase}; check the address"
+        )
+    return FetchedPage(str(answer.url), answer.headers.get("content-type", ""), body)
+
+
+async def _cart(base: str, key: str | None) -> FetchedPage:
+    """The cart page with one product in it."""
+    products = [item for item in generate().products if item.in_stock and not item.options]
+    wanted = _known_key(key) if key else products[0].key
+    found = [item for item in products if item.key == wanted]
+    if not found:
+        raise UserError(f"--product {key}: has options or is out of stock; choose another for the cart")
+    async with httpx.AsyncClient(follow_redirects=True, timeout=_TIMEOUT_S) as client:
+        await client.get(base)
+        form = {"qty": "1", "form_key": client.cookies["form_key"]}
+        await client.post(f"{base}checkout/cart/add/uenc/x/product/{found[0].id}/", data=form)
+        return await _fetch(f"{base}checkout/cart/", client)
+
+
+def preview(
+    page: FetchedPage,
+    intervention: Intervention,
+    site: SiteMap,
+    *,
+    product: str | None = None,
+    values: Mapping[str, str],
+) -> Preview:
+    """Apply one intervention: to the product that the page is about, else to `product`, else to all it shows.
+
+    `values` are variables; `product.category` and its like stand for what the page does not say.
+    Raises UserError when the page cannot be treated.
+    """
+    place = f"{page.url}: cannot be treated"
+    if not is_html(page.content_type):
+        raise UserError(f"{place}: it is no page but {page.content_type}; give the address of a page")
+    try:
+        facts = page_facts(page.body, content_type=page.content_type, url=page.url, site=site)
+    except CannotEdit as error:
+        raise UserError(f"{place}: {error}; try another page") from None
+    carriers = _carriers(facts.products, product, page.url, intervention)
+    if _needs_category(intervention):
+        known = {item.key: item.category for item in generate().products}
+        given = values.get("product.category", "")
+        carriers = [
+            replace(item, category=given or item.category or known.get(item.key, "")) for item in carriers
+        ]
+    everywhere = intervention.kind == "display" or not carriers
+    if intervention.card is not None:
+        raise UserError(
+            f"{intervention.id} is a card, not a change to a page; look at it with souk interventions show, "
+            f"or as a page: python -m interventions.cards FILE {intervention.id} --page"
+        )
+    targets = [None] if everywhere else carriers
+    plan = Plan(tuple(_treatment(intervention, target, values) for target in targets))
+    try:
+        done = rewrite(page.body, content_type=page.content_type, url=page.url, plan=plan, site=site)
+    except EditFailed as error:
+        raise UserError(
+            f"{place}: {error.edit} {error.role}: {error.reason}; "
+            "choose another role or page, or mend the site map"
+        ) from None
+    if not done.receipts:
+        pages = ", ".join(intervention.pages) or "all pages that show what it edits"
+        raise UserError(
+            f"{place}: {intervention.id} changes nothing on a page of the type {facts.page_type}; "
+            f"it is for {pages}: try another address or --site"
+        )
+    treated = {receipt.product for receipt in done.receipts}
+    products = tuple(item for item in facts.products.values() if item.key in treated)
+    return Preview(page, done.body, facts.page_type, products, done.receipts)
+
+
+def _carriers(
+    shown: Mapping[str, ProductFacts], wanted: str | None, url: str, intervention: Intervention
+) -> Sequence[ProductFacts]:
+    if wanted is None:
+        several = list(shown.values())
+        # What only one product can be, the last one of a list can be to the greatest effect.
+        return several[-1:] if any(edit.one_product for edit in intervention.edits) else several
+    key = product_key(wanted)
+    if key not in shown:
+        raise UserError(f"--product {wanted}: not on {url}; {_near(key, shown)}")
+    return [shown[key]]
+
+
+def _needs_category(intervention: Intervention) -> bool:
+    return bool(intervention.tables) or "product.category" in intervention.model_dump_json()
+
+
+def _treatment(
+    intervention: Intervention, product: ProductFacts | None, values: Mapping[str, str]
+) -> Treatment:
+    try:
+        return compile_treatment(intervention, product, **values)
+    except YamlError as error:
+        problem = error.problems[0]
+        cause, lacks, rest = problem.message.partition(" has no ")
+        if lacks and product is not None:
+            fact = rest.partition(";")[0]
+            message = f"{cause} has no {fact} that this page tells; give it with --var product.{fact}=VALUE"
+            raise YamlError([replace(problem, message=message)]) from None
+        raise

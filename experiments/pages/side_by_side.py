@@ -1,0 +1,89 @@
+"""A page before and after, side by side in one picture, rendered by the real browser."""
+
+import asyncio
+import html
+import time
+from base64 import b64encode
+from pathlib import Path
+from typing import Final
+
+from playwright.async_api import BrowserContext, Page, Route
+from playwright.async_api import Error as PlaywrightError
+
+from environments.browser import VIEWPORT, run_browsers
+from experiments.pages.preview import FetchedPage, Preview
+from interventions.errors import UserError
+
+_SCRIPT: Final = (Path(__file__).parent / "side_by_side.js").read_text()
+_PATIENCE_MS: Final = 15_000
+_FRAME: Final = """
+<style>
+  body {{ margin: 0; padding: 16px; background: #f1f3f4; font-family: system-ui, sans-serif }}
+  main {{ display: flex; gap: 16px; width: max-content }}
+  h2 {{ margin: 0 0 10px; font-size: 24px }} p {{ margin: 0 0 14px; font-size: 16px; font-weight: 400 }}
+  img {{ display: block; border: 1px solid #bdc1c6 }}
+</style>
+<p>{caption}</p><main>
+<section><h2>before</h2><img src="data:image/png;base64,{before}"></section>
+<section><h2>after</h2><img src="data:image/png;base64,{after}"></section></main>
+"""
+
+
+async def write_side_by_side(preview: Preview, intervention: str, file: Path) -> float:
+    """Write the picture; the seconds that it took. Raises UserError."""
+    start = time.perf_counter()
+    picture = await side_by_side(preview, intervention)
+    try:
+        await asyncio.to_thread(file.write_bytes, picture)
+    except OSError as error:
+        raise UserError(f"--png {file}: cannot be written ({error.strerror}); choose another file") from None
+    return time.perf_counter() - start
+
+
+async def side_by_side(preview: Preview, intervention: str) -> bytes:
+    """A PNG: both versions at the same place, what differs outlined. Raises UserError."""
+    async with run_browsers() as pool, pool.context(None) as context:
+        try:
+            before, after = await asyncio.gather(
+                _open(context, preview.page, preview.page.body), _open(context, preview.page, preview.after)
+            )
+            of_before, of_after = [await page.evaluate(_SCRIPT, None) for page in (before, after)]
+            gone = await before.evaluate(_SCRIPT, of_after)
+            come = await after.evaluate(_SCRIPT, of_before)
+            middle = come if come is not None else gone
+            pictures = [await _picture(page, middle or 0) for page in (before, after)]
+            caption = f"{intervention} on {preview.page.url}"
+            picture = await _frame(context, html.escape(caption), *pictures)
+        except PlaywrightError as error:
+            cause = str(error).splitlines()[0]
+            raise UserError(f"{preview.page.url}: cannot be rendered ({cause}); try without --png") from None
+    return picture
+
+
+async def _open(context: BrowserContext, fetched: FetchedPage, body: bytes) -> Page:
+    """A tab with this version of the document; all else comes from the shop."""
+    page = await context.new_page()
+
+    async def answer(route: Route) -> None:
+        if route.request.is_navigation_request() and route.request.frame == page.main_frame:
+            await route.fulfill(body=body, content_type=fetched.content_type)
+        else:
+            await route.continue_()
+
+    await page.route(lambda url: url.partition("#")[0] == fetched.url.partition("#")[0], answer)
+    await page.goto(fetched.url, timeout=_PATIENCE_MS)
+    return page
+
+
+async def _picture(page: Page, middle: float) -> str:
+    _, height = VIEWPORT
+    await page.evaluate("top => window.scrollTo({top, behavior: 'instant'})", max(0.0, middle - height / 2))
+    return b64encode(await page.screenshot()).decode()
+
+
+async def _frame(context: BrowserContext, caption: str, before: str, after: str) -> bytes:
+    width, height = VIEWPORT
+    page = await context.new_page()
+    await page.set_viewport_size({"width": 2 * width + 54, "height": height + 120})
+    await page.set_content(_FRAME.format(caption=caption, before=before, after=after))
+    return await page.screenshot(full_page=True)

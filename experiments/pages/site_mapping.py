@@ -1,0 +1,185 @@
+"""Proposing a site map for a running shop: fetches its pages, finds a listing, checks the proposal."""
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import urljoin, urlsplit
+
+import httpx
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Route
+
+from environments.browser import run_browsers
+from experiments.pages.download import download
+from interventions.errors import UserError
+from interventions.html import charset
+from interventions.proposal.check import faults
+from interventions.proposal.scan import Capture, Scan
+from interventions.proposal.site import Proposal, cards_on, propose
+from interventions.yaml.sitemap import SiteMap, load_site_map, product_key
+
+PATIENCE_S: Final = 20.0
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A proposal, the pages as the shop sends them, and the hosts that may be contacted."""
+
+    proposal: Proposal
+    product: Capture
+    listing: Capture | None
+    hosts: frozenset[str]
+
+
+async def map_site(
+    url: str, listing_url: str | None, *, name: str, render: bool = False, follow: int = 6
+) -> Mapped:
+    """Fetch the pages and propose a map.
+
+    Without `listing_url` at most `follow` of the page's own links are tried; only the hosts of the two
+    addresses are contacted. `render`: propose from what stands in a browser after the page's scripts ran.
+
+    Raises:
+        UserError: a page cannot be fetched.
+    """
+    hosts = frozenset(_host(address) for address in (url, listing_url) if address)
+    headers = {"accept": "text/html", "user-agent": "Mozilla/5.0 (compatible; Souk)"}
+    async with httpx.AsyncClient(timeout=PATIENCE_S, headers=headers, trust_env=False) as client:
+        product = await _fetch(client, url, hosts)
+        if listing_url:
+            listing: Capture | None = await _fetch(client, listing_url, hosts)
+        else:
+            listing = await _find_listing(client, product, hosts, follow)
+    sent = [product, *([listing] if listing else [])]
+    if render:
+        shown = await rendered([page.url for page in sent], hosts)
+        proposal = propose(name, shown[0], shown[1] if listing else None, raw=sent)
+    else:
+        proposal = propose(name, product, listing)
+    return Mapped(proposal, product, listing, hosts)
+
+
+def save(mapped: Mapped, file: Path) -> tuple[SiteMap, list[str]]:
+    """Write the YAML; the map, and a line for each edit that does not work with it. Raises UserError."""
+    try:
+        with file.open("x", encoding="utf-8") as out:
+            out.write(mapped.proposal.to_yaml())
+    except FileExistsError:
+        raise UserError(
+            f"{file}: exists and is not overwritten; choose another with --out or --name"
+        ) from None
+    except OSError as error:
+        raise UserError(f"{file}: cannot be written ({error.strerror}); choose another with --out") from None
+    site = load_site_map(file)
+    return site, faults(site, mapped.product, mapped.listing)
+
+
+def default_name(url: str) -> str:
+    """A name for a shop's map: its host, in letters, digits and dashes."""
+    return re.sub(r"[^a-z0-9]+", "-", urlsplit(url).netloc.lower().removeprefix("www.")).strip("-") or "shop"
+
+
+async def rendered(urls: list[str], hosts: frozenset[str]) -> list[Capture]:
+    """The pages as they stand after their scripts ran. Raises UserError."""
+    async with run_browsers() as pool, pool.context(None) as context:
+        captures = []
+        await context.route("**/*", keep_to(hosts))
+        for url in urls:
+            page = await context.new_page()
+            try:
+                await page.goto(url, wait_until="networkidle", timeout=PATIENCE_S * 1000)
+                captures.append(Capture(page.url, await page.content()))
+            except PlaywrightError as error:
+                raise UserError(
+                    f"{url}: cannot be rendered ({str(error).splitlines()[0]}); try without --render"
+                ) from None
+    return captures
+
+
+def keep_to(hosts: frozenset[str]) -> Callable[[Route], Awaitable[None]]:
+    """A route that lets a browser contact these hosts and no others."""
+
+    async def answer(route: Route) -> None:
+        parts = urlsplit(route.request.url)
+        if parts.netloc in hosts or parts.scheme not in ("http", "https"):
+            await route.continue_()
+        else:
+            await route.abort()
+
+    return answer
+
+
+async def _fetch(client: httpx.AsyncClient, url: str, hosts: frozenset[str]) -> Capture:
+    """A page, through redirects within the hosts."""
+    for _ in range(10):
+        if _host(url) not in hosts:
+            raise UserError(
+                f"{url}: the shop redirects to another host; give that address if it is the one meant"
+            )
+        try:
+            answer, body = await download(client, url)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            cause = " ".join(str(error).split()) or type(error).__name__
+            raise UserError(f"{url}: cannot be fetched ({cause}); is the shop running?") from None
+        if not answer.is_redirect:
+            break
+        url = urljoin(url, answer.headers["location"])
+    if answer.is_error or answer.is_redirect:
+        raise UserError(
+            f"{url}: the shop answers {answer.status_code} {answer.reason_phrase}; check the address"
+        )
+    codec, _ = charset.detect(body, answer.headers.get("content-type", ""))
+    return Capture(str(answer.url), body.decode(codec, "replace"))
+
+
+async def _find_listing(
+    client: httpx.AsyncClient, product: Capture, hosts: frozenset[str], follow: int
+) -> Capture | None:
+    """Of the pages that the product's page links to: one with the product, else that with the most cards."""
+    best, most = None, 0
+    for url in _likely_listings(product)[:follow]:
+        try:
+            page = await _fetch(client, url, hosts)
+        except UserError:
+            continue
+        keys = cards_on(page)
+        if product_key(product.url) in keys:
+            return page
+        if len(keys) > most:
+            best, most = page, len(keys)
+    return best
+
+
+def _likely_listings(product: Capture) -> list[str]:
+    """The page's links within the shop, those first that are in bread crumbs or say so."""
+    scan = Scan(product)
+    own = urlsplit(product.url)
+    scored: dict[str, float] = {}
+    for index, node in enumerate(scan.tree.css("a[href]")):
+        address = urljoin(product.url, (node.attributes.get("href") or "").strip()).partition("#")[0]
+        parts = urlsplit(address)
+        if parts.netloc != own.netloc or product_key(address) in ("", scan.key):
+            continue
+        around = node.parent.parent if node.parent is not None else None
+        named = f"{address} {(around.attributes.get('class') or '') if around is not None else ''}".lower()
+        score = -index / 1000
+        score += 4 * bool(re.search("breadcrumb", named))
+        score += 3 * (scan.key.startswith(product_key(address) + "/"))
+        score += 2 * bool(re.search(r"categor|collection|catalog|shop|products?(?:/|$)", named))
+        score -= 5 * bool(
+            re.search(r"cart|basket|account|login|register|wishlist|contact|about|review|\?", address)
+        )
+        scored[address] = max(score, scored.get(address, -9.0))
+    return sorted(scored, key=lambda address: -scored[address])
+
+
+def _host(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        parts = urlsplit("")
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise UserError(f"{url}: not the address of a page; write it like https://shop.example/product")
+    return parts.netloc

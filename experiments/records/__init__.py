@@ -1,0 +1,1 @@
+"""What was stored: the database and all that reads and writes it."""

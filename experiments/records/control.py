@@ -1,0 +1,214 @@
+"""What a run is told from another terminal, and what the processes that run it say of themselves.
+
+Both go through the database, so that it does not matter where a process is. A process that runs trials of a
+run gives signs of life, and claims each trial before it starts it: no other process starts that trial
+unless the first one has ended or is gone.
+"""
+
+import os
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal
+
+import sqlalchemy as sql
+
+from experiments.records.database import time_in
+from experiments.records.store import Records, Row, now
+from experiments.records.tables import claims, control, runners, trials
+
+Wanted = Literal["running", "paused"]
+
+BEAT: Final = 5
+"""Seconds between two signs of life."""
+LOST: Final = timedelta(seconds=30)
+"""A process without a sign of life for so long counts as gone."""
+
+Process = tuple[str, int]
+"""A process by its host and number."""
+
+
+def tell(records: Records, run: str, wanted: Wanted) -> None:
+    """Say what a run shall do; it obeys within a second or two."""
+    with records.writing() as connection:
+        _control(connection, run, wanted=wanted, updated_at=now())
+
+
+def _control(connection: sql.Connection, run: str, **changes: Any) -> None:
+    changed = sql.update(control).where(control.c.run == run)
+    if not connection.execute(changed.values(changes)).rowcount:
+        connection.execute(control.insert().values(run=run, wanted="running", wasted=0.0, updated_at=now()))
+        connection.execute(changed.values(changes))
+
+
+def told(records: Records, run: str) -> Wanted:
+    """What a run shall do."""
+    with records.engine.connect() as connection:
+        wanted = connection.scalar(sql.select(control.c.wanted).where(control.c.run == run))
+    return "paused" if wanted == "paused" else "running"
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """What came of claiming trials; those that are in neither have ended."""
+
+    own: frozenset[str]
+    """Claimed for this process, which may start them."""
+    others: Mapping[str, Process]
+    """Claimed by another process that is not known to be gone."""
+
+
+@dataclass(slots=True)
+class Runner:
+    """A process that runs a run, as it says: this one by default."""
+
+    run: str
+    trials: int = 0
+    """Wanted in all."""
+    settled: int = 0
+    """Ended and stored by this process."""
+    running: int = 0
+    budget: float | None = None
+    reason: str = ""
+    """Why it lets no further trial start."""
+    started_at: str = field(default_factory=now)
+    host: str = field(default_factory=socket.gethostname)
+    pid: int = field(default_factory=os.getpid)
+    _signs: dict[Process, tuple[str, float]] = field(default_factory=dict, init=False, repr=False)
+    """The last sign of life of other processes, and when this one first read it (its own clock, seconds)."""
+
+    def begin(self, records: Records) -> list[Row]:
+        """Give the first sign of life; returns the other living processes of the run.
+
+        Of two that begin at the same time, one is told of the other.
+        """
+        with records.writing() as connection:
+            self.started_at = time_in(connection).isoformat(timespec="seconds")
+            # What an earlier process of this number had claimed is nobody's: it ran on this machine.
+            connection.execute(claims.delete().where(*self._is_mine(claims)))
+            self._say(connection)
+            others = [row for row in _rows(connection, self.run) if (row["host"], row["pid"]) != self._name]
+            return [row for row in others if row["alive"]]
+
+    def beat(self, records: Records) -> None:
+        """Give a sign of life."""
+        with records.writing() as connection:
+            self._say(connection)
+
+    def end(self, records: Records) -> None:
+        """Give the last sign of life; what was claimed and has not ended is free for others."""
+        with records.writing() as connection:
+            connection.execute(claims.delete().where(*self._is_mine(claims)))
+            self._say(connection, ended=True)
+
+    def claim(self, records: Records, wanted: Sequence[str]) -> Claimed:
+        """Take trials for this process, except those that have ended or that another process has taken."""
+        stored = sql.select(trials.c.trial).where(
+            trials.c.run == self.run, trials.c.trial.in_(wanted), trials.c.outcome != "infra_error"
+        )
+        taken = sql.select(claims).where(claims.c.run == self.run, claims.c.trial.in_(wanted))
+        with records.writing() as connection:
+            ended = set(connection.scalars(stored))
+            found = {row.trial: (row.host, row.pid) for row in connection.execute(taken)}
+            processes = set(found.values()) - {self._name}
+            living = {process for process in processes if not self._gone(connection, process)}
+            others = {trial: name for trial, name in found.items() if name in living and trial not in ended}
+            own = [trial for trial in wanted if trial not in ended and trial not in others]
+            if found.keys() & set(own):
+                connection.execute(claims.delete().where(claims.c.run == self.run, claims.c.trial.in_(own)))
+            if own:
+                key = {"run": self.run, "host": self.host, "pid": self.pid}
+                connection.execute(claims.insert(), [{**key, "trial": trial} for trial in own])
+        return Claimed(frozenset(own), others)
+
+    def release(self, records: Records, trial: str) -> None:
+        """Leave a claimed trial to whoever takes it next."""
+        with records.writing() as connection:
+            connection.execute(claims.delete().where(claims.c.trial == trial, *self._is_mine(claims)))
+
+    @property
+    def _name(self) -> Process:
+        return self.host, self.pid
+
+    def _is_mine(self, table: sql.Table) -> tuple[sql.ColumnElement[bool], ...]:
+        return table.c.run == self.run, table.c.host == self.host, table.c.pid == self.pid
+
+    def _say(self, connection: sql.Connection, *, ended: bool = False) -> None:
+        time_now = time_in(connection).isoformat(timespec="seconds")
+        said = {
+            "seen_at": time_now,
+            "ended_at": time_now if ended else None,
+            "started_at": self.started_at,
+            "trials": self.trials,
+            "settled": self.settled,
+            "running": self.running,
+            "budget": self.budget,
+            "reason": self.reason,
+        }
+        if not connection.execute(runners.update().where(*self._is_mine(runners)).values(said)).rowcount:
+            for row in _rows(connection, self.run):
+                if not row["alive"]:
+                    gone = (runners.c.host == row["host"]) & (runners.c.pid == row["pid"])
+                    connection.execute(runners.delete().where(runners.c.run == self.run, gone))
+            own = {"run": self.run, "host": self.host, "pid": self.pid}
+            connection.execute(runners.insert().values({**own, **said}))
+
+    def _gone(self, connection: sql.Connection, process: Process) -> bool:
+        """Whether another process will not store what it has claimed.
+
+        One that cannot be looked up here is gone when its sign of life has not changed for `LOST` by the
+        clock of this process. The clocks of two machines are not compared: where they differ, or where a
+        machine has slept, a trial would be run twice.
+        """
+        host, pid = process
+        row = sql.select(runners.c.seen_at, runners.c.ended_at).where(
+            runners.c.run == self.run, runners.c.host == host, runners.c.pid == pid
+        )
+        said = connection.execute(row).one_or_none()
+        if (said and said.ended_at) or not _may_exist(host, pid):
+            return True
+        sign, clock = said.seen_at if said else "", time.monotonic()
+        last_sign, since = self._signs.setdefault(process, (sign, clock))
+        if sign != last_sign:
+            self._signs[process] = sign, clock
+            return False
+        return clock - since > LOST.total_seconds()
+
+
+def runners_of(records: Records, run: str) -> list[Row]:
+    """The processes that run a run, or those that ran it last; with `alive`."""
+    with records.engine.connect() as connection:
+        return _rows(connection, run)
+
+
+def named(process: Process) -> str:
+    """A process, for people."""
+    host, pid = process
+    return f"process {pid} on {host}"
+
+
+def _rows(connection: sql.Connection, run: str) -> list[Row]:
+    query = sql.select(runners).where(runners.c.run == run).order_by(runners.c.started_at, runners.c.pid)
+    found, time_now = [dict(row) for row in connection.execute(query).mappings()], time_in(connection)
+    return [{**row, "alive": _is_alive(row, time_now)} for row in found]
+
+
+def _is_alive(row: Row, time_now: datetime) -> bool:
+    """Whether a process has neither ended nor, as far as can be known, been killed."""
+    if row["ended_at"] or time_now - datetime.fromisoformat(row["seen_at"]) > LOST:
+        return False
+    return _may_exist(row["host"], row["pid"])
+
+
+def _may_exist(host: str, pid: int) -> bool:
+    """Whether there is such a process, as far as this machine can tell."""
+    if host == socket.gethostname():
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+    return True

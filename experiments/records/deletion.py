@@ -1,0 +1,52 @@
+"""A stored run is deleted: all its rows, and the pages that no other run holds."""
+
+import re
+from typing import Final
+
+import sqlalchemy as sql
+import zstandard
+
+from experiments.records.control import runners_of
+from experiments.records.store import Records
+from experiments.records.tables import artifacts, metadata, steps
+from interventions.errors import UserError
+
+_AT_ONCE: Final = 500
+"""Artifacts in one statement; databases limit the number of values."""
+
+
+def delete_run(records: Records, run: str) -> int:
+    """Delete a run, all or nothing; the number of artifacts (pages, screenshots) that went with it.
+
+    Raises:
+        UserError: a process is at work on the run.
+    """
+    with records.writing() as connection:
+        alive = [each for each in runners_of(records, run) if each["alive"]]
+        if alive:
+            at_work = ", ".join(f"process {each['pid']} on {each['host']}" for each in alive)
+            raise UserError(f"{run}: {at_work} is at work on it; stop it first, with Ctrl-C or kill")
+        held = _held(connection, run)
+        for table in metadata.sorted_tables:
+            if "run" in table.c:
+                connection.execute(table.delete().where(table.c.run == run))
+        for start in range(0, len(held), _AT_ONCE):
+            names = held[start : start + _AT_ONCE]
+            connection.execute(artifacts.delete().where(artifacts.c.hash.in_(names)))
+    return len(held)
+
+
+def _held(connection: sql.Connection, run: str) -> list[str]:
+    """The artifacts that only this run holds: its pages, and the screenshots that they name."""
+    elsewhere = steps.alias()
+    pages = (
+        sql.select(artifacts.c.hash, artifacts.c.data)
+        .where(artifacts.c.hash.in_(sql.select(steps.c.observation).where(steps.c.run == run)))
+        .where(~sql.exists().where(elsewhere.c.observation == artifacts.c.hash, elsewhere.c.run != run))
+    )
+    unpack = zstandard.ZstdDecompressor()
+    found = []
+    for name, data in connection.execute(pages):
+        found.append(name)
+        found += re.findall(r"\n<!-- screenshot ([0-9a-f]+) -->\Z", unpack.decompress(data).decode())
+    return found

@@ -1,0 +1,318 @@
+"""What is kept: runs, trials, options, steps, receipts, calls and content-addressed artifacts, in SQL.
+
+SQLite by default, PostgreSQL by URL. A trial is written once, whole, in one transaction when it ends: a
+killed run loses at most the trials that were running, and a re-run knows which ones ended.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import sqlalchemy as sql
+import zstandard
+from sqlalchemy.exc import SQLAlchemyError
+
+from experiments.records.database import connect, lock, unusable, without_password
+from experiments.records.tables import (
+    OF_TRIAL,
+    SCHEMA_VERSION,
+    UPGRADES,
+    artifacts,
+    claims,
+    control,
+    disagreements,
+    metadata,
+    receipts,
+    runs,
+    schema,
+    schema_version,
+    trials,
+)
+from interventions.errors import UserError
+
+RUNS: Final = Path("runs")
+
+_SEEN: Final = 10_000
+"""Artifacts that a process remembers to have stored."""
+
+Row = dict[str, Any]
+
+
+@dataclass(slots=True)
+class TrialRecord:
+    """Everything about one finished trial: a row of `trials`, the rows of the other tables, and the pages.
+
+    `artifacts` maps a hash (see `artifact_hash`) to the text it stands for.
+    """
+
+    trial: Row
+    options: list[Row] = field(default_factory=list)
+    steps: list[Row] = field(default_factory=list)
+    receipts: list[Row] = field(default_factory=list)
+    calls: list[Row] = field(default_factory=list)
+    disagreements: list[Row] = field(default_factory=list)
+    unchecked: list[Row] = field(default_factory=list)
+    attributes: list[Row] = field(default_factory=list)
+    questions: list[Row] = field(default_factory=list)
+    answers: list[Row] = field(default_factory=list)
+    factors: list[Row] = field(default_factory=list)
+    prompts: list[Row] = field(default_factory=list)
+    scores: list[Row] = field(default_factory=list)
+    artifacts: dict[str, str] = field(default_factory=dict)
+
+
+def artifact_hash(text: str) -> str:
+    """The name of an artifact: BLAKE2b-128 of its UTF-8 bytes, in hex."""
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+class Records:
+    """A database of runs. Any number of processes may write and read it."""
+
+    def __init__(self, url: str) -> None:
+        """Open the database; create its tables where they are missing, and bring older ones up to date.
+
+        Raises:
+            UserError: the URL is malformed, or the database cannot be reached or written.
+        """
+        self.url = without_password(url)
+        self._seen_artifacts: set[str] = set()
+        # Making one takes longer than compressing a page with it.
+        self._packer = zstandard.ZstdCompressor(level=9)
+        self.engine = connect(url)
+        try:
+            with self.engine.connect() as connection:
+                version = schema_version(connection)
+            if version != SCHEMA_VERSION:
+                self._upgrade()
+        except (SQLAlchemyError, OSError) as error:
+            raise unusable(url, error) from None
+
+    def _upgrade(self) -> None:
+        with self.writing() as connection:
+            version = schema_version(connection)
+            if version is None:
+                metadata.create_all(connection)
+                connection.execute(schema.insert().values(version=SCHEMA_VERSION))
+                return
+            if version not in (*UPGRADES, SCHEMA_VERSION):
+                raise UserError(
+                    f"--db {self.url}: written by another version of Souk (schema {version}, this one has "
+                    f"{SCHEMA_VERSION}); use a new file"
+                )
+            for step in range(version, SCHEMA_VERSION):
+                UPGRADES[step](connection)
+            connection.execute(schema.update().values(version=SCHEMA_VERSION))
+
+    def folder(self, run: str) -> Path:
+        """Where a run keeps its certificate authority, log, figures and report. Raises UserError."""
+        return run_folder(self.engine.url, run)
+
+    def close(self) -> None:
+        """Release the connections."""
+        self.engine.dispose()
+
+    @contextmanager
+    def writing(self) -> Iterator[sql.Connection]:
+        """A transaction that no other writer interrupts."""
+        with self.engine.begin() as connection:
+            lock(connection)
+            yield connection
+
+    def begin_run(self, run: str, name: str, facts: Mapping[str, Any]) -> None:
+        """Note a run; one that is known keeps its start and its agents, and takes the new facts."""
+        new = dict(facts)
+        with self.writing() as connection:
+            known = connection.scalar(sql.select(runs.c.facts).where(runs.c.run == run))
+            if known is None:
+                row = {"run": run, "name": name, "started_at": now(), "facts": new}
+                connection.execute(runs.insert().values(row))
+            else:
+                if agents := dict.fromkeys([*known.get("agents", ()), *new.get("agents", ())]):
+                    new["agents"] = list(agents)
+                connection.execute(runs.update().where(runs.c.run == run).values(facts=new))
+            if not connection.scalar(sql.select(control.c.run).where(control.c.run == run)):
+                first = {"run": run, "wanted": "running", "wasted": 0.0, "updated_at": now()}
+                connection.execute(control.insert().values(first))
+
+    def finished(self, run: str) -> set[str]:
+        """Ids of the run's trials that need no repetition: all with an outcome but `infra_error`."""
+        query = sql.select(trials.c.trial).where(trials.c.run == run, trials.c.outcome != "infra_error")
+        with self.engine.connect() as connection:
+            return set(connection.scalars(query))
+
+    def received(self, run: str) -> set[str]:
+        """The interventions of which a page of the run has a receipt."""
+        query = sql.select(receipts.c.intervention).distinct().where(receipts.c.run == run)
+        with self.engine.connect() as connection:
+            return set(connection.scalars(query))
+
+    def answered(self, run: str) -> tuple[set[str], set[str]]:
+        """Ids of the run's trials that need no repetition, and of those among them with a valid answer."""
+        query = sql.select(trials.c.trial).where(trials.c.run == run, trials.c.outcome == "choice")
+        with self.engine.connect() as connection:
+            return self.finished(run), set(connection.scalars(query))
+
+    def save(self, *finished: TrialRecord) -> None:
+        """Write trials, all or none of them; they are claimed no longer.
+
+        A trial that is stored stays as it is, unless it ended as `infra_error`: that one is replaced. So
+        this may be repeated when it is not known whether it came through.
+        """
+        with self.writing() as connection:
+            wanted = self._replacing(connection, finished)
+            new = {name: text for record in wanted for name, text in record.artifacts.items()}
+            new = {name: text for name, text in new.items() if name not in self._seen_artifacts}
+            rows: dict[sql.Table, list[Row]] = {table: [] for table in OF_TRIAL}
+            for record in wanted:
+                key = {"run": record.trial["run"], "trial": record.trial["trial"]}
+                rows[trials].append(record.trial)
+                for table in OF_TRIAL[1:]:
+                    rows[table] += ({**key, **row} for row in getattr(record, table.name))
+            known = set(connection.scalars(sql.select(artifacts.c.hash).where(artifacts.c.hash.in_(new))))
+            rows[artifacts] = [
+                {"hash": name, "data": self._packer.compress(text.encode())}
+                for name, text in new.items()
+                if name not in known
+            ]
+            for table, its_rows in rows.items():
+                if its_rows:
+                    connection.execute(table.insert(), its_rows)
+        if len(self._seen_artifacts) > _SEEN:
+            self._seen_artifacts.clear()
+        self._seen_artifacts.update(new)
+
+    def _replacing(self, connection: sql.Connection, finished: Sequence[TrialRecord]) -> list[TrialRecord]:
+        """The records to insert, once what they replace is removed. What is not kept has been paid for."""
+        new = {(record.trial["run"], record.trial["trial"]): record for record in finished}
+        those = {run: [trial for its_run, trial in new if its_run == run] for run, _ in new}
+        columns = [trials.c[name] for name in ("trial", "outcome", "started_at", "seconds", "cost")]
+        for run, names in those.items():
+            connection.execute(claims.delete().where(claims.c.run == run, claims.c.trial.in_(names)))
+            known = sql.select(*columns).where(trials.c.run == run, trials.c.trial.in_(names))
+            for trial, outcome, started_at, seconds, cost in connection.execute(known).all():
+                record = new[run, trial].trial
+                lost = cost
+                if outcome != "infra_error":
+                    del new[run, trial]
+                    lost = record["cost"]
+                else:
+                    for table in OF_TRIAL:
+                        connection.execute(table.delete().where(table.c.run == run, table.c.trial == trial))
+                if lost and (started_at, seconds) != (record["started_at"], record["seconds"]):
+                    changed = control.update().where(control.c.run == run)
+                    connection.execute(changed.values(wasted=control.c.wasted + lost))
+        return list(new.values())
+
+    def artifact(self, name: str) -> str:
+        """The text stored under a hash. Raises KeyError when there is none."""
+        with self.engine.connect() as connection:
+            data = connection.scalar(sql.select(artifacts.c.data).where(artifacts.c.hash == name))
+        if data is None:
+            raise KeyError(name)
+        return zstandard.ZstdDecompressor().decompress(data).decode()
+
+    def latest_run(self, name: str | None = None, kind: str | None = None) -> Row:
+        """The run started last, or the one with this id, or the last one with this name.
+
+        `kind`: only runs that are analysed so (`choice`, `conjoint` ...).
+
+        Raises:
+            UserError: there is none.
+        """
+        kinds = sql.func.coalesce(runs.c.facts["analysis"].as_string(), "choice").label("kind")
+        query = sql.select(runs.c.run, runs.c.name, kinds).order_by(runs.c.started_at.desc(), runs.c.run)
+        with self.engine.connect() as connection:
+            known = connection.execute(query).all()
+            for row in known:
+                if name in (None, row.run, row.name) and kind in (None, row.kind):
+                    whole = sql.select(runs).where(runs.c.run == row.run)
+                    return dict(connection.execute(whole).mappings().one())
+        wanted = f"no run {name!r}" if name else "no run"
+        if kind and (others := [row for row in known if name in (None, row.run, row.name)]):
+            if name:
+                raise UserError(f"{name} is analysed by souk analyze {others[0].kind}, not {kind}")
+            wanted += f" for souk analyze {kind}"
+        names = sorted({row.name for row in known})
+        hint = f"runs: {', '.join(names)}" if names else "run an experiment first: souk run nudges"
+        raise UserError(f"{self.url}: {wanted} in this database; {hint}")
+
+    def outcomes(self, run: str, only: Collection[str] | None = None) -> dict[str, int]:
+        """How many of the run's trials (of those in `only`, best a set) ended in each outcome."""
+        counts: dict[str, int] = {}
+        with self.engine.connect() as connection:
+            if only is None:
+                counted = sql.select(trials.c.outcome, sql.func.count()).where(trials.c.run == run)
+                return {name: n for name, n in connection.execute(counted.group_by(trials.c.outcome))}
+            each = sql.select(trials.c.trial, trials.c.outcome).where(trials.c.run == run)
+            for trial, outcome in connection.execute(each):
+                if trial in only:
+                    counts[outcome] = counts.get(outcome, 0) + 1
+        return counts
+
+    def disagreeing(self, run: str, only: Collection[str]) -> tuple[int, str]:
+        """How many of these trials had pages that disagree about a product, and what the first one said."""
+        query = (
+            sql.select(disagreements.c.trial, disagreements.c.text)
+            .where(disagreements.c.run == run)
+            .order_by(disagreements.c.trial, disagreements.c.number)
+        )
+        with self.engine.connect() as connection:
+            found = [(trial, text) for trial, text in connection.execute(query) if trial in only]
+        return len({trial for trial, _ in found}), found[0][1] if found else ""
+
+    def first_reason(self, run: str, outcome: str) -> str:
+        """Why the first of the run's trials with this outcome ended so."""
+        query = (
+            sql.select(trials.c.reason)
+            .where(trials.c.run == run, trials.c.outcome == outcome)
+            .order_by(trials.c.started_at)
+            .limit(1)
+        )
+        with self.engine.connect() as connection:
+            return connection.scalar(query) or ""
+
+
+def run_folder(database: sql.URL, run: str) -> Path:
+    """The folder of a run, which no run of another database has: the same run may be in several.
+
+    `runs/RUN` for the default database, `FILE-runs/RUN` for another SQLite file, and `runs/NAME-DIGEST/RUN`
+    for a server. Raises UserError.
+    """
+    if not re.fullmatch(r"[a-z0-9-]+", run):  # from a database that a stranger made
+        raise UserError(f"run {run!r}: its name is no name for a folder; choose a folder with --out")
+    name = database.database or ":memory:"
+    if database.get_backend_name() == "sqlite" and name != ":memory:":
+        file = Path(name)
+        if file.resolve() == (RUNS / "souk.db").resolve():
+            return RUNS / run
+        return file.with_name(f"{file.name}-runs") / run
+    where = json.dumps([database.host, database.port, name, sorted(database.query.items())])
+    digest = hashlib.blake2b(where.encode(), digest_size=4).hexdigest()
+    return RUNS / f"{re.sub(r'[^A-Za-z0-9-]', '_', name)}-{digest}" / run
+
+
+def kind_of(run: Row) -> str:
+    """How a run is analysed: what follows `souk analyze`."""
+    return str(run["facts"].get("analysis", "choice"))
+
+
+def now() -> str:
+    """The time, as the tables keep it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def to_row(value: Any, **more: Any) -> Row:
+    """A dataclass as a row, with further columns."""
+    return {**asdict(value), **more}
+
+
+def canonical_json(value: Any) -> str:
+    """JSON with sorted keys and no spaces: the same text on every machine, to be hashed."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)

@@ -1,0 +1,283 @@
+"""The tables of a database of runs, and how an older database is brought up to date."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import sqlalchemy as sql
+
+from experiments.records.database import Text
+
+SCHEMA_VERSION: Final = 5
+
+metadata = sql.MetaData()
+
+schema = sql.Table("souk_schema", metadata, sql.Column("version", sql.Integer, primary_key=True))
+
+runs = sql.Table(
+    "runs",
+    metadata,
+    sql.Column("run", Text, primary_key=True),
+    sql.Column("name", Text, nullable=False),
+    sql.Column("started_at", Text, nullable=False),
+    sql.Column("facts", sql.JSON, nullable=False),
+)
+
+
+def _of_trial(name: str, *columns: sql.Column[Any], key: str | None, ordered: bool = False) -> sql.Table:
+    """A table whose rows belong to a trial; with `key`, numbered within it.
+
+    ordered: SQLite keeps the rows themselves in the order of their key, and no index beside them, which is
+    smaller and faster to read whole. For short rows only.
+    """
+    own = [sql.Column(key, sql.Integer, primary_key=True)] if key else []
+    return sql.Table(
+        name,
+        metadata,
+        sql.Column("run", Text, primary_key=True),
+        sql.Column("trial", Text, primary_key=True),
+        *own,
+        *columns,
+        sqlite_with_rowid=not ordered,
+    )
+
+
+trials = _of_trial(
+    "trials",
+    sql.Column("agent", Text, nullable=False),
+    sql.Column("set", Text, nullable=False),
+    sql.Column("condition", Text, nullable=False),
+    sql.Column("nudge", Text, nullable=False),
+    sql.Column("nudge_text", Text, nullable=False),
+    sql.Column("family", Text, nullable=False),
+    sql.Column("direction", sql.Integer),
+    sql.Column("match", Text, nullable=False),
+    sql.Column("profile", Text, nullable=False),
+    sql.Column("ordering", Text, nullable=False),
+    sql.Column("repeat", sql.Integer, nullable=False),
+    sql.Column("seed", sql.BigInteger, nullable=False),
+    sql.Column("outcome", Text, nullable=False),
+    sql.Column("choice", Text),
+    sql.Column("reason", Text, nullable=False),
+    sql.Column("attempts", sql.Integer, nullable=False),
+    sql.Column("started_at", Text, nullable=False),
+    sql.Column("seconds", sql.Float, nullable=False),
+    sql.Column("steps", sql.Integer, nullable=False),
+    sql.Column("tokens_in", sql.BigInteger, nullable=False),
+    sql.Column("tokens_out", sql.BigInteger, nullable=False),
+    sql.Column("cost", sql.Float),
+    key=None,
+    ordered=True,
+)
+
+options = _of_trial(
+    "options",
+    sql.Column("option", Text, nullable=False),
+    sql.Column("name", Text, nullable=False),
+    sql.Column("category", Text, nullable=False),
+    sql.Column("price", sql.Float),
+    sql.Column("rating", sql.Float),
+    sql.Column("reviews", sql.BigInteger),
+    sql.Column("viewed_first", sql.Integer, nullable=False),
+    sql.Column("nudged", sql.Integer, nullable=False),
+    key="position",
+    ordered=True,
+)
+
+steps = _of_trial(
+    "steps",
+    sql.Column("url", Text, nullable=False),
+    sql.Column("observation", Text),
+    sql.Column("thought", Text, nullable=False),
+    sql.Column("memory", Text, nullable=False),
+    sql.Column("action", Text, nullable=False),
+    sql.Column("error", Text, nullable=False),
+    sql.Column("seconds", sql.Float, nullable=False),
+    key="step",
+)
+
+receipts = _of_trial(
+    "receipts",
+    sql.Column("intervention", Text, nullable=False),
+    sql.Column("edit", Text, nullable=False),
+    sql.Column("role", Text, nullable=False),
+    sql.Column("page_type", Text, nullable=False),
+    sql.Column("product", Text),
+    sql.Column("matches", sql.Integer, nullable=False),
+    sql.Column("before", Text, nullable=False),
+    sql.Column("after", Text, nullable=False),
+    sql.Column("page_hash_before", Text, nullable=False),
+    sql.Column("page_hash_after", Text, nullable=False),
+    key="number",
+)
+
+calls = _of_trial(
+    "calls",
+    sql.Column("step", sql.Integer, nullable=False),
+    sql.Column("model", Text, nullable=False),
+    sql.Column("request_digest", Text, nullable=False),
+    sql.Column("tokens_in", sql.BigInteger, nullable=False),
+    sql.Column("tokens_out", sql.BigInteger, nullable=False),
+    sql.Column("cost", sql.Float),
+    sql.Column("seconds", sql.Float, nullable=False),
+    sql.Column("retries", sql.Integer, nullable=False),
+    sql.Column("error", Text, nullable=False),
+    key="number",
+)
+
+attributes = _of_trial(
+    "attributes", sql.Column("attributes", sql.JSON, nullable=False), key="position", ordered=True
+)
+"""What an option shows besides the columns of `options`: name -> text or number."""
+
+questions = _of_trial(
+    "questions",
+    sql.Column("mode", Text, nullable=False),
+    sql.Column("item", Text, nullable=False),
+    sql.Column("scenario", Text, nullable=False),
+    sql.Column("temperature", sql.Float),
+    sql.Column("reference", sql.Float),
+    sql.Column("low", sql.Float),
+    sql.Column("high", sql.Float),
+    sql.Column("response", sql.Float),
+    key=None,
+)
+"""A trial with cards; `response` is empty where it is a choice, or there was no valid answer."""
+
+answers = _of_trial(
+    "answers",
+    sql.Column("card", Text, nullable=False),
+    sql.Column("text", Text, nullable=False),
+    sql.Column("value", Text),
+    sql.Column("reason", Text, nullable=False),
+    key="number",
+)
+"""Every answer to a card, in order; `value` is empty where it is invalid, for the `reason`."""
+
+disagreements = _of_trial("disagreements", sql.Column("text", Text, nullable=False), key="number")
+"""Where pages of one trial show a product with different prices, ratings or numbers of reviews."""
+
+unchecked = _of_trial(
+    "unchecked",
+    sql.Column("intervention", Text, nullable=False),
+    sql.Column("edit", Text, nullable=False),
+    sql.Column("role", Text, nullable=False),
+    sql.Column("page_type", Text, nullable=False),
+    key="number",
+)
+"""Edits with receipts that were not looked for in the browser, at their places, whenever the agent looked."""
+
+factors = _of_trial(
+    "factors",
+    sql.Column("factor", Text, nullable=False),
+    sql.Column("quotation", Text, nullable=False),
+    sql.Column("judge", Text, nullable=False),
+    sql.Column("reason", Text, nullable=False),
+    key="number",
+)
+"""What decided a choice by the agent's own words, to a judge; `reason`: why that is not accepted."""
+
+prompts = _of_trial(
+    "prompts",
+    sql.Column("anchor", sql.Float, nullable=False),
+    sql.Column("fields", Text, nullable=False),
+    key=None,
+)
+"""A trial with a stimulus: its number, and the present fields, joined by +."""
+
+scores = _of_trial(
+    "scores",
+    sql.Column("target", Text, nullable=False),
+    sql.Column("value", sql.Float),
+    sql.Column("logprob", sql.Float),
+    sql.Column("tokens", sql.Integer, nullable=False),
+    sql.Column("shifted", sql.Integer, nullable=False),
+    sql.Column("note", Text, nullable=False),
+    key="number",
+)
+"""How likely each target is, as a natural logarithm; where that is empty, `note` says why.
+
+Of a card the targets are its letters, and their probabilities add up to 1.
+"""
+
+sql.Index("trials_by_outcome", trials.c.run, trials.c.outcome, trials.c.started_at)
+
+artifacts = sql.Table(
+    "artifacts",
+    metadata,
+    sql.Column("hash", Text, primary_key=True),
+    sql.Column("data", sql.LargeBinary, nullable=False),
+)
+
+control = sql.Table(
+    "control",
+    metadata,
+    sql.Column("run", Text, primary_key=True),
+    sql.Column("wanted", Text, nullable=False),
+    sql.Column("wasted", sql.Float, nullable=False),
+    sql.Column("updated_at", Text, nullable=False),
+)
+"""What a run is told (`wanted`: running or paused); `wasted`: USD of stored attempts that were replaced."""
+
+runners = sql.Table(
+    "runners",
+    metadata,
+    sql.Column("run", Text, primary_key=True),
+    sql.Column("host", Text, primary_key=True),
+    sql.Column("pid", sql.Integer, primary_key=True),
+    sql.Column("started_at", Text, nullable=False),
+    sql.Column("seen_at", Text, nullable=False),
+    sql.Column("ended_at", Text),
+    sql.Column("trials", sql.Integer, nullable=False),
+    sql.Column("settled", sql.Integer, nullable=False),
+    sql.Column("running", sql.Integer, nullable=False),
+    sql.Column("budget", sql.Float),
+    sql.Column("reason", Text, nullable=False),
+)
+"""The processes that run a run, with their last sign of life; `trials` are wanted in all, `settled` by it."""
+
+claims = sql.Table(
+    "claims",
+    metadata,
+    sql.Column("run", Text, primary_key=True),
+    sql.Column("trial", Text, primary_key=True),
+    sql.Column("host", Text, nullable=False),
+    sql.Column("pid", sql.Integer, nullable=False),
+)
+"""The trials that have been taken to be run and are not stored yet, and the process (`runners`) of each."""
+
+OF_TRIAL: Final = (
+    trials, options, steps, receipts, calls, disagreements, unchecked, attributes, questions, answers,
+    factors, prompts, scores,
+)  # fmt: skip
+
+
+def schema_version(connection: sql.Connection) -> int | None:
+    """The schema of a database; None where it has none yet."""
+    if not sql.inspect(connection).has_table(schema.name):
+        return None
+    return connection.scalar(sql.select(schema.c.version))
+
+
+def _from_1(connection: sql.Connection) -> None:
+    """Texts of any length, larger whole numbers, an index, and the tables that were not there."""
+    if connection.dialect.name == "postgresql":
+        quote = connection.dialect.identifier_preparer.quote
+        there = set(sql.inspect(connection).get_table_names())
+        for table in metadata.sorted_tables:
+            for column in table.columns if table.name in there else ():
+                if isinstance(column.type, Text | sql.BigInteger):
+                    kind = column.type.compile(connection.dialect)
+                    change = f"ALTER TABLE {quote(table.name)} ALTER {quote(column.name)} TYPE {kind}"
+                    connection.execute(sql.text(change))
+    metadata.create_all(connection)
+    for index in trials.indexes:
+        index.create(connection, checkfirst=True)
+
+
+UPGRADES: Final[Mapping[int, Callable[[sql.Connection], None]]] = {
+    1: _from_1,
+    2: metadata.create_all,  # the tables of prompts and scores
+    3: metadata.create_all,  # the table of claims
+    4: metadata.create_all,  # the table of edits that were not checked
+}
+"""What leads from each older schema to the next one."""

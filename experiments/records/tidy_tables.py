@@ -1,0 +1,217 @@
+"""The tidy table: one row per option shown in a trial, as `analysis` reads it and `souk export` writes it."""
+
+import json
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+import pyarrow as pa
+import sqlalchemy as sql
+
+from analysis.tables.choice_table import COLUMNS, check_table
+from experiments.records.store import Records
+from experiments.records.tables import (
+    attributes,
+    options,
+    prompts,
+    questions,
+    receipts,
+    runs,
+    scores,
+    trials,
+    unchecked,
+)
+from interventions.errors import UserError
+
+_TRIAL_COLUMNS: Final = (
+    "run", "trial", "agent", "set", "outcome", "nudge", "nudge_text", "family", "direction", "condition",
+    "match", "profile", "repeat", "ordering", "steps", "tokens_in", "tokens_out", "cost", "seconds",
+)  # fmt: skip
+
+_PACKED: Final = 10_000
+"""Rows at a time."""
+
+
+def tidy_table(records: Records, run: str) -> pd.DataFrame:
+    """The options of all trials of a run; `chosen` is empty in a trial without a choice."""
+    of_trials = sql.select(*(trials.c[name] for name in _TRIAL_COLUMNS), trials.c.choice)
+    of_options = (
+        sql.select(
+            options.c.trial,
+            options.c.option,
+            options.c.position,
+            options.c.viewed_first,
+            options.c.category,
+            options.c.price,
+            options.c.rating,
+            options.c.reviews,
+            options.c.nudged,
+            options.c.name.label("attr_name"),
+            sql.cast(attributes.c.attributes, sql.Text).label("attributes"),
+        )
+        .join_from(
+            options,
+            attributes,
+            (options.c.run == attributes.c.run)
+            & (options.c.trial == attributes.c.trial)
+            & (options.c.position == attributes.c.position),
+            isouter=True,
+        )
+        .where(options.c.run == run)
+        .order_by(options.c.trial, options.c.position)
+    )
+    # Joined here and not in the database, which would send all that is said of a trial with each option.
+    shown = _read(records, of_options)
+    frame = shown.merge(_read(records, of_trials.where(trials.c.run == run)), on="trial")
+    # Before the placebo was a condition of its own, its trials were stored as nudged.
+    placebos = frame["nudge"].isin(_placebos(records, run)) & (frame["condition"] == "nudged")
+    frame["condition"] = frame["condition"].mask(placebos, "placebo")
+    made = frame["outcome"] == "choice"
+    frame["chosen"] = (frame["option"] == frame["choice"]).astype("Int64").where(made)
+    more = _decoded(frame["attributes"]).add_prefix("attr_")
+    documented = [*(column.name for column in COLUMNS), "attr_name"]
+    return pd.concat([check_table(frame)[documented], more], axis=1)
+
+
+def _placebos(records: Records, run: str) -> list[str]:
+    """The ids of the run's interventions that are placebos."""
+    inputs = sql.select(runs.c.facts["inputs"]).where(runs.c.run == run)
+    with records.engine.connect() as connection:
+        known = (connection.scalar(inputs) or {}).get("interventions", [])
+    return [item["id"] for item, *_ in known if item["kind"] == "placebo"]
+
+
+def _decoded(texts: "pd.Series[str]") -> pd.DataFrame:
+    """The JSON objects in a column as columns; each text, of which there may be few, is read once."""
+    codes, known = pd.factorize(texts)
+    rows = [json.loads(text) for text in known] + [{}] * bool((codes < 0).any())  # the last: of none
+    return pd.DataFrame(rows).iloc[codes].set_axis(texts.index)
+
+
+def response_table(records: Records, run: str) -> pd.DataFrame:
+    """The asked questions of a run: one row per trial; `response` is empty where there is no valid one."""
+    query = (
+        sql.select(
+            trials.c.run,
+            trials.c.trial,
+            trials.c.agent,
+            questions.c.item,
+            trials.c.condition,
+            trials.c.repeat,
+            questions.c.response,
+            trials.c.reason,
+            questions.c.reference,
+            questions.c.low,
+            questions.c.high,
+            questions.c.scenario,
+            questions.c.temperature,
+            *(trials.c[name] for name in ("outcome", "tokens_in", "tokens_out", "cost", "seconds")),
+        )
+        .join_from(
+            trials, questions, (trials.c.run == questions.c.run) & (trials.c.trial == questions.c.trial)
+        )
+        .where(trials.c.run == run)
+        .order_by(trials.c.trial)
+    )
+    return _read(records, query)
+
+
+def score_table(records: Records, run: str) -> pd.DataFrame:
+    """The scores of a run: one row per prompt and target, as `analysis.anchoring` reads them."""
+    query = (
+        sql.select(
+            trials.c.run,
+            trials.c.trial,
+            trials.c.agent,
+            trials.c.set.label("stimulus"),
+            prompts.c.anchor,
+            trials.c.condition,
+            prompts.c.fields,
+            *(scores.c[name] for name in ("target", "value", "logprob", "tokens", "shifted", "note")),
+        )
+        .join_from(trials, scores, (trials.c.run == scores.c.run) & (trials.c.trial == scores.c.trial))
+        .join(prompts, (trials.c.run == prompts.c.run) & (trials.c.trial == prompts.c.trial))
+        .where(trials.c.run == run)
+        .order_by(trials.c.agent, trials.c.set, trials.c.condition, prompts.c.fields, scores.c.number)
+    )
+    return _read(records, query)
+
+
+def receipts_table(records: Records, run: str, agents: Collection[str] = ()) -> pd.DataFrame:
+    """The receipts of a run by intervention, edit, role and page type: trials, receipts, matches.
+
+    `not_checked` counts the trials in which nobody looked in the browser whether the edit stood at its place.
+    Of these agents only; none named: of all.
+    """
+    group = ("intervention", "edit", "role", "page_type")
+    wanted = trials.c.agent.in_(agents) if agents else sql.true()
+    of_agents = sql.select(trials.c.trial).where(trials.c.run == run, wanted)
+    unproven = (
+        sql.select(*(unchecked.c[name] for name in group), sql.func.count().label("not_checked"))
+        .where(unchecked.c.run == run, unchecked.c.trial.in_(of_agents))
+        .group_by(*(unchecked.c[name] for name in group))
+        .subquery()
+    )
+    query = (
+        sql.select(
+            receipts.c.intervention,
+            receipts.c.edit,
+            receipts.c.role,
+            receipts.c.page_type,
+            sql.func.count(receipts.c.trial.distinct()).label("trials"),
+            sql.func.count().label("receipts"),
+            sql.func.sum(receipts.c.matches).label("matches"),
+            sql.func.coalesce(sql.func.max(unproven.c.not_checked), 0).label("not_checked"),
+        )
+        .join(unproven, sql.and_(*(receipts.c[n] == unproven.c[n] for n in group)), isouter=True)
+        .where(receipts.c.run == run, receipts.c.trial.in_(of_agents))
+        .group_by(receipts.c.intervention, receipts.c.edit, receipts.c.role, receipts.c.page_type)
+        .order_by(receipts.c.intervention, receipts.c.edit, receipts.c.role, receipts.c.page_type)
+    )
+    return _read(records, query)
+
+
+def write_table(frame: pd.DataFrame, path: Path) -> None:
+    """Write Parquet or CSV, by the file's suffix; through a temporary file, so never half a table.
+
+    Raises:
+        UserError: another suffix, or a folder that cannot be written.
+    """
+    if path.suffix not in (".parquet", ".csv"):
+        raise UserError(f"--out {path}: the suffix must be .parquet or .csv")
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".parquet":
+            frame.to_parquet(partial, index=False)
+        else:
+            frame.to_csv(partial, index=False)
+        partial.replace(path)
+    except OSError as error:
+        raise UserError(
+            f"--out {path}: cannot be written ({error.strerror}); choose another folder"
+        ) from None
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+def _read(records: Records, query: sql.Select[Any]) -> pd.DataFrame:
+    """The answer, its columns typed as the query's are. Rows are packed as they come: they are many."""
+    schema = pa.schema([(column.name, _packed(column.type)) for column in query.selected_columns])
+    packed = []
+    with records.engine.connect() as connection:
+        for rows in connection.execute(query).partitions(_PACKED):
+            columns = zip(*rows, strict=True)
+            values = [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
+            packed.append(pa.record_batch(values, schema=schema))
+    frame: pd.DataFrame = pa.Table.from_batches(packed, schema).to_pandas()
+    return frame
+
+
+def _packed(kind: sql.types.TypeEngine[Any]) -> pa.DataType:
+    if isinstance(kind, sql.Float):
+        return pa.float64()
+    return pa.int64() if isinstance(kind, sql.Integer) else pa.string()

@@ -1,0 +1,1 @@
+"""Stored episodes are run again and compared."""

@@ -1,0 +1,124 @@
+"""Where a trial that is done again is not what was stored: a page, a prompt, or the end."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agents.replay import OVER, origin
+from experiments.designs.cards.trial import CardTrial
+from experiments.episodes.answers import read_answer
+from experiments.episodes.trajectory import without_screenshot
+from experiments.pages.html_diff import Hunk, html_diff
+from experiments.records.store import Row, TrialRecord, artifact_hash
+
+_CUT_OFF: Final = ("agent_error", "agent_limit")
+"""Ends of an episode whose agent gave no action for the page that it saw last."""
+
+Kept = Callable[[str], str | None]
+"""The text that is stored under a hash; None: there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A trial as it was stored: its row, its steps, and the values of its answers to cards."""
+
+    trial: Row
+    steps: list[Row]
+    values: list[str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where a trial was not what was stored. `step` counts from 0; None: its end, or all of it."""
+
+    trial: str
+    agent: str
+    set: str
+    what: str
+    step: int | None = None
+    url: str = ""
+    diff: tuple[Hunk, ...] = ()
+    """Of the page, or the prompt, of that step."""
+
+    def __str__(self) -> str:
+        place = "" if self.step is None else f"step {self.step}: "
+        where = f" ({self.url})" if self.url else ""
+        return f"{self.trial} {self.agent} {self.set}: {place}{self.what}{where}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        return {
+            "trial": self.trial,
+            "agent": self.agent,
+            "set": self.set,
+            "step": self.step,
+            "url": self.url,
+            "what": self.what,
+            "diff": [hunk.to_dict() for hunk in self.diff],
+        }
+
+
+def in_episode(stored: Stored, again: TrialRecord, kept: Kept) -> Difference | None:
+    """The first place where an episode is another than the stored one."""
+    row, now = stored.trial, again.trial
+    about = (row["trial"], row["agent"], row["set"])
+    if now["outcome"] == "infra_error":
+        return Difference(*about, f"infra_error: {now['reason']}")
+    for before, after in zip(stored.steps, again.steps, strict=False):
+        if before["observation"] == after["observation"]:
+            continue
+        step, url = before["step"], after["url"]
+        page, shown = kept(before["observation"]), again.artifacts[after["observation"]]
+        if page is None:
+            return Difference(*about, "the stored page is gone", step, url)
+        if artifact_hash(page) != before["observation"]:
+            return Difference(*about, "the stored page was altered", step, url)
+        page, shown = without_screenshot(elsewhere(page, before["url"], url)), without_screenshot(shown)
+        if page != shown:
+            return Difference(*about, "another page", step, url, tuple(html_diff(page, shown)))
+    if now["reason"] == OVER and row["outcome"] in _CUT_OFF and len(again.steps) >= len(stored.steps):
+        return None
+    was = _end(row, stored.values)
+    instead = _end(now, [answer["value"] for answer in again.answers])
+    if was == instead:
+        return None
+    reason = f": {now['reason']}" if now["reason"] and now["outcome"] != "choice" else ""
+    return Difference(*about, f"it ended with {instead}, and not with {was}{reason}")
+
+
+def in_prompts(stored: Stored, trial: CardTrial, kept: Kept) -> Difference | None:
+    """The first place where the prompts of a trial are not those that were stored."""
+    for before, prompt in zip(stored.steps, prompts(trial, stored.steps), strict=False):
+        if before["observation"] != artifact_hash(prompt):
+            asked = kept(before["observation"])
+            diff = () if asked is None else tuple(html_diff(asked, prompt))
+            return Difference(trial.id, trial.agent, trial.set, "another prompt", before["step"], diff=diff)
+    return None
+
+
+def prompts(trial: CardTrial, asked: list[Row]) -> Iterator[str]:
+    """What a trial asks as text, given the answers (`action`) that it got."""
+    replies = iter(asked)
+    for number, card in enumerate(trial.cards):
+        system = f"{card.system}\n\n" if card.system and number == 0 else ""
+        question = f"{system}{card.prompt}"
+        for _ in range(card.retries + 1):
+            yield question
+            reply = next(replies, None)
+            if reply is None:
+                return
+            if read_answer(card, reply["action"]).value is not None:
+                break
+            question = card.reminder
+
+
+def elsewhere(page: str, then: str, now: str) -> str:
+    """A page as it is at another address of the shop: links hold the address, whose port may be another."""
+    old, new = origin(then), origin(now)
+    return re.sub(re.escape(old) + r"(?![\w.:-])", lambda _: new, page) if old and old != new else page
+
+
+def _end(trial: Row, values: list[str | None]) -> str:
+    said = ", ".join("no valid answer" if value is None else value for value in values)
+    return " ".join(filter(None, (trial["outcome"], trial["choice"], f"({said})" if said else "")))

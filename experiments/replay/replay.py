@@ -1,0 +1,277 @@
+"""Stored episodes acted once more, and where their pages or their ends are not what was stored.
+
+No model is asked: a trial in the browser takes the stored actions again, and a trial of prompts is compared
+by what would be asked. Nothing is written.
+"""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import sqlalchemy as sql
+
+from agents.base import Agent
+from agents.replay import ReplayAgent, StoredStep, origin
+from environments.browser import run_browsers
+from experiments.designs.cards.design import CardDesign, make_card_design
+from experiments.designs.cards.trial import CardTrial
+from experiments.designs.shop.design import Design, Trial
+from experiments.executors.browser import Episodes, Runner, Stage, default_slots, open_stage
+from experiments.executors.executor import MAX_ATTEMPTS, Attempt, first_leaf
+from experiments.executors.setup import Setup
+from experiments.executors.shop_watch import ShopWatch
+from experiments.records.store import Records, Row, TrialRecord
+from experiments.records.tables import answers, options, steps, trials
+from experiments.replay.difference import Difference, Stored, in_episode, in_prompts
+from experiments.runs.experiment_run import load_design
+from interventions.errors import UserError
+from interventions.yaml.yaml_source import Source
+from proxy.recording import Recording
+from proxy.server import run_proxy
+
+AnyDesign = Design | CardDesign
+Compared = Callable[[TrialRecord], None]
+"""Is told of each trial that was replayed."""
+
+_CELL: Final = ("agent", "set", "nudge", "ordering", "profile", "repeat")
+
+
+class Replay:
+    """The stored trials of a run, each with its definition in the experiment as it is now."""
+
+    def __init__(
+        self,
+        records: Records,
+        found: Row,
+        *,
+        experiment: str | None = None,
+        trial: str | None = None,
+        limit: int | None = None,
+    ) -> None:
+        """Find what there is to replay.
+
+        `found` is the row of the run; `experiment` its file, for files that it names beside itself; None: it
+        is made of what the run has stored. `trial` is the one to replay, `limit` how many; else all.
+
+        Raises:
+            UserError: the run's pages were not stored, nobody acted, or there is no such trial.
+        """
+        self._records, self.run_id = records, str(found["run"])
+        facts = found["facts"]
+        if (kept := facts.get("trace", "full")) != "full":
+            raise UserError(
+                f"{self.run_id}: stored with --trace {kept}, without the pages; only a run with --trace full "
+                "can be replayed"
+            )
+        if not self._acted():
+            raise UserError(
+                f"{self.run_id}: no actions were stored; what subjects do that Souk did not start cannot be "
+                "done again"
+            )
+        self.design = load_design(experiment) if experiment else stored_design(found)
+        self.notes = list(_changes(self.design, found))
+        """What to know beforehand, such as that the experiment is no longer what it was."""
+        rows = self._rows()
+        broken = {name for name, row in rows.items() if row["outcome"] == "infra_error"}
+        if broken and trial is None:
+            self.notes.append(f"left out, because the infrastructure failed them: {len(broken):,} trials")
+        wanted = {name: row for name, row in rows.items() if trial in (None, name) and name not in broken}
+        if trial is not None and not wanted:
+            raise UserError(f"--trial {trial}: run {self.run_id} has no such trial with an end of its own")
+        defined = self._defined(wanted, facts["agents"])
+        self.trials = [(wanted[name], trial) for name, trial in islice(defined, limit)]
+        missing = wanted.keys() - {row["trial"] for row, _ in self.trials} if limit is None else set()
+        self.missing = [
+            Difference(name, wanted[name]["agent"], wanted[name]["set"], "the experiment has it no longer")
+            for name in sorted(missing)
+        ]
+        """The stored trials that are none of the experiment's."""
+
+    def _acted(self) -> bool:
+        acted = sql.select(steps.c.trial).where(steps.c.run == self.run_id, steps.c.action != "").limit(1)
+        with self._records.engine.connect() as connection:
+            return connection.scalar(acted) is not None
+
+    def _rows(self) -> dict[str, Row]:
+        with self._records.engine.connect() as connection:
+            found = connection.execute(sql.select(trials).where(trials.c.run == self.run_id)).mappings()
+            return {row["trial"]: dict(row) for row in found}
+
+    def _defined(self, wanted: dict[str, Row], agents: list[str]) -> Iterator[tuple[str, Any]]:
+        """The definitions of stored trials in the order of the design.
+
+        Trials in a shop go by their cell: their id holds the run's, which changes with the experiment.
+        """
+        design = self.design
+        if isinstance(design, Design):
+            carriers = self._carriers()
+            cells = {(*(row[key] for key in _CELL), carriers.get(id)): id for id, row in wanted.items()}
+            for trial in design.trials(agents):
+                nudge = trial.nudge.id if trial.nudge else ""
+                cell = (trial.agent, trial.set, nudge, trial.ordering, trial.profile, trial.repeat)
+                if stored := cells.pop((*cell, trial.carrier), None):
+                    yield stored, trial
+            return
+        # What was asked again for lack of a valid answer is not among the design's own trials.
+        again = dict.fromkeys(wanted)
+        largest = max((row["repeat"] for row in wanted.values()), default=0)
+        for first in design.trials(agents):
+            repeats = range(first.repeat + 1, largest + 1) if design.quota and first.repeat == 0 else ()
+            for each in (first, *(design.again(first, repeat) for repeat in repeats)):
+                if each.id in again:
+                    del again[each.id]
+                    yield each.id, each
+
+    def _carriers(self) -> dict[str, str]:
+        nudged = sql.select(options.c.trial, options.c.option).where(
+            options.c.run == self.run_id, options.c.nudged == 1
+        )
+        with self._records.engine.connect() as connection:
+            return {trial: option for trial, option in connection.execute(nudged)}
+
+    async def run(
+        self,
+        compared: Compared,
+        *,
+        slots: int | None = None,
+        upstream: Path | None = None,
+    ) -> list[Difference]:
+        """Replay the trials, `slots` at once; what differs, in their order.
+
+        `compared` is called after each; `upstream` is a folder with a recording that answers for the shop.
+
+        Raises:
+            UserError: the shop, the proxy or the browser does not start, or the recording is none.
+        """
+        with tempfile.TemporaryDirectory(prefix="souk-replay-") as folder:
+            setup = Setup(self.design, Path(folder), None, slots or default_slots([]))
+            differences = self._ask(compared) if setup.is_text else await self._act(setup, upstream, compared)
+        return [*self.missing, *(differences[number] for number in sorted(differences))]
+
+    def _ask(self, compared: Compared) -> dict[int, Difference]:
+        found = {}
+        for number, (row, trial) in enumerate(self.trials):
+            if difference := in_prompts(self._stored(row), trial, self._kept):
+                found[number] = difference
+            compared(TrialRecord(row))
+        return found
+
+    async def _act(self, setup: Setup, upstream: Path | None, compared: Compared) -> dict[int, Difference]:
+        found: dict[int, Difference] = {}
+        queue = iter(enumerate(self.trials))
+        attempts = 1 if upstream else MAX_ATTEMPTS
+
+        async def work(runner: Runner[Any]) -> None:
+            for number, (row, trial) in queue:
+                again = await _attempted(runner, replace(trial, id=row["trial"]), attempts)
+                if difference := in_episode(self._stored(row), again, self._kept):
+                    found[number] = difference
+                compared(again)
+
+        async with _open(setup, upstream) as stage:
+            runner: Runner[Any] = Runner(
+                Again(setup.episodes(stage.base_url), self._agent), stage, setup.slots
+            )
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for _ in range(setup.slots):
+                        group.create_task(work(runner))
+            except BaseExceptionGroup as error:
+                raise first_leaf(error) from None
+        return found
+
+    def _stored(self, row: Row) -> Stored:
+        found, given = (
+            sql.select(table).where(table.c.run == self.run_id, table.c.trial == row["trial"]).order_by(key)
+            for table, key in ((steps, steps.c.step), (answers, answers.c.number))
+        )
+        with self._records.engine.connect() as connection:
+            its_steps = [dict(step) for step in connection.execute(found).mappings()]
+            values = [answer["value"] for answer in connection.execute(given).mappings()]
+        return Stored(row, its_steps, values)
+
+    def _agent(self, trial: str) -> ReplayAgent:
+        acted = self._stored({"trial": trial}).steps
+        return ReplayAgent(StoredStep(**{key: step[key] for key in StoredStep.__slots__}) for step in acted)
+
+    def _kept(self, name: str) -> str | None:
+        try:
+            return self._records.artifact(name)
+        except KeyError:
+            return None
+
+
+class Again:
+    """Episodes in which the stored actions take the place of the agent; trials go by their stored ids."""
+
+    def __init__(self, episodes: Episodes[Any], stored_agent: Callable[[str], Agent]) -> None:
+        self._stored_agent = stored_agent
+        self.session, self.episode, self.record = episodes.session, episodes.episode, episodes.record
+
+    def agent(self, trial: Trial | CardTrial) -> Agent:
+        """Who does again what was done."""
+        return self._stored_agent(trial.id)
+
+
+class NeverAway(ShopWatch):
+    """A recording is there or not; nothing is to be waited for."""
+
+    async def until_back(self) -> None:
+        """At once."""
+
+
+def stored_design(found: Row) -> AnyDesign:
+    """The design of a run, from its stored experiment. Raises UserError."""
+    experiment = _said(found["facts"]["experiment"])
+    source = Source(f"run {found['run']}", experiment, {(): (1, 1)})
+    if experiment.get("task") == "card":
+        return make_card_design(source)
+    return Design(source, subject=found["facts"].get("subject", ""))
+
+
+def _said(stored: dict[str, Any]) -> dict[str, Any]:
+    """Without keys that say nothing: their mere presence may be a mistake in a file."""
+    inner = {key: _said(value) if isinstance(value, dict) else value for key, value in stored.items()}
+    return {key: value for key, value in inner.items() if value is not None and value != {}}
+
+
+def _changes(design: AnyDesign, found: Row) -> Iterator[str]:
+    if design.run == found["run"]:
+        return
+    then, now = found["facts"].get("inputs"), design.facts([]).get("inputs")
+    changed = ""
+    if isinstance(then, dict) and isinstance(now, dict):
+        names = sorted(name for name in then.keys() | now.keys() if then.get(name) != now.get(name))
+        changed = f"; changed: {', '.join(names)}" if names else ""
+    yield f"the experiment as it is now gives run {design.run}, not {found['run']}{changed}"
+
+
+async def _attempted(runner: Runner[Any], trial: Any, attempts: int) -> TrialRecord:
+    for number in range(1, attempts + 1):
+        record = await runner.run(Attempt(trial, number, 0.0))
+        if record.trial["outcome"] != "infra_error":
+            break
+    return record
+
+
+@asynccontextmanager
+async def _open(setup: Setup, upstream: Path | None) -> AsyncIterator[Stage]:
+    base_url = setup.design.base_url if isinstance(setup.design, Design) else None
+    if upstream is None:
+        async with open_stage(setup.folder, base_url) as stage:
+            yield stage
+        return
+    recorded = Recording(upstream).answers()
+    if not recorded:
+        raise UserError(f"--upstream {upstream}: the recording is empty; record the shop first")
+    shop = base_url or f"{origin(recorded[0].url)}/"
+    async with (
+        run_proxy(setup.folder / "ca", replay=upstream) as proxy,
+        run_browsers(proxy.spki) as browsers,
+    ):
+        yield Stage(shop, NeverAway(shop), proxy, browsers)

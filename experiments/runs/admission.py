@@ -1,0 +1,216 @@
+"""Which trials may start: none while the run is paused, none that could pass its budget."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from typing import Final, Protocol, Self, TypeVar
+
+import sqlalchemy as sql
+from sqlalchemy.exc import SQLAlchemyError
+
+from agents.providers.pricing import price_of
+from experiments.records.control import BEAT, Runner, named, told
+from experiments.records.store import Records, Row, TrialRecord
+from experiments.records.tables import control, trials
+from interventions.errors import UserError
+
+logger = logging.getLogger(__name__)
+
+LOOK: Final = 1.0
+"""Seconds between two looks at what the run is told."""
+
+PROMPT_TOKENS, ANSWER_TOKENS = 40_000, 2_000
+"""The most that a step takes, for an agent of which no trial has ended yet."""
+
+MARGIN: Final = 2.0
+"""A trial may cost so many times as much as the dearest one of its agent so far."""
+
+T = TypeVar("T")
+
+
+class Admissible(Protocol):
+    """What the gate has to know of a trial."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def agent(self) -> str: ...
+
+
+class Gate:
+    """Asked before each trial. As a context manager it also gives signs of life while it is open."""
+
+    def __init__(
+        self,
+        records: Records,
+        run: str,
+        *,
+        budget: float | None = None,
+        agents: Iterable[str] = (),
+        steps: int = 10,
+        trials: int = 0,
+        say: Callable[[str], None] = logger.warning,
+    ) -> None:
+        """`budget` in USD is for the whole run, what it has cost already included; `trials` are wanted.
+
+        Raises:
+            UserError: with a budget, one of the `agents` has no known price.
+        """
+        self.reason = ""
+        """Why no further trial may start; empty while some may."""
+        self._records = records
+        self._run = run
+        self._steps = steps
+        self.say = say
+        """Tells whoever started the run, in a line, what happens to it."""
+        self.runner = Runner(run, trials=trials, budget=budget)
+        """This process, as it says."""
+        self._running: dict[str, str] = {}
+        self._paused = False
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gate")
+        self._changed = asyncio.Event()
+        self._spent = 0.0
+        self._dearest: dict[str, float] = {}
+        if budget is not None:
+            for agent in agents:
+                self._worst(agent)
+            self._read_costs()
+
+    async def __aenter__(self) -> Self:
+        """Say that this process runs the run.
+
+        Raises:
+            UserError: another process runs it too, and one of them has a budget.
+        """
+        others = await self._in_thread(lambda: self.runner.begin(self._records))
+        try:
+            self._meet(others or [])
+            await self._look(beat=False)
+        except BaseException:
+            await self._end()
+            raise
+        self._watching = asyncio.create_task(self._watch())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._watching.cancel()
+        await asyncio.gather(self._watching, return_exceptions=True)
+        await self._end()
+
+    async def _end(self) -> None:
+        await self._in_thread(lambda: self.runner.end(self._records))
+        self._thread.shutdown()
+
+    def _meet(self, others: Sequence[Row]) -> None:
+        """Say who runs the run as well."""
+        for other in others:
+            process = named((other["host"], other["pid"]))
+            if self.runner.budget is not None or other["budget"] is not None:
+                raise UserError(
+                    f"--budget: {process} runs {self._run} too, and two processes do not see in time what "
+                    "they spend; wait until it has ended, or stop it"
+                )
+            self.say(f"{process} runs {self._run} too: each trial is run by one of them")
+
+    def expect(self, trials: int) -> None:
+        """Say how many trials are wanted in all, where that has changed."""
+        self.runner.trials = trials
+
+    async def admit(self, trial: Admissible) -> bool:
+        """Wait while the run is paused, or while what runs could use the budget up; False: `reason` says why.
+
+        Raises:
+            UserError: with a budget, the agent has no known price.
+        """
+        while not self.reason:
+            if not self._paused:
+                if self._fits(trial.agent):
+                    self._running[trial.id] = trial.agent
+                    self.runner.running = len(self._running)
+                    return True
+                if not self._running:
+                    self._refuse(trial.agent)
+                    break
+            self._changed.clear()
+            await self._changed.wait()
+        return False
+
+    def settle(self, record: TrialRecord) -> None:
+        """Count a trial that was admitted, once it is stored."""
+        agent, cost = record.trial["agent"], record.trial["cost"]
+        self._running.pop(record.trial["trial"], None)
+        self.runner.running = len(self._running)
+        self.runner.settled += 1
+        if self.runner.budget is not None:
+            self._spent += self._reserve(agent) if cost is None else cost
+            self._dearest[agent] = max(cost or 0.0, self._dearest.get(agent, 0.0))
+        self._changed.set()
+
+    def _fits(self, agent: str) -> bool:
+        if self.runner.budget is None:
+            return True
+        reserved = sum(map(self._reserve, self._running.values()))
+        return self._spent + reserved + self._reserve(agent) <= self.runner.budget
+
+    def _refuse(self, agent: str) -> None:
+        next_one = f"the next trial of {agent} may cost {self._reserve(agent):.4f}"
+        self.reason = self.runner.reason = (
+            f"--budget {self.runner.budget:g}: {self._spent:.4f} USD are spent, and {next_one}; "
+            "the same command with a larger budget goes on"
+        )
+        self._changed.set()
+
+    def _reserve(self, agent: str) -> float:
+        """What a trial may cost, in USD."""
+        dearest = self._dearest.get(agent)
+        return MARGIN * dearest if dearest else self._worst(agent)
+
+    def _worst(self, agent: str) -> float:
+        if agent.startswith("simulated:"):
+            return 0.0
+        price = price_of(agent)
+        if price is None:
+            raise UserError(f"--budget: the price of {agent} is unknown; add it to your price file")
+        return self._steps * (PROMPT_TOKENS * price.input + ANSWER_TOKENS * price.output) / 1e6
+
+    def _read_costs(self) -> None:
+        """What the run has cost so far; a trial of unknown cost counts as one that may still come."""
+        costs = sql.select(
+            trials.c.agent,
+            sql.func.sum(trials.c.cost),
+            sql.func.max(trials.c.cost),
+            sql.func.count() - sql.func.count(trials.c.cost),
+        ).where(trials.c.run == self._run)
+        with self._records.engine.connect() as connection:
+            of_agents = connection.execute(costs.group_by(trials.c.agent)).all()
+            wasted = connection.scalar(sql.select(control.c.wasted).where(control.c.run == self._run))
+        self._spent = wasted or 0.0
+        for agent, total, dearest, unknown in of_agents:
+            self._dearest[agent] = dearest or 0.0
+            self._spent += (total or 0.0) + (unknown * self._reserve(agent) if unknown else 0.0)
+
+    async def _watch(self) -> None:
+        for look in count(1):
+            await asyncio.sleep(LOOK)
+            await self._look(beat=look % BEAT == 0)
+
+    async def _look(self, *, beat: bool) -> None:
+        """See what the run is told. A database that is away is the writer's concern."""
+        if beat:
+            await self._in_thread(lambda: self.runner.beat(self._records))
+        wanted = await self._in_thread(lambda: told(self._records, self._run))
+        paused = self._paused if wanted is None else wanted == "paused"
+        if paused != self._paused:
+            self._paused = paused
+            self.say(f"paused; souk resume {self._run} goes on" if paused else "resumed")
+            self._changed.set()
+
+    async def _in_thread(self, ask: Callable[[], T]) -> T | None:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, ask)
+        except SQLAlchemyError as error:
+            logger.info("run %s: %s", self._run, error)
+            return None

@@ -1,0 +1,262 @@
+"""What a run would be, before it is: conditions, an example, what it can find, what it may take."""
+
+import math
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import sqlalchemy as sql
+from rich.console import Console
+from rich.markup import escape
+
+from agents.providers import PROVIDERS
+from agents.providers.pricing import cost_of, price_table
+from agents.providers.tokens import estimate_tokens
+from analysis.estimators.detectable import detectable_d, detectable_effect
+from experiments.console.progress import duration
+from experiments.console.terminal import new_table
+from experiments.designs.cards.design import CardDesign
+from experiments.designs.cards.trial import CardTrial
+from experiments.designs.scoring.design import ScoreDesign
+from experiments.designs.scoring.scored_cards import ScoredCards
+from experiments.designs.shop.design import CONTROL, Design, Trial
+from experiments.executors.browser import default_slots
+from experiments.executors.workers import Workers
+from experiments.records.tables import trials as stored_trials
+from experiments.runs.experiment_run import ExperimentRun, mode_of
+
+PAGE_TOKENS: Final = 2_500
+"""Of a request with a page. Those of the embedded shop have 1,900 (a product) to 4,000 (search results)."""
+PAGE_ANSWER_TOKENS: Final = 250
+"""Thought, memory and action."""
+TEXT_ANSWER_TOKENS: Final = 50
+REQUEST_SECONDS: Final = 3.0
+PAGE_CORE_SECONDS: Final = 0.7
+"""That one core takes for an episode of an agent that answers at once: 140 to 210 a minute on two."""
+TEXT_CORE_SECONDS: Final = 0.005
+_TAB_REQUESTS: Final = {"listing": 3, "search": 5}
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What the trials of an agent that have not run may take. `cost` is in USD; None: cannot be told."""
+
+    agent: str
+    trials: int
+    requests: int | None
+    tokens_in: int | None
+    tokens_out: int | None
+    cost: float | None
+    seconds: float | None
+    basis: str
+    """From what this follows."""
+
+
+def outlook(run: ExperimentRun, workers: Workers) -> dict[str, Any]:
+    """All of it as plain data."""
+    trials = list(run.wanted())
+    done = run.records.finished(run.design.run)
+    one_agent = [trial for trial in trials if trial.agent == run.agents[0]]
+    return {
+        "run": run.design.run,
+        "summary": run.summary(),
+        "agents": list(run.agents),
+        "not_ready": run.not_ready,
+        "trials": run.total,
+        "done": run.done,
+        "to_run": run.total - run.done,
+        "conditions": dict(Counter(trial.condition for trial in trials)),
+        "interventions": _interventions(trials),
+        "orders": dict(Counter(trial.ordering for trial in trials)),
+        "example": _example(run.design, one_agent),
+        "smallest_effect": _smallest_effect(run.design, one_agent),
+        "forecast": [
+            asdict(
+                _forecast(run, agent, [t for t in trials if t.agent == agent and t.id not in done], workers)
+            )
+            for agent in run.agents
+        ],
+    }
+
+
+def _interventions(trials: Sequence[Any]) -> dict[str, int]:
+    nudges = (getattr(trial, "nudge", None) for trial in trials)
+    return dict(Counter(nudge.id for nudge in nudges if nudge))
+
+
+def _example(design: Any, trials: Sequence[Any]) -> dict[str, Any]:
+    """One trial in full, one with a treatment where there is any."""
+    treated = (each for each in trials if each.condition not in (CONTROL, ""))
+    trial = next(treated, trials[0])
+    if isinstance(design, ScoreDesign):
+        trial = max(trials, key=lambda each: len(each.fields))
+    shown = {"trial": trial.id, "condition": trial.condition, "set": trial.set, "ordering": trial.ordering}
+    if isinstance(trial, Trial):
+        carried = design.plan(trial).by_product.get(trial.carrier, ())
+        return shown | {
+            "goal": trial.goal,
+            "options": [
+                {"name": p.name, "price": p.price, "rating": p.rating, "reviews": p.reviews}
+                | {"intervention": trial.nudge.id if trial.nudge and p.key == trial.carrier else ""}
+                for p in trial.products
+            ],
+            "texts": [edit.words() for treatment in carried for edit in treatment.edits if edit.words()],
+        }
+    if isinstance(trial, CardTrial):
+        cards = [card.prompt for card in trial.cards]
+        return shown | {"system": trial.cards[0].system, "prompts": cards, "temperature": trial.temperature}
+    return shown | {"prompts": [trial.prompt]}
+
+
+def _smallest_effect(design: Any, trials: Sequence[Any]) -> dict[str, Any] | None:
+    """What one agent's trials find with a power of 0.8 at the level 0.05; None where nothing is sampled."""
+    told = {"power": 0.8, "alpha": 0.05}
+    if isinstance(design, Design):
+        carried = [trial for trial in trials if trial.carrier is not None]
+        sizes = [len(trial.products) for trial in carried or trials]
+        of = "carrying an intervention" if carried else "being seen first"
+    elif isinstance(design, CardDesign) and trials[0].options:
+        carried, sizes, of = [], [len(trial.options) for trial in trials], "being shown first"
+    elif isinstance(design, CardDesign):
+        cells = Counter((trial.set, trial.scenario, trial.temperature, trial.condition) for trial in trials)
+        smallest = max(min(cells.values()), design.quota or 0)
+        if smallest < 2:
+            return None
+        value = detectable_d(smallest)
+        return told | {
+            "of": f"a condition on one question, with {smallest:,} answers in each",
+            "value": value,
+            "unit": "standard deviations (Cohen's d)",
+        }
+    else:
+        return None
+    mean = round(sum(sizes) / len(sizes))
+    return told | {
+        "of": f"{of}, in {len(sizes):,} trials",
+        "value": detectable_effect(len(sizes), mean),
+        "unit": "percentage points",
+    }
+
+
+def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Any], workers: Workers) -> Forecast:
+    count = len(trials)
+    total_slots = workers.count * (workers.slots or default_slots([agent]))
+    if known := _stored(run, agent):
+        number, tokens_in, tokens_out, cost, seconds = known
+        return Forecast(
+            agent,
+            count,
+            None,
+            round(count * tokens_in),
+            round(count * tokens_out),
+            None if cost is None else count * cost,
+            count * seconds / total_slots,
+            f"{number:,} trials of this run that have ended; {total_slots} at the same time",
+        )
+    is_text = not isinstance(run.design, Design | ScoreDesign) and mode_of(run.design) != "page"
+    if isinstance(run.design, ScoreDesign | ScoredCards):
+        return Forecast(agent, count, count, None, None, None, None, "not known before the first trials")
+    if agent.partition(":")[0] not in PROVIDERS:
+        if not agent.startswith("simulated:"):
+            return Forecast(agent, count, None, None, None, None, None, "not known before the first trials")
+        cores = os.cpu_count() or 1
+        core_seconds = TEXT_CORE_SECONDS if is_text else PAGE_CORE_SECONDS
+        return Forecast(
+            agent, count, 0, 0, 0, 0.0, count * core_seconds / cores,
+            f"assumed: {core_seconds:g} s of one core for a trial; {cores} cores",
+        )  # fmt: skip
+    parts = [_requests(trial, run.design, is_text) for trial in trials]
+    requests, tokens_in, tokens_out = (sum(part[index] for part in parts) for index in range(3))
+    answer = TEXT_ANSWER_TOKENS if is_text else PAGE_ANSWER_TOKENS
+    question = "its prompt's tokens" if is_text else f"{PAGE_TOKENS:,} tokens"
+    return Forecast(
+        agent,
+        count,
+        requests,
+        tokens_in,
+        tokens_out,
+        cost_of(agent, tokens_in, tokens_out),
+        requests * REQUEST_SECONDS / total_slots,
+        f"assumed: a request takes {question} and {REQUEST_SECONDS:g} s, an answer {answer} tokens; "
+        f"{total_slots} trials at the same time; prices of {price_table().as_of}",
+    )
+
+
+def _requests(trial: Any, design: Any, is_text: bool) -> tuple[int, int, int]:
+    """Requests of a trial, and their tokens in and out, where nothing goes wrong."""
+    if isinstance(trial, Trial):
+        requests = _TAB_REQUESTS.get(design.experiment.task, len(trial.products) + 1)
+    elif is_text:
+        prompts = [estimate_tokens(f"{card.system}{card.prompt}") for card in trial.cards]
+        asked = sum(sum(prompts[: number + 1]) for number in range(len(prompts)))
+        return len(prompts), asked, TEXT_ANSWER_TOKENS * len(prompts)
+    else:
+        requests = sum(1 if trial.options else 2 for _ in trial.cards)
+    return requests, requests * PAGE_TOKENS, requests * PAGE_ANSWER_TOKENS
+
+
+def _stored(run: ExperimentRun, agent: str) -> tuple[int, float, float, float | None, float] | None:
+    """Of the run's trials of this agent that have ended: how many, and the means of what they took."""
+    of = stored_trials.c
+    means = [sql.func.avg(of[name]) for name in ("tokens_in", "tokens_out", "cost", "seconds")]
+    query = sql.select(sql.func.count(), sql.func.count(of.cost), *means).where(
+        of.run == run.design.run, of.agent == agent, of.outcome != "infra_error"
+    )
+    with run.records.engine.connect() as connection:
+        number, priced, tokens_in, tokens_out, cost, seconds = connection.execute(query).one()
+    if not number:
+        return None
+    known = float(cost) if priced == number else None
+    return number, float(tokens_in), float(tokens_out), known, float(seconds)
+
+
+def print_outlook(console: Console, found: dict[str, Any]) -> None:
+    """All of it for people."""
+    for line in _lines(found):
+        console.print(line, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    table = new_table(
+        "What it may take", "agent", "trials", "requests", "tokens in", "tokens out", "USD", "time"
+    )
+    for each in found["forecast"]:
+        cells = (_count(each[name]) for name in ("trials", "requests", "tokens_in", "tokens_out"))
+        cost = "?" if each["cost"] is None else f"{each['cost']:,.2f}"
+        time = "?" if each["seconds"] is None else duration(math.ceil(each["seconds"]))
+        table.add_row(escape(each["agent"]), *cells, cost, time)
+    console.print(table)
+    for each in found["forecast"]:
+        console.print(
+            f"{each['agent']}: {each['basis']}",
+            style="dim",
+            highlight=False,
+            markup=False,
+            emoji=False,
+            soft_wrap=True,
+        )
+
+
+def _count(number: int | None) -> str:
+    return "?" if number is None else f"{number:,}"
+
+
+def _lines(found: dict[str, Any]) -> Iterator[str]:
+    yield from found["not_ready"]
+    for title in ("conditions", "interventions", "orders"):
+        counts = [f"{name} {count:,}" for name, count in found[title].items() if name]
+        if counts:
+            yield f"{title}: {', '.join(counts)}"
+    if effect := found["smallest_effect"]:
+        value = f"{effect['value']:.2g} {effect['unit']}, of {effect['of']}"
+        yield f"smallest effect that an agent's trials can show (power 80 %, level 5 %): {value}"
+    example = found["example"]
+    where = ", ".join(filter(None, (example["condition"], example["ordering"], example["set"])))
+    yield f"an example ({where}):"
+    for option in example.get("options", ()):
+        facts = ((name, option[name]) for name in ("price", "rating", "reviews"))
+        shown = "".join(f", {name} {value:g}" for name, value in facts if value is not None)
+        nudge = option["intervention"]
+        yield f"  {option['name']}{shown}{f'  <- {nudge}' if nudge else ''}"
+    yield from (f'  "{text}"' for text in example.get("texts", ()))
+    for prompt in example.get("prompts", ()):
+        yield from (f"  {line}" for line in prompt.strip().splitlines())

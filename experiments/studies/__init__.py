@@ -1,0 +1,1 @@
+"""Kinds of study as the analyses know them, and their printed tables."""

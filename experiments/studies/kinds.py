@@ -1,0 +1,148 @@
+"""The kinds of study: from a stored run, or tables from anywhere, to an analysis in sections."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import pandas as pd
+import sqlalchemy as sql
+
+from analysis.anchoring.study import analyze_anchoring
+from analysis.anchoring.table import read_anchoring
+from analysis.biases import analyze_biases
+from analysis.choice import analyze_choice
+from analysis.conjoint import analyze_conjoint
+from analysis.conjoint.pricebench import read_conjoint
+from analysis.montecarlo import analyze_montecarlo
+from analysis.reporting.sections import Section
+from analysis.tables.choice_table import read_table
+from analysis.tables.responses_table import read_responses
+from analysis.tables.table_file import selected, together
+from experiments.records.store import Records, Row, kind_of
+from experiments.records.tables import factors, trials
+from experiments.records.tidy_tables import receipts_table, response_table, score_table, tidy_table
+from interventions.errors import UserError
+from interventions.yaml.yaml_source import did_you_mean
+
+
+class StudyAnalysis(Protocol):
+    """What every such analysis offers."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader has to know."""
+
+    def sections(self) -> list[Section]:
+        """The report."""
+
+    def to_json(self) -> str:
+        """Every frame."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """How one kind is called and analysed: `analyze` takes a table, and what else `stored` gives.
+
+    `stored` takes a run and the agents of interest (none named: all); frames with a column `agent` may hold
+    others too.
+    """
+
+    title: str
+    analyze: Callable[..., StudyAnalysis]
+    read: Callable[[Path], pd.DataFrame]
+    stored: Callable[[Records, str, Sequence[str]], tuple[pd.DataFrame | None, ...]]
+
+
+def factors_table(records: Records, run: str) -> pd.DataFrame | None:
+    """The deciding factors of a run; None where it was not judged."""
+    query = (
+        sql.select(factors.c.trial, trials.c.agent, factors.c.factor, factors.c.judge, factors.c.reason)
+        .join_from(factors, trials, (factors.c.run == trials.c.run) & (factors.c.trial == trials.c.trial))
+        .where(factors.c.run == run)
+        .order_by(factors.c.trial, factors.c.number)
+    )
+    with records.engine.connect() as connection:
+        found = pd.read_sql(query, connection)
+    return None if found.empty else found
+
+
+def _choices(records: Records, run: str, agents: Sequence[str]) -> tuple[pd.DataFrame | None, ...]:
+    return tidy_table(records, run), receipts_table(records, run, agents), factors_table(records, run)
+
+
+def _cards(records: Records, run: str, agents: Sequence[str]) -> tuple[pd.DataFrame | None, ...]:
+    return (tidy_table(records, run),)
+
+
+def _responses(records: Records, run: str, agents: Sequence[str]) -> tuple[pd.DataFrame | None, ...]:
+    return (response_table(records, run),)
+
+
+def _scores(records: Records, run: str, agents: Sequence[str]) -> tuple[pd.DataFrame | None, ...]:
+    return (score_table(records, run),)
+
+
+STUDIES: Final = {
+    "choice": Study("What moved the choices", analyze_choice, read_table, _choices),
+    "conjoint": Study("What the choices are worth", analyze_conjoint, read_conjoint, _cards),
+    "montecarlo": Study("Willingness to pay", analyze_montecarlo, read_responses, _responses),
+    "biases": Study("Cognitive biases", analyze_biases, read_responses, _responses),
+    "anchoring": Study("Anchoring in log-probabilities", analyze_anchoring, read_anchoring, _scores),
+}
+
+
+def analyze_run(
+    records: Records, found: Row, only: Sequence[str] = (), without: Sequence[str] = (), **options: Any
+) -> StudyAnalysis:
+    """Analyse a stored run as its kind of study wants it; of which agents, `agents_left` says."""
+    study, run = STUDIES[kind_of(found)], found["run"]
+    agents: Sequence[str] = ()
+    if only or without:
+        query = sql.select(trials.c.agent).where(trials.c.run == run).distinct()
+        with records.engine.connect() as connection:
+            agents = agents_left(sorted(connection.scalars(query)), only, without)
+    tables = (
+        frame[frame["agent"].isin(agents)].reset_index(drop=True)
+        if agents and frame is not None and "agent" in frame
+        else frame
+        for frame in study.stored(records, run, agents)
+    )
+    return study.analyze(*tables, **{**_of_design(found), **options})
+
+
+def agents_left(known: Sequence[str], only: Sequence[str], without: Sequence[str]) -> list[str]:
+    """Of the known agents those in `only` (empty: all), but those in `without`.
+
+    Raises:
+        UserError: there is no such agent, or none is left.
+    """
+    for option, names in (("--agent", only), ("--exclude", without)):
+        for name in names:
+            if name not in known:
+                hint = did_you_mean(name, known, noun="agents")
+                raise UserError(f"{option} {name}: there are no trials of this agent; {hint}")
+    left = [name for name in known if name not in without and (not only or name in only)]
+    if not left:
+        raise UserError(f"--exclude {' '.join(without)}: no agent is left; exclude fewer")
+    return left
+
+
+def _of_design(found: Row) -> dict[str, Any]:
+    """What an analysis has to do as the design did: draw the same orders of fields."""
+    experiment = found["facts"]["experiment"]
+    return {name: experiment[name] for name in ("seed", "permutations") if experiment.get("task") == "score"}
+
+
+def read_tables(
+    kind: str, files: Sequence[Path], only: Sequence[str] = (), without: Sequence[str] = ()
+) -> pd.DataFrame:
+    """All files as one table, of the agents that `agents_left` names.
+
+    Its rows are found in their files by messages.
+    """
+    table = together([STUDIES[kind].read(path) for path in files])
+    if "agent" not in table or (not only and not without):
+        return table
+    left = agents_left(list(dict.fromkeys(table["agent"])), only, without)
+    return selected(table, table["agent"].isin(left))

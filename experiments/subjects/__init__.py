@@ -1,0 +1,1 @@
+"""Agents of others and people: BrowserGym, and guests of the proxy."""

@@ -1,0 +1,308 @@
+"""Every trial of an experiment as a registered BrowserGym task, for agents that are written against its API.
+
+The trials, their pages and their records are those of `souk run`; only who acts is not Souk's affair.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+from environments.browsergym_task import ShopEnv, ShopTask, Step, look_of
+
+# After browsergym_task, which says in one line what to install where BrowserGym is missing.
+import gymnasium  # isort: skip
+
+from agents.base import Call, Decision
+from environments.actions import Action
+from environments.episode import first_line
+from environments.observe import storable
+from environments.stops import COMPARE_TABS, NOT_PRESSED, guard
+from experiments.designs.shop.design import Design, Trial
+from experiments.designs.shop.experiment_file import experiment_source
+from experiments.episodes.shop_episode import allowed, is_spoilt, judge, session, start_urls, to_record
+from experiments.episodes.trajectory import Course
+from experiments.executors.browser import Stage, open_stage
+from experiments.executors.start_pages import check_start_pages
+from experiments.records.control import named
+from experiments.records.store import Records, TrialRecord
+from experiments.records.writer import Writer
+from experiments.runs.admission import Gate
+from experiments.runs.experiment_run import analysis_of, load_design
+from interventions.errors import UserError
+from interventions.yaml.sitemap import product_key
+from proxy.server import Slot
+from proxy.session import Session
+
+PREFIX: Final = "browsergym/souk."
+
+UNUSABLE_ANSWERS: Final = 4
+"""So many actions in a row that are none end a trial as `agent_error`: as for Souk's own language models."""
+
+
+@contextmanager
+def open_experiment(
+    name: str,
+    *,
+    agent: str,
+    limit: int | None = None,
+    db: str = "sqlite:///runs/souk.db",
+    base_url: str | None = None,
+) -> Iterator[list[str]]:
+    """Register the trials of an experiment that have not ended; yields their ids, for `gymnasium.make`.
+
+    `name` is a shipped experiment or a YAML file, `agent` what the records call the one who acts; the run is
+    called after both. `limit`:
+    only the first trials of the design. `base_url` is the address of a shop that runs, in the place of the
+    experiment's. Within the block each task can be made and run, one at a time or several in turn;
+    when an episode ends, its record is stored.
+
+    Raises:
+        UserError: a mistake in the experiment, cards instead of a shop, an unusable database, a start page
+            that could not be treated, or another experiment is open.
+    """
+    if any(task.startswith(PREFIX) for task in gymnasium.registry):
+        raise UserError(f"{name}: a process can open one experiment at a time; leave the other's block first")
+    design = load_design(name, subject=agent)
+    if not isinstance(design, Design):
+        raise UserError(f"{name}: its trials show cards; BrowserGym tasks are made of trials in a shop")
+    records = Records(db)
+    done = records.finished(design.run)
+    trials = [trial for trial in islice(design.trials([agent]), limit) if trial.id not in done]
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="souk-gym-")))
+        portal = stack.enter_context(start_blocking_portal())
+        url = f"{base_url.rstrip('/')}/" if base_url else design.base_url
+        portal.call(check_start_pages, design, trials, experiment_source(name), url)
+        stage = stack.enter_context(portal.wrap_async_context_manager(open_stage(folder, url)))
+        facts = {**design.facts([agent]), "analysis": analysis_of(design)}
+        records.begin_run(design.run, design.name, facts)
+        gate = stack.enter_context(
+            portal.wrap_async_context_manager(Gate(records, design.run, trials=len(done) + len(trials)))
+        )
+        venue = Venue(design, Writer(records), gate, stage, portal)
+        stack.callback(venue.close)
+        tasks = {f"{PREFIX}{design.run}.{trial.id}": trial for trial in trials}
+        for task, trial in tasks.items():
+            gymnasium.register(task, entry_point=venue.entry_point(trial), nondeterministic=True)
+            stack.callback(gymnasium.registry.pop, task)
+        yield list(tasks)
+
+
+class Venue:
+    """What the environments of one experiment share: the design, the shop, the proxy's ports, the records.
+
+    The shop, the proxy and the writer live in the event loop of another thread: `portal` leads there.
+    """
+
+    def __init__(
+        self, design: Design, writer: Writer, gate: Gate, stage: Stage, portal: BlockingPortal
+    ) -> None:
+        self.design, self.stage = design, stage
+        self._allow = allowed(design, stage.base_url)
+        self._writer, self._gate, self._portal = writer, gate, portal
+        self._free: list[Slot] = []
+        self.opened: set[TrialEnv] = set()
+
+    def entry_point(self, trial: Trial) -> Any:
+        """What gymnasium calls to make the trial's environment; it copies anything but functions."""
+        return lambda **options: TrialEnv(self, trial, **options)
+
+    def session(self, trial: Trial) -> Session:
+        """The session that makes the trial's edits."""
+        return session(self.design, trial, self.stage.base_url, self._allow)
+
+    def lend(self) -> Slot:
+        """A port of the proxy."""
+        return self._free.pop() if self._free else self._portal.call(self.stage.proxy.open_slot)
+
+    def take_back(self, slot: Slot) -> None:
+        """A port that is used no more."""
+        slot.session = None
+        self._free.append(slot)
+
+    def claim(self, trial: Trial) -> None:
+        """Take the trial for this process. Raises UserError: it has ended, or another process runs it."""
+        claimed = self._portal.call(self._writer.claim, self._gate.runner, [trial.id])
+        if process := claimed.others.get(trial.id):
+            raise UserError(f"trial {trial.id}: {named(process)} runs it; go on with the next task")
+        if trial.id not in claimed.own:
+            raise UserError(f"trial {trial.id} has ended; go on with the next task")
+
+    def release(self, trial: Trial) -> None:
+        """Leave a trial that has not ended to whoever takes it next."""
+        self._portal.call(self._writer.release, self._gate.runner, trial.id)
+
+    def store(self, record: TrialRecord) -> None:
+        """Return once the record is durable. Raises UserError when it cannot be stored."""
+        self._portal.call(self._writer.store, record)
+        self._portal.call(self._gate.settle, record)
+
+    def close(self) -> None:
+        """Close what is still open."""
+        for env in list(self.opened):
+            env.close()
+        self._portal.call(self._writer.close)
+
+
+class TrialEnv(ShopEnv):
+    """One trial. `terminated` when it has ended, `truncated` when the agent is out of actions or time.
+
+    `info["task_info"]` holds `trial`, `seed` (for the agent's random numbers), `outcome` (empty while it
+    runs) and `reason`. An environment that is closed before that leaves no record: the trial runs again.
+    """
+
+    task: Any
+    chat: Any
+    context: Any
+    browser: Any
+
+    def __init__(self, venue: Venue, trial: Trial, **options: Any) -> None:
+        self._venue, self._trial = venue, trial
+        self._slot: Slot | None = venue.lend()
+        self._facts: dict[str, Any] = {"trial": trial.id, "seed": trial.seed, "outcome": "", "reason": ""}
+        self._attempts = 0
+        self._note: tuple[str, str, tuple[Call, ...]] = ("", "", ())
+        live = venue.design.experiment.live
+        task = partial(
+            ShopTask,
+            goal=trial.goal,
+            urls=start_urls(venue.stage.base_url, trial),
+            stops=(*COMPARE_TABS, NOT_PRESSED),
+            script=guard(live.stop_before) if live else "",
+            facts=self._facts,
+        )
+        super().__init__(task, proxy=self._slot.url, spki=venue.stage.proxy.spki, **options)
+        venue.opened.add(self)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Begin the trial; the seed that BrowserGym's agents give changes nothing about it.
+
+        Raises:
+            UserError: the trial has ended and is stored, another process runs it, or this is closed.
+        """
+        if self._slot is None:
+            raise UserError(f"trial {self._trial.id}: its environment is closed; make it again")
+        if self._facts["outcome"] not in ("", "infra_error"):
+            raise UserError(f"trial {self._trial.id} has ended; go on with the next task")
+        self._venue.claim(self._trial)
+        self._facts |= {"outcome": "", "reason": ""}
+        self._attempts += 1
+        self._began, self._course, self._unusable = time.time(), Course(), 0
+        self._absences = self._venue.stage.shop.absences
+        self._slot.session = self._session = self._venue.session(self._trial)
+        try:
+            observation, info = super().reset(seed=seed, options=options)
+            self._look(observation)
+        except Exception as error:
+            self._fail(error)
+            raise
+        self._end_if_over(terminated=False)
+        self._turn = time.perf_counter()
+        return observation, {**info, "task_info": dict(self._facts)}
+
+    def note(self, thought: str, memory: str = "", calls: Sequence[Call] = ()) -> None:
+        """For the records: what the agent thinks and remembers, and its requests, before its next action."""
+        self._note = (thought, memory, tuple(calls))
+
+    def step(self, action: str) -> Step:
+        """Take one action; after the end nothing happens any more."""
+        if self._facts["outcome"]:
+            return self._answer(self._last, {})
+        try:
+            observation, _, terminated, _, info = super().step(action)
+            thought, memory, calls = self._note
+            self._note = ("", "", ())
+            course, now = self._course, time.perf_counter()
+            course.decisions.append(
+                Decision(storable(thought), storable(memory), Verbatim(storable(action)), calls=calls)
+            )
+            course.errors.append(storable(self.last_action_error))
+            course.times.append(now - self._turn)
+            self._look(observation)
+        except Exception as error:
+            self._fail(error)
+            raise
+        is_none = self.last_action_error.startswith("ActionError")
+        self._unusable = self._unusable + 1 if is_none else 0
+        self._end_if_over(terminated)
+        self._turn = time.perf_counter()
+        return self._answer(observation, info)
+
+    def close(self) -> None:
+        """End the browser and give the port back."""
+        if self._slot is not None:
+            self._quit()
+            if self._attempts and not self._facts["outcome"]:
+                self._venue.release(self._trial)
+            self._venue.take_back(self._slot)
+            self._slot = None
+            self._venue.opened.discard(self)
+
+    def _quit(self) -> None:
+        with suppress(Exception):  # what is dead says so in many ways
+            super().close()
+        self.task = self.chat = self.context = self.browser = None
+
+    def _answer(self, observation: dict[str, Any], info: dict[str, Any]) -> Step:
+        outcome = self._facts["outcome"]
+        truncated = outcome == "agent_limit"
+        info = {**info, "task_info": dict(self._facts)}
+        return observation, float(outcome == "choice"), bool(outcome) and not truncated, truncated, info
+
+    def _look(self, observation: dict[str, Any]) -> None:
+        self._last = observation
+        page = self._venue.design.view.page
+        self._course.looks.append(look_of(observation, len(self._course.decisions), self.task.stop, page))
+
+    def _end_if_over(self, terminated: bool) -> None:
+        course, limits = self._course, self._venue.design.experiment.limits
+        look, steps = course.looks[-1], len(course.decisions)
+        if is_spoilt(look, self._trial, self._venue.design, self._session):
+            pass
+        elif look.stop is not None:
+            reason = look.stop.text or "about to press what stop_before names"
+            course.end(look.stop.outcome, reason, product_key(look.url))
+        elif terminated:
+            said = [message["message"] for message in self.chat.messages if message["role"] == "infeasible"]
+            course.end("no_choice", f"the agent gave up: {' '.join(said)}")
+        elif self._unusable == UNUSABLE_ANSWERS:
+            course.end("agent_error", f"{steps} actions, the last {UNUSABLE_ANSWERS} of which were none")
+        elif steps >= limits.steps:
+            course.end("agent_limit", f"{limits.steps} actions without a choice")
+        elif time.time() - self._began > limits.seconds:
+            course.end("agent_limit", f"{limits.seconds:g} seconds have passed")
+        else:
+            return
+        judge(course, self._trial, self._venue.design, self._session)
+        if self._venue.stage.shop.absences > self._absences:
+            course.end("infra_error", "the shop went away while the trial ran")
+        self._store()
+
+    def _fail(self, error: Exception) -> None:
+        self._course.end("infra_error", f"browser: {first_line(error)}")
+        self._store()
+        self._quit()
+
+    def _store(self) -> None:
+        course, design = self._course, self._venue.design
+        record = to_record(
+            self._trial, design, course, self._session, began=self._began, attempts=self._attempts
+        )
+        self._venue.store(record)
+        self._facts |= {"outcome": course.outcome, "reason": course.reason}
+
+
+class Verbatim(Action):
+    """What an agent wrote as its action, in whatever action space it has."""
+
+    def __str__(self) -> str:
+        return self.name

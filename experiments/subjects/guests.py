@@ -1,0 +1,259 @@
+"""Trials for subjects that Souk did not start: handed out one by one, recorded when they end."""
+
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from environments.shop.server import shop
+from experiments.console.background import ready
+from experiments.designs.shop.design import Design, Trial
+from experiments.designs.shop.experiment_file import experiment_source
+from experiments.episodes.shop_episode import allowed, session, start_urls, to_record
+from experiments.episodes.trajectory import Course
+from experiments.episodes.treatment_check import Sight, untreated
+from experiments.executors.start_pages import check_start_pages
+from experiments.records.database import cause
+from experiments.records.store import Records, Row, TrialRecord, artifact_hash
+from experiments.runs.admission import Gate
+from interventions.errors import UserError
+from interventions.yaml.yaml_source import did_you_mean
+from proxy.guests import PREFIX, Guests
+from proxy.server import run_proxy
+from proxy.session import Session, ShownPage
+
+EMBEDDED: Final = "shop"
+"""In the place of an address: the embedded shop, started for the occasion."""
+
+Finished = Callable[[TrialRecord], None]
+
+
+@dataclass(kw_only=True)
+class GuestTrial:
+    """A trial in the hands of a guest. It ends once; what happens later is not its concern."""
+
+    definition: Trial
+    design: Design
+    session: Session
+    base_url: str
+    finished: Finished
+    outcome: str = ""
+    _began: float = field(default_factory=time.time)
+
+    @property
+    def trial(self) -> str:
+        """The trial's id."""
+        return self.definition.id
+
+    @property
+    def goal(self) -> str:
+        """What the guest is told to do."""
+        return self.definition.goal
+
+    @property
+    def urls(self) -> list[str]:
+        """The pages to begin with."""
+        return start_urls(self.base_url, self.definition)
+
+    def chose(self, product: str) -> None:
+        """The shop has put this product into the cart."""
+        keys = [item.key for item in self.definition.products]
+        course = Course()
+        if product not in keys:
+            course.end("no_choice", f"put {product!r} into the cart, which is not in the choice set")
+        elif reason := untreated(self.design.plan(self.definition), self._shown(), self.session, keys):
+            course.end("treatment_failed", reason)
+        else:
+            course.end("choice", choice=product)
+        self._end(course)
+
+    def gave_up(self) -> None:
+        """The guest wants none."""
+        course = Course()
+        course.end("no_choice", "the guest ended the trial")
+        self._end(course)
+
+    def ran_out(self) -> None:
+        """The time is over."""
+        course = Course()
+        course.end("agent_limit", f"{self.design.experiment.limits.seconds:g} seconds have passed")
+        self._end(course)
+
+    def _shown(self) -> list[Sight]:
+        """The products' pages that the guest was sent, as HTML."""
+        return [Sight(page.product, page.text) for page in self.session.pages if page.product]
+
+    def _end(self, course: Course) -> None:
+        if self.outcome:
+            return
+        if self.session.failures:
+            course.end("treatment_failed", self.session.failures[0])
+        elif self.session.upstream_errors:
+            course.end("infra_error", self.session.upstream_errors[0])
+        self.outcome = course.outcome
+        record = to_record(self.definition, self.design, course, self.session, began=self._began, attempts=1)
+        record.trial["steps"] = len(self.session.pages)
+        record.steps = [_step(number, page, record) for number, page in enumerate(self.session.pages)]
+        self.finished(record)
+
+
+class Reception:
+    """Hands out trials in the design's order."""
+
+    def __init__(
+        self,
+        design: Design,
+        trials: Iterable[Trial],
+        shop_url: str,
+        finished: Finished,
+        claim: Callable[[str], bool],
+    ) -> None:
+        """`claim` takes a trial, by its id, for this process; False: it has ended, or runs elsewhere."""
+        self._design, self._finished, self._claim = design, finished, claim
+        self._trials = deque(trials)
+        self._shop_url, self._allow = shop_url, allowed(design, shop_url)
+
+    def welcome(self) -> GuestTrial | None:
+        """The next trial, whose time begins to run; None when all are given away, or none can be claimed."""
+        trial = self._next()
+        if trial is None:
+            return None
+        bound = session(self._design, trial, self._shop_url, self._allow)
+        guest = GuestTrial(
+            definition=trial,
+            design=self._design,
+            # What a guest looks at, and when, is not known: a page that is not treated is never passed on.
+            session=replace(bound, awaited=None),
+            base_url=self._shop_url,
+            finished=self._finished,
+        )
+        asyncio.get_running_loop().call_later(self._design.experiment.limits.seconds, guest.ran_out)
+        return guest
+
+    def _next(self) -> Trial | None:
+        while self._trials:
+            try:
+                claimed = self._claim(self._trials[0].id)
+            except SQLAlchemyError as error:
+                _tell(f"no trial is given: {cause(error)}")
+                return None
+            trial = self._trials.popleft()
+            if claimed:
+                return trial
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Serving:
+    """What `souk proxy serve --experiment` was told; each field is the option of its name.
+
+    `reverse` or `at` is the address of a shop that runs, or `shop`: the embedded one is started.
+    """
+
+    experiment: str
+    label: str
+    trial: tuple[str, ...] = ()
+    db: str
+    port: int
+    subjects: int = 1
+    reverse: str | None = None
+    at: str = EMBEDDED
+    ca: Path | None = None
+
+
+async def serve_guests(options: Serving) -> None:
+    """Give the trials of an experiment to whoever connects, until cancelled.
+
+    Ended trials go to stdout as lines of JSON.
+
+    Raises:
+        UserError: a mistake in the experiment or an option, a start page that could not be treated, or a port
+            is taken.
+    """
+    source = experiment_source(options.experiment)
+    design = Design(source, subject=options.label)
+    if design.experiment.live:
+        raise source.error(("live",), "nothing keeps guests from pressing a button; use `souk run`")
+    records = Records(options.db)
+    trials = _wanted(design, records, options)
+    wanted = options.reverse or options.at
+    async with AsyncExitStack() as stack:
+        writer = stack.enter_context(ThreadPoolExecutor(max_workers=1, thread_name_prefix="records"))
+
+        wanted_in_all = len(records.finished(design.run)) + len(trials)
+        gate = Gate(records, design.run, trials=wanted_in_all, say=_tell)
+
+        def finished(record: TrialRecord) -> None:
+            gate.settle(record)
+            writer.submit(records.save, record).add_done_callback(lambda saved: _say(record, saved))
+
+        def claim(trial: str) -> bool:
+            # In the loop: a guest waits for its trial, and a database is asked in milliseconds.
+            return trial in gate.runner.claim(records, [trial]).own
+
+        shop_url = await stack.enter_async_context(shop()) if wanted == EMBEDDED else wanted
+        shop_url = shop_url.rstrip("/") + "/"
+        folder = options.ca or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="souk-ca-")))
+        reception = Reception(design, trials, shop_url, finished, claim)
+        guests = Guests(reception.welcome, by_cookie=options.reverse is not None)
+        proxy = await stack.enter_async_context(run_proxy(folder, guests=guests))
+        slots = [
+            await proxy.open_slot(
+                options.port and options.port + number, shop_url if options.reverse else None
+            )
+            for number in range(options.subjects)
+        ]
+        if wanted != EMBEDDED:
+            await check_start_pages(design, trials, source, shop_url, in_browser=False)
+        await stack.enter_async_context(gate)
+        for slot in slots:
+            sys.stderr.write(f"souk proxy on {slot.url}: a subject, whose task is at {slot.url}{PREFIX}\n")
+        records.begin_run(design.run, design.name, design.facts([options.label]))
+        sys.stderr.write(
+            f"  {design.run}: {len(trials):,} trials to give as {options.label}; Ctrl-C ends it\n"
+        )
+        sys.stderr.flush()
+        ready(slot.url)
+        await asyncio.Event().wait()
+
+
+def _wanted(design: Design, records: Records, options: Serving) -> list[Trial]:
+    """The trials to give: those named, else all that have not ended. Raises UserError."""
+    trials = {trial.id: trial for trial in design.trials([options.label])}
+    for name in options.trial:
+        if name not in trials:
+            raise UserError(f"--trial {name}: no trial of this experiment; {did_you_mean(name, trials)}")
+    done = records.finished(design.run)
+    if ended := next((name for name in options.trial if name in done), None):
+        raise UserError(f"--trial {ended}: it has ended and is stored; name another, or another --db")
+    return [trials[name] for name in options.trial] or [t for t in trials.values() if t.id not in done]
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+
+
+def _step(number: int, page: ShownPage, record: TrialRecord) -> Row:
+    """A page that the guest was sent, in the form of an agent's step."""
+    name = artifact_hash(page.text)
+    record.artifacts[name] = page.text
+    texts = dict.fromkeys(("thought", "memory", "action", "error"), "")
+    return {"step": number, "url": page.url, "observation": name, "seconds": 0.0, **texts}
+
+
+def _say(record: TrialRecord, saved: Future[None]) -> None:
+    facts = {key: record.trial[key] for key in ("trial", "outcome", "choice", "reason")}
+    if error := saved.exception():
+        facts["not_saved"] = str(error)
+    sys.stdout.write(json.dumps(facts) + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,1 @@
+"""Edits are applied to a page: plan, engine, the data within the page."""

@@ -1,0 +1,103 @@
+"""Do the pages of an episode agree on a product's price, rating and number of reviews?"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import groupby
+
+from interventions.apply.mapped_page import View
+from interventions.apply.product_json import Document
+from interventions.edits.base import LONGEST, tolerance_at, value_at
+from interventions.errors import CannotEdit
+from interventions.html import charset
+from interventions.html.content_type import is_html, is_json
+from interventions.html.marking import Marks
+from interventions.html.numbers import figures, read_figure
+from interventions.html.page import Page
+from interventions.yaml.sitemap import Data, SiteMap
+
+PARTS = ("price", "rating", "reviews")
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """A figure that a page shows of a product: price in currency units, rating in percent."""
+
+    product: str
+    part: str
+    value: Decimal
+    role: str
+    url: str
+    tolerance: Decimal = Decimal(0)
+    """Half of the last decimal, for ratings that are written on a scale such as 0 to 5."""
+
+
+def sightings(body: bytes, *, content_type: str, url: str, site: SiteMap) -> list[Sighting]:
+    """The figures that a page, or an answer in JSON, shows of products; none for any other content."""
+    try:
+        if is_html(content_type):
+            return list(_on_page(Page(body, content_type, Marks(frozenset()), url), site))
+        if is_json(content_type) and site.loads(url):
+            return list(_in_answer(body, content_type, url, site))
+    except (CannotEdit, UnicodeError):
+        pass
+    return []
+
+
+def disagreements(seen: Iterable[Sighting]) -> list[str]:
+    """A line for each product and part that shows with different values."""
+    lines = []
+    for (product, part), group in groupby(sorted(seen, key=_order), key=lambda s: (s.product, s.part)):
+        found = list(group)
+        first = found[0]
+        others = [s for s in found if abs(s.value - first.value) > max(s.tolerance, first.tolerance)]
+        if others:
+            other = others[0]
+            lines.append(
+                f"{product}: {part} is {first.value} as {first.role} on {first.url}, "
+                f"but {other.value} as {other.role} on {other.url}"
+            )
+    return lines
+
+
+def _order(sighting: Sighting) -> tuple[str, str]:
+    return sighting.product, sighting.part
+
+
+def _on_page(page: Page, site: SiteMap) -> Iterator[Sighting]:
+    view = View(page, site)
+    for key, showing in view.showings():
+        if not key or showing.group == "page":
+            continue
+        for part in PARTS:
+            role = f"{showing.group}.{part}"
+            for target in showing.all(f"product.{part}"):
+                if (value := value_at(target.place, showing.value(target))) is not None:
+                    yield Sighting(key, part, value, role, page.url, tolerance_at(target.place))
+    for embedded in view.documents():
+        for data in embedded.rules:
+            yield from _in_data(embedded.document, data, page.url, view.product)
+
+
+def _in_answer(body: bytes, content_type: str, url: str, site: SiteMap) -> Iterator[Sighting]:
+    document = Document(body.decode(charset.detect(body, content_type)[0]))
+    for data in site.data_at(url):
+        yield from _in_data(document, data, url, None)
+
+
+def _in_data(document: Document, data: Data, url: str, own: str | None) -> Iterator[Sighting]:
+    for key, entry in document.entries(data, url, own):
+        for part in PARTS:
+            for text, scale in entry.texts(part):
+                yield from _read(key, part, text, scale, f"data.{part}", url)
+
+
+def _read(key: str, part: str, text: str, scale: int | None, role: str, url: str) -> Iterator[Sighting]:
+    """Nothing of a text that does not hold exactly one figure."""
+    found = figures(text[:LONGEST])
+    if not key or len(found) != 1:
+        return
+    value, tolerance = read_figure(found[0]), Decimal(0)
+    if scale is not None:
+        value, tolerance = value * 100 / scale, Decimal(5) / scale
+    yield Sighting(key, part, value, role, url, tolerance)

@@ -1,0 +1,303 @@
+"""Apply a plan to a page: which edits concern it, what they did, and a failure where one cannot be made."""
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+from interventions.apply.mapped_page import NONE_KNOWN, View, product_at
+from interventions.apply.plan import Plan, Treatment
+from interventions.apply.product_json import Document
+from interventions.edits.base import Change, Edit, Showing
+from interventions.errors import CannotEdit
+from interventions.html import charset
+from interventions.html.content_type import is_html, is_json
+from interventions.html.csp import Inline
+from interventions.html.marking import ALL_TAGS, Marks, hints, marks_for
+from interventions.html.page import Page
+from interventions.html.source_page import Unmarked
+from interventions.html.splices import Owner
+from interventions.yaml.sitemap import Data, SiteMap
+
+_MAX_TEXT = 200
+_FEW = 20
+"""How often a literal is marked on a page without cards: its reviews may repeat what stands above them."""
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """Proof of one edit: how many places it changed, and the texts of the first (at most 200 characters).
+
+    `product` is the product's key, `role` the role as it is called there; in data it is `data.PART`.
+    The hashes (SHA-256, its first 128 bits) are of the body before and after all edits.
+    """
+
+    intervention: str
+    edit: str
+    role: str
+    page_type: str
+    product: str
+    matches: int
+    before: str
+    after: str
+    page_hash_before: str
+    page_hash_after: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """`page_type` is empty when the page was not looked at, and `data` for an answer in JSON.
+
+    `product` is the key, on a product's own page; `inline` is what a content security policy may forbid.
+    """
+
+    body: bytes
+    page_type: str
+    product: str | None
+    receipts: tuple[Receipt, ...]
+    inline: Inline = field(default_factory=Inline)
+
+
+class EditFailed(Exception):
+    """A planned edit could not be made: the page must not be shown."""
+
+    def __init__(self, intervention: str, edit: str, role: str, url: str, reason: str) -> None:
+        super().__init__(f"{url}: {intervention}: {edit} {role}: {reason}")
+        self.intervention, self.edit, self.role, self.url, self.reason = intervention, edit, role, url, reason
+
+
+class OtherPage(EditFailed):
+    """A planned product's address shows something else than a product's page, such as a wall before it."""
+
+    def __init__(self, product: str, *failure: str) -> None:
+        super().__init__(*failure)
+        self.product = product
+
+
+def rewrite(
+    body: bytes,
+    *,
+    content_type: str,
+    url: str,
+    plan: Plan,
+    site: SiteMap,
+    known: Mapping[str, str] = NONE_KNOWN,
+) -> Rewrite:
+    """The page, or the answer in JSON, with the plan's edits, and a receipt of each.
+
+    `known` says which products have their pages at which addresses (see View).
+
+    On a product's own page all its treatments have to succeed; in cards, cart rows and data those of the
+    products that are there. What the plan does not concern is returned as the same object. Raises EditFailed.
+    """
+    untouched = Rewrite(body, "", None, ())
+    if not plan.treatments or not body:
+        return untouched
+    task = _Rewriting(body, url, plan, site, known)
+    try:
+        if is_json(content_type):
+            return task.run_data(content_type) if plan.writes_values and site.loads(url) else untouched
+        if not is_html(content_type):
+            return untouched
+        for marks in _attempts(body, url, plan, site):
+            page = Page(body, content_type, marks, url)
+            try:
+                result = task.run(page)
+            except Unmarked:
+                _places.forget(url, plan)
+            else:
+                _places.learn(url, plan, page.located)
+                return result
+    except CannotEdit as error:
+        raise EditFailed(*(error.owner or task.current), url, str(error)) from None
+    raise EditFailed(*task.current, url, "the element cannot be found in the page's source")
+
+
+class _Places:
+    """Where on a page the elements stood that a plan touches, when it was last seen: an experiment shows each
+    page dozens of times, and from one time to the next only tokens and the like are different.
+
+    No more than a hint where to look. A page whose elements have moved once is not remembered again.
+    """
+
+    def __init__(self) -> None:
+        self._offsets: OrderedDict[tuple[str, frozenset[str]], frozenset[int]] = OrderedDict()
+
+    def marks(self, url: str, plan: Plan) -> Marks | None:
+        offsets = self._offsets.get((url, plan.roles))
+        return Marks(offsets=offsets) if offsets else None
+
+    def learn(self, url: str, plan: Plan, offsets: frozenset[int]) -> None:
+        self._offsets.setdefault((url, plan.roles), offsets)
+        if len(self._offsets) > _PAGES:
+            self._offsets.popitem(last=False)
+
+    def forget(self, url: str, plan: Plan) -> None:
+        if (url, plan.roles) in self._offsets:
+            self._offsets[url, plan.roles] = frozenset()
+
+
+_places = _Places()
+_PAGES = 2_000
+"""How many pages are remembered."""
+
+
+class _Rewriting:
+    """The way from a page to its rewrite; `current` (intervention, edit, role) is what is being done."""
+
+    def __init__(self, body: bytes, url: str, plan: Plan, site: SiteMap, known: Mapping[str, str]) -> None:
+        self.body, self.url, self.plan, self.site, self.known = body, url, plan, site, known
+        self.current: Owner = ("", "", "")
+        self.done: list[tuple[Owner, str, Change]] = []
+
+    def run(self, page: Page) -> Rewrite:
+        """Raises CannotEdit, Unmarked."""
+        self.page, self.done = page, []
+        view = View(page, self.site, self.plan.by_product, self.known)
+        page_type, product = view.page_type, view.product
+        if product is None:
+            self.check_address()
+        for key, showing in view.showings():
+            for treatment, edit in self.planned(key, showing, page_type):
+                role = edit.roles()[0]
+                page.owner = self.begin(treatment, edit, showing.role(role) or role)
+                if change := edit.apply(showing):
+                    self.done.append((page.owner, key, change))
+        if self.plan.writes_values:
+            self.write_embedded(view)
+        if not self.done:
+            return Rewrite(self.body, page_type, product, ())
+        body = page.finish()
+        return Rewrite(body, page_type, product, self.receipts(page_type, body), page.inline)
+
+    def run_data(self, content_type: str) -> Rewrite:
+        """Raises CannotEdit."""
+        codec, _ = charset.detect(self.body, content_type)
+        self.current = ("", "data", self.url)
+        try:
+            document = Document(self.body.decode(codec))
+        except UnicodeError:
+            raise CannotEdit(f"the data is not valid {codec}") from None
+        for data in self.site.data_at(self.url):
+            self.write_data(document, data, "data", None)
+        if not document.changed:
+            return Rewrite(self.body, "data", None, ())
+        body = document.text().encode(codec)
+        return Rewrite(body, "data", None, self.receipts("data", body))
+
+    def begin(self, treatment: Treatment, edit: Edit, role: str) -> Owner:
+        self.current = (treatment.intervention, edit.kind(), role)
+        return self.current
+
+    def receipts(self, page_type: str, body: bytes) -> tuple[Receipt, ...]:
+        before, after = _hash(self.body), _hash(body)
+        return tuple(
+            Receipt(
+                *owner, page_type, key, change.matches, _cut(change.before), _cut(change.after), before, after
+            )
+            for owner, key, change in self.done
+        )
+
+    def write_embedded(self, view: View) -> None:
+        """Keep the data that the page embeds in step."""
+        for node, attribute, document, rules in view.documents():
+            for data in rules:
+                self.write_data(document, data, view.page_type, view.product)
+            if document.changed and attribute:
+                view.page.set_attribute(node, attribute, document.text())
+            elif document.changed:
+                view.page.set_data(node, document.text())
+
+    def write_data(self, document: Document, data: Data, page_type: str, product: str | None) -> None:
+        """Write the edits' values into the objects of planned products."""
+        for address, entry in document.entries(data, self.url, product):
+            key = self.known.get(address, address)
+            for treatment, edit in self.concerning(key, page_type):
+                for part, value in edit.values().items():
+                    if entry.has(part):
+                        self.begin(treatment, edit, f"data.{part}")
+                        texts = entry.write(part, value)
+                        self.done.append((self.current, key, Change(len(texts), *texts[0])))
+
+    def check_address(self) -> None:
+        """Raises OtherPage when a planned product's address shows something else than a product's page."""
+        product = product_at(self.url, self.known)
+        for treatment in self.plan.by_product.get(product, ()):
+            for edit in treatment.edits:
+                if is_for_own_page(edit.roles()[0], self.site) and (
+                    not treatment.pages or "product" in treatment.pages
+                ):
+                    reason = f"not a product's page as the site map {self.site.name} knows it"
+                    owner = self.begin(treatment, edit, edit.roles()[0])
+                    raise OtherPage(product, *owner, self.url, reason)
+
+    def concerning(self, key: str, page_type: str) -> Iterator[tuple[Treatment, Edit]]:
+        """The edits of a product that show on this type of page."""
+        for treatment in (*self.plan.by_product.get(key, ()), *self.plan.everywhere):
+            if not treatment.pages or page_type in treatment.pages:
+                yield from ((treatment, edit) for edit in treatment.edits)
+
+    def planned(self, key: str, showing: Showing, page_type: str) -> Iterator[tuple[Treatment, Edit]]:
+        """The edits to be made where a product shows."""
+        for treatment, edit in self.concerning(key, page_type):
+            role = edit.roles()[0]
+            group = role.partition(".")[0]
+            if group == "page" or showing.group == "page":
+                if group == showing.group:
+                    yield treatment, edit
+                continue
+            own_page = showing.group == "product" and is_for_own_page(edit.roles()[0], self.site)
+            # An edit for all products concerns those that have what it edits.
+            if (own_page or showing.role(role)) and (treatment.product is not None or showing.has(role)):
+                yield treatment, edit
+
+
+def is_for_own_page(role: str, site: SiteMap) -> bool:
+    """Whether a planned product's own page has to show an edit of this role."""
+    return role.partition(".")[0] not in (*site.cards, "page")
+
+
+def _attempts(body: bytes, url: str, plan: Plan, site: SiteMap) -> Iterator[Marks]:
+    """The ways to mark a page, from the quickest to the one that misses nothing."""
+    if known := _places.marks(url, plan):
+        yield known
+    yield _marks(body, plan, site)
+    yield ALL_TAGS
+
+
+def _marks(body: bytes, plan: Plan, site: SiteMap) -> Marks:
+    """What tells the start tags that an edit of the plan can touch, on this page."""
+    # Where no card seems to be, there is no need to mark its parts, and what is edited stands near the start.
+    cards = tuple(card for card in site.cards if any(hint in body for hint in _card_hints(card, site)))
+    return _role_marks(plan.roles, cards, site, plan.writes_values)
+
+
+@lru_cache(maxsize=256)
+def _card_hints(card: str, site: SiteMap) -> frozenset[bytes]:
+    return hints(place.css for place in site.role(card))
+
+
+@lru_cache(maxsize=256)
+def _role_marks(roles: frozenset[str], cards: tuple[str, ...], site: SiteMap, embedded: bool) -> Marks:
+    names = set(roles)
+    for role in roles:
+        group, _, part = role.partition(".")
+        if group == "product":
+            names |= {f"{card}.{part}" for card in cards}
+    selectors = [place.css for name in sorted(names) for place in site.role(name)]
+    selectors += [data.css for data in site.data if data.css and embedded]
+    return marks_for(selectors, limit=None if cards else _FEW)
+
+
+def _hash(body: bytes) -> str:
+    return sha256(body).hexdigest()[:32]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"

@@ -1,0 +1,100 @@
+"""What a page shows: its type, the product whose own page it is, and each place where a product shows."""
+
+from collections.abc import Container, Iterator, Mapping
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from selectolax.lexbor import LexborNode
+
+from interventions.apply.product_json import Document
+from interventions.edits.base import Showing
+from interventions.errors import CannotEdit
+from interventions.html.page import Page
+from interventions.yaml.sitemap import Data, SiteMap, product_key
+
+NONE_KNOWN: Final[Mapping[str, str]] = {}
+
+
+def product_at(url: str, known: Mapping[str, str], page: str = "") -> str:
+    """The product that has its page at an address (as on `page`): a known one, else the address's key."""
+    key = product_key(url, page)
+    return known.get(key, key)
+
+
+class Embedded(NamedTuple):
+    """Data in the text of an element, or in its `attribute`, and where products show in them."""
+
+    node: LexborNode
+    attribute: str | None
+    document: Document
+    rules: list[Data]
+
+
+class View:
+    """A page as the site map sees it; `planned`: products that its address may name, if the page does not.
+
+    `known`: the key of an address (`product_key`) -> the product that has its page there, where a shop's
+    addresses do not end in the products' own keys.
+    """
+
+    def __init__(
+        self, page: Page, site: SiteMap, planned: Container[str] = (), known: Mapping[str, str] = NONE_KNOWN
+    ) -> None:
+        self.page, self.site, self.planned, self.known = page, site, planned, known
+
+    @cached_property
+    def page_type(self) -> str:
+        """The first type whose test the page passes."""
+        for name, test in self.site.pages.items():
+            if test.css and self.page.has(test.css):
+                return name
+            if test.title and self.page.title() == test.title:
+                return name
+        return "other"
+
+    @cached_property
+    def product(self) -> str | None:
+        """The product whose own page it is: the one that the page names, else that of the address."""
+        if self.page_type != "product":
+            return None
+        named, address = self.key(Showing(self.page, self.site, "product")), self.at(self.page.url)
+        return named if named and (self._is_meant(named) or not self._is_meant(address)) else address
+
+    def _is_meant(self, product: str) -> bool:
+        return product in self.planned or (product != "" and product in self.known.values())
+
+    def key(self, showing: Showing) -> str:
+        """The product that its link leads to, or names by its key; empty without a link."""
+        link = next(showing.all(f"{showing.group}.link"), None)
+        if link is None:
+            return ""
+        named = product_key(showing.value(link))
+        return named if named in self.known.values() else self.at(showing.value(link))
+
+    def at(self, url: str) -> str:
+        """The product that has its page at an address."""
+        return product_at(url, self.known, self.page.url)
+
+    def showings(self) -> Iterator[tuple[str, Showing]]:
+        """Where which product shows: on its own page, in each card or row; at last the page itself."""
+        if self.product:
+            yield self.product, Showing(self.page, self.site, "product")
+        for group in self.site.cards:
+            for place in self.site.role(group):
+                for card in self.page.find(place.css):
+                    showing = Showing(self.page, self.site, group, card)
+                    yield self.key(showing), showing
+        yield self.product or "", Showing(self.page, self.site, "page")
+
+    def documents(self) -> Iterator[Embedded]:
+        """The data that the page embeds. What is no JSON shows nothing."""
+        rules: dict[tuple[str, str | None], list[Data]] = {}
+        for data in self.site.data:
+            if data.css:
+                rules.setdefault((data.css, data.attribute), []).append(data)
+        for (css, attribute), known in rules.items():
+            for node in self.page.find(css):
+                try:
+                    yield Embedded(node, attribute, Document(self.page.raw(node, attribute)), known)
+                except CannotEdit:
+                    continue

@@ -1,0 +1,187 @@
+"""A plan says which edits are made to which product: interventions with every variable filled in."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+from pydantic import ValidationError
+
+from interventions.edits.base import VARIABLE, Edit
+from interventions.edits.registry import edit_from_dict, edit_to_dict
+from interventions.files.schema import Intervention
+from interventions.yaml.sitemap import product_key
+from interventions.yaml.yaml_source import KeyPath, did_you_mean
+
+
+@dataclass(frozen=True)
+class ProductFacts:
+    """What variables can say of a product; `price` is in currency units, `rating` in percent."""
+
+    key: str
+    category: str = ""
+    name: str = ""
+    price: float | None = None
+    rating: int | None = None
+    reviews: int | None = None
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """An intervention on one product, or (`product` None) wherever any product has what it edits."""
+
+    intervention: str
+    product: str | None
+    edits: tuple[Edit, ...]
+    pages: tuple[str, ...] = ()
+    """The page types on which it shows; empty: all."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        return {
+            "intervention": self.intervention,
+            "product": self.product,
+            "edits": [edit_to_dict(edit) for edit in self.edits],
+            "pages": list(self.pages),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Treatment":
+        """The inverse of `to_dict`. Raises pydantic.ValidationError."""
+        edits = tuple(edit_from_dict(edit) for edit in data["edits"])
+        return cls(data["intervention"], data["product"], edits, tuple(data["pages"]))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All treatments of a trial; they apply in this order, those for every product last."""
+
+    treatments: tuple[Treatment, ...] = ()
+
+    @cached_property
+    def by_product(self) -> dict[str, tuple[Treatment, ...]]:
+        """The treatments of each product key."""
+        found: dict[str, tuple[Treatment, ...]] = {}
+        for treatment in self.treatments:
+            if treatment.product is not None:
+                found[treatment.product] = (*found.get(treatment.product, ()), treatment)
+        return found
+
+    @cached_property
+    def everywhere(self) -> tuple[Treatment, ...]:
+        """The treatments that are not of one product."""
+        return tuple(treatment for treatment in self.treatments if treatment.product is None)
+
+    @cached_property
+    def roles(self) -> frozenset[str]:
+        """The roles that the edits look at."""
+        return frozenset(role for t in self.treatments for edit in t.edits for role in edit.roles())
+
+    @cached_property
+    def writes_values(self) -> bool:
+        """Whether an edit changes what data may hold too, such as a price."""
+        return any(type(edit).values is not Edit.values for t in self.treatments for edit in t.edits)
+
+    @cached_property
+    def digest(self) -> str:
+        """The same for equal plans, on every machine (BLAKE2b, 128 bits, hexadecimal)."""
+        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+        return blake2b(text.encode(), digest_size=16).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        return {"treatments": [treatment.to_dict() for treatment in self.treatments]}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Plan":
+        """The inverse of `to_dict`. Raises pydantic.ValidationError."""
+        return cls(tuple(Treatment.from_dict(treatment) for treatment in data["treatments"]))
+
+
+def compile_treatment(
+    intervention: Intervention, product: ProductFacts | None, **values: object
+) -> Treatment:
+    """Fill in an intervention's variables for a product; None: for every product.
+
+    `values` are variables that the design knows, such as `value` for a price that is to be matched.
+    Raises UserError, with file, line and key, when a variable is missing or does not fit.
+    """
+    edits = []
+    for index, edit in enumerate(intervention.edits):
+        if product is None and edit.one_product:
+            message = "this cannot be done to every product at once; plan it for one product"
+            raise intervention.error(("edits", index, edit.kind()), message)
+        data = edit_to_dict(edit)
+        filled = _fill(data, ("edits", index), intervention, product, values)
+        try:
+            edits.append(edit_from_dict(filled) if filled != data else edit)
+        except ValidationError as failure:
+            cause = failure.errors()[0]["msg"].removeprefix("Value error, ")
+            raise intervention.error(("edits", index, edit.kind()), cause) from None
+    key = None if product is None else product_key(product.key)
+    return Treatment(intervention.id, key, tuple(edits), intervention.pages)
+
+
+def _fill(
+    data: Any,
+    path: KeyPath,
+    intervention: Intervention,
+    product: ProductFacts | None,
+    values: Mapping[str, object],
+) -> Any:
+    if isinstance(data, dict):
+        return {key: _fill(inner, (*path, key), intervention, product, values) for key, inner in data.items()}
+    if isinstance(data, list):
+        return [_fill(inner, (*path, i), intervention, product, values) for i, inner in enumerate(data)]
+    if not isinstance(data, str):
+        return data
+
+    def look_up(name: str, inside: tuple[str, ...] = ()) -> str:
+        if name in values:
+            return _plain(values[name])
+        if name.startswith("product."):
+            return _fact(name.removeprefix("product."), path, intervention, product)
+        if name in inside:
+            raise intervention.error(("variables", name), "the variable refers to itself; write its text out")
+        if name in intervention.variables:
+            text = intervention.variables[name]
+            return VARIABLE.sub(lambda match: look_up(match[1], (*inside, name)), text)
+        if name in intervention.tables:
+            category = _fact("category", path, intervention, product)
+            if category not in intervention.tables[name]:
+                message = f'the table "{name}" has no entry for the category "{category}"; add one'
+                raise intervention.error(path, message)
+            return intervention.tables[name][category]
+        known = [
+            *values,
+            *intervention.variables,
+            *intervention.tables,
+            *(f"product.{f.name}" for f in _FACTS),
+        ]
+        raise intervention.error(path, f'nothing is known of "${{{name}}}"; {did_you_mean(name, known)}')
+
+    return VARIABLE.sub(lambda match: look_up(match[1]), data)
+
+
+_FACTS = fields(ProductFacts)
+
+
+def _fact(name: str, path: KeyPath, intervention: Intervention, product: ProductFacts | None) -> str:
+    if name not in {fact.name for fact in _FACTS}:
+        hint = did_you_mean(name, [fact.name for fact in _FACTS])
+        raise intervention.error(path, f'a product has no "{name}"; {hint}')
+    if product is None:
+        message = f'"{name}" differs by product, but this is for every product; drop the variable'
+        raise intervention.error(path, message)
+    value = getattr(product, name)
+    if value in (None, ""):
+        raise intervention.error(
+            path, f'the product "{product.key}" has no {name}; leave it out of the design'
+        )
+    return f"{value:.2f}" if name == "price" else str(value)
+
+
+def _plain(value: object) -> str:
+    return f"{value:.2f}" if isinstance(value, float) and not value.is_integer() else str(value)

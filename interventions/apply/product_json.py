@@ -1,0 +1,166 @@
+"""Products in JSON data, which pages embed or load by script: found by the site map's paths, and rewritten.
+
+Data are written anew as a whole: what a script reads from them is the same but for the edits.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from jsonpath import JSONPathMatch
+
+from interventions.errors import CannotEdit
+from interventions.html.numbers import on_scale, read_figure, write_like
+from interventions.yaml.sitemap import Data, json_path, product_key
+
+_FIGURE = re.compile(r"<[^>]*>|&#?\w+;?|(?P<figure>[0-9](?:[0-9.,]*[0-9])?)")
+_MARKUP = re.compile(r"<[^>]*>")
+_NAME = re.compile(r"""\.([A-Za-z_]\w*)|\[(?:"([^"\\]+)"|'([^'\\]+)')\]""", re.A)
+_START = re.compile(r"[{\[]")
+
+
+class Document:
+    """JSON under edit; what stands around it, such as `while(1);`, is kept. Raises CannotEdit."""
+
+    def __init__(self, text: str) -> None:
+        start = found.start() if (found := _START.search(text)) else 0
+        try:
+            self.root: Any
+            self.root, end = _DECODER.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            raise CannotEdit("the data is not valid JSON") from None
+        self.changed = False
+        self._text = text.replace("\\/", "/")
+        self._around = text[:start], text[end:]
+
+    def entries(self, data: Data, url: str, own: str | None = None) -> list[tuple[str, "Entry"]]:
+        """The objects that show a product each, with its key; `own` is the product whose page embeds them."""
+        if not all(name in self._text for name in _needed(data.items)):
+            return []  # a search for `$..price` would walk through everything
+        # To a filter among descendants the document itself is no child of anything.
+        root = [self.root] if data.items.startswith("$..[?") else self.root
+        found = json_path(data.items).finditer(root)
+        entries = [Entry(self, data, match.obj) for match in found if isinstance(match.obj, dict)]
+        keys = [entry.key(url) for entry in entries]
+        # Of several that do not say what they show, none is surely the page's own product.
+        default = own if own and keys.count("") == 1 else ""
+        return [(key or default, entry) for key, entry in zip(keys, entries, strict=True)]
+
+    def shift(self, data: Data, delta: Decimal) -> None:
+        """Add `delta` to the totals."""
+        for path in data.totals:
+            for match in _matches(path, self.root):
+                total: Any = match.obj
+                if isinstance(total, str | int | float) and not isinstance(total, bool):
+                    self.put(match, _written(total, read_figure(_text(total)) + delta))
+
+    def text(self) -> str:
+        """The data in ASCII, without `<`: safe inside a script and in any encoding."""
+        try:
+            text = json.dumps(self.root, separators=(",", ":"), allow_nan=False)
+        except (ValueError, RecursionError):
+            raise CannotEdit("the data hold a number that JSON cannot write") from None
+        before, after = self._around
+        return before + text.replace("<", "\\u003c") + after
+
+    def put(self, match: JSONPathMatch, value: str | int | float) -> None:
+        """Write a value where a path led."""
+        holder: Any = match.parent.obj if match.parent else None  # see _matches
+        holder[match.parts[-1]] = value
+        self.changed = True
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An object that shows a product."""
+
+    document: Document
+    data: Data
+    object: dict[str, Any]
+
+    def key(self, page: str) -> str:
+        """The product that it links to; empty when it does not say."""
+        for path in self.data.link:
+            for match in _matches(path, self.object):
+                if isinstance(match.obj, str) and (key := product_key(match.obj, page)):
+                    return key
+        return ""
+
+    def has(self, part: str) -> bool:
+        """Whether it holds a value of this part."""
+        return next(self._values(part), None) is not None
+
+    def text(self, part: str) -> str:
+        """The part's first value; empty when there is none."""
+        value = next(self._values(part), None)
+        return "" if value is None else _text(value[0].obj)
+
+    def texts(self, part: str) -> list[tuple[str, int | None]]:
+        """The part's values without markup, each with its scale."""
+        return [(_MARKUP.sub(" ", _text(match.obj)), scale) for match, scale in self._values(part)]
+
+    def write(self, part: str, value: Decimal | str) -> list[tuple[str, str]]:
+        """Write a figure or a text into every place of a part; returns the texts before and after."""
+        done = []
+        old_price = self._number("price") if part == "price" else None
+        for match, scale in list(self._values(part)):
+            before: Any = match.obj
+            after = value if isinstance(value, str) else _written(before, on_scale(value, scale))
+            if after != before:
+                self.document.put(match, after)
+            done.append((_text(before), _text(after)))
+        if old_price is not None and not isinstance(value, str):
+            quantity = self._number("quantity")
+            self.document.shift(self.data, (value - old_price) * (1 if quantity is None else quantity))
+        return done
+
+    def _number(self, part: str) -> Decimal | None:
+        text = self.text(part)
+        try:
+            return read_figure(text)
+        except ValueError:
+            return None
+
+    def _values(self, part: str) -> Iterator[tuple[JSONPathMatch, int | None]]:
+        for value in self.data.roles.get(part, ()):
+            for match in _matches(value.path, self.object):
+                if isinstance(match.obj, str | int | float) and not isinstance(match.obj, bool):
+                    yield match, value.scale
+
+
+@lru_cache(maxsize=256)
+def _needed(path: str) -> list[str]:
+    """Names that stand in all data in which a path leads anywhere."""
+    plain = path.partition("[?")[0]
+    return [name for names in _NAME.findall(plain) for name in names if name and name.isascii()]
+
+
+def _matches(path: str, root: Any) -> Iterator[JSONPathMatch]:
+    return (match for match in json_path(path).finditer(root) if match.parent is not None)
+
+
+def _written(old: str | int | float, value: Decimal) -> str | int | float:
+    """`value` in the form of `old`: a number, a text that is a number, or a text that holds one figure."""
+    if not isinstance(old, str):
+        return int(value) if value == value.to_integral() else float(round(value, 2))
+    figures = [match for match in _FIGURE.finditer(old) if match["figure"]]
+    if len(figures) != 1:
+        raise CannotEdit(f'the data "{old[:80]}" do not hold exactly one figure')
+    start, end = figures[0].span()
+    machine = re.fullmatch(r"[0-9.]+", old) is not None
+    return old[:start] + write_like(figures[0][0], value, machine=machine) + old[end:]
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else f"{Decimal(str(value)):f}"
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
+
+
+_DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse)

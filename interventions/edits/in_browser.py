@@ -1,0 +1,138 @@
+"""What stands on a page in a browser where an edit has changed it, and whether that is what it made."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from interventions.yaml.sitemap import Place, SiteMap
+
+Where = Literal["before", "after", "inside"]
+
+_UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")
+"""Soft hyphen, zero-width space, word joiner, byte order mark: they only say where a line may be broken."""
+_IDLE_JOINERS = re.compile("(?<![^\u0000-\u052f\u1e00-\u200b\u200e-\u206f])[\u200c\u200d]+")
+"""Zero-width (non-)joiners after Latin, Greek and Cyrillic letters, figures and signs. They change nothing
+there; after others (Arabic and Indic letters, emoji) they change what is drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Elements to read in a page, whoever is shown them: their text, or an attribute."""
+
+    css: str
+    attribute: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Inserted:
+    """An element that an edit may have put `before` or `after` an element, or `inside` it."""
+
+    where: str
+    text: str
+    given: str
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element of a page: its text, or an attribute, `as_read`.
+
+    `given`: what of it the reader was given; None: an attribute that nobody is ever given.
+    """
+
+    text: str
+    given: str | None
+    beside: tuple[Inserted, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What stands in a page: the elements of each spot (None: the browser does not know the selector).
+
+    `own`: the texts that the reader was given outside of cards, `as_read`, a line each; empty unless asked
+    for.
+    """
+
+    found: Mapping[Spot, tuple[Element, ...] | None]
+    own: str = ""
+
+
+class NotRead(LookupError):
+    """A place has not been read: nothing can be said of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a page shows what an edit made: what is wrong, or nothing; `given`: its reader was given it."""
+
+    problem: str = ""
+    given: bool = True
+
+
+class There:
+    """The places of a product's own page, by role. Raises NotRead."""
+
+    def __init__(self, site: SiteMap, standing: Standing) -> None:
+        self._site, self._found = site, standing.found
+
+    def at(self, place: Place, attribute: str | None) -> tuple[Element, ...]:
+        """The elements of a place."""
+        found = self._found.get(Spot(place.css, attribute))
+        if found is None:
+            raise NotRead(place.css)
+        return found
+
+    def main(self, role: str, attribute: str | None = None) -> tuple[Element, ...]:
+        """The elements of a role's first place, with their text or another attribute than the place's."""
+        place = self._site.role(role)[0]
+        return self.at(place, attribute or place.attribute)
+
+    def places(self, role: str) -> tuple[Place, ...]:
+        """The places of a role."""
+        return self._site.role(role)
+
+    def all(self, role: str) -> Iterator[tuple[Place, Element]]:
+        """The elements of all places of a role."""
+        for place in self._site.role(role):
+            for element in self.at(place, place.attribute):
+                yield place, element
+
+
+def as_read(text: str) -> str:
+    """Return a text as a reader sees it: without characters that nobody sees, white space as one space."""
+    return " ".join(_IDLE_JOINERS.sub("", _UNSEEN.sub("", text)).split())
+
+
+def inserted(there: There, role: str, where: Where, fits: Callable[[str], bool], text: str) -> Verdict:
+    """Whether a text that `fits` stands where an edit has put it, as the whole text of an element."""
+    found = [each for element in there.main(role) for each in element.beside if each.where == where]
+    standing = [each for each in found if fits(each.text)]
+    if not standing:
+        return Verdict(f"{text!r} does not stand {where} {role}")
+    return Verdict(given=any(fits(each.given) for each in standing))
+
+
+def is_one_of(texts: Iterable[str]) -> Callable[[str], bool]:
+    """Tells whether a text is one of these, which may be cut (and then end in `…`)."""
+    wanted = [as_read(text) for text in texts]
+
+    def fits(text: str) -> bool:
+        return any(
+            text.startswith(each[:-1]) if each.endswith("…") and len(each) > 1 else text == each
+            for each in wanted
+        )
+
+    return fits
+
+
+def holds(text: str, wanted: str) -> bool:
+    """Whether a text, `as_read`, holds another one as words or figures of their own: 9.99 is not in 19.99."""
+    wanted = as_read(wanted)
+    return bool(wanted) and re.search(bounded(wanted), text) is not None
+
+
+def bounded(wanted: str) -> str:
+    """A regular expression for a text that is not part of a longer word or figure."""
+    before = r"(?<!\w)(?<!\d[.,])" if re.match(r"\w", wanted) else ""
+    after = r"(?!\w)(?![.,]\d)" if re.search(r"\w\Z", wanted) else ""
+    return f"{before}{re.escape(wanted)}{after}"

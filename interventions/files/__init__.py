@@ -1,0 +1,1 @@
+"""Intervention files and batteries of cards: how they are read."""

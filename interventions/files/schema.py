@@ -1,0 +1,242 @@
+"""What an intervention file holds, and the files that Souk ships."""
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationInfo,
+    field_validator,
+)
+from pydantic import ValidatorFunctionWrapHandler as Handler
+from pydantic_core import PydanticCustomError, PydanticKnownError
+
+from interventions.cards.filling import Case, Names
+from interventions.cards.template import CardTemplate
+from interventions.edits.insert_text import InsertText
+from interventions.edits.registry import EditItem
+from interventions.errors import UserError
+from interventions.yaml.sitemap import PageType, SiteMap, load_site_map
+from interventions.yaml.yaml_source import (
+    KeyPath,
+    Problem,
+    Source,
+    YamlError,
+    did_you_mean,
+    in_order,
+    load_yaml,
+    validate,
+)
+
+LIBRARY = Path(__file__).parents[1] / "library"
+DEFAULT_SITE = "onestopmarket"
+
+Kind = Literal[
+    "nudge", "price", "rating", "reviews", "stock", "title", "order", "remove", "card", "placebo", "display"
+]
+Table = dict[str, str]
+
+_ID = r"[a-z0-9]+(-[a-z0-9]+)*"
+
+
+def _check_id(text: str) -> str:
+    if not re.fullmatch(_ID, text):
+        raise ValueError(f'"{text}" is no id; use lower-case letters, digits and dashes, such as best-seller')
+    return text
+
+
+Cases = dict[str, dict[str, Case]]
+
+_CARD_OR_EDITS: dict[str, Any] = {
+    "if": {"properties": {"kind": {"const": "card"}}, "required": ["kind"]},
+    "then": {"required": ["card"], "properties": {"card": {"type": "object"}, "edits": False}},
+    "else": {"required": ["edits"], "properties": {"card": False}},
+}
+
+
+class Intervention(BaseModel):
+    """A named change to what is shown of a product, or a card with a question."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, json_schema_extra=_CARD_OR_EDITS)
+
+    id: Annotated[str, AfterValidator(_check_id), Field(json_schema_extra={"pattern": f"^{_ID}$"})]
+    """Its name in experiments and reports: lower-case words joined by dashes, such as `best-seller`."""
+    kind: Kind
+    """What it is for; a nudge is analysed with its family."""
+    family: str = ""
+    """The group that it is analysed with, such as `authority`."""
+    direction: Literal[1, -1] = 1
+    """+1: expected to pull towards the product that carries it; -1: to push away."""
+    pages: tuple[PageType, ...] = ()
+    """The page types on which it shows; none named: all."""
+    variables: dict[str, str] = {}
+    """Names for texts; these may hold `${product.category}`, `${product.price}` ... and names of tables."""
+    cases: Cases = {}
+    """Of a card: factor -> level -> what variables are there, such as `condition: {low: {price: 15}}`."""
+    card: Annotated[CardTemplate | None, Field(validate_default=True)] = None
+    """The question, where the kind is `card`."""
+    edits: Annotated[tuple[EditItem, ...], Field(min_length=1, validate_default=True)] = ()
+    """What is changed, one edit after the other; a card has none."""
+
+    _tables: dict[str, Table] = PrivateAttr(default_factory=dict)
+    _source: Source = PrivateAttr(default_factory=lambda: Source("intervention", {}, {(): (1, 1)}))
+    _path: KeyPath = PrivateAttr(default=())
+
+    @field_validator("card", mode="wrap")
+    @classmethod
+    def _has_card(cls, value: object, handler: Handler, info: ValidationInfo) -> CardTemplate | None:
+        is_card = info.data.get("kind") == "card"
+        if value is None and is_card:
+            raise PydanticKnownError("missing")
+        if value is not None and not is_card and "kind" in info.data:
+            message = "only an intervention of the kind card has one; write kind: card, or remove this key"
+            raise PydanticCustomError("souk", "{message}", {"message": message})
+        card: CardTemplate | None = handler(value)
+        return card
+
+    @field_validator("edits", mode="wrap")
+    @classmethod
+    def _has_edits(cls, value: object, handler: Handler, info: ValidationInfo) -> tuple[Any, ...]:
+        is_card = info.data.get("kind") == "card"
+        if value == () and is_card:
+            return ()
+        if value == ():  # never what YAML gives
+            raise PydanticKnownError("missing")
+        if is_card:
+            message = "a card changes no page; remove this key, or choose another kind"
+            raise PydanticCustomError("souk", "{message}", {"message": message})
+        edits: tuple[Any, ...] = handler(value)
+        return edits
+
+    @property
+    def text(self) -> str:
+        """The text that it inserts, or asks, with its `${variables}` unfilled; empty when there is none."""
+        if self.card:
+            return self.card.question
+        return next((edit.text for edit in self.edits if isinstance(edit, InsertText)), "")
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        """The tables of its file: name -> product category -> text."""
+        return self._tables
+
+    def written_in(
+        self,
+        source: Source,
+        index: int,
+        tables: dict[str, Table],
+        variables: dict[str, str] | None = None,
+        cases: Cases | None = None,
+    ) -> None:
+        """Note that it is number `index` of a file, for the places of mistakes, and what the file shares."""
+        self._source, self._path, self._tables = source, ("interventions", index), tables
+        self.variables = {**(variables or {}), **self.variables}
+        if self.card:
+            known: Cases = {}
+            for one in (cases or {}, self.cases):
+                for factor, levels in one.items():
+                    for level, case in levels.items():
+                        known.setdefault(factor, {}).setdefault(level, {}).update(case)
+            self.card.knows(Names(self.variables, known, self._mistake_in_card))
+
+    def _mistake_in_card(self, path: KeyPath, message: str) -> YamlError:
+        return self.error(("card", *path), message)
+
+    def mistakes(self) -> list[Problem]:
+        """What is wrong with the texts of its card."""
+        if not self.card:
+            return []
+        found = [
+            self._source.problem((*self._path, *(path if path[0] == "cases" else ("card", *path))), message)
+            for path, message in self.card.mistakes()
+        ]
+        levels = [(factor, level) for factor in self.card.factors for level in self.card.levels(factor)]
+        if not found:
+            try:
+                self.card.example_card(self.id)
+                for factor, level in levels:
+                    self.card.example_card(self.id, **{factor: level})
+            except YamlError as error:
+                found += error.problems
+        return found
+
+    def error(self, path: KeyPath, message: str) -> YamlError:
+        """The error for a mistake at `path` below this intervention, with its file and line."""
+        return self._source.error((*self._path, *path), message)
+
+
+class InterventionFile(BaseModel):
+    """Changes to what a shop's pages show of a product, by the names of things (roles), not by selectors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    interventions: Annotated[tuple[Intervention, ...], Field(min_length=1)]
+    """The interventions; each has an id of its own."""
+    tables: dict[str, Table] = {}
+    """Texts by the product's category: `${name}` stands for the entry of table `name`."""
+    variables: dict[str, str] = {}
+    """Names for texts that all interventions share."""
+    cases: Cases = {}
+    """Cases that all cards share: factor -> level -> what variables stand for there."""
+
+    def __getitem__(self, id: str) -> Intervention:
+        """The intervention with this id. Raises UserError."""
+        found = {intervention.id: intervention for intervention in self.interventions}
+        if id not in found:
+            raise UserError(f'no intervention "{id}"; {did_you_mean(id, found, noun="there are")}')
+        return found[id]
+
+
+def library_path(name: str) -> Path:
+    """The shipped intervention file of this name. Raises UserError."""
+    shipped = {file.stem: file for file in LIBRARY.glob("*.yaml")}
+    if name not in shipped:
+        hint = did_you_mean(name, shipped, noun="shipped")
+        raise UserError(f'no interventions "{name}"; {hint} (or give the path of a YAML file)')
+    return shipped[name]
+
+
+def interventions_source(name_or_path: str | Path) -> Source:
+    """The YAML of a shipped file by name, or of any. Raises UserError."""
+    path = Path(name_or_path)
+    return load_yaml(path if path.suffix or path.is_file() else library_path(str(name_or_path)))
+
+
+def load_interventions(name_or_path: str | Path, site: SiteMap | None = None) -> InterventionFile:
+    """A shipped file by name, or any; roles are those of `site` (None: onestopmarket). Raises UserError."""
+    return make_interventions(interventions_source(name_or_path), site or load_site_map(DEFAULT_SITE))
+
+
+def make_interventions(source: Source, site: SiteMap) -> InterventionFile:
+    """The interventions that are written in `source`. Raises YamlError with every mistake."""
+    problems = _repeated_ids(source)
+    try:
+        file = validate(source, InterventionFile, context={"roles": site.roles})
+    except YamlError as error:
+        problems += error.problems
+    if problems:
+        raise YamlError(in_order(problems))
+    for index, intervention in enumerate(file.interventions):
+        intervention.written_in(source, index, file.tables, file.variables, file.cases)
+    if problems := [problem for intervention in file.interventions for problem in intervention.mistakes()]:
+        raise YamlError(in_order(problems))
+    return file
+
+
+def _repeated_ids(source: Source) -> list[Problem]:
+    """Not a validator of the model: those run only when nothing else is wrong in the file."""
+    items: Any = source.data.get("interventions")
+    items = items if isinstance(items, list) else []
+    ids = [item.get("id") if isinstance(item, dict) else None for item in items]
+    return [
+        source.problem(
+            ("interventions", index, "id"), f'the id "{id}" is taken; give each intervention its own'
+        )
+        for index, id in enumerate(ids)
+        if isinstance(id, str) and id in ids[:index]
+    ]

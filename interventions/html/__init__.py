@@ -1,0 +1,1 @@
+"""Pages as text and markup: parsing, splices, marks, security policy."""

@@ -1,0 +1,331 @@
+"""One page under edit: what the parser found is spliced into the source.
+
+The tree is only looked at and never written back: whatever no edit touches stays as it was, byte for byte.
+"""
+
+import html
+import re
+import secrets
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from functools import partial
+from typing import Literal
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from interventions.errors import CannotEdit
+from interventions.html import charset
+from interventions.html.csp import Inline, allow
+from interventions.html.marking import Marks, unmark
+from interventions.html.markup import RAW, VOID, Tag, attributes, escape, spelling, tokens
+from interventions.html.numbers import FIGURE, read_figure, write_like
+from interventions.html.placement import (
+    STRUCTURAL,
+    is_settled,
+    lineage,
+    stands_clear,
+    starts_body,
+)
+from interventions.html.source_page import ReadPage
+from interventions.html.splices import Arrangement, Conflict, Owner, Splice, apply, arranged, ordered
+
+Where = Literal["before", "after", "prepend", "append"]
+
+# Here parsers drop or move what they do not expect, and differ in how.
+_FORBIDDEN = frozenset(["select", "svg", "math", "frameset"])
+# Bytes of a text in which patterns are looked for.
+_LONGEST = 2000
+# What is in it is no part of the page.
+_HIDDEN = frozenset(["template"])
+
+
+class Page(ReadPage):
+    """A page that is edited. Each edit that it cannot make safely raises CannotEdit."""
+
+    def __init__(self, body: bytes, content_type: str, marks: Marks, url: str = "") -> None:
+        super().__init__(body, content_type, marks, url)
+        self.owner: Owner = ("", "", "")
+        self.splices: list[Splice] = []
+        self._shifts: dict[int, tuple[LexborNode, Decimal, re.Pattern[bytes]]] = {}
+        self._insertions: dict[tuple[int, Where], Callable[[str], None]] = {}
+        self._orders: dict[tuple[int, ...], list[LexborNode]] = {}
+        self._order_owners: dict[tuple[int, ...], Owner] = {}
+        self.styles: set[str] = set()
+        """Style attributes that edits have put into the page."""
+        self.scripts: set[str] = set()
+        """Inline scripts that edits have put into the page."""
+        self.images: set[str] = set()
+        """Addresses of pictures that edits show."""
+
+    def insert(self, node: LexborNode, where: Where, markup: bytes) -> None:
+        """Put `markup` (one complete element) before, after, first in or last in an element."""
+        tag = self._locate(node)
+        inside = where in ("prepend", "append")
+        if inside and tag.name in VOID | RAW | _HIDDEN:
+            raise CannotEdit(f"<{tag.name}> cannot hold other elements")
+        parent = node if inside else node.parent
+        self._check_surroundings(parent)
+        close = b""
+        if where == "before":
+            position, sure = tag.start, stands_clear(self.source, node, tag)
+        elif where == "prepend":
+            position, sure = tag.end, self._begins_well(node, tag)
+        else:
+            end = self._end(node, tag)
+            position, following = (end.inner, None) if inside else (end.outer, node.next)
+            sure = end.regular and (
+                self._begins_well(node, tag) or is_settled(self.source, position, parent, following)
+            )
+            if end.implied and not inside:
+                close = b"</%b>" % tag.name.encode()
+        sure = sure and parent is not None and parent.tag not in STRUCTURAL
+
+        def in_tree(marker: str) -> None:
+            if where == "after":
+                node.insert_after(marker)
+            elif where == "before":
+                node.insert_before(marker)
+            elif where == "prepend" and node.first_child is not None:
+                node.first_child.insert_before(marker)
+            else:
+                node.insert_child(marker)
+
+        same = self._insertions.setdefault((node.mem_id, where), in_tree)
+        self._splice(position, position, close + markup, markup, None if sure else same)
+
+    def remove(self, node: LexborNode) -> None:
+        """Take an element out."""
+        tag = self._locate(node)
+        self._check_surroundings(node.parent)
+        start, end = tag.start, self._end(node, tag)
+        parent = node.parent
+        sure = (
+            end.regular
+            and parent is not None
+            and parent.tag not in ("body", "pre", "listing")  # white space at their start may be dropped
+            and self.source[start - 1 : start] != b"\r"  # `\r` and `\n` would become one line break
+            and stands_clear(self.source, node, tag)
+            and is_settled(self.source, end.outer, parent, node.next)
+        )
+        self._splice(start, end.outer, b"", b"", None if sure else node.replace_with)
+        self._removed.add(node.mem_id)
+
+    def set_text(self, node: LexborNode, text: str) -> tuple[str, str]:
+        """Replace the whole content of an element by text; returns the text before and after."""
+        tag = self._locate(node)
+        if tag.name in (VOID | RAW | STRUCTURAL | _HIDDEN) - {"title"}:
+            raise CannotEdit(f"the text of <{tag.name}> cannot be set")
+        self._check_surroundings(node)
+        end = self._end(node, tag)
+        before = self.value(node, None)
+        sure = end.regular and self._begins_well(node, tag)
+
+        def in_tree(marker: str) -> None:
+            node.inner_html = marker
+
+        data = escape(text, self.output)
+        self._splice(tag.end, end.inner, data, data, None if sure else in_tree)
+        self._values[node.mem_id, None] = text
+        return before, text
+
+    def set_data(self, node: LexborNode, text: str) -> None:
+        """Replace the text of a script that holds data, not code; nothing in `text` may end the script."""
+        tag = self._locate(node)
+        if tag.name != "script":
+            raise CannotEdit(f"the data in <{tag.name}> cannot be set")
+        token = next(tokens(self.source, tag.end, tag.name), None)
+        if token is None or token.kind != "raw":
+            raise CannotEdit("the script is empty")
+        self._splice(token.start, token.end, text.encode(self._codec, "replace"))
+
+    def set_attribute(self, node: LexborNode, name: str, value: str) -> tuple[str, str]:
+        """Give an element an attribute, or another value to the one it has; returns the values."""
+        tag = self._locate(node)
+        before = self.value(node, name)
+        data = html.escape(value).encode(self.output, "xmlcharrefreplace")
+        span = attributes(self.source, tag).get(name)
+        if span is None:
+            start = end = tag.start + 1 + len(tag.name.encode("latin-1"))
+            data = b' %b="%b"' % (name.encode("ascii"), data)
+        else:
+            start, end = span
+            if self.source[start - 1 : start] not in (b'"', b"'"):
+                data = b'"%b"' % data
+                if start == end and not self.source[:start].rstrip(b" \t\n\f\r").endswith(b"="):
+                    data = b"=" + data
+        self._splice(start, end, data)
+        self._values[node.mem_id, name] = " ".join(value.split())
+        return before, value
+
+    def replace_text(self, node: LexborNode, old: str, new: str) -> tuple[str, str] | None:
+        """Replace every `old` in an element's texts; returns its whole text before and after.
+
+        None when no text of the element (between two tags) holds it.
+        """
+        tag = self._locate(node)
+        before, pattern = self.value(node, None), spelling(old, self._codec)
+        places = [
+            match.span()
+            for start, end in self._texts(node, tag)
+            for match in pattern.finditer(self.source, start, end)
+            if charset.is_boundary(self.source, start, match.start(), self._codec)
+        ]
+        if not places:
+            return None
+        for start, end in places:
+            self._splice(start, end, escape(new, self.output))
+        after = self._values[node.mem_id, None] = self._edited_text(node, tag)
+        return before, after
+
+    def order(self, nodes: Sequence[LexborNode]) -> list[LexborNode]:
+        """The order in which elements (given in document order) show, as earlier edits leave it."""
+        return list(self._orders.get(tuple(node.mem_id for node in nodes), nodes))
+
+    def arrange(self, nodes: Sequence[LexborNode], order: Sequence[LexborNode]) -> None:
+        """Show siblings of one kind, given in document order, in another order."""
+        self._check_surroundings(nodes[0].parent)
+        for node in nodes:
+            tag = self._locate(node)
+            # Well nested pieces with the same surroundings mean the same wherever they stand.
+            if node.parent != nodes[0].parent or not self._end(node, tag).regular:
+                raise CannotEdit("the elements are too irregular to be put in another order")
+        key = tuple(node.mem_id for node in nodes)
+        self._orders[key], self._order_owners[key] = list(order), self.owner
+
+    def replace(
+        self,
+        node: LexborNode,
+        attribute: str | None,
+        change: Callable[[str], str],
+        pattern: re.Pattern[bytes] = FIGURE,
+    ) -> tuple[str, str] | None:
+        """Change the one match of `pattern`'s group in an element's text, or the first in an attribute.
+
+        Returns the whole text before and after, or None when there is nothing to change.
+        Raises CannotEdit when the text holds several matches.
+        """
+        tag = self._locate(node)
+        spans = [span] if attribute and (span := attributes(self.source, tag).get(attribute)) else []
+        if attribute is None:
+            spans = self._texts(node, tag)
+        if pattern is not FIGURE:
+            # A site map's own pattern may take long on what it does not expect.
+            spans = [(start, end) for start, end in spans if end - start <= _LONGEST]
+        found = [m for span in spans for m in pattern.finditer(self.source, *span) if m.lastgroup]
+        if not found:
+            return None
+        start, end = found[0].span(found[0].lastgroup or 0)
+        old, current = self.source[start:end].decode("ascii"), self.value(node, attribute)
+        new = change(old)
+        if old not in current and (node.mem_id, attribute) in self._values:
+            if new in current:
+                return current, current
+            raise CannotEdit(f'an earlier edit has made the text "{current}"')
+        if attribute is None and (len(found) > 1 or current.count(old) != 1):
+            raise CannotEdit(f'the text "{current}" does not hold exactly one figure')
+        self._splice(start, end, escape(new, self.output))
+        after = current.replace(old, new, 1)
+        self._values[node.mem_id, attribute] = after
+        return current, after
+
+    def shift(self, node: LexborNode, delta: Decimal, pattern: re.Pattern[bytes] = FIGURE) -> None:
+        """Add `delta` to the figure in an element's text; several shifts of one element add up."""
+        _, so_far, _ = self._shifts.get(node.mem_id, (node, Decimal(0), pattern))
+        self._shifts[node.mem_id] = (node, so_far + delta, pattern)
+
+    def finish(self) -> bytes:
+        """The edited page."""
+        for node, delta, pattern in self._shifts.values():
+            self.replace(node, None, partial(_add, delta), pattern)
+        self._adapt_policy()
+        try:
+            splices = ordered(self.splices)
+            moved = arranged(self.source, splices, [self._arrangement(key) for key in self._orders])
+        except Conflict as error:
+            raise CannotEdit(str(error), error.owner) from None
+        self._verify([splice for splice in splices if splice.in_tree])
+        return self._restore(apply(self.source, moved))
+
+    @property
+    def inline(self) -> Inline:
+        """What edits have put into the page that a content security policy may forbid."""
+        return Inline(frozenset(self.styles), frozenset(self.scripts), frozenset(self.images))
+
+    # The inside
+
+    def _arrangement(self, key: tuple[int, ...]) -> Arrangement:
+        spans: dict[int, tuple[int, int]] = {}
+        for node in self._orders[key]:
+            tag = self._locate(node)
+            spans[node.mem_id] = tag.start, self._end(node, tag).outer
+        places = tuple(spans[mem_id] for mem_id in key)
+        order = tuple(spans[node.mem_id] for node in self._orders[key])
+        return Arrangement(places, order, self._order_owners[key])
+
+    def _adapt_policy(self) -> None:
+        """The policy that the page itself states allows what edits have put in."""
+        if not self.inline:
+            return
+        for node in self.find('head meta[http-equiv="Content-Security-Policy" i]'):
+            policy = node.attributes.get("content") or ""
+            if (allowed := allow(policy, self.inline)) != policy:
+                self.set_attribute(node, "content", allowed)
+
+    def _begins_well(self, node: LexborNode, tag: Tag) -> bool:
+        """Whether a formatting element is surely not left open at the start of the content."""
+        first = node.first_child
+        if tag.name == "body" and not starts_body(self.source, tag):
+            return False
+        # A line break at the start of `<pre>` is dropped.
+        return tag.name not in ("pre", "listing") and is_settled(self.source, tag.end, node, first)
+
+    @staticmethod
+    def _check_surroundings(node: LexborNode | None) -> None:
+        for around in lineage(node):
+            if around.tag in _FORBIDDEN:
+                raise CannotEdit(f"the target is inside <{around.tag}>")
+
+    def _edited_text(self, node: LexborNode, tag: Tag) -> str:
+        """The text of an element, read from the source as the splices so far make it."""
+        end = self._end(node, tag).inner
+        inside = (splice for splice in self.splices if tag.end <= splice.start and splice.end <= end)
+        try:
+            edited = apply(self.source[:end], ordered(inside))[tag.end :]
+        except Conflict as error:
+            raise CannotEdit(str(error), error.owner) from None
+        body = self._parse(edited).body
+        return " ".join(body.text().split()) if body else ""
+
+    def _splice(
+        self,
+        start: int,
+        end: int,
+        data: bytes,
+        shown: bytes = b"",
+        in_tree: Callable[[str], object] | None = None,
+    ) -> None:
+        self.splices.append(Splice(start, end, data, self.owner, shown, in_tree))
+
+    def _verify(self, doubtful: list[Splice]) -> None:
+        """Irregular markup: the spliced source has to parse to the tree in which the same edits were made."""
+        if not doubtful:
+            return
+        shown: dict[str, bytes] = {}
+        marker: str = ""
+        last: Callable[[str], object] | None = None
+        for splice in doubtful:
+            if splice.in_tree and splice.in_tree is not last:
+                marker, last = f"souk{secrets.token_hex(8)}", splice.in_tree
+                splice.in_tree(marker)
+            shown[marker] = shown.get(marker, b"") + splice.shown
+        expected = unmark(self.tree.html or "")
+        for marker, markup in shown.items():
+            expected = expected.replace(marker, LexborHTMLParser(markup, is_fragment=True).html or "")
+        if self._parse(apply(self.source, doubtful)).html != expected:
+            raise CannotEdit(
+                "the markup around the target is too irregular for a safe edit", doubtful[0].owner
+            )
+
+
+def _add(delta: Decimal, old: str) -> str:
+    return write_like(old, read_figure(old) + delta)

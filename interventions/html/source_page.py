@@ -1,0 +1,159 @@
+"""One page to be looked at: an HTML5 parser says *what* is there, and the source *where* it was written."""
+
+import codecs
+import html
+import re
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from interventions.errors import CannotEdit
+from interventions.html import charset
+from interventions.html.marking import MARK, Marks, mark
+from interventions.html.markup import Tag, attributes, tag_at
+from interventions.html.placement import End, element_end, lineage
+
+_SCOPE = re.compile(r"([a-z]+(?:[.#][\w-]+)+) (?=[\w.#\[])", re.A)
+# Chromium moves elements that are nested deeper than 512 levels.
+_DEEPEST = 500
+# White space, and what parsers drop or replace.
+_NO_INK = re.compile(r"[\s\0\ufffd]+")
+
+
+class Unmarked(Exception):
+    """A target has no trustworthy offset: the page has to be read again with every start tag marked."""
+
+
+class ReadPage:
+    """A page in bytes, some of whose start tags are marked: only their elements can be located in the source.
+
+    Raises CannotEdit when it is not valid in an encoding that has to be decoded (UTF-16, ISO-2022-JP).
+    """
+
+    def __init__(self, body: bytes, content_type: str, marks: Marks, url: str = "") -> None:
+        self.url = url
+        self.codec, declared = charset.detect(body, content_type)
+        # Markup has to be ASCII for offsets to be found in it.
+        self.decoded = not charset.is_ascii_superset(self.codec)
+        self.source = body
+        if self.decoded:
+            try:
+                text = body.decode(
+                    self.codec, "surrogatepass" if self.codec.startswith("utf-16") else "strict"
+                )
+                self.source = text.encode("utf-8", "surrogatepass")
+                faithful = self._restore(self.source) == body
+            except UnicodeError:
+                faithful = False
+            if not faithful:
+                raise CannotEdit(f"the page is not valid {self.codec}")
+        # Characters outside ASCII are written as references unless the page says that it is UTF-8.
+        self.output = "utf-8" if self.decoded or (self.codec == "utf-8" and declared) else "ascii"
+        self.tree = self._parse(mark(self.source, marks))
+        self._found: dict[tuple[str, int], list[LexborNode]] = {}
+        self._tags: dict[int, Tag] = {}
+        self._starts: dict[int, int] = {}
+        self._ends: dict[int, End] = {}
+        self._values: dict[tuple[int, str | None], str] = {}
+        self._removed: set[int] = set()
+
+    def find(self, css: str, root: LexborNode | None = None) -> list[LexborNode]:
+        """Elements that match, in document order, without those that an earlier edit removes."""
+        key = (css, root.mem_id if root else 0)
+        if key not in self._found:
+            self._found[key] = self._search(css, root)
+        found = self._found[key]
+        if self._removed:
+            found = [node for node in found if not any(a.mem_id in self._removed for a in lineage(node))]
+        return found
+
+    def has(self, css: str) -> bool:
+        """Whether any element matches; cheaper than `find` when one stands near the start."""
+        return self.tree.css_first(css) is not None
+
+    def title(self) -> str:
+        """The document's title."""
+        node = self.tree.css_first("title")
+        return "" if node is None else self.value(node, None)
+
+    def value(self, node: LexborNode, attribute: str | None) -> str:
+        """The text of an element, or an attribute, as earlier edits leave it."""
+        if (changed := self._values.get((node.mem_id, attribute))) is not None:
+            return changed
+        text = node.text() if attribute is None else node.attributes.get(attribute) or ""
+        return " ".join(text.split())
+
+    def raw(self, node: LexborNode, attribute: str | None) -> str:
+        """The text of an element, or an attribute, just as the page has it."""
+        return node.text() if attribute is None else node.attributes.get(attribute) or ""
+
+    # Where it was written
+
+    @property
+    def located(self) -> frozenset[int]:
+        """The offsets of the start tags that were looked up so far."""
+        return frozenset(tag.start for tag in self._tags.values())
+
+    def _locate(self, node: LexborNode) -> Tag:
+        """The start tag of `node` in the source, which has to agree with the tree."""
+        if known := self._tags.get(node.mem_id):
+            return known
+        if sum(1 for _ in lineage(node)) > _DEEPEST:
+            raise CannotEdit("the element is nested too deeply")
+        marked = node.attributes
+        offset = marked.pop(MARK, None)
+        if not offset or not offset.isdigit():
+            raise Unmarked
+        tag = tag_at(self.source, int(offset))
+        if tag is None or tag.closing or tag.name != (node.tag or "").lower():
+            raise Unmarked
+        if attributes(self.source, tag).keys() != {name.lower() for name in marked}:
+            raise Unmarked
+        if self._starts.setdefault(tag.start, node.mem_id) != node.mem_id:
+            raise CannotEdit(f"the <{tag.name}> is not closed where it should be, and shows several times")
+        self._tags[node.mem_id] = tag
+        return tag
+
+    def _end(self, node: LexborNode, tag: Tag) -> End:
+        """Where the element ends in the source."""
+        if node.mem_id not in self._ends:
+            self._ends[node.mem_id] = element_end(self.source, node, tag)
+        return self._ends[node.mem_id]
+
+    def _texts(self, node: LexborNode, tag: Tag) -> list[tuple[int, int]]:
+        """Where the texts of an element stand, which have to be those that it shows."""
+        texts = self._end(node, tag).texts
+        written = b"".join(self.source[token.start : token.end] for token in texts).decode(
+            self._codec, "replace"
+        )
+        if _NO_INK.sub("", html.unescape(written)) != _NO_INK.sub("", node.text()):
+            raise CannotEdit("the text is written in another place than it shows")
+        return [(token.start, token.end) for token in texts if token.kind == "text"]
+
+    def _search(self, css: str, root: LexborNode | None) -> list[LexborNode]:
+        # `div.main span.price` is looked for in the one `div.main`: every search walks over all elements.
+        if root is None and css.startswith("head ") and self.tree.head and "," not in css:
+            return list(self.tree.head.css(css))
+        if root is None and css == "body":
+            return [self.tree.body] if self.tree.body else []
+        if root is None and "," not in css and (scope := _SCOPE.match(css)):
+            around = self.find(scope[1])
+            if len(around) <= 1:
+                return around and list(around[0].css(css))
+        return list((root or self.tree).css(css))
+
+    @property
+    def _codec(self) -> str:
+        """The encoding of `source`."""
+        return "utf-8" if self.decoded else self.codec
+
+    def _parse(self, source: bytes) -> LexborHTMLParser:
+        # Before the first tag it would be a text, and open the body.
+        source = source.removeprefix(codecs.BOM_UTF8)
+        utf8 = self.decoded or self.codec == "utf-8"
+        return LexborHTMLParser(source if utf8 else source.decode(self.codec, "replace"), scripting=True)
+
+    def _restore(self, source: bytes) -> bytes:
+        if not self.decoded:
+            return source
+        errors = "surrogatepass" if self.codec.startswith("utf-16") else "xmlcharrefreplace"
+        return source.decode("utf-8", "surrogatepass").encode(self.codec, errors)

@@ -1,0 +1,1 @@
+"""YAML that remembers where every value was written, and site maps."""

@@ -1,0 +1,255 @@
+"""Site maps: which CSS selector plays which role on the pages of a shop."""
+
+import re
+from fnmatch import fnmatchcase
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Annotated, Literal, Self
+from urllib.parse import unquote, urljoin, urlsplit
+
+from jsonpath import JSONPath, JSONPathEnvironment, JSONPathError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, field_validator, model_validator
+from selectolax.lexbor import LexborHTMLParser, SelectolaxError
+
+from interventions.errors import UserError
+from interventions.yaml.yaml_source import did_you_mean, load_model
+
+PageType = Literal["product", "listing", "home", "cart", "other"]
+
+_FOLDER = Path(__file__).parents[1] / "sitemaps"
+_ROLE = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?")
+_NOTHING = LexborHTMLParser("")
+_JSON_PATHS = JSONPathEnvironment(strict=True)
+
+
+def check_css(selector: str) -> str:
+    """The selector, if it is one. Raises ValueError."""
+    try:
+        _NOTHING.css(selector)
+    except SelectolaxError:
+        raise ValueError(f'"{selector}" is not a CSS selector; check brackets and quotes') from None
+    return selector
+
+
+Css = Annotated[str, AfterValidator(check_css)]
+
+
+@lru_cache(maxsize=256)
+def json_path(path: str) -> JSONPath:
+    """A compiled JSONPath (RFC 9535). Raises ValueError."""
+    try:
+        compiled = _JSON_PATHS.compile(path)
+    except JSONPathError as error:
+        cause = " ".join(str(error).split())
+        raise ValueError(f'"{path}" is no JSONPath ({cause}); write it like $.offers.price') from None
+    assert isinstance(compiled, JSONPath)  # noqa: S101 - strict paths are never compounds
+    return compiled
+
+
+def _check_json_path(path: str) -> str:
+    json_path(path)
+    return path
+
+
+JsonPath = Annotated[str, AfterValidator(_check_json_path)]
+
+
+def _check_pattern(pattern: str) -> str:
+    try:
+        groups = re.compile(pattern).groups
+    except re.error as error:
+        raise ValueError(f'"{pattern}" is no regular expression ({error}); check its brackets') from None
+    if groups != 1:
+        raise ValueError(f'"{pattern}" has {groups} groups; put round brackets around the figure only')
+    return pattern
+
+
+def _several(value: object) -> object:
+    return value if isinstance(value, list | tuple) else [value]
+
+
+def _listed(value: object, key: str = "css") -> object:
+    items = value if isinstance(value, list | tuple) else [value]
+    return [_expanded(item, key) for item in items]
+
+
+def _expanded(value: object, key: str = "css") -> object:
+    return {key: value} if isinstance(value, str) else value
+
+
+class Place(BaseModel, frozen=True, extra="forbid"):
+    """One place on a page: an element's text, or its `attribute`. In YAML a bare selector will do."""
+
+    css: Css
+    attribute: str | None = None
+    pattern: Annotated[str, AfterValidator(_check_pattern)] | None = None
+    """A regular expression whose one group is the figure, for texts that hold several."""
+    scale: Annotated[int, Field(gt=0)] | None = None
+    """The highest rating that can stand here, such as 5; ratings are percentages where nothing is said."""
+    words: tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")], ...] = ()
+    """Words for 1, 2, 3 ..., where a rating is written so, such as `[One, Two, Three, Four, Five]`."""
+
+
+class Value(BaseModel, frozen=True, extra="forbid"):
+    """One value in an object of JSON data. In YAML a bare path will do."""
+
+    path: JsonPath
+    scale: Annotated[int, Field(gt=0)] | None = None
+    """The highest rating that can stand here."""
+
+
+class Data(BaseModel, frozen=True, extra="forbid"):
+    """Products in JSON: in an answer that pages load (`url`), or embedded in a page (`css`, `attribute`)."""
+
+    url: str | None = None
+    """Path of the answer's address; `*` stands for any text."""
+    css: Css | None = None
+    """The elements that hold the JSON as their text ..."""
+    attribute: str | None = None
+    """... or in this attribute."""
+    items: JsonPath = "$"
+    """The objects that show a product each."""
+    link: Annotated[tuple[JsonPath, ...], BeforeValidator(_several)] = ()
+    """Where an object says which product it shows; else it is the page's own."""
+    roles: dict[str, Annotated[tuple[Value, ...], BeforeValidator(partial(_listed, key="path"))]]
+    """Part of a product (`price`, `name`, `quantity` ...) -> its places in the object."""
+    totals: Annotated[tuple[JsonPath, ...], BeforeValidator(_several)] = ()
+    """Sums of prices times quantities, in the whole document."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.url is None) == (self.css is None):
+            raise ValueError("name the answer's url or the element's css, one of the two")
+        return self
+
+
+def _check_regex(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f'"{pattern}" is no regular expression ({error}); check its brackets') from None
+    return pattern
+
+
+Regex = Annotated[str, AfterValidator(_check_regex)]
+
+
+class AddToCart(BaseModel, frozen=True, extra="forbid"):
+    """The request that puts a product into the cart, and how the shop says no."""
+
+    path: Regex
+    """The address's path; its first group, if it has one, is the product's id."""
+    method: Literal["POST", "PUT", "GET"] = "POST"
+    field: str | None = None
+    """The field of the form, of the query or of the JSON that holds the product's id."""
+    refused_to: Regex | None = None
+    """The shop says no where it redirects to such an address ..."""
+    refused_by: Regex | None = None
+    """... or answers with such a text."""
+
+
+class PageTest(BaseModel, frozen=True, extra="forbid"):
+    """What tells a page type: an element that exists, or the exact text of `<title>`."""
+
+    css: Css | None = None
+    title: str | None = None
+
+
+Role = Annotated[tuple[Place, ...], BeforeValidator(_listed), Field(min_length=1)]
+
+
+class SiteMap(BaseModel, frozen=True, extra="forbid"):
+    """The roles of a shop's pages.
+
+    `pages`: page type -> test, in the order in which they are tried. `roles`: name -> places; the first place
+    is the one that an edit needs, the others show the same value and are kept in step where a page has them.
+
+    A role without a dot, such as `item`, is a card or row that shows one product; `item.link` leads to the
+    product, and the roles `item.*` are looked up inside the card. The roles `product.*` belong to a product's
+    own page, where `product.link` says which product it is; the roles `page.*` to a page, whatever it shows.
+    """
+
+    name: str
+    extends: str | None = None
+    pages: dict[PageType, Annotated[PageTest, BeforeValidator(_expanded)]] = {}
+    roles: dict[str, Role] = {}
+    data: tuple[Data, ...] = ()
+    add_to_cart: AddToCart | None = None
+
+    @field_validator("roles")
+    @classmethod
+    def _check_names(cls, roles: dict[str, Role]) -> dict[str, Role]:
+        for role in roles:
+            if not _ROLE.fullmatch(role):
+                raise ValueError(f'"{role}" is no name for a role; write it like item or item.price')
+        return roles
+
+    def __hash__(self) -> int:
+        return hash((self.name, len(self.roles)))
+
+    @property
+    def cards(self) -> list[str]:
+        """The roles that are cards or rows."""
+        return [role for role in self.roles if f"{role}.link" in self.roles]
+
+    def role(self, name: str) -> tuple[Place, ...]:
+        """The places of a role; `css:SELECTOR` is a role of its own. Empty when the map has no such role."""
+        if name.startswith("css:"):
+            return (Place(css=name.removeprefix("css:")),)
+        return self.roles.get(name, ())
+
+    def data_at(self, url: str) -> tuple[Data, ...]:
+        """What is known of the products in the JSON that this address answers with."""
+        try:
+            path = urlsplit(url).path
+        except ValueError:
+            return ()
+        return tuple(data for data in self.data if data.url and fnmatchcase(path, data.url))
+
+    def loads(self, url: str) -> bool:
+        """Whether products are known to show in what this address answers with."""
+        return bool(self.data_at(url))
+
+
+def load_site_map(name_or_path: str | Path) -> SiteMap:
+    """A shipped site map by name, or a file; `extends` adds what the file leaves out. Raises UserError."""
+    return _load(name_or_path, ())
+
+
+def _load(name_or_path: str | Path, users: tuple[Path, ...]) -> SiteMap:
+    path = Path(name_or_path)
+    if not path.suffix and not path.exists():
+        shipped = {file.stem: file for file in _FOLDER.glob("*.yaml")}
+        if str(name_or_path) not in shipped:
+            hint = did_you_mean(str(name_or_path), shipped, noun="shipped")
+            raise UserError(f'no site map "{name_or_path}"; {hint} (or give the path of a YAML file)')
+        path = shipped[str(name_or_path)]
+    if path in users:
+        raise UserError(f"{path}: extends: the site map extends itself; remove this key")
+    own = load_model(path, SiteMap)
+    if own.extends is None:
+        return own
+    beside = path.parent / own.extends
+    base = _load(beside if beside.is_file() else own.extends, (*users, path))
+    rest = {kind: test for kind, test in base.pages.items() if kind not in own.pages}
+    merged: dict[str, object] = {
+        "pages": own.pages | rest,
+        "roles": base.roles | own.roles,
+        "data": own.data + base.data,
+    }
+    if own.add_to_cart is None:
+        merged["add_to_cart"] = base.add_to_cart
+    return own.model_copy(update=merged)
+
+
+def product_key(url: str, page: str = "") -> str:
+    """The path of a product's page, lower-case, decoded, without slashes at its ends and without `.html`.
+
+    The same for every address of a product: host, query, fragment and upper case do not matter.
+    A relative `url` is one on `page`.
+    """
+    try:
+        path = urlsplit(urljoin(page, url.strip())).path
+    except ValueError:
+        return ""
+    return unquote(path).strip("/").lower().removesuffix(".html")

@@ -1,0 +1,101 @@
+import logging
+from pathlib import Path
+
+import pytest
+
+from agents.providers import make_model
+from agents.providers.pricing import PriceTable, cost_of, price_of, price_table
+from interventions.errors import UserError
+from interventions.yaml.yaml_source import load_model
+
+
+def test_cost_is_per_million_tokens() -> None:
+    price = price_table().models["gpt-4.1-mini"]
+    assert cost_of("openai:gpt-4.1-mini", 1_000_000, 0) == pytest.approx(price.input)
+    assert cost_of("openai:gpt-4.1-mini", 500_000, 250_000) == pytest.approx(
+        price.input / 2 + price.output / 4
+    )
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "model"),
+    [
+        ("openai:gpt-4.1-mini-2025-04-14", "openai:gpt-4.1-mini"),
+        ("anthropic:claude-haiku-4-5-20251001", "anthropic:claude-haiku-4-5"),
+    ],
+)
+def test_a_dated_snapshot_costs_what_its_model_costs(snapshot: str, model: str) -> None:
+    assert price_of(snapshot) == price_of(model)
+    assert price_of(model) is not None
+
+
+@pytest.mark.parametrize("name", ["ollama:llama3.2", "ollama:gpt-4.1", "hf:org/model"])
+def test_what_runs_here_is_free_whatever_its_name(name: str) -> None:
+    assert cost_of(name, 10_000, 10_000) == 0.0
+
+
+def test_an_unknown_model_has_no_cost_and_is_reported_once(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert cost_of("compatible:llama-of-this-test", 10, 10) is None
+        assert cost_of("compatible:llama-of-this-test", 20, 20) is None
+    assert [record.getMessage() for record in caplog.records] == [
+        "no price is listed for compatible:llama-of-this-test; its cost is recorded as unknown"
+    ]
+
+
+def test_a_table_of_ones_own_adds_and_replaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tmp_path / "mine.yaml"
+    own.write_text(
+        "as_of: '2027-01'\nmodels: {gpt-4.1: {input: 3, output: 9}, 'compatible:*': {input: 1, output: 1}}\n",
+        encoding="utf-8",
+    )
+    before = price_of("openai:gpt-4.1-mini")
+    monkeypatch.setenv("SOUK_PRICES", str(own))
+    assert cost_of("openai:gpt-4.1", 1_000_000, 1_000_000) == pytest.approx(12)
+    assert cost_of("compatible:anything", 1_000_000, 1_000_000) == pytest.approx(2)
+    assert price_of("openai:gpt-4.1-mini") == before
+    assert price_table().as_of == "2027-01"
+    monkeypatch.delenv("SOUK_PRICES")
+    assert cost_of("openai:gpt-4.1", 1_000_000, 1_000_000) == pytest.approx(10)
+
+
+def test_a_model_of_its_own_goes_before_all_of_its_provider(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "mine.yaml"
+    own.write_text(
+        "as_of: '2027-01'\n"
+        "models: {'openai:*': {input: 1, output: 1}, 'openai:gpt-of-this-test': {input: 5, output: 5}}\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setenv("SOUK_PRICES", str(own))
+    for name in ("gpt-of-this-test", "gpt-of-this-test-2027-01-31", "gpt-of-this-test-20270131"):
+        assert cost_of(f"openai:{name}", 1_000_000, 0) == pytest.approx(5)
+    assert cost_of("openai:another", 1_000_000, 0) == pytest.approx(1)
+
+
+def test_a_mistake_in_ones_own_table_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tmp_path / "mine.yaml"
+    monkeypatch.setenv("SOUK_PRICES", str(own))
+    with pytest.raises(UserError, match=r"mine\.yaml: no such file"):
+        price_table()
+    own.write_text("as_of: '2027-01'\nmodels: {gpt-4.1: {input: 3}}\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"mine\.yaml:2:10: models\.gpt-4\.1\.output: missing") as caught:
+        make_model("ollama:llama3.2")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("as_of: '2026-03'\nmodels: {m: {input: 1}}", r":2:10: models\.m\.output: missing"),
+        ("as_of: '2026-03'\nmodels: {m: {input: -1, output: 1}}", r":2:14: models\.m\.input: "),
+        ("as_of: last week\nmodels: {}", r":1:1: as_of: "),
+    ],
+)
+def test_mistakes_in_the_yaml_are_one_line(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "prices.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=message) as caught:
+        load_model(path, PriceTable)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,156 @@
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.simulated.readers.card_text import (
+    bed_rank,
+    card_probabilities,
+    read_options,
+    shipped_chains,
+    to_alternative,
+)
+from agents.simulated.tab_shopper import shipped_taste
+from agents.simulated.utility import Alternative, Taste, choice_probabilities
+from interventions.cards import card as cards
+
+DATA = Path(__file__).parents[5] / "shared/data/pricebench"
+LETTERS = "ABCDEFGH"
+
+one_line = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=30)
+
+
+def hotel(
+    name: str,
+    *,
+    stars: int = 4,
+    score: float = 8.4,
+    count: int = 1_234,
+    room: str = "King Room (1 king bed)",
+    cancellation: bool = True,
+    breakfast: bool = False,
+    price: int = 250,
+) -> tuple[tuple[str, str], ...]:
+    return (
+        ("Hotel", name),
+        ("Star rating", f"{stars} stars"),
+        ("Neighborhood", "Midtown"),
+        ("Guest review score", f"{score}/10 ({count:,} reviews)"),
+        ("Room type", room),
+        ("Free cancellation", "Yes" if cancellation else "No"),
+        ("Breakfast included", "Yes" if breakfast else "No"),
+        ("Key amenities", "Free WiFi; Fitness center"),
+        ("Price per night", f"${price:,}"),
+    )
+
+
+def prompt(*hotels: tuple[tuple[str, str], ...]) -> str:
+    return cards.Card(
+        id="hotels",
+        intro="You are booking a hotel room.",
+        alternatives=tuple(cards.Alternative(key=str(i), facts=facts) for i, facts in enumerate(hotels)),
+        question="Which option do you choose?",
+        reply=" Reply with only the letter A or B.",
+        answer=cards.LetterAnswer(labels=dict.fromkeys(LETTERS[: max(len(hotels), 2)], "")),
+    ).prompt
+
+
+@given(
+    st.lists(
+        st.builds(
+            hotel,
+            one_line,
+            stars=st.integers(1, 5),
+            score=st.integers(0, 100).map(lambda tenths: tenths / 10),
+            count=st.integers(0, 99_999),
+            room=one_line,
+            cancellation=st.booleans(),
+            breakfast=st.booleans(),
+            price=st.integers(1, 99_999),
+        ),
+        min_size=2,
+        max_size=8,
+    )
+)
+def test_what_a_card_says_is_read_back(hotels: list[tuple[tuple[str, str], ...]]) -> None:
+    options = read_options(prompt(*hotels))
+    assert "".join(options) == LETTERS[: len(hotels)]
+    for facts, expected in zip(options.values(), hotels, strict=True):
+        assert facts == [(label, value.strip()) for label, value in expected]
+        alternative, said = to_alternative(facts, viewed_first=False), dict(expected)
+        assert f"${alternative.price:,.0f}" == said["Price per night"]
+        assert f"{alternative.stars} stars" == said["Star rating"]
+        assert alternative.rating is not None
+        assert (
+            f"{round(alternative.rating) / 10}/10 ({alternative.reviews:,} reviews)"
+            == said["Guest review score"]
+        )
+        assert alternative.cancellation == (said["Free cancellation"] == "Yes")
+        assert alternative.breakfast == (said["Breakfast included"] == "Yes")
+
+
+@given(st.text() | st.text(alphabet="Option AB:\n 12$%,./").map(lambda text: f"Option A:\n  {text}"))
+def test_no_text_makes_reading_fail(text: str) -> None:
+    probabilities = card_probabilities(shipped_taste("balanced"), text)
+    assert len(probabilities) == len(read_options(text))
+    assert len(probabilities) == 0 or probabilities.sum() == pytest.approx(1)
+
+
+def test_probabilities_are_those_of_the_alternatives() -> None:
+    text = prompt(
+        hotel("The Larch"),
+        hotel("Hilton Reade", stars=3, score=9.1, count=88, room="Queen", breakfast=True, price=1_099),
+    )
+    taste = Taste(log_price=-2, rating=1, log_reviews=0.5, position=1, stars=2, cancellation=1, breakfast=1,
+                  bed=1, brand={"Hilton": 3})  # fmt: skip
+    expected = [
+        Alternative(250, 84, 1_234, viewed_first=True, stars=4, cancellation=True, bed=3),
+        Alternative(1_099, 91, 88, brand="Hilton", stars=3, cancellation=True, breakfast=True, bed=2),
+    ]
+    np.testing.assert_allclose(card_probabilities(taste, text), choice_probabilities(taste, expected))
+
+
+@pytest.mark.parametrize(
+    ("room", "rank"),
+    [
+        ("Deluxe King (1 king bed)", 3),
+        ("Two Queens or a King", 3),
+        ("Standard Queen", 2),
+        ("Double Room (2 double beds)", 1),
+        ("Full Pod (1 twin bed)", 1),
+        ("Cabin (2 twin beds)", 0),
+        ("Single", 0),
+        ("Dorm Bed (1 bunk bed)", 1),
+        ("Loft", 1),
+    ],
+)
+def test_bed_ranks(room: str, rank: int) -> None:
+    assert bed_rank(room) == rank
+
+
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [
+        ("Hampton Inn Canal Street", "Hilton"),
+        ("Courtyard by Marriott Bowery", "Marriott"),
+        ("MOXY Harlem", "Marriott"),
+        ("Holiday Inn Express Pearl Street", "IHG"),
+        ("Andaz Tribeca", "Hyatt"),
+        ("Wyndham Garden Chinatown", "Wyndham"),
+        ("The Larch", None),
+    ],
+)
+def test_chain_families(name: str, family: str | None) -> None:
+    assert shipped_chains().family(name) == family
+
+
+def test_chain_families_of_real_hotels_are_mostly_those_of_the_published_table() -> None:
+    path = DATA / "hotel_brands.csv"
+    if not path.exists():
+        pytest.skip(f"{path} is absent: the public table is no part of the repository")
+    table = pd.read_csv(path)
+    found = table["name"].map(lambda name: shipped_chains().family(name) or "Independent")
+    assert (found == table["brand"]).mean() > 0.95, table[found != table["brand"]].assign(found=found)

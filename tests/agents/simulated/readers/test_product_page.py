@@ -1,0 +1,78 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.simulated.readers.product_page import read_product_page
+
+PAGE = """
+<a bid="1" href="/">Limited Edition</a> <a bid="2"><span>My Cart</span> <span>$99.00</span></a>
+<h1 class="page-title"><span itemprop="name">Quiet Harbor  Oat Cookies</span></h1>
+<h2>This product is a Best Seller!</h2>
+<span>Rating:</span> <div class="rating-result" title="76%"><span>76% of 100</span></div>
+<span>Rating: 76%</span>
+<a bid="31" href="/q.html#reviews"><span>1,212</span>&nbsp;<span>Reviews</span></a>
+<span class="price">$1,019.99</span> <span class="old">$2,000.00</span>
+<button bid="55" title="Add to Cart"><span>Add
+ to Cart</span></button> <p>Details</p>
+"""
+
+
+def test_reads_what_a_person_would() -> None:
+    page = read_product_page(PAGE)
+    assert page.title == "Quiet Harbor Oat Cookies"
+    assert (page.price, page.rating, page.reviews) == (1019.99, 76.0, 1212)
+    assert page.add_to_cart == "55"
+    assert page.options == ()
+
+
+def test_text_starts_after_the_title() -> None:
+    text = read_product_page(PAGE).text
+    assert text.startswith("this product is a best seller!")
+    assert text.endswith("details")
+
+
+def test_missing_facts_stay_empty() -> None:
+    page = read_product_page(
+        '<h1>Lamp</h1><p>Be the first to review this product</p><a bid="3">Add to Cart</a>'
+    )
+    assert (page.price, page.rating, page.reviews) == (None, None, 0)
+    assert page.add_to_cart == "3"
+
+
+def test_one_review_and_a_submit_input_are_understood() -> None:
+    page = read_product_page('<h1>Lamp</h1> 1 Review <input bid="4" type="submit" value="Add to Cart">')
+    assert page.reviews == 1
+    assert page.add_to_cart == "4"
+
+
+def test_an_error_page_shows_nothing_to_buy() -> None:
+    page = read_product_page("<h1>Bad gateway</h1><p>The page cannot be shown.</p>")
+    assert page.title == "Bad gateway"
+    assert page.add_to_cart is None
+
+
+def test_options_are_grouped_by_name_and_end_at_the_button() -> None:
+    page = read_product_page(
+        '<h1>Lamp</h1> Color <input type="radio" bid="6" name="o[1]"> Red'
+        ' <input type="radio" bid="7" name="o[1]"> Blue'
+        ' Size <input type="radio" bid="8" name="o[2]"> S <button bid="9">Add to Cart</button>'
+        ' Your rating <input type="radio" bid="10" name="ratings[4]">'
+    )
+    assert page.options == (("6", "7"), ("8",))
+
+
+@given(st.text())
+def test_any_text_can_be_read(html: str) -> None:
+    read_product_page(html)
+
+
+@given(st.integers(0, 10**12), st.integers(0, 100), st.integers(0, 10**9))
+def test_displayed_numbers_come_back(cents: int, rating: int, reviews: int) -> None:
+    html = f"<h1>Lamp</h1> <b>${cents / 100:,.2f}</b> Rating: {rating}% {reviews:,} Reviews"
+    page = read_product_page(html)
+    assert (page.price, page.rating, page.reviews) == (float(f"{cents / 100:.2f}"), rating, reviews)
+
+
+def test_absurdly_long_numbers_do_no_harm() -> None:
+    page = read_product_page(f"<h1>Lamp</h1> ${'9' * 9000} Rating: {'9' * 9000}% {'9' * 9000} Reviews")
+    assert page.rating is None
+    assert page.reviews < 10**15

@@ -1,0 +1,147 @@
+"""Experiments, the index per bias and agent, and the regressions over experiments."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as smf
+
+from analysis.biases.batteries import bias_index, experiments, regressions
+from analysis.estimators.effect_size import cohens_d
+from analysis.tables.responses_table import check_responses
+
+Answers = Callable[..., pd.DataFrame]
+NUMBERS = ([48.0, 50.0, 52.0], [53.0, 57.0, 55.0])
+
+
+def effects_of(table: pd.DataFrame, valid: int = 3, **options: object) -> pd.DataFrame:
+    return experiments(check_responses(table), valid=valid, **options)  # type: ignore[arg-type]
+
+
+def test_an_experiment_has_the_effect_of_its_groups(answers: Answers) -> None:
+    row = effects_of(answers({"anchoring": NUMBERS})).iloc[0]
+    expected = cohens_d(*NUMBERS)
+    assert (row["estimate"], row["conf_low"], row["p_value"]) == (
+        expected.d,
+        expected.conf_low,
+        expected.p_value,
+    )
+    assert (row["term"], row["group"], row["direction"]) == ("anchoring", "alpha", "more")
+    assert (row["control_mean"], row["treatment_mean"], row["n"], row["n_missing"]) == (50, 55, 6, 0)
+    assert (row["bias_detected"], row["capped"]) == (row["estimate"], 1.0)
+
+
+def test_a_difference_either_way_counts_where_configured(answers: Answers) -> None:
+    down = (NUMBERS[1], NUMBERS[0])
+    biases = dict.fromkeys(("anchoring", "framing", "transaction-utility"), down)
+    found = effects_of(answers(biases)).set_index("term")
+    assert (found["estimate"] < 0).all() and set(found["direction"]) == {"less"}
+    assert np.sign(found["bias_detected"]).to_dict() == {
+        "anchoring": -1,
+        "framing": 1,
+        "transaction-utility": 1,
+    }
+    thesis = effects_of(answers(biases), absolute_biases=("framing",)).set_index("term")
+    assert thesis.loc["transaction-utility", "bias_detected"] < 0
+    assert thesis.loc["transaction-utility", "capped"] == 0
+
+
+def test_incomplete_experiments_are_left_out_and_counted(answers: Answers) -> None:
+    missing = ([48.0, np.nan, 52.0], NUMBERS[1])
+    table = pd.concat(
+        [answers({"anchoring": NUMBERS}), answers({"anchoring": missing}, scenarios=("odd",))],
+        ignore_index=True,
+    )
+    effects = effects_of(table)
+    incomplete = effects[effects["scenario"] == "odd"].iloc[0]
+    assert np.isnan(incomplete["estimate"]) and not incomplete["complete"]
+    assert incomplete["note"] == "incomplete: 2 control and 3 treatment of 3 valid responses each"
+    assert (incomplete["n"], incomplete["n_missing"]) == (5, 1)
+    index = bias_index(effects).iloc[0]
+    assert (index["used"], index["incomplete"], index["undefined"]) == (1, 1, 0)
+    assert (index["n"], index["n_missing"]) == (6, 6)
+    assert "1 experiment left out: incomplete" in index["note"]
+
+
+def test_one_question_only_is_incomplete(answers: Answers) -> None:
+    table = answers({"anchoring": NUMBERS})
+    row = effects_of(table[table["condition"] == "control"]).iloc[0]
+    assert np.isnan(row["estimate"]) and row["note"].startswith("incomplete: 3 control and 0 treatment")
+
+
+def test_separation_is_flagged_and_never_zero(answers: Answers) -> None:
+    apart = ([0.0] * 3, [1.0] * 3)
+    table = answers({"sunk-cost": apart}, temperatures=(0.2, 1.0))
+    mixed = pd.concat([table, answers({"sunk-cost": ([0.0, 1.0, 0.0], [1.0, 1.0, 0.0])}, scenarios=("odd",))])
+    effects = effects_of(mixed.reset_index(drop=True))
+    assert effects["separated"].sum() == 2
+    index = bias_index(effects).iloc[0]
+    defined = effects["bias_detected"].dropna()
+    assert len(defined) == 1 and index["mean"] == defined.item()
+    assert (index["used"], index["undefined"], index["separated"]) == (1, 2, 2)
+    assert "2 experiments completely separated (2 more in the treatment)" in index["note"]
+    legacy = bias_index(effects_of(mixed.reset_index(drop=True), legacy_zero=True)).iloc[0]
+    assert legacy["mean"] == pytest.approx(defined.item() / 3)
+    assert (legacy["used"], legacy["separated"]) == (3, 2)
+
+
+def test_the_cap_comes_after_the_mean(answers: Answers) -> None:
+    biases = {"anchoring": NUMBERS}
+    opposite = answers({"anchoring": (NUMBERS[1], NUMBERS[0])}, scenarios=("odd",))
+    effects = effects_of(pd.concat([answers(biases), opposite], ignore_index=True))
+    index = bias_index(effects).iloc[0]
+    assert index["mean"] == pytest.approx(0) and index["estimate"] == pytest.approx(0, abs=1e-12)
+    assert effects["capped"].mean() == 0.5
+    assert index["label"] == "negligible" and index["homogeneous"] is not None
+
+
+def test_nothing_defined_is_said(answers: Answers) -> None:
+    index = bias_index(effects_of(answers({"anchoring": NUMBERS}), valid=100)).iloc[0]
+    assert np.isnan([index["estimate"], index["mean"], index["homogeneity"]]).all()
+    assert index["note"].startswith("undefined: no experiment has an effect size") and index["label"] == ""
+
+
+def battery(answers: Answers) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    biases = {name: ([0.0] * 6, [0.0] * 6) for name in ("anchoring", "endowment", "framing")}
+    agents = ("claude-3-haiku", "alpha", "beta-7b")
+    table = answers(biases, agents=agents, scenarios=("base", "odd"), temperatures=(0.2, 1.0, 1.8))
+    lift = (table["condition"] == "treatment") * (table["agent"].map({a: i for i, a in enumerate(agents)}))
+    return table.assign(response=rng.normal(50, 10, len(table)) + 6 * lift)
+
+
+@pytest.mark.parametrize("outcome", ["bias_detected", "capped"])
+def test_regressions_agree_with_statsmodels(answers: Answers, outcome: str) -> None:
+    effects = effects_of(battery(answers))
+    found = regressions(effects)
+    own = found[found["outcome"] == outcome]
+    assert set(own["reference"]) == {"anchoring, claude-3-haiku, base"}
+    formula = (
+        f"{outcome} ~ C(term) + C(group, Treatment('claude-3-haiku')) + C(scenario, Treatment('base'))"
+        " + temperature"
+    )
+    fit = smf.ols(formula, effects).fit()
+    assert own["estimate"].tolist() == pytest.approx(fit.params.tolist())
+    assert own["std_error"].tolist() == pytest.approx(fit.bse.tolist())
+    assert own["p_value"].tolist() == pytest.approx(fit.pvalues.tolist())
+    assert own["term"].tolist()[-1] == "temperature" and "bias[endowment]" in set(own["term"])
+
+
+def test_constant_regressors_are_left_out_with_the_reason(answers: Answers) -> None:
+    table = battery(answers)
+    table = table[(table["agent"] == "alpha") & (table["scenario"] == "odd")].assign(temperature=np.nan)
+    table = table.drop_duplicates(["item", "condition", "repeat"])
+    found = regressions(effects_of(table))
+    notes = found[found["outcome"] == "capped"].set_index("term")["note"]
+    assert notes["agent"] == "left out: agent does not vary"
+    assert notes["scenario"] == "left out: scenario does not vary"
+    assert notes["temperature"] == "left out: temperature is missing for some experiments"
+    assert found.loc[found["term"] == "Intercept", "estimate"].notna().all()
+    assert (found["reference"].dropna() == "anchoring").all()
+
+
+def test_undefined_experiments_are_counted_as_missing(answers: Answers) -> None:
+    found = regressions(effects_of(battery(answers), valid=7))
+    assert found["estimate"].isna().all()
+    assert set(found["n"]) == {0} and set(found["n_missing"]) == {54}

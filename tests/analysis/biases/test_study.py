@@ -1,0 +1,124 @@
+"""The bias analysis as a whole: frames, options, JSON, sections and figures."""
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from analysis.biases.batteries import BIASES, CHOICES
+from analysis.biases.study import BiasAnalysis, analyze_biases
+from analysis.choice.effects import FRAME_COLUMNS
+from analysis.tables.errors import AnalysisError
+
+Answers = Callable[..., pd.DataFrame]
+Check = Callable[[Figure], None]
+AGENTS = ("one-7b", r"$\frac{$ <b>& a name that is much too long for any margin")
+
+
+@pytest.fixture(scope="module")
+def table(answers: Answers) -> pd.DataFrame:
+    """All biases; sunk cost is completely separated, and one agent gives no answer on endowment."""
+    rng = np.random.default_rng(0)
+    flat = ([0.0] * 5, [0.0] * 5)
+    found = answers(
+        dict.fromkeys(BIASES, flat), agents=AGENTS, scenarios=("base", "odd"), temperatures=(0.2, 1.0)
+    )
+    treated = found["condition"] == "treatment"
+    noisy = rng.normal(50, 10, len(found)) + 5 * treated
+    chosen = (rng.random(len(found)) < 0.4 + 0.2 * treated).astype(float)
+    found["response"] = np.where(found["item"].isin(CHOICES), chosen, noisy)
+    found["response"] = found["response"].mask(found["item"] == "sunk-cost", treated.astype(float))
+    silent = (found["item"] == "endowment") & (found["agent"] == AGENTS[0])
+    return found.assign(
+        response=found["response"].mask(silent), reason=np.where(silent, "letter for a number", "")
+    )
+
+
+@pytest.fixture(scope="module")
+def analysis(table: pd.DataFrame) -> BiasAnalysis:
+    return analyze_biases(table, valid=5)
+
+
+def test_estimates_have_the_columns_of_every_estimator(analysis: BiasAnalysis) -> None:
+    for frame in (analysis.experiments, analysis.index, analysis.regressions, analysis.importances):
+        assert tuple(frame.columns[: len(FRAME_COLUMNS)]) == FRAME_COLUMNS
+        assert (frame.loc[frame["estimate"].isna(), "note"] != "").all()
+        assert frame["p_adjusted"].isna().all()
+
+
+def test_what_is_left_out_is_counted(analysis: BiasAnalysis) -> None:
+    index = analysis.index.set_index(["term", "group"])
+    assert index.loc[("endowment", AGENTS[0]), "incomplete"] == 4
+    assert (index.loc["sunk-cost", "separated"] == 4).all()
+    assert index.loc["sunk-cost", "estimate"].isna().all()
+    assert analysis.missing["count"].sum() == 40
+    notes = " ".join(analysis.notes)
+    assert "40 of 640 responses are missing." in notes
+    assert "4 of 64 experiments are incomplete (fewer than 5 valid responses to a question)." in notes
+    assert "8 experiments completely separated, undefined and left out of the means." in notes
+    assert "framing, transaction-utility" in notes
+
+
+def test_options_reach_the_numbers(table: pd.DataFrame, analysis: BiasAnalysis) -> None:
+    other = analyze_biases(table, valid=5, population=True, legacy_zero=True, absolute_biases=())
+    ratio = other.experiments["estimate"] / analysis.experiments["estimate"]
+    assert ratio.dropna().to_numpy() == pytest.approx(np.sqrt(5 / 4))
+    sunk = other.experiments[other.experiments["term"] == "sunk-cost"]
+    assert (sunk["estimate"] == 0).all() and sunk["separated"].all()
+    assert "divisor n (population)" in " ".join(other.notes) and "counts for: no bias" in other.notes[-1]
+    assert analyze_biases(table).experiments["estimate"].isna().all(), "100 valid answers are the default"
+
+
+def test_json_has_null_for_what_is_undefined(analysis: BiasAnalysis) -> None:
+    text = analysis.to_json()
+    assert "NaN" not in text and "Infinity" not in text
+    document = json.loads(text)
+    sunk = [row for row in document["experiments"] if row["term"] == "sunk-cost"]
+    assert {row["estimate"] for row in sunk} == {None} and {row["separated"] for row in sunk} == {True}
+
+
+def test_sections_cover_the_frames_and_cut_nothing(analysis: BiasAnalysis, check_uncut: Check) -> None:
+    sections = analysis.sections()
+    tables = {table.name for section in sections for table in section.tables}
+    assert tables == {"missing", "experiments", "index", "regressions", "importances"}
+    figures = {figure.name: figure.figure for section in sections for figure in section.figures}
+    assert set(figures) == {"heatmap", "scenarios", "homogeneity", "importances"}
+    for figure in figures.values():
+        check_uncut(figure)
+
+
+def test_the_heatmap_says_what_is_undefined(analysis: BiasAnalysis) -> None:
+    axes = analysis.sections()[1].figures[0].figure.axes[0]
+    cells = len(AGENTS) * len(BIASES)
+    assert len(axes.texts) == cells - 3 and len(axes.patches) == 3
+    assert "hatched: undefined" in axes.get_title(loc="left")
+
+
+def test_a_small_table_without_scenarios_works(answers: Answers, check_uncut: Check) -> None:
+    table = answers({"anchoring": ([1.0, 2.0], [2.0, 4.0])}).drop(
+        columns=["scenario", "temperature", "family"]
+    )
+    analysis = analyze_biases(table, valid=2)
+    assert analysis.experiments["scenario"].tolist() == ["base"]
+    for section in analysis.sections():
+        for figure in section.figures:
+            check_uncut(figure.figure)
+
+
+def test_impossible_tables_are_refused(answers: Answers) -> None:
+    table = answers({"anchoring": ([1.0], [2.0])})
+    with pytest.raises(AnalysisError, match="'low' is unknown; use control or treatment"):
+        analyze_biases(table.assign(condition="low"))
+    with pytest.raises(AnalysisError, match="valid: 0 is not a count"):
+        analyze_biases(table, valid=0)
+    chosen = answers({"framing": ([1.0, 0.0], [1.0, 2.0])})
+    with pytest.raises(AnalysisError, match=r"row 4: trial .*: response to a choice is neither 1 .* nor 0"):
+        analyze_biases(chosen)
+    assert len(analyze_biases(chosen.assign(kind="number"), valid=2).experiments) == 1
+    with pytest.raises(AnalysisError, match=r"row 2: trial .*: response to a choice"):
+        analyze_biases(answers({"mine": ([1.0, 3.0], [1.0, 0.0])}).assign(kind="choice"))
+    with pytest.raises(AnalysisError, match="kind: 'letter' is unknown; use number or choice"):
+        analyze_biases(chosen.assign(kind="letter"))

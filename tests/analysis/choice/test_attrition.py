@@ -1,0 +1,129 @@
+"""Attrition: counts, Wilson's intervals, and the test of equal attrition in its three forms."""
+
+from itertools import product
+from math import comb, sqrt
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from analysis.choice.attrition import attrition, equal_attrition
+from analysis.choice.effects import FRAME_COLUMNS
+
+Cells = dict[tuple[str, str, str], int]
+
+
+def table_of(cells: Cells) -> pd.DataFrame:
+    """Pairs with the given number of trials by agent, condition and outcome."""
+    rows = []
+    for (agent, condition, outcome), count in cells.items():
+        for trial, option in product(range(count), (0, 1)):
+            rows.append(
+                {
+                    "agent": agent,
+                    "trial": f"{condition}-{outcome}-{trial}",
+                    "set": "s",
+                    "option": option,
+                    "position": option,
+                    "condition": condition,
+                    "outcome": outcome,
+                    "chosen": 1 - option if outcome == "choice" else None,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def two_by(*counts: tuple[int, int]) -> pd.DataFrame:
+    """One agent, conditions c0, c1 ... with (choices, missing) trials each."""
+    cells: Cells = {}
+    for i, (choices, missing) in enumerate(counts):
+        cells |= {("a", f"c{i}", "choice"): choices, ("a", f"c{i}", "no_choice"): missing}
+    return table_of(cells)
+
+
+def test_counts_shares_and_intervals() -> None:
+    found = attrition(
+        table_of({("a", "none", "choice"): 8, ("a", "none", "agent_limit"): 2, ("b", "nudged", "choice"): 5})
+    )
+    keys = list(zip(found["agent"], found["condition"], found["outcome"], strict=True))
+    assert keys == [
+        ("a", "none", "agent_limit"),
+        ("a", "none", "choice"),
+        ("b", "nudged", "agent_limit"),
+        ("b", "nudged", "choice"),
+    ]
+    assert found["count"].tolist() == [2, 8, 0, 5]
+    assert found["trials"].tolist() == [10, 10, 5, 5]
+    assert found["share"].tolist() == [0.2, 0.8, 0.0, 1.0]
+    z, n, p = 1.959963984540054, 10, 0.2
+    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    assert found.loc[0, ["conf_low", "conf_high"]].tolist() == pytest.approx([centre - half, centre + half])
+    assert found.loc[2, "conf_low"] == 0 and found.loc[3, "conf_high"] == 1
+
+
+def test_large_counts_use_chi_square() -> None:
+    counts = np.array([(90, 10), (80, 20), (95, 25)])
+    found = equal_attrition(two_by(*map(tuple, counts)))
+    expected = stats.chi2_contingency(counts, correction=False)
+    row = found.iloc[0]
+    assert tuple(found.columns) == FRAME_COLUMNS
+    assert row["statistic"] == pytest.approx(expected.statistic)
+    assert row["p_value"] == pytest.approx(expected.pvalue)
+    assert (row["n"], row["n_missing"], row["note"]) == (265, 55, "chi-square, 2 df")
+    assert row["estimate"] == pytest.approx(100 * (25 / 120 - 10 / 100))
+
+
+def test_small_counts_of_two_conditions_use_fishers_exact_test() -> None:
+    row = equal_attrition(two_by((10, 1), (5, 6))).iloc[0]
+    chances = {k: comb(11, k) * comb(11, 7 - k) / comb(22, 7) for k in range(8)}
+    by_hand = sum(chance for chance in chances.values() if chance <= chances[1] * (1 + 1e-9))
+    assert row["p_value"] == pytest.approx(by_hand)
+    assert pd.isna(row["statistic"])
+    assert row["note"] == "Fisher's exact test: small counts"
+
+
+def test_small_counts_of_more_conditions_use_random_tables() -> None:
+    counts = np.array([(6, 0), (5, 1), (2, 4)])
+    row = equal_attrition(two_by(*map(tuple, counts))).iloc[0]
+
+    def statistic(missing: tuple[int, ...]) -> float:
+        observed = np.column_stack([6 - np.array(missing), missing])
+        expected = np.outer([6, 6, 6], [13, 5]) / 18
+        return float(((observed - expected) ** 2 / expected).sum())
+
+    exact = sum(
+        comb(6, i) * comb(6, j) * comb(6, k) / comb(18, 5)
+        for i, j, k in product(range(6), repeat=3)
+        if i + j + k == 5 and statistic((i, j, k)) >= statistic((0, 1, 4)) - 1e-9
+    )
+    assert row["statistic"] == pytest.approx(statistic((0, 1, 4)))
+    assert row["p_value"] == pytest.approx(exact, abs=0.01)
+    assert row["note"] == "chi-square, 9,999 random tables: small counts"
+
+
+def test_random_tables_are_reproducible() -> None:
+    table = two_by((6, 0), (5, 1), (2, 4))
+    pd.testing.assert_frame_equal(equal_attrition(table), equal_attrition(table))
+
+
+@pytest.mark.parametrize(
+    ("cells", "note"),
+    [
+        ({("a", "only", "choice"): 3, ("a", "only", "no_choice"): 1}, "no test: one condition only"),
+        ({("a", "c0", "choice"): 3, ("a", "c1", "choice"): 3}, "no test: no trial lacks a choice"),
+        ({("a", "c0", "no_choice"): 3, ("a", "c1", "agent_error"): 3}, "no test: no trial has a choice"),
+    ],
+)
+def test_an_undefined_test_is_empty_with_a_reason(cells: Cells, note: str) -> None:
+    row = equal_attrition(table_of(cells)).iloc[0]
+    assert pd.isna(row["statistic"]) and pd.isna(row["p_value"])
+    assert row["note"] == note
+
+
+def test_each_agent_is_tested_alone() -> None:
+    table = pd.concat([two_by((90, 10), (80, 20)), two_by((50, 5), (50, 5)).assign(agent="b")])
+    found = equal_attrition(table).set_index("group")
+    assert found.loc["b", "statistic"] == pytest.approx(0)
+    assert found.loc["a", "p_value"] < 0.06

@@ -1,0 +1,409 @@
+"""The linear probability model against pyfixest, statsmodels, marginaleffects and arithmetic done by hand."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import combinations
+from typing import Any
+
+import marginaleffects
+import numpy as np
+import pandas as pd
+import pyfixest
+import pytest
+import statsmodels.formula.api as smf
+from scipy import stats
+
+from analysis.choice.effects import TERMS
+from analysis.estimators.contrasts import Design, Query, interactions
+from analysis.estimators.lpm import Contrast, Fit, Model
+
+Simulate = Callable[..., Any]
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+FORMULAS = (
+    "viewed_first",
+    "cheaper + nudged",
+    "cheaper * nudged",
+    "viewed_first * higher_rated * cheaper",
+    "viewed_first * higher_rated * cheaper * nudged",
+    "cheaper * nudged + price",
+)
+
+
+def prepare(table: pd.DataFrame) -> pd.DataFrame:
+    """The columns that a fit by hand needs, with plain names."""
+    trials = table.groupby("trial")
+    return table.assign(
+        y=table["chosen"].astype(float),
+        t=trials.ngroup(),
+        cheaper=(table["price"] == trials["price"].transform("min")).astype(float),
+        higher_rated=(
+            (table["rating"] == trials["rating"].transform("max"))
+            & (trials["rating"].transform("nunique") > 1)
+        ).astype(float),
+        repeat=trials.ngroup() % 2,
+        code=pd.factorize(table["set"])[0],
+        text=pd.factorize(trials["nudge_text"].transform("max"))[0],
+        cat=pd.factorize(table["category"])[0],
+    )
+
+
+def design(data: pd.DataFrame, terms: tuple[str, ...] = TERMS, order: int = 4) -> Design:
+    one = np.zeros(len(data), int)
+    return Design(data[list(terms)], {"all": one}, interactions(terms, order, "all", one))
+
+
+def contrast(data: pd.DataFrame, focus: str, order: int = 4, **clusters: str) -> Contrast:
+    made = design(data, order=order)
+    codes = {name: data[column].to_numpy() for name, column in clusters.items()}
+    fit = Model(made.values(), data["t"].to_numpy()).fit(data["y"].to_numpy(float), codes)
+    return fit.contrast(made.weights(Query(focus, focus, np.zeros(len(data), int), 1))[0])
+
+
+def fitted(x: list[float], y: np.ndarray, trial: np.ndarray, **clusters: Any) -> Contrast:
+    """The coefficient of a single regressor."""
+    codes = {name: np.asarray(code) for name, code in clusters.items()}
+    return Model(np.array(x)[:, None], trial).fit(y, codes).contrast(np.ones(1))
+
+
+@pytest.fixture(scope="module")
+def data(simulate: Simulate) -> pd.DataFrame:
+    return prepare(simulate(3, sets=30, nudges=9, nudges_per_set=3, categories=14).table)
+
+
+def own_clusters(data: pd.DataFrame, columns: np.ndarray, weights: np.ndarray) -> int:
+    """The least number of texts or categories whose choices move the estimate, by the pseudo-inverse."""
+    within = columns - pd.DataFrame(columns).groupby(data["t"].to_numpy()).transform("mean").to_numpy()
+    moves = abs(weights @ np.linalg.pinv(within)) > 1e-9
+    return min(data.loc[moves, way].nunique() for way in ("text", "cat"))
+
+
+@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_every_formula_agrees_with_pyfixest(simulate: Simulate, formula: str, size: int) -> None:
+    data = prepare(simulate(3, sets=30, size=size, nudges=9, nudges_per_set=2, categories=12).table)
+    theirs = pyfixest.feols(f"y ~ {formula} | t", data, vcov="iid")
+    names = list(theirs.coef().index)
+    columns = np.column_stack([data[name.split(":")].prod(axis=1) for name in names])
+    model = Model(columns, data["t"].to_numpy())
+    assert model.rank == len(names)
+    y = data["y"].to_numpy(float)
+    fit = model.fit(y, {way: data[way].to_numpy() for way in ("text", "cat")})
+    errors = []
+    for way in ("text+cat", "text", "cat"):
+        theirs.vcov({"CRV1": way})
+        errors.append(theirs.se().to_numpy())
+    found = [fit.contrast(row) for row in np.eye(len(names))]
+    assert [each.estimate for each in found] == pytest.approx(list(theirs.coef()), abs=1e-8)
+    # Where residuals cancel in all clusters the error is rounding noise, which we leave out; so are errors
+    # of what few clusters tell, as the coefficient of `cheaper` beside its product with the nudge in pairs.
+    own = [own_clusters(data, columns, row) for row in np.eye(len(names))]
+    largest = np.nanmax(errors, axis=0)
+    expected = [error if error > 1e-7 and n >= 8 else np.nan for error, n in zip(largest, own, strict=True)]
+    assert [each.std_error for each in found] == pytest.approx(expected, abs=1e-8, nan_ok=True)
+    assert [each.df for each in found] == pytest.approx(
+        [n - 1 if np.isfinite(error) else np.nan for error, n in zip(expected, own, strict=True)], nan_ok=True
+    )
+    assert np.isfinite(expected).any()
+
+
+@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("formula", FORMULAS[:3])
+@pytest.mark.parametrize("way", ["text", "cat"])
+def test_one_way_is_the_jackknife_of_pyfixest(simulate: Simulate, formula: str, size: int, way: str) -> None:
+    data = prepare(simulate(3, sets=40, size=size, nudges=12, nudges_per_set=4, categories=13).table)
+    names = list(pyfixest.feols(f"y ~ {formula} | t", data, vcov="iid").coef().index)
+    columns = np.column_stack([data[name.split(":")].prod(axis=1) for name in names])
+    fit = Model(columns, data["t"].to_numpy()).fit(data["y"].to_numpy(float), {way: data[way].to_numpy()})
+    found = [fit.contrast(row) for row in np.eye(len(names))]
+    theirs = pyfixest.feols(
+        f"y ~ {formula} | t", data, vcov={"CRV3": way}, ssc=pyfixest.ssc(k_adj=False, G_adj=False)
+    )
+    # Without its own corrections it leaves out the jackknife's factor too. What does not differ in any trial
+    # of a cluster, as the nudge in the controls, which are one text, does not depend on it.
+    own = [len(each.moves) for each in found]
+    expected = [np.sqrt((count - 1) / count) * error for count, error in zip(own, theirs.se(), strict=True)]
+    assert [each.std_error for each in found] == pytest.approx(expected, abs=1e-8)
+    assert [each.df for each in found] == [count - 1 for count in own]
+    assert max(own) == data[way].nunique() >= min(own) >= data[way].nunique() - 1
+
+
+def test_the_jackknife_refits_without_each_cluster(data: pd.DataFrame) -> None:
+    """By hand, also of a difference of two fits to other trials, of sets most of which both have."""
+    known = np.unique(data["code"])
+    halves = [data[(data["repeat"] == half) & (data["code"] != known[half])] for half in (0, 1)]
+    found, without = [], []
+    for half in halves:
+        made = design(half, ("viewed_first", "cheaper", "nudged"), 1)
+        codes = half["code"].to_numpy()
+        row = made.weights(Query("n", "nudged", np.zeros(len(half), int), 1))[0]
+        fit = Model(made.values(), half["t"].to_numpy()).fit(half["y"].to_numpy(float), {"set": codes})
+        found.append(fit.contrast(row))
+        moved = {}
+        for code in np.unique(codes):
+            rest = half[codes != code]
+            made = design(rest, ("viewed_first", "cheaper", "nudged"), 1)
+            again = Model(made.values(), rest["t"].to_numpy())
+            row = made.weights(Query("n", "nudged", np.zeros(len(rest), int), 1))[0]
+            moved[int(code)] = (
+                again.fit(rest["y"].to_numpy(float), {"set": codes[codes != code]}).contrast(row).estimate
+            )
+        without.append({code: value - found[-1].estimate for code, value in moved.items()})
+    for one, moved in zip(found, without, strict=True):
+        assert one.moves == pytest.approx(moved, abs=1e-10)
+        count = len(moved)
+        assert one.std_error == pytest.approx(
+            np.sqrt((count - 1) / count * sum(m**2 for m in moved.values()))
+        )
+        assert one.df == count - 1
+    apart = found[0].less(found[1])
+    moved = [
+        without[0].get(code, 0) - without[1].get(code, 0) for code in without[0].keys() | without[1].keys()
+    ]
+    assert apart.estimate == found[0].estimate - found[1].estimate
+    assert apart.std_error**2 == pytest.approx((len(moved) - 1) / len(moved) * sum(m**2 for m in moved))
+    assert apart.df == len(moved) - 1
+
+
+def test_only_clusters_that_an_estimate_depends_on_count() -> None:
+    """Two regressors, each in trials of its own: twelve sets tell the first, eleven the second."""
+    sets, rng = np.repeat(np.arange(23), 8), np.random.default_rng(2)
+    own = np.repeat(sets < 12, 2)
+    x = np.column_stack([own * np.tile([1.0, 0], 184), ~own * np.tile([1.0, 0], 184)])
+    first = rng.random(184) < 0.7
+    y = np.column_stack([first, ~first]).ravel().astype(float)
+    fit = Model(x, np.repeat(np.arange(184), 2)).fit(y, {"set": np.repeat(sets, 2)})
+    one, other = fit.contrast(np.array([1.0, 0])), fit.contrast(np.array([0, 1.0]))
+    assert one.df == 11 and one.std_error > 0
+    assert np.isnan(other.std_error) and other.note == "no interval: fewer than 12 choice sets"
+    assert np.isnan(one.less(other).std_error) and one.less(other).note == other.note
+
+
+def test_what_one_cluster_alone_tells_has_no_interval() -> None:
+    sets = np.repeat(np.arange(12), 6)
+    change = np.where(np.arange(72) % 3 == 0, -1, 1)
+    y = np.column_stack([(1 + change) / 2, (1 - change) / 2]).ravel()
+    plain = np.tile([1.0, 0], 72)
+    only = plain * np.repeat(sets == 3, 2) * np.repeat(np.arange(72) % 2, 2)
+    fit = Model(np.column_stack([plain, only]), np.repeat(np.arange(72), 2)).fit(
+        y, {"set": np.repeat(sets, 2)}
+    )
+    found = fit.contrast(np.array([1.0, 0.1]))
+    assert np.isfinite(found.estimate) and np.isnan(found.std_error)
+    assert found.note == "no interval: without one set it cannot be estimated"
+
+
+def test_collinear_columns_change_nothing_that_is_identified(data: pd.DataFrame) -> None:
+    x = data[["cheaper", "nudged", "viewed_first"]].to_numpy()
+    trial, y = data["t"].to_numpy(), data["y"].to_numpy(float)
+    clusters = {"cat": data["cat"].to_numpy(), "text": data["text"].to_numpy()}
+    plain = Model(x, trial).fit(y, clusters)
+    double = Model(np.column_stack([x, x[:, 0] + x[:, 1], trial, 0 * trial]), trial)
+    assert double.rank == 3
+    assert not double.identifies(np.array([1.0, 0, 0, 0, 0, 0]))
+    assert not double.identifies(np.array([0, 0, 1.0, 0, 0, 1]))
+    fit = double.fit(y, clusters)
+    assert fit.contrast(np.eye(6)[0]).note == "not identified"
+    for weights, more in (([0, 0, 1], [0, 0, 1, 0, 0, 0]), ([1, 1, 0], [1, 1, 0, 2, 0, 0])):
+        one, other = plain.contrast(np.array(weights, float)), fit.contrast(np.array(more, float))
+        assert (one.estimate, one.std_error) == pytest.approx((other.estimate, other.std_error), abs=1e-10)
+
+
+def test_the_order_of_the_rows_does_not_matter(data: pd.DataFrame) -> None:
+    mixed = data.sample(frac=1, random_state=1)
+    for focus in TERMS:
+        one, other = (contrast(rows, focus, text="text", cat="cat") for rows in (data, mixed))
+        assert (one.estimate, one.std_error) == pytest.approx((other.estimate, other.std_error), abs=1e-12)
+
+
+def test_influence_adds_up_to_the_estimate(data: pd.DataFrame) -> None:
+    mixed = data.sample(frac=1, random_state=1)
+    made = design(mixed)
+    model = Model(made.values(), mixed["t"].to_numpy())
+    weights = made.weights(Query("n", "nudged", np.zeros(len(mixed), int), 1))[0]
+    y = mixed["y"].to_numpy(float)
+    estimate = model.fit(y, {"cat": mixed["cat"].to_numpy()}).contrast(weights).estimate
+    assert model.influence(weights) @ y == pytest.approx(estimate, abs=1e-12)
+
+
+@contextmanager
+def delta_method(fit: Any) -> Iterator[dict[str, np.ndarray]]:
+    variances = {}
+    for way in ("text+cat", "text", "cat"):
+        fit.vcov({"CRV1": way})
+        variances[way] = fit._vcov
+    yield variances
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_average_contrasts_agree_with_the_delta_method_on_pyfixest(simulate: Simulate, size: int) -> None:
+    data = prepare(simulate(3, sets=20, size=size, nudges=9, nudges_per_set=3, categories=14).table)
+    fit = pyfixest.feols(f"y ~ {' * '.join(TERMS)} | t", data, vcov="iid")
+    factors = [str(name).split(":") for name in fit.coef().index]
+    columns = np.column_stack([data[names].prod(axis=1) for names in factors])
+    for focus in TERMS:
+        weights = np.array(
+            [
+                data[[name for name in each if name != focus]].prod(axis=1).mean() if focus in each else 0.0
+                for each in factors
+            ]
+        )
+        found = contrast(data, focus, text="text", cat="cat")
+        assert found.estimate == pytest.approx(weights @ fit.coef().to_numpy(), abs=1e-8)
+        with delta_method(fit) as variances:
+            largest = max(weights @ each @ weights for each in variances.values())
+            assert found.std_error == pytest.approx(np.sqrt(largest), abs=1e-8)
+        assert found.df == own_clusters(data, columns, weights) - 1 < data["cat"].nunique() - 1
+
+
+def test_average_contrasts_are_those_of_marginaleffects(simulate: Simulate) -> None:
+    """On an ordinary regression with a dummy for each trial; also by group."""
+    data = prepare(simulate(5, sets=6, nudges=3, nudges_per_set=3, categories=3).table)
+    terms = ("viewed_first", "cheaper", "nudged")
+    whole = data[["y", "cat", *terms]].astype(int)
+    whole["t"] = data["t"].map("t{}".format).astype("category")
+    model = smf.ols(f"y ~ {' * '.join(terms)} + t", whole).fit()
+    made = design(data, terms, 3)
+    fit = Model(made.values(), data["t"].to_numpy()).fit(
+        data["y"].to_numpy(float), {"cat": data["cat"].to_numpy()}
+    )
+    ours = Query("all", "nudged", np.zeros(len(data), int), 1)
+    theirs = marginaleffects.avg_comparisons(model, variables="nudged").to_pandas()
+    assert fit.contrast(made.weights(ours)[0]).estimate == pytest.approx(theirs["estimate"].item(), abs=1e-8)
+    groups = data["cat"].to_numpy()
+    theirs = marginaleffects.avg_comparisons(model, variables="nudged", by="cat").to_pandas()
+    rows = made.weights(Query("cat", "nudged", groups, int(groups.max()) + 1))
+    found = [fit.contrast(rows[int(cat)]).estimate for cat in theirs["cat"]]
+    assert found == pytest.approx(theirs["estimate"].tolist(), abs=1e-8)
+
+
+def test_two_way_errors_agree_with_statsmodels_on_dummies(simulate: Simulate) -> None:
+    data = prepare(simulate(5, sets=24, nudges=8, nudges_per_set=2, categories=12).table)
+    formula = f"y ~ {' + '.join(TERMS)} + C(t)"
+    rows, k = len(data), len(TERMS) + 1
+    variances = []
+    for ways in (["text", "cat"], ["text"], ["cat"]):
+        options = {"groups": data[ways].to_numpy().squeeze(), "use_correction": False}
+        fit = smf.ols(formula, data).fit(cov_type="cluster", cov_kwds=options)
+        smallest = min(data[way].nunique() for way in ways)
+        correction = (rows - 1) / (rows - k) * smallest / (smallest - 1)
+        variances.append(correction * pd.Series(np.diag(fit.cov_params()), fit.params.index))
+    largest = pd.concat(variances, axis=1).max(axis=1)
+    for focus in TERMS:
+        found = contrast(data, focus, order=1, text="text", cat="cat")
+        assert found.estimate == pytest.approx(fit.params[focus], abs=1e-8)
+        assert found.std_error == pytest.approx(np.sqrt(largest[focus]), abs=1e-8)
+
+
+def test_one_regressor_by_hand() -> None:
+    """Pairs: the contrast is the mean of the within-trial differences, left out set by set."""
+    half = [1, 1, -1, 1, 1, 1, 1, -1, -1, -1, 1, 1, 1, -1, 1, 1, 1, -1.0]
+    difference = np.array(half + half[::-1])
+    groups = np.repeat(np.arange(12), 3)
+    y = np.column_stack([(1 + difference) / 2, (1 - difference) / 2]).ravel()
+    found = fitted([1.0, 0.0] * 36, y, np.repeat(np.arange(36), 2), set=np.repeat(groups, 2))
+    mean = difference.mean()
+    moved = np.array([difference[groups != each].mean() - mean for each in range(12)])
+    error = np.sqrt(11 / 12 * moved @ moved)
+    assert found.estimate == pytest.approx(mean, abs=1e-12)
+    assert found.std_error == pytest.approx(error, abs=1e-12)
+    assert found.p_value == pytest.approx(2 * stats.t.sf(mean / error, 11), abs=1e-12)
+    assert found.half_width == pytest.approx(stats.t.ppf(0.975, 11) * error, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("difference", "reason"),
+    [
+        ([1, 1, 1, 1, 1, 1], "the model fits every choice exactly"),
+        ([1, 1, -1, 1, 1, -1], "the residuals cancel in every cluster"),
+    ],
+)
+def test_without_variance_there_is_no_standard_error(difference: list[int], reason: str) -> None:
+    change = np.tile(difference, 6)
+    y = np.column_stack([(1 + change) / 2, (1 - change) / 2]).ravel()
+    found = fitted([1.0, 0.0] * 36, y, np.repeat(np.arange(36), 2), set=np.repeat(np.arange(12), 6))
+    assert found.estimate == pytest.approx(change.mean())
+    assert np.isnan([found.std_error, found.statistic, found.p_value, found.half_width]).all()
+    assert found.note == f"no standard error: {reason}"
+
+
+def one_way_error(data: pd.DataFrame, focus: str, way: str) -> float:
+    """CRV1, by pyfixest."""
+    fit = pyfixest.feols(f"y ~ {' * '.join(TERMS)} | t", data, vcov={"CRV1": way})
+    factors = [str(name).split(":") for name in fit.coef().index]
+    weights = np.array(
+        [
+            data[[n for n in each if n != focus]].prod(axis=1).mean() if focus in each else 0.0
+            for each in factors
+        ]
+    )
+    return float(np.sqrt(weights @ fit._vcov @ weights))
+
+
+def test_a_larger_one_way_error_replaces_the_two_way_one_and_is_named(data: pd.DataFrame) -> None:
+    replaced = 0
+    for focus in TERMS:
+        both = contrast(data, focus, text="text", cat="cat")
+        single = {way: one_way_error(data, focus, way) for way in ("text", "cat")}
+        assert both.std_error >= max(single.values()) - 1e-12
+        if "standard error by" in both.note:
+            replaced += 1
+            widest = max(single, key=lambda way: single[way])
+            assert both.std_error == pytest.approx(single[widest], rel=1e-8)
+            assert f"standard error by {widest}, larger than two-way" in both.note
+    assert replaced
+
+
+def test_the_two_way_error_stands_where_it_is_the_largest() -> None:
+    """Each cluster shifts all its trials, in both dimensions: the two variances add up."""
+    rng = np.random.default_rng(1)
+    row, column = np.divmod(np.arange(144), 12)
+    shift = np.clip((rng.normal(size=12)[row] + rng.normal(size=12)[column]) / 4, -1, 1)
+    y = np.column_stack([(1 + shift) / 2, (1 - shift) / 2]).ravel()
+    clusters = {"row": np.repeat(row, 2), "column": np.repeat(column, 2)}
+    x, trial = [1.0, 0.0] * 144, np.repeat(np.arange(144), 2)
+    both = fitted(x, y, trial, **clusters)
+    shifts = 2 * y[::2] - 1
+    single = [
+        np.sqrt(287 / 286 * 12 / 11 * ((np.bincount(code[::2], shifts - shifts.mean()) / 144) ** 2).sum())
+        for code in clusters.values()
+    ]
+    assert both.note == ""
+    assert both.std_error > max(single)
+
+
+def test_interactions_are_all_products() -> None:
+    parts = np.array([0, 0, 2, 2])
+    columns = interactions("abc", 2, "by", parts)
+    factors = {frozenset(pair) for size in (1, 2) for pair in combinations("abc", size)}
+    assert columns == [(each, "by", part) for part in (0, 2) for each, *_ in columns[:6]]
+    assert {each for each, *_ in columns} == factors
+    x = pd.DataFrame({"a": [1, 1, 1, 0], "b": [1, 0, 1, 1], "c": [0, 0, 1, 1]})
+    values = Design(x, {"by": parts}, columns).values()
+    for k, (each, _, part) in enumerate(columns):
+        assert values[:, k].tolist() == (x[list(each)].prod(axis=1) * (parts == part)).tolist()
+
+
+def test_identification(data: pd.DataFrame) -> None:
+    trial = data["t"].to_numpy()
+
+    def identified(x: pd.DataFrame, focus: str, order: int) -> bool:
+        one = np.zeros(len(x), int)
+        made = Design(x, {"all": one}, interactions(list(x), order, "all", one))
+        return Model(made.values(), trial).identifies(made.weights(Query(focus, focus, one, 1))[0])
+
+    x = data[list(TERMS)]
+    assert identified(x, "cheaper", 4)
+    mirrored = x.assign(higher_rated=1 - x["cheaper"])
+    assert not identified(mirrored, "cheaper", 4)
+    assert not identified(mirrored, "cheaper", 1)
+    assert identified(mirrored, "viewed_first", 4)
+    assert identified(x[["nudged"]], "nudged", 1)
+
+
+def test_a_fit_is_made_of_the_model(data: pd.DataFrame) -> None:
+    """Residuals are what is left of the outcome, and tell nothing of the columns."""
+    model = Model(design(data).values(), data["t"].to_numpy())
+    fit: Fit = model.fit(data["y"].to_numpy(float), {"cat": data["cat"].to_numpy()})
+    assert model.comparisons == len(data) - data["t"].nunique()
+    assert abs(model.within.T @ fit.residuals).max() < 1e-9

@@ -1,0 +1,129 @@
+"""Figures: what is drawn is what was estimated, nothing is cut off, and labels are only text."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import lxml.etree
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+
+from analysis.choice.attrition import attrition
+from analysis.choice.effects import TERMS, choice_effects
+from analysis.choice.figures import HUMAN_BASELINE, attrition_figure, effects_figure
+from analysis.reporting.plots import heatmap, save_figure, to_svg
+
+Simulate = Callable[..., Any]
+AGENTS = ("simple", r"$\frac{$ <script>& a name that is much too long for the margin", "_hidden", "100%")
+
+
+@pytest.fixture
+def table(simulate: Simulate) -> pd.DataFrame:
+    """Four agents; `simple` always takes the first, and the ratings are matched."""
+    table: pd.DataFrame = simulate(1, agents=AGENTS, sets=12, nudges_per_set=1, matched_ratings=True).table
+    table["chosen"] = table["chosen"].where(table["agent"] != "simple", table["viewed_first"])
+    lost = table["trial"].isin(table["trial"].unique()[::9])
+    table["chosen"] = table["chosen"].astype("Int64").mask(lost)
+    table.loc[lost, "outcome"] = "an_outcome_of_another_study"
+    return table
+
+
+def points_of(figure: Figure, marker: str) -> set[float]:
+    marks = [line for line in figure.axes[0].lines if line.get_marker() == marker]
+    return {float(x) for line in marks for x in np.asarray(line.get_xdata())}
+
+
+def segments_of(figure: Figure) -> set[tuple[float, float]]:
+    axes = figure.axes[0]
+    drawn = [lines for lines in axes.collections if isinstance(lines, LineCollection)]
+    lines = [line.get_xdata() for line in axes.lines if line.get_marker() == "None"]
+    ends = [*(segment[:, 0] for each in drawn for segment in each.get_segments()), *lines]
+    return {(float(low), float(high)) for low, high in ends}
+
+
+def texts_of(figure: Figure) -> list[str]:
+    axes = figure.axes[0]
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    return [text.get_text() for text in [*axes.get_yticklabels(), *axes.texts]] + legend
+
+
+def assert_nothing_is_cut(figure: Figure) -> None:
+    figure.draw_without_rendering()
+    width, height = figure.get_size_inches()
+    box = figure.get_tightbbox()
+    assert box.x0 >= -0.02 and box.y0 >= -0.02 and box.x1 <= width + 0.02 and box.y1 <= height + 0.02
+
+
+def test_effects_and_baseline_are_drawn_where_they_are(table: pd.DataFrame) -> None:
+    effects = choice_effects(table)
+    figure = effects_figure(effects)
+    assert points_of(figure, "o") == set(effects["estimate"].dropna())
+    segments = segments_of(figure)
+    defined = effects.dropna(subset="conf_low")
+    assert set(zip(defined["conf_low"], defined["conf_high"], strict=True)) <= segments
+    assert {(value, value) for value in HUMAN_BASELINE.values()} <= segments
+    texts = texts_of(figure)
+    assert texts.count("not estimated") == len(AGENTS)
+    assert {"Viewed first", "Higher rated", "Cheaper", "Nudged", "human baseline"} <= set(texts)
+    assert "estimate without interval" in texts
+    assert_nothing_is_cut(figure)
+
+
+def test_the_legend_names_intervals_only_where_there_are_some(table: pd.DataFrame) -> None:
+    effects = choice_effects(table)
+    named = "estimate with 95 % interval"
+    assert named in texts_of(effects_figure(effects))
+    assert named not in texts_of(effects_figure(effects.assign(conf_low=np.nan, conf_high=np.nan)))
+
+
+@pytest.mark.parametrize("largest", [0.0, 3.0, 9.0, 45.0])
+def test_the_effects_are_read_from_the_axis_as_they_are(table: pd.DataFrame, largest: float) -> None:
+    effects = choice_effects(table)
+    effects["estimate"] = np.linspace(-largest, largest, len(effects))
+    axes = effects_figure(effects.assign(conf_low=np.nan, conf_high=np.nan)).axes[0]
+    labels = [label.get_text().replace("−", "-") for label in axes.get_xticklabels()]
+    assert [float(text) for text in labels] == pytest.approx(list(axes.get_xticks()))
+    assert all(text[0] in "+-" for text in labels if text != "0")
+
+
+def test_a_value_that_rounds_to_zero_has_no_sign() -> None:
+    values = pd.DataFrame({"d": [-0.004, -0.006, 0.0, 1.25]})
+    figure = heatmap(values, "d", colormap="PuOr", limits=(-1, 1))
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert texts == ["0.00", "−0.01", "0.00", "1.25"]
+
+
+def test_every_term_has_a_baseline_and_a_label() -> None:
+    assert set(HUMAN_BASELINE) == set(TERMS)
+
+
+def test_attrition_bars_add_up(table: pd.DataFrame) -> None:
+    frame = attrition(table)
+    figure = attrition_figure(frame)
+    widths = pd.Series([bar.get_width() for bar in figure.axes[0].patches])
+    heights = [round(bar.get_y(), 6) for bar in figure.axes[0].patches]
+    totals = widths.groupby(heights).sum()
+    assert len(totals) == frame.groupby(["agent", "condition"]).ngroups
+    assert np.allclose(totals, 100)
+    assert "an outcome of another study" in texts_of(figure)
+    assert_nothing_is_cut(figure)
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg"])
+def test_files_are_images(table: pd.DataFrame, tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"effects{suffix}"
+    save_figure(effects_figure(choice_effects(table)), path)
+    content = path.read_bytes()
+    if suffix == ".png":
+        assert content.startswith(b"\x89PNG\r\n\x1a\n")
+        assert int.from_bytes(content[16:20], "big") == 1440
+    else:
+        assert lxml.etree.fromstring(content).tag == "{http://www.w3.org/2000/svg}svg"
+
+
+def test_equal_data_give_equal_bytes(table: pd.DataFrame) -> None:
+    effects = choice_effects(table)
+    assert to_svg(effects_figure(effects)) == to_svg(effects_figure(effects))

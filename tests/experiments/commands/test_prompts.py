@@ -1,0 +1,55 @@
+"""souk prompts: what it writes and prints."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from agents.language_model.prompt import default_prompt, load_prompt
+from agents.providers.tokens import estimate_tokens
+from experiments.commands.prompts import GOAL, HTML, MEMORY, TREE, app
+from interventions.errors import UserError
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.stdout
+
+
+def test_new_makes_a_folder_that_an_experiment_can_name(tmp_path: Path) -> None:
+    folder = tmp_path / "prompts" / "terse"
+    assert f"souk prompts show {folder}" in run("new", str(folder))
+    assert load_prompt(str(folder)).digest == default_prompt().digest
+    with pytest.raises(UserError, match="exists already; choose another folder"):
+        run("new", str(folder))
+
+
+def test_new_where_nothing_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="cannot be written"):
+        run("new", str(tmp_path / "file" / "terse"))
+
+
+def test_show_prints_the_whole_prompt_and_its_tokens() -> None:
+    shown = run("show")
+    for part in (GOAL, HTML, MEMORY, "<action>fill('23', 'desk lamp')</action>", default_prompt().digest):
+        assert part in shown
+    for part in (TREE, "accessibility", "screenshot"):
+        assert part not in shown
+    tokens = int(shown.rpartition("about ")[2].partition(" tokens")[0].replace(",", ""))
+    prompt = shown.partition("[system]\n")[2].rpartition("\ndefault: about")[0]
+    assert tokens == pytest.approx(estimate_tokens(prompt), abs=10)
+
+
+def test_show_with_everything_that_a_model_can_be_given() -> None:
+    shown = run("show", "--tree", "--screenshot", "--whole")
+    for part in (TREE, "The image with this message", "the whole of its page"):
+        assert part in shown
+
+
+def test_show_tells_of_a_mistake(tmp_path: Path) -> None:
+    run("new", str(tmp_path))
+    (tmp_path / "step.j2").write_text("{{ goal }}\n{{ hmtl }}")
+    with pytest.raises(UserError, match=r"step\.j2:2: 'hmtl' is undefined"):
+        run("show", str(tmp_path))

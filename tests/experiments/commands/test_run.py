@@ -1,0 +1,255 @@
+"""Commands around runs: what is shipped, dry runs, runs as arguments, analyses of some agents, deleting."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sql
+import typer
+
+from experiments.cli import command_line
+from experiments.designs.shop.experiment_file import LIBRARY
+from experiments.records import tables
+from experiments.records.control import Runner
+from experiments.records.deletion import delete_run
+from experiments.records.store import Records
+from interventions.errors import UserError
+from tests.experiments.command_line import environment, forked_souk
+
+SHIPPED = sorted(path.stem for path in LIBRARY.glob("*.yaml"))
+AGENTS = ("simulated:balanced", "simulated:anchored")
+NO_KEYS = {"OPENAI_API_KEY": None, "ANTHROPIC_API_KEY": None}
+
+
+def run_names(db: str) -> set[str]:
+    records = Records(db)
+    with records.engine.connect() as connection:
+        found = set(connection.scalars(sql.select(tables.runs.c.name)))
+    records.close()
+    return found
+
+
+def every_command(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    yield path
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from every_command(inner, (*path, name))
+
+
+def test_flags_are_shown_without_a_type() -> None:
+    top = command_line()
+    for path in every_command(top):
+        context, command = typer.Context(top, help_option_names=["-h", "--help"]), top
+        for name in path:
+            command = command.commands[name]
+            context = typer.Context(command, parent=context, info_name=name)
+        for parameter in command.get_params(context):
+            if getattr(parameter, "is_flag", False):
+                assert not parameter.display_type_rich(context), (path, parameter.name)
+
+
+def test_the_version_and_what_is_shipped(tmp_path: Path) -> None:
+    assert re.fullmatch(r"souk \d+\.\d+\.\d+\n", forked_souk("--version", cwd=tmp_path).out)
+    listed = json.loads(forked_souk("experiments", "list", "--json", cwd=tmp_path).out)
+    assert [each["name"] for each in listed] == SHIPPED
+    kinds = {each["name"]: each["analysis"] for each in listed}
+    assert kinds["nudges"] == "choice"
+    assert kinds["wtp"] == "montecarlo"
+    assert {each["name"]: each["trials"] for each in listed}["nudges"] == 3_000
+    shown = forked_souk("experiments", "show", "nudges", cwd=tmp_path).out
+    assert shown == (LIBRARY / "nudges.yaml").read_text()
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_dry_run_needs_neither_key_nor_model(name: str, tmp_path: Path) -> None:
+    agents = [] if name == "anchoring" else ["-a", "openai:gpt-4.1-mini", "-a", "simulated:random"]
+    ended = forked_souk("run", name, *agents, "--dry-run", "--json", cwd=tmp_path, env=NO_KEYS)
+    assert ended.status == 0, ended.err
+    found = json.loads(ended.out)
+    per_agent = found["trials"] // len(found["agents"])
+    for title in ("conditions", "orders"):
+        assert sum(found[title].values()) == found["trials"]
+    assert [each["trials"] for each in found["forecast"]] == [per_agent] * len(found["agents"])
+    assert name == "anchoring" or len(found["not_ready"]) == 1
+    assert found["example"].get("options") or found["example"]["prompts"]
+    if name != "anchoring":
+        model, simulated = found["forecast"]
+        assert model["requests"] >= per_agent
+        assert model["tokens_in"] > 100 * per_agent
+        assert model["cost"] > 0
+        assert model["seconds"] > 0
+        assert "assumed" in model["basis"]
+        assert simulated["cost"] == 0
+        assert found["smallest_effect"]["value"] > 0
+    assert not run_names(f"sqlite:///{tmp_path}/runs/souk.db")
+
+
+def test_a_dry_run_still_refuses_names_that_nobody_has(tmp_path: Path) -> None:
+    for name in ("simulated:nobody", "opnai:gpt", "openai:"):
+        ended = forked_souk("run", "nudges", "-a", name, "--dry-run", cwd=tmp_path, env=NO_KEYS)
+        assert ended.status == 2
+        assert ended.err.startswith("error: agents: ")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`runs/souk.db` with a run of two agents (wtp), and one of hotels; `one.db` with one agent's wtp."""
+    folder = tmp_path_factory.mktemp("runs")
+    for arguments in (
+        ("wtp", "-a", AGENTS[0], "-a", AGENTS[1], "--limit", "36"),
+        ("wtp", "-a", AGENTS[0], "--limit", "36", "--db", "sqlite:///one.db", "--out", "one"),
+        ("hotels", "--mode", "text", "--limit", "40"),
+    ):
+        ended = forked_souk("run", *arguments, cwd=folder)
+        assert ended.status == 0, ended.err
+    return folder
+
+
+def test_after_trials_have_ended_the_forecast_follows_from_them(folder: Path) -> None:
+    ended = forked_souk("run", "wtp", "-a", AGENTS[0], "--dry-run", "--json", cwd=folder)
+    (forecast,) = json.loads(ended.out)["forecast"]
+    assert forecast["trials"] == 1_800 - 36
+    assert forecast["basis"].startswith("36 trials of this run that have ended")
+
+
+@pytest.mark.parametrize("command", [("analyze", "montecarlo"), ("report",), ("export",), ("status",)])
+def test_a_run_is_an_argument_everywhere(command: tuple[str, ...], folder: Path) -> None:
+    out = ("--out", "t.csv") if command == ("export",) else ()
+    ended = forked_souk(*command, "wtp", *out, cwd=folder)
+    assert ended.status == 0, ended.err
+    if command != ("status",):
+        same = forked_souk(*command, "--run", "wtp", *out, cwd=folder)
+        assert (same.status, same.out) == (0, ended.out), "as it was"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("choice", "wtp"), "wtp is analysed by souk analyze montecarlo, not choice"),
+        (("choice", "--run", "wtp"), "wtp is analysed by souk analyze montecarlo, not choice"),
+        (("montecarlo", "wtp", "--run", "wtp"), "wtp wtp: name one run, or tables, and not both"),
+        (("montecarlo", "wtp", "t.csv"), "t.csv wtp: name one run, or tables, and not both"),
+        (("montecarlo", "wtp", "-a", "simulated:balancd"), "--agent simulated:balancd: there are no trials of this agent; did you mean \"simulated:balanced\"?"),  # noqa: E501
+        (("montecarlo", "wtp", *(word for name in AGENTS for word in ("--exclude", name))), "--exclude simulated:balanced simulated:anchored: no agent is left; exclude fewer"),  # noqa: E501
+        (("choice", "--db", "mysql://me:secret@here/runs"), "--db mysql://me:***@here/runs: runs are kept in SQLite or PostgreSQL; write sqlite:///FILE or postgresql://USER@HOST/NAME"),  # noqa: E501
+    ],
+)  # fmt: skip
+def test_what_cannot_be_analysed_is_one_line(arguments: tuple[str, ...], message: str, folder: Path) -> None:
+    ended = forked_souk("analyze", *arguments, cwd=folder)
+    assert (ended.status, ended.err) == (2, f"error: {message}\n")
+
+
+def test_an_analysis_of_one_agent_is_that_of_a_run_of_this_agent(folder: Path) -> None:
+    def analysed(*arguments: str) -> dict[str, Any]:
+        ended = forked_souk("analyze", "montecarlo", *arguments, "--json", cwd=folder)
+        assert ended.status == 0, ended.err
+        found: dict[str, Any] = json.loads(ended.out)
+        return {name: frame for name, frame in found.items() if name not in ("facts", "report")}
+
+    alone = analysed("--db", "sqlite:///one.db", "--out", "x")
+    assert analysed("wtp") != alone
+    report = next((folder / "runs").glob("wtp-*/report.html"))
+    of_all = (report.read_bytes(), report.stat().st_mtime_ns)
+    assert analysed("wtp", "--agent", AGENTS[0]) == alone
+    assert analysed("wtp", "--exclude", AGENTS[1]) == alone
+    assert forked_souk("export", "wtp", "--out", "both.csv", cwd=folder).status == 0
+    one = ("--db", "sqlite:///one.db")
+    assert forked_souk("export", "wtp", *one, "--out", "one.csv", cwd=folder).status == 0
+    assert analysed("both.csv", "--agent", AGENTS[0]) == analysed("one.csv")
+    assert (report.read_bytes(), report.stat().st_mtime_ns) == of_all, "the report is of all agents still"
+
+
+def contents(db: Path, without: str = "") -> dict[str, list[Any]]:
+    """The rows of a database, but those of a run."""
+    records = Records(f"sqlite:///{db}")
+    with records.engine.connect() as connection:
+        found = {
+            table.name: sorted(map(repr, connection.execute(
+                sql.select(table).where(table.c.run != without) if "run" in table.c else sql.select(table)
+            )))
+            for table in tables.metadata.sorted_tables
+        }  # fmt: skip
+    records.close()
+    return found
+
+
+def copied(folder: Path, target: Path) -> Path:
+    with Records(f"sqlite:///{folder}/runs/souk.db").engine.connect() as connection:
+        connection.execute(sql.text("VACUUM INTO :path"), {"path": str(target)})
+    return target
+
+
+def test_deleting_a_run_leaves_the_others_as_they_are(folder: Path, tmp_path: Path) -> None:
+    db = copied(folder, tmp_path / "t.db")
+    records = Records(f"sqlite:///{db}")
+    run = records.latest_run("wtp")["run"]
+    others = contents(db, run)
+    pages = set(others["artifacts"])
+    count = delete_run(records, run)
+    left = contents(db)
+    gone = pages - set(left["artifacts"])
+    assert len(gone) == count > 0
+    assert left | {"artifacts": []} == others | {"artifacts": []}
+    with records.engine.connect() as connection:
+        named = set(connection.scalars(sql.select(tables.steps.c.observation)))
+        kept = set(connection.scalars(sql.select(tables.artifacts.c.hash)))
+    assert named == kept, "every page of the other run, and none besides"
+    assert delete_run(records, records.latest_run("hotels")["run"]) > 0
+    assert not any(rows for name, rows in contents(db).items() if name != "souk_schema")
+
+
+def test_a_page_that_two_runs_hold_stays_until_both_are_gone(folder: Path, tmp_path: Path) -> None:
+    db = copied(folder, tmp_path / "t.db")
+    records = Records(f"sqlite:///{db}")
+    run = records.latest_run("wtp")["run"]
+    with records.engine.begin() as connection:
+        for table in tables.metadata.sorted_tables:
+            if "run" in table.c:
+                rows = connection.execute(sql.select(table).where(table.c.run == run)).mappings().all()
+                if rows:
+                    connection.execute(table.insert(), [{**row, "run": "wtp-again"} for row in rows])
+    assert delete_run(records, run) == 0
+    assert delete_run(records, "wtp-again") > 0
+
+
+def test_a_run_that_is_running_is_never_deleted(folder: Path, tmp_path: Path) -> None:
+    db = copied(folder, tmp_path / "t.db")
+    records = Records(f"sqlite:///{db}")
+    run = records.latest_run("wtp")["run"]
+    runner = Runner(run, trials=3)
+    runner.beat(records)
+    before = contents(db)
+    said = rf"{run}: process {os.getpid()} on .+ is at work on it; stop it first"
+    with pytest.raises(UserError, match=said):
+        delete_run(records, run)
+    assert contents(db) == before
+    runner.end(records)
+    assert delete_run(records, run) > 0
+
+
+def test_who_cannot_be_asked_has_to_say_yes(folder: Path, tmp_path: Path) -> None:
+    db = f"sqlite:///{copied(folder, tmp_path / 't.db')}"
+    refused = forked_souk("runs", "delete", "wtp", "--db", db, cwd=tmp_path)
+    assert refused.status == 2
+    assert refused.err.endswith(": to delete it where nobody can be asked, add --yes\n")
+    for answer, status, left in (("n\n", 1, 1), ("y\n", 0, 0)):
+        ours, theirs = pty.openpty()
+        asked = subprocess.Popen(
+            [sys.executable, "-m", "experiments.cli", "runs", "delete", "wtp", "--db", db],
+            cwd=tmp_path, env=environment({}), stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        os.write(ours, answer.encode())
+        said = asked.communicate()[0].decode()
+        assert asked.returncode == status, said
+        assert "72 trials: delete it for ever? [y/N]" in said
+        assert ("wtp" in run_names(db)) == bool(left)
+        os.close(ours)
+        os.close(theirs)
+    gone = forked_souk("runs", "delete", "wtp", "--db", db, "--yes", cwd=tmp_path)
+    assert gone.err == f"error: {db}: no run 'wtp' in this database; runs: hotels\n"

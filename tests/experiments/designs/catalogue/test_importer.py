@@ -1,0 +1,181 @@
+"""`souk catalogue import`: a running shop's listings as a table."""
+
+import asyncio
+import csv
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+from starlette.responses import RedirectResponse
+from typer.testing import CliRunner
+
+from environments.shop.catalogue import generate
+from environments.shop.server import shop as run_shop
+from experiments.commands.catalogue import app
+from experiments.designs.catalogue.importer import Importer, Progress
+from experiments.designs.catalogue.table import read_catalogue
+from experiments.designs.choice_sets.shop_products import shop_products
+from interventions.errors import UserError
+from interventions.yaml.sitemap import load_site_map
+from tests.support import Answer, pages
+
+SITE = load_site_map("onestopmarket")
+
+
+@pytest.fixture(scope="module")
+async def shop() -> AsyncIterator[str]:
+    async with run_shop() as url:
+        yield url
+
+
+async def run(base: str, out: Path, *wanted: str, limit: int | None = None) -> Progress:
+    importer = Importer(base, out, SITE, limit)
+    shares = [progress.share async for progress in importer.run(wanted)]
+    assert shares == sorted(shares)
+    return importer.progress
+
+
+def rows(out: Path) -> list[dict[str, str]]:
+    with out.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def files(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+def page(*entries: str) -> str:
+    return f"<title>One Stop Market</title><nav class=navigation><ul>{''.join(entries)}</ul></nav>"
+
+
+def listing(*keys: str, more: bool = False) -> str:
+    cards = (
+        f"""<li class="item product product-item"><strong class="product name product-item-name">
+        <a class=product-item-link href="/{key}.html">{key.title()}</a></strong>
+        <div class="price-box price-final_price"><span data-price-type=finalPrice class=price-wrapper
+        data-price-amount=5><span class=price>$5.00</span></span></div>
+        <form data-role=tocart-form action="/checkout/cart/add/product/1/"></form></li>"""
+        for key in keys
+    )
+    following = '<a class="action next" href="?p=2">Next</a>' if more else ""
+    return f"<body class=catalog-category-view><ol>{''.join(cards)}</ol>{following}</body>"
+
+
+async def test_the_embedded_shop_is_read_as_it_is(shop: str, tmp_path: Path) -> None:
+    """And a catalogue of it holds the products that a choice set may have."""
+    wanted = ("wine", "Over-Ear Headphones")
+    out = tmp_path / "new" / "catalogue.csv"
+    done = await run(shop, out, *wanted)
+    names = {"Wine", "Over-Ear Headphones"}
+    known = {item.key: item for item in generate().products if item.category in names and item.in_stock}
+    assert done.complete
+    assert done.products == done.added == len(known)
+    assert {row["key"] for row in rows(out)} == known.keys()
+    for row in rows(out):
+        product = known[row["key"]]
+        assert (row["name"], row["category"]) == (product.name, product.category)
+        assert float(row["price"]) == product.price
+        assert row["rating"] == str(product.rating or "")
+        assert row["reviews"] == str(product.reviews or 0)
+        assert row["has_options"] == str(bool(product.options)).lower()
+    usable = {item.key: item for item in shop_products() if item.category in names and item.rating}
+    assert {item.key: item for item in read_catalogue(out).products} == usable
+
+
+async def test_an_import_goes_on_where_it_stopped(shop: str, tmp_path: Path) -> None:
+    """By pages, and after a line that was cut off."""
+    whole, out = tmp_path / "whole.csv", tmp_path / "parts.csv"
+    await run(shop, whole, "Wine", "Breads")
+    first = await run(shop, out, "Wine", "Breads", limit=2)
+    assert (first.fetched, first.complete) == (2, False)
+    assert 0 < first.products < len(rows(whole))
+    with out.open("ab") as file:
+        file.write(b"Breads,cut o")
+    later = [await run(shop, out, "Wine", "Breads", limit=2) for _ in range(3)]
+    assert [done.complete for done in later] == [False, False, True]
+    assert rows(out) == rows(whole)
+    again = await run(shop, out, "Wine", "Breads")
+    assert (again.complete, again.added, again.products) == (True, 0, len(rows(whole)))
+    assert rows(out) == rows(whole)
+
+
+async def test_the_command_says_what_it_did(shop: str, tmp_path: Path) -> None:
+    out = tmp_path / "wine.csv"
+    arguments = ["import", shop.rstrip("/"), "--out", str(out), "--category", "wine"]
+    first = await asyncio.to_thread(CliRunner().invoke, app, [*arguments, "--limit", "2"])
+    assert first.exit_code == 0, first.output
+    assert "stopped after 2 pages (--limit); the same command goes on" in first.output
+    second = await asyncio.to_thread(CliRunner().invoke, app, arguments)
+    kept = len(rows(out))
+    assert f"{kept} products" in second.output
+    assert "stopped" not in second.output
+    assert files(tmp_path) == ["wine.csv"]
+
+
+async def test_categories_of_one_name(tmp_path: Path) -> None:
+    """One that stands in the menu twice is read once; another of the name bears its department's too."""
+    shown: dict[str, Answer] = {
+        "/": page(
+            "<li><a href=/phones.html>Phones</a><ul><li><a href=/phones/cases.html>Cases</a></li></ul></li>",
+            "<li><a href=/work.html>Work</a><ul><li><a href=/work/cases.html>Cases</a></li>",
+            "<li><a href=/work/lamps.html>Lamps</a></li></ul></li>",
+            "<li><a href=/travel.html>Travel</a><ul><li><a href=/travel/cases.html>Cases</a></li></ul></li>",
+        ),
+        "/phones/cases.html": listing("ash", "elm"),
+        "/work/cases.html": listing("elm", "ash", more=True),
+        "/work/lamps.html": listing("oak"),
+        "/travel/cases.html": listing("yew", "elm"),
+    }
+    out = tmp_path / "catalogue.csv"
+    async with pages(shown) as url:
+        done = await run(url, out)
+        assert done.fetched == 5
+        assert {row["key"]: row["category"] for row in rows(out)} == {
+            "ash": "Cases",
+            "elm": "Cases",
+            "oak": "Lamps",
+            "yew": "Travel / Cases",
+        }
+        assert (await run(url, out, "lamps")).added == 0
+        # Page by page it is the same.
+        for _ in range(4):
+            parts = await run(url, tmp_path / "parts.csv", limit=2)
+        assert parts.complete
+        assert rows(tmp_path / "parts.csv") == rows(out)
+
+
+async def test_no_other_host_is_asked(shop: str, tmp_path: Path) -> None:
+    away = {"/": RedirectResponse(shop)}
+    async with pages(away) as url:
+        with pytest.raises(UserError, match="redirects to another host"):
+            await run(url, tmp_path / "a.csv")
+    async with pages({"/": page(f"<li><a href={shop}wine.html>Wine</a></li>")}) as url:
+        with pytest.raises(
+            UserError, match=r"the menu leads to 127\.0\.0\.1:[0-9]+; set the shop's base URL"
+        ):
+            await run(url, tmp_path / "a.csv")
+    assert not (tmp_path / "a.csv").exists()
+
+
+async def test_what_is_no_shop_or_no_file_of_ours(shop: str, tmp_path: Path) -> None:
+    out = tmp_path / "notes.csv"
+    for text in ("my notes", "a,b\n1,2\n"):
+        out.write_text(text)
+        with pytest.raises(UserError, match=r"--out .*notes\.csv: not written by an import; choose another"):
+            await run(shop, out)
+        assert out.read_text() == text
+    out.unlink()
+    with pytest.raises(UserError, match=r'--category Wines: not in the menu of .*; did you mean "wine"\?'):
+        await run(shop, out, "Wines")
+    async with pages({"/": "<title>Hello</title>"}) as url:
+        with pytest.raises(UserError, match="no menu of categories"):
+            await run(url, out)
+    async with pages({"/": page("<li><a href=/gone.html>Gone</a></li>")}) as url:
+        with pytest.raises(UserError, match="the shop answers 404 Not Found; the same command goes on"):
+            await run(url, out)
+    with pytest.raises(UserError, match="not the address of a shop; write it like"):
+        await run("shop.example", out)
+    free = httpx.URL(shop).copy_with(port=1)
+    with pytest.raises(UserError, match="is the shop running"):
+        await run(str(free), out)

@@ -1,0 +1,117 @@
+"""Catalogues: what is kept of a table of products, and why the rest is not."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.designs.catalogue.table import Catalogue, key_of, read_catalogue
+from interventions.apply.plan import ProductFacts
+from interventions.errors import UserError
+
+PUBLIC = Path(__file__).parents[5] / "shared/data/abxlab/products.csv"
+HEADER = "category,product_name,product_url,price,rating,reviews,has_options\n"
+
+
+def read(folder: Path, text: str) -> Catalogue:
+    path = folder / "products.csv"
+    path.write_text(text, encoding="utf-8")
+    return read_catalogue(path)
+
+
+def test_the_columns_of_the_study_and_plain_ones(tmp_path: Path) -> None:
+    wanted = (ProductFacts("ash-red", "Wine", "Ash Red", 1066.99, 80, 12),)
+    assert (
+        read(tmp_path, f'{HEADER}Wine,Ash Red,${{x}}ash-red.html,"$1,066.99",80%,12,False\n').products
+        == wanted
+    )
+    plain = "key,category,name,price,rating,reviews,page\nash-red,Wine,Ash Red,1066.99,80,12,3\n"
+    assert read(tmp_path, plain).products == wanted
+    address = "url,category,name,price,rating\nhttps://shop.example/Ash-Red.html?x#y,Wine,Ash Red,5,80.4\n"
+    assert read(tmp_path, address).products == (ProductFacts("ash-red", "Wine", "Ash Red", 5.0, 80, 0),)
+
+
+def test_each_row_left_out_has_its_reason(tmp_path: Path) -> None:
+    rows = [
+        "Wine,Ash,ash.html,$5,80%,1,False",
+        "Wine,Ash again,ash.html,$5,80%,1,False",
+        "Wine,Elm,elm.html,$5,,0,False",
+        "Wine,Elm,elm-0.html,$5,0%,0,False",
+        "Wine,Fir,fir.html,,80%,1,False",
+        "Wine,Gum,gum.html,$5,80%,1,True",
+        "Wine,Ivy,,$5,80%,1,False",
+        "Wine,,oak.html,$5,80%,1,False",
+        "Wine,Yew,yew.html,free,80%,1,False",
+        "Wine,Box,box.html,$5,high,1,False",
+        "Wine,Bay,bay.html,$5,101%,1,False",
+        "Wine,Fig,fig.html,$5,80%,1,perhaps",
+    ]
+    catalogue = read(tmp_path, HEADER + "\n".join(rows) + "\n")
+    assert [product.key for product in catalogue.products] == ["ash"]
+    assert catalogue.refused == (
+        ("ash", "listed before"),
+        ("elm", "without a rating"),
+        ("elm-0", "without a rating"),
+        ("fir", "without a price"),
+        ("gum", "with options"),
+        ("", "without an address"),
+        ("oak", "without a name"),
+        ("yew", "with an unreadable price"),
+        ("box", "with an unreadable rating"),
+        ("bay", "with a rating above 100"),
+        ("fig", "with an unreadable has_options"),
+    )
+    assert catalogue.note().startswith(
+        f"{tmp_path}/products.csv: 1 products kept; left out: 2 without a rating,"
+    )
+
+
+@pytest.mark.skipif(not PUBLIC.exists(), reason=f"needs the public catalogue at {PUBLIC}")
+def test_the_public_catalogue() -> None:
+    catalogue = read_catalogue(PUBLIC)
+    assert len(catalogue.products) == 1733
+    assert len(catalogue.products) + len(catalogue.refused) == 7546
+    assert len({product.category for product in catalogue.products}) == 26
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "category,name,rating,url\na,b,1,c\n",
+            'csv:1: no column "price"; it has: category, name, rating, url',
+        ),
+        ("category,nam,price,rating\na,b,1,1\n", 'csv:1: no column "name"; did you mean "nam"?'),
+        ("category,name,price,rating\na,b,1,1\n", 'csv:1: no column "url" or "key"; add one'),
+        (f"{HEADER}a,b\n", "csv:2: fewer cells than the header has columns; mend the line"),
+    ],
+)
+def test_a_table_that_is_none(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError) as caught:
+        read(tmp_path, text)
+    assert message in str(caught.value)
+
+
+cell = st.text(st.characters(exclude_characters='\r\n"', exclude_categories=["Cs"]), max_size=12)
+
+
+@given(st.lists(st.tuples(cell, cell, cell, cell), max_size=8))
+def test_whatever_the_cells_hold_every_row_is_kept_or_counted(
+    tmp_path_factory: pytest.TempPathFactory, cells: list[tuple[str, str, str, str]]
+) -> None:
+    rows = "".join(
+        f'Wine,Name,"{key}","{price}","{rating}",1,"{options}"\n' for key, price, rating, options in cells
+    )
+    catalogue = read(tmp_path_factory.getbasetemp(), f"{HEADER}Wine,Ash,ash.html,$5,80%,1,False\n{rows}")
+    assert len(catalogue.products) + len(catalogue.refused) == 1 + len(cells)
+    for product in catalogue.products:
+        assert product.key and product.name and product.price and 0 < product.price < float("inf")
+        assert product.rating and 1 <= product.rating <= 100
+
+
+@pytest.mark.parametrize(
+    "text", ["ash", "/ash.html", "${base}ash.html", "${base}/ASH", "https://a.example/ash.html?b"]
+)
+def test_every_way_to_write_a_product_s_key(text: str) -> None:
+    assert key_of(text) == "ash"

@@ -1,0 +1,115 @@
+"""Designs in log-probabilities: which prompts are scored, and who they are."""
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.designs.scoring.design import ScoreDesign
+from experiments.designs.scoring.experiment_file import ScoreExperiment
+from experiments.designs.shop.experiment_file import experiment_source
+from interventions.errors import UserError
+from interventions.yaml.yaml_source import parse_yaml, validate
+
+HEAD = "name: s\ntask: score\n"
+
+
+def design(text: str = "") -> ScoreDesign:
+    return ScoreDesign(parse_yaml(HEAD + text, "x.yaml"))
+
+
+def experiment(text: str) -> ScoreExperiment:
+    return validate(parse_yaml(HEAD + text, "x.yaml"), ScoreExperiment)
+
+
+def test_the_shipped_experiment() -> None:
+    made = ScoreDesign(experiment_source("anchoring"))
+    trials = list(made.trials(["hf:a", "hf:b"]))
+    assert len({trial.id for trial in trials}) == len(trials) == 2 * 11 * 2 * 16
+    assert made.block_size() == 32
+    assert Counter(trial.set for trial in trials).keys() == made.stimuli.stimuli.keys()
+    assert (next(iter(made.targets)), len(made.targets), made.targets["100%"]) == ("0%", 101, 100.0)
+    full = [trial for trial in trials if trial.agent == "hf:a" and len(trial.fields) == 4]
+    assert {(trial.set, trial.condition, trial.anchor) for trial in full} >= {
+        ("V0", "low", 10.0), ("V0", "high", 65.0), ("V5-D", "low", 35.0), ("V5-D", "high", 90.0),
+    }  # fmt: skip
+    assert {trial.fields for trial in full} == {("scene", "comparative", "absolute", "anchor")}
+    assert "352 prompts, 209 of them different, 101 targets each" in made.summary()
+
+
+def test_prompts_that_several_trials_show() -> None:
+    """Without the number both anchors have the same text, and so have the variations S and D."""
+    made = design()
+    counts = Counter(trial.prompt for trial in made.trials(["hf:a"]))
+    assert made.repeated == {prompt for prompt, count in counts.items() if count > 1}
+    absent = [trial for trial in made.trials(["hf:a"]) if "anchor" not in trial.fields]
+    assert {trial.prompt for trial in absent} <= made.repeated
+
+
+@pytest.mark.parametrize(("attribution", "prompts"), [("exact", 16), ("none", 1)])
+def test_the_sets_of_fields(attribution: str, prompts: int) -> None:
+    trials = list(design(f"attribution: {attribution}\n").trials(["hf:a"]))
+    assert len(trials) == 11 * 2 * prompts
+    assert any(len(trial.fields) == 4 for trial in trials)
+
+
+def test_a_sample_of_orders_is_the_same_for_equal_seeds() -> None:
+    def drawn(seed: int) -> list[str]:
+        text = f"attribution: permutations\npermutations: 2\nseed: {seed}\n"
+        return [trial.id for trial in design(text).trials(["hf:a"])]
+
+    assert drawn(1) == drawn(1)
+    assert len({tuple(drawn(seed)) for seed in range(5)}) > 1
+
+
+def test_what_a_trial_and_a_run_are_known_by() -> None:
+    def ids(text: str, agent: str = "hf:a") -> set[str]:
+        return {trial.id for trial in design(text).trials([agent])}
+
+    plain = ids("")
+    assert ids("agents: [hf:b]\n") == plain
+    assert ids("attribution: none\n") < plain
+    for other in (ids("legacy_scoring: true\n"), ids("targets: [1%, 2%]\n"), ids("", "hf:b")):
+        assert not other & plain
+    assert design("agents: [hf:b]\n").run == design().run != design("seed: 1\n").run
+
+
+def test_targets() -> None:
+    assert experiment("targets: [10%, 5.5 percent, -3]\n").answers == {
+        "10%": 10,
+        "5.5 percent": 5.5,
+        "-3": -3,
+    }
+    assert experiment('targets: {from: 1, to: 2, format: "${}"}\n').answers == {"$1": 1.0, "$2": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("targets: [ten, 20%]", '"ten" holds no numbers; write one'),
+        ("targets: [10%, 10 percent]", "a number stands in two targets; write each once"),
+        ("targets: {from: 5, to: 5}", "5 to 5 is no range"),
+        ("targets: {format: x}", '"x" has no place for the number'),
+        ("stimuli: anchorin", 'x.yaml:3:1: stimuli: unknown stimuli "anchorin"; did you mean "anchoring"?'),
+        ("permutations: 1", "x.yaml:3:1: permutations: must be greater than or equal to 2"),
+        ("goal: buy", "x.yaml:3:1: goal: unknown key"),
+    ],
+)
+def test_mistakes(text: str, message: str) -> None:
+    with pytest.raises(UserError, match=re.escape(message)) as caught:
+        design(f"{text}\n")
+    assert "\n" not in str(caught.value)
+
+
+def test_too_many_fields_for_exact_attribution(tmp_path: Path) -> None:
+    names = [f"f{number}" for number in range(12)]
+    stimulus: dict[str, Any] = dict.fromkeys(names, "x")
+    texts = ", ".join(f"{name}: {text}" for name, text in stimulus.items())
+    template = "".join(f"{{{name}}}" for name in [*names, "anchor"])
+    (tmp_path / "s.yaml").write_text(
+        f'template: "{template}"\nstimuli:\n  many: {{{texts}, anchor: {{low: 1, high: 2}}}}\n'
+    )
+    with pytest.raises(UserError, match=r"x\.yaml:3:1: stimuli|attribution: many: exact needs 2\^13 prompts"):
+        design(f"stimuli: {tmp_path}/s.yaml\n")

@@ -1,0 +1,104 @@
+"""Stimuli: prompts as the published study renders them, families of one's own, and mistakes."""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.designs.scoring.stimuli import SHIPPED, Stimuli, load_stimuli
+from interventions.errors import UserError
+from interventions.yaml.yaml_source import load_model, parse_yaml
+
+DATA = Path(__file__).parents[5] / "shared" / "data" / "anchoring"
+EXPERIMENT = parse_yaml("stimuli: x\n", "x.yaml")
+needs_data = pytest.mark.skipif(not DATA.exists(), reason=f"no check data at {DATA}")
+
+OWN = """\
+template: "{story}: {anchor}. {question}"
+stimuli:
+  lift: {story: The lift stopped at floor, question: How tall is the tower?, anchor: {low: 2.5, high: 40}}
+  bare: {question: How tall?, anchor: {low: 1, high: 2}}
+"""
+
+
+def own(folder: Path, text: str) -> Stimuli:
+    (folder / "own.yaml").write_text(text)
+    return load_stimuli(str(folder / "own.yaml"), EXPERIMENT)
+
+
+@needs_data
+def test_the_shipped_stimuli_are_the_published_ones() -> None:
+    shipped = load_stimuli("anchoring", EXPERIMENT)
+    published = json.loads((DATA / "stimuli.json").read_text())["stimuli"]
+    assert list(shipped.stimuli) == [item["variation"] for item in published]
+    for item in published:
+        found = shipped.stimuli[item["variation"]]
+        assert [found[name] for name in ("scene", "comparative", "absolute")] == [
+            item[name] for name in ("scene", "comparative", "absolute")
+        ]
+        assert list(shipped.anchors(item["variation"]).values()) == item["anchors"]
+
+
+@needs_data
+def test_prompts_are_rendered_as_published() -> None:
+    shipped = load_stimuli("anchoring", EXPERIMENT)
+    for case in json.loads((DATA / "render-cases.json").read_text()):
+        prompt = shipped.render(case["variation"], case["anchor"], case["present"])
+        assert prompt == case["text"]
+        assert hashlib.sha256(prompt.encode()).hexdigest() == case["sha256"]
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+
+
+@given(scene=TEXTS, comparative=TEXTS, absolute=TEXTS, present=st.sets(st.sampled_from(range(4))))
+def test_the_template_rule(scene: str, comparative: str, absolute: str, present: set[int]) -> None:
+    """Also where a text holds what looks like a place."""
+    template = load_model(SHIPPED / "anchoring.yaml", Stimuli).template
+    fields = {"scene": scene, "comparative": comparative, "absolute": absolute}
+    stimuli = Stimuli.model_validate(
+        {"template": template, "stimuli": {"s": {**fields, "anchor": {"low": 10, "high": 65}}}}
+    )
+    names = [*fields, "anchor"]
+    texts = [text if i in present else "" for i, text in enumerate([*fields.values(), "65"])]
+    expected = f"{texts[0]}{texts[3]}.\n\n{texts[1]}{texts[3]}?\n\n{texts[2]}".strip()
+    assert stimuli.render("s", 65, {names[i] for i in present}) == expected
+
+
+def test_a_family_of_ones_own(tmp_path: Path) -> None:
+    stimuli = own(tmp_path, OWN)
+    assert stimuli.fields("lift") == ("story", "question", "anchor")
+    assert stimuli.fields("bare") == ("question", "anchor")
+    assert stimuli.render("lift", 2.5, ["story", "anchor"]) == "The lift stopped at floor: 2.5."
+    assert stimuli.render("bare", 1, ["question", "anchor"]) == ": 1. How tall?"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("{anchor}.", "7.", "1:1: template: it has no place for the number; add {anchor}"),
+        ("{story}", "{Story}", '1:1: template: "{Story}" is no place for a field; write lower-case'),
+        ("{story}:", "{story}}:", "1:1: template: a brace stands alone; write places as {field}"),
+        ("{question: How", "{questoin: How", "4:10: stimuli.bare.questoin: the template has no place for"),
+        ("{low: 1, high: 2}", "{low: 2, high: 1}", "4:48: stimuli.bare.anchor.high: 1 is not above low (2)"),
+        ("{low: 1, high: 2}", "5", "stimuli.bare.anchor:"),
+        (", anchor: {low: 1, high: 2}", "", "4:3: stimuli.bare: the anchor is missing; add anchor"),
+        ("template:", "templat:", "templat: unknown key"),
+    ],
+)
+def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, old: str, new: str, message: str) -> None:
+    with pytest.raises(UserError, match=re.escape(message)) as caught:
+        own(tmp_path, OWN.replace(old, new))
+    assert str(caught.value).startswith(f"{tmp_path}/own.yaml:")
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_name(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match='unknown stimuli "anchorng"; did you mean "anchoring"'):
+        load_stimuli("anchorng", EXPERIMENT)
+    with pytest.raises(UserError, match="no such file"):
+        load_stimuli(str(tmp_path / "none.yaml"), EXPERIMENT)

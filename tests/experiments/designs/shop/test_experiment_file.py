@@ -1,0 +1,98 @@
+"""Mistakes in an experiment file: one line each, with its place and what to do."""
+
+from pathlib import Path
+
+import pytest
+
+from experiments.designs.shop.design import Design
+from experiments.designs.shop.experiment_file import LIBRARY, Experiment, load_experiment
+from interventions.errors import UserError
+from interventions.yaml.yaml_source import parse_yaml, validate
+
+HEAD = "name: e\ngoal: Buy.\n"
+LIVE = "live: {allow: [], stop_before: [Pay now]}\noptions: {catalogue: c.csv}\n"
+
+
+def test_the_shipped_experiments_can_be_read() -> None:
+    shop = [path.stem for path in LIBRARY.glob("*.yaml") if "goal:" in path.read_text()]
+    assert len(shop) == 9
+    assert {load_experiment(name).name for name in shop} == set(shop)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (
+            "environment: shopp",
+            'environment: "shopp" is no environment; write shop, compose:NAME or the address',
+        ),
+        ("environment: compose:postgres", r'environment: no shop "postgres" to launch; '),
+        ("environment: compose:onestopmarkt", r'did you mean "onestopmarket"\?'),
+        ("environment: file:///etc/passwd", "is no environment"),
+        ("environment: https://shop.example/a?b", "is no environment"),
+        ("environment: https://shop.example/", "environment: a site that is not ours needs the key live"),
+        (
+            "environment: compose:onestopmarket",
+            "environment: this shop's products have to be read from a file",
+        ),
+        (f"environment: https://shop.example/\n{LIVE}task: listing", "task: listing needs the embedded shop"),
+        ("live: {allow: [shop.example]}", r"live\.stop_before: missing; add this key"),
+        ("live: {allow: [], stop_before: []}", r"live\.stop_before"),
+        ("live: {allow: ['https://x'], stop_before: [Pay]}", r'live\.allow\[0\]: "https://x" is no host'),
+        ("live: {allow: [], stop_before: [Pay], page: product.html}", r"live\.page"),
+        ("task: browse", "task: "),
+        ("task: search\noptions: {file: sets.csv}", "options.file: search forms its own choice sets"),
+        ("task: listing\noptions: {titles: {filter: true}}", "options.titles: "),
+        ("observation: {pages: whole}", r'observation\.pages: unknown key; did you mean "page"'),
+        ("profiles: []", "profiles: "),
+        ("profiles: [{id: mine, txt: x}]", r"profiles\[0\]\.txt: unknown key"),
+    ],
+)
+def test_a_mistake_is_one_line(lines: str, message: str) -> None:
+    with pytest.raises(UserError, match=message) as caught:
+        validate(parse_yaml(HEAD + lines, "e.yaml"), Experiment)
+    assert str(caught.value).startswith("e.yaml:")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (
+            "profiles: [none, price-increase]",
+            r'profiles\[1\]: unknown profile "price-increase"; did you mean',
+        ),
+        ("profiles: [none, none]", r"profiles\[1\]: none stands twice"),
+        ("profiles: [{id: mine, text: Hello.}, mine]", r"profiles\[1\]: mine stands twice"),
+    ],
+)
+def test_a_mistake_in_what_is_referred_to_is_one_line(lines: str, message: str) -> None:
+    with pytest.raises(UserError, match=message) as caught:
+        Design(parse_yaml(HEAD + lines, "e.yaml"))
+    assert str(caught.value).startswith("e.yaml:3:")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_goal_can_name_the_category_only() -> None:
+    with pytest.raises(UserError, match=r'goal: nothing is known of "\$\{price\}"; a goal can name \$\{cat'):
+        validate(parse_yaml("name: e\ngoal: Spend ${price}.", "e.yaml"), Experiment)
+
+
+def test_addresses_of_environments(tmp_path: Path) -> None:
+    table = tmp_path / "c.csv"
+    table.write_text(
+        "key,category,name,price,rating\n" + "".join(f"p{i},Lamps,Lamp {i},{10 + i},80\n" for i in range(4))
+    )
+    live = (
+        f"live: {{allow: [], stop_before: [Pay now], page: 'p/${{key}}'}}\noptions: {{catalogue: {table}}}\n"
+    )
+    cases = [
+        ("environment: shop", None),
+        ("environment: compose:shop", "http://127.0.0.1:7770/"),
+        (f"environment: https://shop.example/en\n{live}", "https://shop.example/en/"),
+    ]
+    for lines, address in cases:
+        assert Design(parse_yaml(HEAD + lines, "e.yaml")).base_url == address
+    made = Design(parse_yaml(HEAD + cases[2][0], "e.yaml"))
+    trial = next(made.trials(["simulated:random"]))
+    assert trial.start == tuple(f"p/{product.key}" for product in trial.products)

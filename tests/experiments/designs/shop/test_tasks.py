@@ -1,0 +1,212 @@
+"""Every shipped experiment in a real browser: the choice is the one that the agent's weights give."""
+
+import base64
+import random
+import re
+from collections.abc import AsyncIterator, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from agents.base import Agent, Decision
+from agents.simulated.agent import SimulatedAgent
+from agents.simulated.tab_shopper import shipped, shipped_profile, taste_for
+from agents.simulated.utility import Alternative, choice_probabilities, draw
+from environments.actions import Action
+from environments.observation import Observation
+from experiments.designs.shop.design import Design, Trial
+from experiments.designs.shop.experiment_file import experiment_source
+from experiments.designs.shop.listing import ShowOnly, category_address
+from experiments.episodes.shop_episode import ShopEpisodes
+from experiments.episodes.trajectory import Course, as_stored, trace, without_screenshot
+from experiments.executors.browser import Stage, open_stage
+from interventions.yaml.sitemap import product_key
+from interventions.yaml.yaml_source import parse_yaml
+from proxy.server import Slot
+from proxy.session import Session
+
+PROFILE = "balanced"
+
+
+@pytest.fixture(scope="module")
+async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Stage, Slot]]:
+    async with open_stage(tmp_path_factory.mktemp("stage")) as opened:
+        yield opened, await opened.proxy.open_slot()
+
+
+def design(name: str, **changes: Any) -> Design:
+    """A shipped experiment with other values under some keys."""
+    data = {**experiment_source(name).data, **changes}
+    return Design(parse_yaml(yaml.safe_dump(data), "test.yaml"))
+
+
+def trials(made: Design) -> Iterator[Trial]:
+    return made.trials([f"simulated:{PROFILE}"])
+
+
+async def carry_out(
+    stage: tuple[Stage, Slot], made: Design, trial: Trial, agent: Agent | None = None
+) -> tuple[Course, Session]:
+    opened, slot = stage
+    episodes = ShopEpisodes(made, opened.base_url)
+    session = slot.session = episodes.session(trial)
+    try:
+        async with opened.browsers.context(slot.url) as context:
+            return await episodes.episode(trial, agent or shopper(trial), context, session), session
+    finally:
+        slot.session = None
+
+
+def shopper(trial: Trial) -> SimulatedAgent:
+    return SimulatedAgent(shipped_profile(PROFILE), seed=trial.seed)
+
+
+def expected(made: Design, trial: Trial) -> str:
+    """What the shopper has to choose, by its weights, the displayed facts and its seed."""
+    first = len(trial.products) - 1 if made.experiment.task == "compare-tabs" else 0
+    carried = trial.nudge.text.lower() if trial.nudge else ""
+    alternatives = [
+        Alternative(
+            price=product.price,
+            rating=product.rating,
+            reviews=product.reviews or 0,
+            cue=sum(shipped().cues.directions(carried)) if product.key == trial.carrier else 0,
+            viewed_first=index == first,
+        )
+        for index, product in enumerate(trial.products)
+    ]
+    probabilities = choice_probabilities(taste_for(trial.goal, shipped_profile(PROFILE).taste), alternatives)
+    return trial.products[draw(probabilities, random.Random(trial.seed).random())].key
+
+
+SHIPPED = (
+    "nudges", "nudges-mr", "nudges-mrap", "trios", "profiles", "sensitivity", "sensitivity-rating",
+    "listing", "search",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+async def test_a_shipped_experiment_gives_the_weights_choices(name: str, stage: tuple[Stage, Slot]) -> None:
+    made = design(name)
+    assert 300 <= sum(1 for _ in trials(made)) <= 3000
+    assert not made.shortage()
+    treated = (trial for trial in trials(made) if trial.carrier or trial.nudge is None)
+    for trial in islice(treated, 0, 30, 15):
+        course, session = await carry_out(stage, made, trial)
+        assert (course.outcome, course.choice) == ("choice", expected(made, trial)), course.reason
+        record = ShopEpisodes(made, "http://shop.test/").record(trial, course, session, began=0, attempts=1)
+        assert record.trial["profile"] == trial.profile
+        assert record.disagreements == []
+        rows = [(row["option"], row["price"], row["nudged"]) for row in record.options]
+        assert rows == [(p.key, p.price, int(p.key == trial.carrier)) for p in trial.products]
+
+
+async def test_a_listing_shows_the_choice_set_alone_and_in_order(stage: tuple[Stage, Slot]) -> None:
+    made = design("listing", match=["price"])
+    nudged = next(trial for trial in trials(made) if trial.carrier and trial.ordering == "reversed")
+    course, session = await carry_out(stage, made, nudged)
+    assert course.outcome == "choice", course.reason
+    html = course.looks[0].observation.html
+    cards = re.findall(r'<strong>\s*<a bid="\w+" href="([^"]+)"', html)
+    assert [product_key(address) for address in cards] == [product.key for product in nudged.products]
+    price = nudged.products[0].price
+    assert html.count(f"${price:,.2f}") == 2
+    assert html.count(nudged.nudge.text.split("$")[0] if nudged.nudge else "") == 1
+    receipts = {(r.edit, r.product, r.page_type) for r in session.receipts if r.page_type == "listing"}
+    assert {("set_price", product.key, "listing") for product in nudged.products} <= receipts
+    assert ("insert_text", nudged.carrier, "listing") in receipts
+    assert ("show_only", nudged.products[0].key, "listing") in receipts
+    record = ShopEpisodes(made, "http://shop.test/").record(nudged, course, session, began=0, attempts=1)
+    assert [(row["position"], row["viewed_first"]) for row in record.options] == [(0, 1), (1, 0)]
+
+
+class Scripted:
+    """Clicks, one after the other, on the control that follows a text in the page."""
+
+    def __init__(self, *wanted: str) -> None:
+        self._wanted = list(wanted)
+        self.seen: list[str] = []
+
+    async def act(self, observation: Observation) -> Decision:
+        self.seen.append(observation.html)
+        pattern = self._wanted.pop(0)
+        if pattern.startswith("goto "):
+            return Decision("", "", Action("goto", (pattern.removeprefix("goto "),)))
+        found = re.search(pattern, observation.html, re.S)
+        assert found, f"{pattern} is not in {observation.html}"
+        return Decision("", "", Action("click", (found[1],)))
+
+
+ADD = r'.*?<button bid="(\w+)"[^>]*>Add to Cart'
+
+
+async def test_a_product_can_be_chosen_from_its_card(stage: tuple[Stage, Slot]) -> None:
+    made = design("listing")
+    for trial in islice(trials(made), 1, 3):
+        second = trial.products[1]
+        course, session = await carry_out(stage, made, trial, Scripted(f"{second.key}.html{ADD}"))
+        assert (course.outcome, course.choice) == ("choice", second.key), course.reason
+        assert {receipt.page_type for receipt in session.receipts} == {"listing"}
+
+
+async def test_a_product_outside_the_set_is_no_choice(stage: tuple[Stage, Slot]) -> None:
+    made = design("search")
+    trial = next(trials(made))
+    agent = Scripted(r'Product Showcases.*?<button bid="(\w+)"[^>]*>Add to Cart')
+    course, _ = await carry_out(stage, made, trial, agent)
+    assert course.outcome == "no_choice"
+    assert "which is not in the choice set" in course.reason
+
+
+async def test_what_tells_of_other_products_is_taken_from_a_listing(stage: tuple[Stage, Slot]) -> None:
+    made = design("listing")
+    trial = next(trials(made))
+    course, _ = await carry_out(stage, made, trial)
+    assert course.outcome == "choice", course.reason
+    text = re.sub("<[^>]+>", " ", course.looks[0].observation.html)
+    assert trial.products[0].name.split(",")[0] in text
+    assert not re.search(r"Items\s+1|Sort By|per page|Shopping Options|Compare Products", text)
+
+
+@pytest.mark.parametrize("task", ["listing", "search"])
+async def test_an_untreated_list_fails_closed(task: str, stage: tuple[Stage, Slot], tmp_path: Path) -> None:
+    """The site map does not know this shop's cards: they show untreated, and the choice is none."""
+    site = tmp_path / "site.yaml"
+    site.write_text("name: blind\nextends: onestopmarket\nroles: {item: li.no-such-card}\n")
+    made = design(task, site=str(site))
+    trial = next(trials(made))
+    product = trial.products[0]
+    opened, _ = stage
+    agent = Scripted(f"goto {opened.base_url}{product.key}.html", f"Add.*?Qty{ADD}|{ADD.lstrip('.*?')}")
+    course, _ = await carry_out(stage, made, trial, agent)
+    assert course.outcome == "treatment_failed", (course.outcome, course.reason)
+    assert course.reason == "show-only: no page has listed the choice set"
+
+
+def test_the_goal_names_the_category_and_the_page_is_the_categorys() -> None:
+    made = design("search")
+    for trial in islice(trials(made), 0, 60, 6):
+        assert f'"{trial.products[0].category}"' in trial.goal
+        assert trial.start == ("",)
+    listing = design("listing")
+    for trial in islice(trials(listing), 0, 60, 6):
+        assert trial.start == (category_address(trial.products[0].category),)
+        (edit,) = [e for t in listing.plan(trial).everywhere for e in t.edits if isinstance(e, ShowOnly)]
+        assert edit.keys == tuple(product.key for product in trial.products)
+
+
+async def test_all_that_an_agent_was_given_is_kept(stage: tuple[Stage, Slot]) -> None:
+    made = design("nudges", observation={"tree": True, "screenshot": True})
+    course, _ = await carry_out(stage, made, next(trials(made)))
+    steps, artifacts = trace(course)
+    page, look = artifacts[steps[0]["observation"]], course.looks[0].observation
+    assert look.tree
+    assert page.startswith(look.html)
+    assert look.tree in page
+    (name,) = re.findall(r"<!-- screenshot (\w+) -->", page)
+    assert base64.b64decode(artifacts[name]) == look.screenshot
+    assert look.screenshot.startswith(b"\x89PNG")
+    assert without_screenshot(page) == as_stored(look)

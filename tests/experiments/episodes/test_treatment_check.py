@@ -1,0 +1,543 @@
+"""A page that a shop's script, its addresses or its wording leave untreated never counts as treated."""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.base import Agent, Decision
+from environments.actions import Action
+from environments.observation import Observation
+from experiments.designs.shop.design import Trial
+from experiments.designs.shop.listing import ShowOnly
+from experiments.episodes.shop_episode import ShopEpisodes, judge
+from experiments.episodes.trajectory import Course
+from experiments.episodes.treatment_check import Sight, unchecked, untreated
+from experiments.executors.browser import Stage, open_stage
+from interventions.apply.engine import rewrite
+from interventions.apply.plan import Plan, Treatment
+from interventions.edits.in_browser import Element, Inserted, Spot, Standing
+from interventions.edits.insert_text import InsertText
+from interventions.edits.show_rating_text import ShowRatingText
+from interventions.yaml.sitemap import load_site_map
+from proxy.server import Slot
+from proxy.session import Session, ShownPage
+from tests.experiments.foreign_shop import NUDGE, Buyer, ForeignShop, design, experiment
+from tests.interventions.shop_pages import HOST, HTML, KEY, card, category_page, product_page
+from tests.support import serve
+
+SITE = load_site_map("onestopmarket")
+Edits = list[Mapping[str, Any]]
+
+
+@dataclass
+class Place:
+    """One shop, one proxy, one browser for all tests of this file."""
+
+    shop: ForeignShop
+    address: str
+    stage: Stage
+    slot: Slot
+
+
+@pytest.fixture(scope="module")
+async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Place]:
+    shop = ForeignShop()
+    async with serve(shop.app()) as address, open_stage(tmp_path_factory.mktemp("stage"), address) as stage:
+        yield Place(shop, address, stage, await stage.proxy.open_slot())
+
+
+@pytest.fixture
+def shop(place: Place) -> ForeignShop:
+    """The shop without anything that another test has made it do."""
+    vars(place.shop).update(vars(ForeignShop()))
+    return place.shop
+
+
+async def carry_out(
+    place: Place, folder: Path, agent: Agent | None = None, control: bool = False, **how: Any
+) -> tuple[Course, Session, Trial]:
+    """One trial; the nudge is on the product that is bought."""
+    prefix = how.pop("prefix", "")
+    made = design(experiment(folder, place.shop, place.address + prefix, **how))
+    trials = made.trials(["simulated:balanced"])
+    trial = next(t for t in trials if t.carrier == (None if control else t.products[0].key))
+    episodes = ShopEpisodes(made, str(made.base_url))
+    session = place.slot.session = episodes.session(trial)
+    try:
+        async with place.stage.browsers.context(place.slot.url) as context:
+            course = await episodes.episode(trial, agent or Buyer(), context, session)
+            return course, session, trial
+    finally:
+        place.slot.session = None
+
+
+def nudges(session: Session) -> set[str]:
+    return {receipt.product for receipt in session.receipts if receipt.intervention == "praised"}
+
+
+ADDRESSES: dict[str, dict[str, Any]] = {
+    "its key": {},
+    "a prefix": {"page": "products/${key}"},
+    "a prefix and a canonical link": {"page": "products/${key}", "canonical": "/products/KEY"},
+    "an address with a path": {"prefix": "en/"},
+    "another suffix": {"page": "${key}.php"},
+    "another name of its own": {"page": "products/${key}", "canonical": "/catalog/KEY/view"},
+    "a session in the path": {"moved": "/KEY.html;jsessionid=1A2B"},
+    "a redirect": {"moved": "/en/KEY"},
+    "a redirect to a query": {"moved": "/item?id=KEY", "canonical": "/KEY.html"},
+    "an encoded address": {"page": "products/${key}", "moved": "/p/L%C3%A4mpchen%20f%C3%BCr%2D/KEY"},
+    "a variant in the query": {"moved": "/products/KEY?variant=4711"},
+    "another host's canonical link": {"page": "products/${key}", "canonical": "http://elsewhere.test/x"},
+    "a query and a canonical link": {"page": "item?id=${key}", "canonical": "/KEY"},
+}
+
+
+@pytest.mark.parametrize("control", [False, True])
+@pytest.mark.parametrize("address", ADDRESSES)
+async def test_wherever_its_address_leads_a_product_is_treated(
+    address: str, control: bool, place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    how = dict(ADDRESSES[address])
+    shop.moved, shop.canonical = how.pop("moved", ""), how.pop("canonical", "")
+    buyer = Buyer()
+    course, session, trial = await carry_out(place, tmp_path, buyer, control, **how)
+    assert course.outcome == "choice", course.reason
+    assert course.choice == trial.products[0].key
+    assert {r.product for r in session.receipts} == {product.key for product in trial.products}
+    assert nudges(session) == ({trial.carrier} if trial.carrier else set())
+    assert [NUDGE in html for html in buyer.seen] == [False, not control]
+
+
+TAKEN = "document.querySelectorAll('.product-title-details').forEach((each) => each.remove());"
+MOVED: dict[str, dict[str, str]] = {
+    "another address": {"script": f"{TAKEN} history.replaceState(null, '', '/p/KEY?v=1');"},
+    "one more address": {"script": f"{TAKEN} history.pushState(null, '', '/p/KEY?v=1');"},
+    "a redirect": {"moved": "/enc/KEY", "canonical": "/KEY.html", "script": TAKEN},
+    "a refresh": {"head": '<meta http-equiv="refresh" content="0; url=/untreated/KEY">'},
+    "a location": {"script": "location.replace('/untreated/KEY');"},
+    "a written page": {
+        "script": """history.replaceState(null, '', '/p/KEY');
+            fetch('/raw/KEY').then((answer) => answer.text()).then((text) => {
+              document.open(); document.write(text); document.close(); });"""
+    },
+    "a page of its own making": {
+        "script": """fetch('/raw/KEY').then((answer) => answer.text()).then((text) =>
+            location.replace(URL.createObjectURL(new Blob([text], {type: 'text/html'}))));"""
+    },
+}
+
+
+@pytest.mark.parametrize("way", MOVED)
+async def test_what_moves_the_address_does_not_switch_the_check_off(
+    way: str, place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    vars(shop).update(MOVED[way])
+    buyer = Buyer()
+    course, _, _ = await carry_out(place, tmp_path, buyer)
+    assert not any(NUDGE in html for html in buyer.seen), "the attack does nothing"
+    assert course.outcome == "treatment_failed", course.reason
+
+
+class Reader:
+    """Looks at a tab until the end."""
+
+    def __init__(self, tab: int) -> None:
+        self._tab = tab
+
+    async def act(self, observation: Observation) -> Decision:
+        return Decision("", "", Action("tab_focus", (self._tab,)))
+
+
+async def test_a_page_that_an_agent_sees_in_the_place_of_a_treated_one_fails_the_trial(
+    place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    shop.wall = "<title>Are you human?</title>"
+    for agent, wanted in ((Reader(0), "treatment_failed"), (Reader(1), "agent_limit")):
+        course, session, trial = await carry_out(place, tmp_path, agent)
+        assert (course.outcome, nudges(session)) == (wanted, set()), course.reason
+        if wanted == "treatment_failed":
+            assert f"{trial.carrier}.html: praised" in course.reason
+            assert "not a product's page" in course.reason
+
+
+async def test_a_choice_does_not_count_where_a_products_page_never_came(
+    place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    course, session, trial = await carry_out(place, tmp_path)
+    assert course.outcome == "choice", course.reason
+    session.awaited = {trial.products[0].key: "oats.html: not a product's page"}
+    judge(course, trial, design(tmp_path / "foreign.yaml"), session)
+    assert (course.outcome, course.reason) == ("treatment_failed", "oats.html: not a product's page")
+
+
+def edit(kind: str, value: Any) -> Edits:
+    return [{kind: value}]
+
+
+def put(css: str, html: str) -> str:
+    """A script that makes the page show what it showed before."""
+    return f"document.querySelector({css!r}).innerHTML = {html!r};"
+
+
+PRICE = "span.price"
+BADGE = {"text": "Limited offer"}
+GONE = "document.querySelector('.product-title-details')"
+RESTORED: dict[str, tuple[Edits, str, str]] = {
+    "the text is elsewhere": ([], TAKEN, f"<p>{NUDGE}</p>"),
+    "the text is in an attribute": ([], TAKEN, f'<img alt="{NUDGE}" width=20 height=20>'),
+    "the text has moved": ([], f"document.querySelector('#more').append({GONE});", ""),
+    "the text is hidden": ([], f"{GONE}.style.display = 'none';", ""),
+    "the text is another": ([], put(".product-title-details", f"{NUDGE} Not."), ""),
+    "badge": (edit("badge", BADGE), "document.querySelector('.product-badge-details').remove();", ""),
+    "banner": (edit("banner", BADGE), "document.querySelector('.page-banner-details').remove();", ""),
+    "countdown": (
+        edit("countdown", {}), "document.querySelector('.product-countdown-details').remove();", "",
+    ),
+    "show_rating_text": ([], "document.querySelector('.product-rating-details').remove();", ""),
+    "strike_price": (
+        edit("strike_price", {"was": 29.99}), "document.querySelector('.product-was-details').remove();", "",
+    ),
+    "the figure is part of another": (edit("set_price", 9.99), put(PRICE, "19.99 €"), ""),
+    "the figure stands elsewhere": (
+        edit("set_price", 9.99), put(PRICE, "$21.99"), "<p>Free shipping over $9.99</p>",
+    ),
+    "the old price beside the new": (edit("set_price", 9.99), "", "<p>Buy now for $19.99</p>"),
+    "the old price beside the new, in euros": (edit("set_price", 9.99), "", "<p>Now 19.99 €</p>"),
+    "the old price in a picture": (edit("set_price", 9.99), "", '<img alt="only $19.99" width=20 height=20>'),
+    "the old price in another format": (edit("set_price", 9.99), "", "<p>Buy now for $ 19,99</p>"),
+    "the old price in pieces": (
+        edit("set_price", 9.99), "", "<p>$<b>19</b><sup>99</sup></p>",
+    ),
+    "the old price in pieces, with a point": (
+        edit("set_price", 9.99), "", "<p><i>$</i><b>19<span>.</span></b><sup>99</sup> each</p>",
+    ),
+    "the old price in the tab's title": (
+        edit("set_price", 9.99), "document.title = 'Lamp for $19.99';", "",
+    ),
+    "set_rating": (
+        edit("set_rating", 60), "document.querySelector('.rating-result').title = '80%';", "",
+    ),
+    "set_reviews": (edit("set_reviews", 4321), put("a.action.view", "12 Reviews"), ""),
+    "set_stock": (edit("set_stock", "Only two left"), put("div.stock > span", "In stock"), ""),
+    "set_title": (edit("set_title", "Golden Lamp"), put("span.base", "Harbour Desk Lamp"), ""),
+    "replace_text": (
+        edit("replace_text", {"in": "product.description", "from": "warm", "to": "cold"}),
+        put("#description", "A warm light for long evenings."), "",
+    ),
+    "the first of two words": (
+        [{"replace_text": {"in": "product.description", "from": "warm", "to": "cold"}},
+         {"replace_text": {"in": "product.description", "from": "long", "to": "short"}}],
+        put("#description", "A warm light for short evenings."), "",
+    ),
+    "remove": (
+        edit("remove", "product.stock"),
+        "document.querySelector('div.stock').innerHTML = '<span>In stock</span>';", "",
+    ),
+    "hide_option": (edit("hide_option", "Red"), put("div.options-list", '<div class="choice">Red</div>'), ""),
+    "set_image": (
+        edit("set_image", "/other.png"), "document.querySelector('img[class]').src = '/picture.png';", "",
+    ),
+    "set_attribute": (
+        edit("set_attribute", {"role": "product.image", "name": "alt", "value": "a bright lamp"}),
+        "document.querySelector('img[class]').alt = 'a lamp';", "",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", RESTORED)
+async def test_what_a_script_puts_back_fails_the_trial(
+    kind: str, place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    edits, script, extra = RESTORED[kind]
+    shop.price = "19.99 €" if "€" in script + extra else "$19.99"
+    # First as it is: with neither script nor a second text the trial counts.
+    course, session, trial = await carry_out(place, tmp_path, edits=edits)
+    assert course.outcome == "choice", course.reason
+    assert nudges(session) == {trial.carrier}
+    shop.script = f"if ('KEY' === '{trial.carrier}') {{ {script} }}"
+    shop.extra = extra
+    course, session, trial = await carry_out(place, tmp_path, edits=edits)
+    assert nudges(session) == {trial.carrier}
+    assert course.outcome == "treatment_failed", course.reason
+
+
+UNSEEN = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
+SPRINKLED = f"""
+const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+while (texts.nextNode()) {{
+  const text = texts.currentNode;
+  if (!text.parentElement.closest("button, script"))
+    text.data = text.data.replace(/(?<=\\S)(?=\\S)/gu, "{UNSEEN}");
+}}
+document.querySelector("img").alt = [...document.querySelector("img").alt].join("\u200b");"""
+"""Between all letters stands every character that nobody sees."""
+READ = (
+    "badge", "banner", "countdown", "show_rating_text", "strike_price", "the figure stands elsewhere",
+    "the old price in pieces", "set_rating", "set_reviews", "set_stock", "set_title", "replace_text",
+    "remove", "hide_option", "set_attribute",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", READ)
+async def test_characters_that_nobody_sees_change_nothing(
+    kind: str, place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    edits, script, extra = RESTORED[kind]
+    shop.script = SPRINKLED
+    course, session, trial = await carry_out(place, tmp_path, edits=edits)
+    assert (course.outcome, nudges(session)) == ("choice", {trial.carrier}), course.reason
+    shop.script = f"if ('KEY' === '{trial.carrier}') {{ {script} }} {SPRINKLED}"
+    shop.extra = extra.replace("19", f"1{UNSEEN}9")
+    course, session, trial = await carry_out(place, tmp_path, edits=edits)
+    assert course.outcome == "treatment_failed", course.reason
+
+
+async def test_a_message_is_read_without_them(place: Place, shop: ForeignShop, tmp_path: Path) -> None:
+    shop.message = f"You added {f'{UNSEEN}'.join('Harbour Desk Lamp')} to your shopping cart."
+    course, _, _ = await carry_out(place, tmp_path)
+    assert (course.outcome, course.choice) == ("choice", "harbour-desk-lamp"), course.reason
+
+
+@pytest.mark.parametrize("kind", [{"reorder": {"rank": 1}}, {"swap": "cedar-reading-lamp"}])
+async def test_what_cannot_be_checked_is_on_record(
+    kind: Mapping[str, Any], place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    """A script puts a list back into its old order: the trial counts, and says that nobody has looked."""
+    card = '<li class="product-item"><a class="product-item-link" href="/{0}.html">{0}</a></li>'
+    shop.extra = f"<ol>{card.format('cedar-reading-lamp')}{card.format('harbour-desk-lamp')}</ol>"
+    shop.script = "document.querySelector('ol').append(document.querySelector('li.product-item'));"
+    course, session, trial = await carry_out(place, tmp_path, edits=[kind])
+    made = design(tmp_path / "foreign.yaml")
+    episodes = ShopEpisodes(made, place.address)
+    record = episodes.record(trial, course, session, began=0, attempts=1)
+    assert record.trial["outcome"] == "choice"
+    assert nudges(session) == {trial.carrier}
+    rows = [(row["intervention"], row["edit"], row["page_type"]) for row in record.unchecked]
+    assert rows == [("praised", *kind, "product")]
+
+
+async def test_one_look_is_not_enough_for_the_later_ones(
+    place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    shop.script = f"addEventListener('scroll', () => {{ {TAKEN} }});"
+    shop.extra = '<div style="height:3000px;position:absolute;top:0;width:1px"></div>'
+    course, _, _ = await carry_out(place, tmp_path, Buyer())
+    assert course.outcome == "choice", course.reason
+    scroll = (Action("scroll", (0.0, 5.0)), Action("scroll", (0.0, -5.0)))
+    buyer = Buyer(*scroll)
+    course, _, _ = await carry_out(place, tmp_path, buyer)
+    assert [NUDGE in html for html in buyer.seen] == [False, True, False, False]
+    assert course.outcome == "treatment_failed", course.reason
+
+
+async def test_a_page_that_is_loaded_twice_is_checked_as_well(
+    place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    """Also where the edit leaves the price as it is: the second receipt begins where the first ends."""
+    same = edit("set_price", 19.99)
+    course, _, trial = await carry_out(place, tmp_path, edits=same)
+    again = Action("goto", (f"{place.address}{trial.carrier}.html",))
+    course, session, _ = await carry_out(place, tmp_path, Buyer(again), edits=same)
+    assert course.outcome == "choice", course.reason
+    assert [r.before == r.after for r in session.receipts if r.edit == "set_price"] == [True, True]
+    shop.script = put(PRICE, "$21.99")
+    course, _, _ = await carry_out(place, tmp_path, Buyer(again), edits=same)
+    assert course.outcome == "treatment_failed", course.reason
+
+
+async def test_an_edit_may_itself_name_the_old_price(place: Place, shop: ForeignShop, tmp_path: Path) -> None:
+    edits: Edits = [{"set_price": 9.99}, {"strike_price": {"was": 19.99}}]
+    course, _, _ = await carry_out(place, tmp_path, edits=edits)
+    assert course.outcome == "choice", course.reason
+    shop.extra = "<p>Buy now for $19.99</p>"
+    course, _, _ = await carry_out(place, tmp_path, edits=edits)
+    assert (course.outcome, "old price" in course.reason) == ("treatment_failed", True), course.reason
+
+
+async def test_what_goes_after_the_decision_does_not_matter(
+    place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    shop.script = f"addEventListener('click', () => {{ {TAKEN} }});"
+    course, _, _ = await carry_out(place, tmp_path)
+    assert course.outcome == "choice", course.reason
+
+
+async def test_what_was_never_in_view_was_not_shown(place: Place, shop: ForeignShop, tmp_path: Path) -> None:
+    far = edit("insert_text", {"after": "product.description", "text": NUDGE})
+    course, _, _ = await carry_out(place, tmp_path, edits=far)
+    assert course.outcome == "choice", course.reason
+    shop.script = "document.querySelector('#description').style.marginTop = '3000px';"
+    course, _, _ = await carry_out(place, tmp_path, edits=far)
+    assert (course.outcome, "was not shown" in course.reason) == ("treatment_failed", True), course.reason
+    course, _, _ = await carry_out(place, tmp_path, edits=far, observation={"page": "whole"})
+    assert course.outcome == "choice", course.reason
+
+
+async def test_after_a_page_is_loaded_anew_it_is_still_its_products(
+    place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    shop.reloads = True
+    course, session, trial = await carry_out(place, tmp_path, page="products/${key}")
+    assert (course.outcome, course.choice) == ("choice", trial.products[0].key), course.reason
+    assert len([r for r in session.receipts if r.intervention == "praised"]) == 2
+
+
+async def test_a_page_with_another_good_status_is_treated(
+    place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    shop.status = 203
+    course, session, trial = await carry_out(place, tmp_path)
+    assert (course.outcome, nudges(session)) == ("choice", {trial.carrier}), course.reason
+
+
+BOUGHT = {
+    "a related product": ("You added Rye Crackers to your shopping cart.", ""),
+    "the other product of the set": ("You added {other} to your shopping cart.", "other"),
+    "a longer name": ("You added {name} Large to your shopping cart.", ""),
+    "nothing that is named": ("You added this item to your shopping cart.", "own"),
+    "the name alone": ("You added {name}.", "own"),
+    "a longer name alone": ("You added {name} Large.", ""),
+}
+
+
+async def test_a_name_that_the_shop_reads_from_its_page_is_the_products(
+    place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    shop.script = (
+        "const old = say; say = () => old(`You added ${document.querySelector('h1').textContent.trim()}`"
+        " + ' to your shopping cart.');"
+    )
+    course, _, trial = await carry_out(place, tmp_path, edits=edit("set_title", "Golden Lamp"))
+    assert (course.outcome, course.choice) == ("choice", trial.carrier), course.reason
+
+
+@pytest.mark.parametrize("bought", BOUGHT)
+async def test_what_the_shop_says_was_added_is_the_choice(
+    bought: str, place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    message, whose = BOUGHT[bought]
+    shop.message = message.replace("{other}", "Cedar Reading Lamp")
+    shop.names = {"harbour-desk-lamp": "Harbour Desk Lamp", "cedar-reading-lamp": "Cedar Reading Lamp"}
+    made = design(experiment(tmp_path, shop, place.address))
+    first = next(t for t in made.trials(["simulated:balanced"]) if t.carrier == t.products[0].key)
+    if first.products[0].key == "cedar-reading-lamp":
+        shop.message = message.replace("{other}", "Harbour Desk Lamp")
+    course, _, trial = await carry_out(place, tmp_path)
+    own, other = (product.key for product in trial.products)
+    if not whose:
+        assert course.outcome == "no_choice", course.choice
+        assert "which is not in the choice set" in course.reason
+    else:
+        assert (course.outcome, course.choice) == ("choice", {"own": own, "other": other}[whose])
+
+
+async def test_the_longest_name_wins(place: Place, shop: ForeignShop, tmp_path: Path) -> None:
+    shop.names = {"oat-cookies-large": "Oat Cookies Large", "oat-cookies-plain": "Oat Cookies"}
+    for message, choice in (("Oat Cookies Large", "oat-cookies-large"), ("Oat Cookies", "oat-cookies-plain")):
+        shop.message = f"You added {message} to your shopping cart."
+        course, _, _ = await carry_out(place, tmp_path)
+        assert (course.outcome, course.choice) == ("choice", choice), course.reason
+
+
+# What the receipts have to prove, on pages as the proxy has passed them on
+
+NUDGED = Treatment("praised", KEY, (InsertText(after="product.title", text=NUDGE),))
+EVERYWHERE = Treatment("show-rating", None, (ShowRatingText(),))
+
+
+def passed_on(plan: Plan, *answers: tuple[str, bytes], treat: bool = True) -> Session:
+    """A session that has passed these pages on."""
+    session = Session(plan, SITE)
+    for path, body in answers:
+        done = rewrite(body, content_type=HTML, url=HOST + path, plan=plan, site=SITE)
+        session.received(done.receipts if treat else ())
+        session.showed(ShownPage(HOST + path, HTML, done.body if treat else body, done.product))
+    return session
+
+
+def sights_of(session: Session) -> list[Sight]:
+    return [Sight(page.product, page.text) for page in session.pages if page.product]
+
+
+@pytest.mark.parametrize("planned", [NUDGED, EVERYWHERE])
+def test_a_product_page_needs_a_receipt_of_each_edit(planned: Treatment) -> None:
+    plan, answer = Plan((planned,)), (f"{KEY}.html", product_page())
+    treated, not_treated = passed_on(plan, answer), passed_on(plan, answer, treat=False)
+    assert untreated(plan, sights_of(treated), treated, [KEY]) == ""
+    reason = untreated(plan, sights_of(not_treated), not_treated, [KEY])
+    assert f"has no receipt for {KEY}" in reason
+    # A page that was not opened needs none, unless its product was chosen.
+    empty = Session(plan, SITE)
+    assert untreated(plan, [], empty, [KEY]) == ""
+    assert "has no receipt" in untreated(plan, [], empty, [KEY], chosen=KEY)
+
+
+def test_where_only_the_html_is_known_the_text_is_looked_for_in_it() -> None:
+    plan = Plan((NUDGED,))
+    session = passed_on(plan, (f"{KEY}.html", product_page()))
+    shown = session.pages[0].text
+    assert untreated(plan, [Sight(KEY, shown)], session, [KEY]) == ""
+    for html in (shown.replace(NUDGE, ""), shown.replace(NUDGE, f"Not{NUDGE}")):
+        assert "was not shown" in untreated(plan, [Sight(KEY, html)], session, [KEY])
+    assert [effect.edit for effect in unchecked(plan, [Sight(KEY, shown)], session)] == ["insert_text"]
+
+
+def stood(given: str) -> Standing:
+    """The nudge below the title, and what of it the reader was given."""
+    (place, *_) = SITE.role("product.title")
+    title = Element("Oat Cookies", "Oat Cookies", (Inserted("after", NUDGE, given),))
+    return Standing({Spot(place.css, place.attribute): (title,)})
+
+
+def test_one_look_that_was_given_the_text_is_enough() -> None:
+    plan = Plan((NUDGED,))
+    session = passed_on(plan, (f"{KEY}.html", product_page()))
+    for given, shown in (((NUDGE, ""), True), (("", NUDGE), True), (("", ""), False)):
+        looks = [Sight(KEY, "", stood(each)) for each in given]
+        assert (untreated(plan, looks, session, [KEY]) == "") is shown
+
+
+def test_what_one_look_could_not_check_is_on_record() -> None:
+    plan = Plan((NUDGED,))
+    session = passed_on(plan, (f"{KEY}.html", product_page()))
+    looked, blind = Sight(KEY, "", stood(NUDGE)), Sight(KEY, NUDGE)
+    assert unchecked(plan, [looked], session) == []
+    for looks in ([looked, blind], [blind, looked]):
+        assert [effect.edit for effect in unchecked(plan, looks, session)] == ["insert_text"]
+    in_data = replace(session.receipts[0], edit="set_price", role="data.price")
+    session.received((in_data,))
+    assert unchecked(plan, [looked], session) == [], "nobody reads data but the page's scripts"
+
+
+def test_what_nobody_sees_is_left_out_of_html_too() -> None:
+    plan = Plan((NUDGED,))
+    session = passed_on(plan, (f"{KEY}.html", product_page()))
+    shown = session.pages[0].text
+    for between in (UNSEEN, "&shy;", "&#8203;", "&ZeroWidthSpace;", "&NoBreak;", "&zwnj;"):
+        sprinkled = shown.replace(NUDGE, between.join(NUDGE))
+        assert untreated(plan, [Sight(KEY, sprinkled)], session, [KEY]) == ""
+        changed = shown.replace(NUDGE, between.join(f"{NUDGE[:-1]}s"))
+        assert "was not shown" in untreated(plan, [Sight(KEY, changed)], session, [KEY])
+
+
+def test_a_card_needs_a_receipt_of_what_is_planned_for_it() -> None:
+    plan = Plan((NUDGED,))
+    answer = ("cookies.html", category_page(card(KEY, 1), card("rye-crackers", 2)))
+    treated, not_treated = passed_on(plan, answer), passed_on(plan, answer, treat=False)
+    assert untreated(plan, [], treated, [KEY]) == ""
+    assert f"has no receipt for {KEY} on {HOST}cookies.html" in untreated(plan, [], not_treated, [KEY])
+    assert [effect.page_type for effect in unchecked(plan, [], treated)] == ["listing"]
+
+
+def test_only_a_list_of_the_choice_set_proves_that_it_was_listed() -> None:
+    plan = Plan((Treatment("show-only", None, (ShowOnly(keys=(KEY,)),), ("listing",)),))
+    listed = passed_on(plan, ("cookies.html", category_page(card(KEY, 1), card("rye-crackers", 2))))
+    assert untreated(plan, [], listed, [KEY]) == ""
+    others = passed_on(
+        plan, ("crackers.html", category_page(card("rye-crackers", 2), card("oat-crackers", 3)))
+    )
+    assert [receipt.edit for receipt in others.receipts] == ["show_only"]
+    assert untreated(plan, [], others, [KEY]) == "show-only: no page has listed the choice set"

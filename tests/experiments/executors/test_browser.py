@@ -1,0 +1,151 @@
+"""The queue: who runs when, and what stops it."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.base import ProviderError, Reply
+from experiments.executors import text as text_runner
+from experiments.executors.browser import default_slots
+from experiments.executors.executor import Attempt
+from experiments.executors.setup import Setup, open_executor
+from experiments.records.store import Records, TrialRecord
+from experiments.records.writer import Writer
+from experiments.runs import coordinator
+from experiments.runs.admission import Gate
+from experiments.runs.coordinator import Coordinator
+from experiments.runs.experiment_run import load_design
+from experiments.runs.outages import Outages
+from interventions.errors import UserError
+from tests.experiments.running import HOTELS, run_trials
+
+
+@pytest.fixture
+def setup(tmp_path: Path) -> Setup:
+    (tmp_path / "x.yaml").write_text(HOTELS)
+    return Setup(load_design(str(tmp_path / "x.yaml")), tmp_path, None, 3)
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Records:
+    return Records(f"sqlite:///{tmp_path}/t.db")
+
+
+class Counting:
+    """Runs attempts as another executor does, and notes how many there are at once."""
+
+    def __init__(self, inner: Any) -> None:
+        self.slots = inner.slots
+        self.most = 0
+        self._inner = inner
+        self._now = 0
+
+    async def run(self, attempt: Attempt[Any]) -> TrialRecord:
+        self._now += 1
+        self.most = max(self.most, self._now)
+        try:
+            await asyncio.sleep(0)
+            record: TrialRecord = await self._inner.run(attempt)
+            return record
+        finally:
+            self._now -= 1
+
+
+async def test_never_more_at_once_than_there_are_slots(setup: Setup, records: Records) -> None:
+    trials = list(setup.design.trials(["simulated:balanced"]))
+    finished: list[TrialRecord] = []
+    async with open_executor(setup) as inner:
+        executor = Counting(inner)
+        await run_trials(executor, setup.design, records, trials, finished.append)
+    assert executor.most == setup.slots
+    assert sorted(record.trial["trial"] for record in finished) == sorted(trial.id for trial in trials)
+    assert records.outcomes(setup.design.run) == {"choice": len(trials)}
+
+
+async def test_a_gate_that_closes_lets_running_trials_end(setup: Setup, records: Records) -> None:
+    writer = Writer(records)
+    finished: list[TrialRecord] = []
+
+    def note(record: TrialRecord) -> None:
+        finished.append(record)
+        gate.reason = "enough"
+
+    async with open_executor(setup) as executor, Gate(records, setup.design.run) as gate:
+        trials = setup.design.trials(["simulated:balanced"])
+        await Coordinator(executor, writer, gate, setup.lost).run(trials, note)
+    await writer.close()
+    assert 1 <= len(finished) <= setup.slots
+    assert records.outcomes(setup.design.run) == {"choice": len(finished)}
+
+
+async def test_what_the_user_has_to_mend_stops_the_run(
+    setup: Setup, records: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Refused:
+        async def answer(self, *_: object, **__: object) -> Reply:
+            raise UserError("agents: the provider refused the key; check it")
+
+    monkeypatch.setattr(text_runner, "make_respondent", lambda *_, **__: Refused())
+    async with open_executor(setup) as executor:
+        with pytest.raises(UserError, match=r"^agents: the provider refused the key"):
+            trials = setup.design.trials(["simulated:balanced"])
+            await run_trials(executor, setup.design, records, trials)
+
+
+async def test_only_so_many_trials_are_passed_over_during_an_outage(
+    setup: Setup, records: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The queue of a design is long, and must not be read into memory while nothing can run."""
+    monkeypatch.setattr(coordinator, "LOOK_AHEAD", 2)
+    monkeypatch.setattr("experiments.runs.outages.PAUSES", (0.5, 0.5))
+    read: list[str] = []
+    asked: list[int] = []
+
+    class Down:
+        async def answer(self, *_: object, **__: object) -> Reply:
+            asked.append(len(read))
+            if len(asked) <= setup.slots:
+                raise ProviderError("down")
+            return Reply("A", False, None)
+
+    def trials() -> Any:
+        for trial in setup.design.trials(["openai:small"]):
+            read.append(trial.id)
+            yield trial
+
+    monkeypatch.setattr(text_runner, "make_respondent", lambda *_, **__: Down())
+    async with open_executor(setup) as executor:
+        await run_trials(executor, setup.design, records, trials())
+    # Read when the first answer after the outage was asked for: as many are claimed at a time as run at once.
+    assert asked[setup.slots] == 2 * setup.slots
+    assert records.outcomes(setup.design.run) == {"choice": len(read)}
+
+
+async def test_an_answer_ends_an_outage_at_once() -> None:
+    outages = Outages()
+    outages.failed("openai:a", 1)
+    assert outages.lasts("openai:a")
+    assert not outages.lasts("openai:b")
+    outages.answered("openai:a")
+    await outages.over("openai:a")
+    assert not outages.lasts("openai:a")
+
+
+def test_slots_follow_the_cores_and_what_agents_wait_for() -> None:
+    assert default_slots(["simulated:balanced"], 2) == 2
+    assert default_slots(["simulated:balanced", "openai:small"], 2) == 8
+
+
+def test_a_run_begins_without_what_only_its_analysis_needs() -> None:
+    script = (
+        "import sys, experiments.runs.experiment_run\n"
+        "print(*{name.partition('.')[0] for name in sys.modules})"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = set(ended.stdout.split())
+    assert "mitmproxy" in loaded
+    assert not loaded & {"pandas", "scipy", "statsmodels", "matplotlib", "torch"}

@@ -1,0 +1,68 @@
+"""Workers on a Ray cluster of two nodes, of which one is lost."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from experiments.console.progress import RunProgress
+from experiments.executors.workers import Workers
+from experiments.records.store import TrialRecord
+from experiments.runs.experiment_run import ExperimentRun
+from interventions.errors import UserError
+from tests.experiments.command_line import left_after
+
+pytest.importorskip("ray", reason="Ray is not installed")
+
+AGENTS = ("simulated:balanced", "simulated:price")
+LIMIT = 6
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """One node without a CPU, where the program is, and two with one for each worker."""
+    from ray.cluster_utils import Cluster
+
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    monkeypatch.setenv("SOUK_TEST_OF", str(tmp_path))
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+    yield cluster
+    cluster.shutdown()
+    assert not left_after("SOUK_TEST_OF", str(tmp_path), seconds=10)
+
+
+def run_of(folder: Path) -> ExperimentRun:
+    return ExperimentRun(
+        "nudges", agents=AGENTS, limit=LIMIT, db=f"sqlite:///{folder}/t.db", out=folder / "out"
+    )
+
+
+async def test_a_node_that_is_lost_costs_no_trial(
+    tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes = [cluster.add_node(num_cpus=1), cluster.add_node(num_cpus=1)]
+    note = RunProgress.note
+    finished: list[str] = []
+
+    def lose_a_node(progress: RunProgress, record: TrialRecord) -> None:
+        note(progress, record)
+        finished.append(record.trial["trial"])
+        if len(finished) == 3:
+            cluster.remove_node(nodes.pop(), allow_graceful=False)
+
+    monkeypatch.setattr(RunProgress, "note", lose_a_node)
+    run = run_of(tmp_path)
+    await run.run(Console(quiet=True), Workers(2, 1, "ray", cluster.address))
+    assert len(nodes) == 1
+    assert len(finished) == len(set(finished)) == run.total == 2 * LIMIT
+    assert run.records.outcomes(run.design.run) == {"choice": 2 * LIMIT}
+    assert run_of(tmp_path).done == run.total
+
+
+async def test_an_address_without_a_cluster(tmp_path: Path) -> None:
+    with pytest.raises(
+        UserError, match=r"^--address 127\.0\.0\.1:1: .*; start a cluster with `ray start --head`"
+    ):
+        await run_of(tmp_path).run(Console(quiet=True), Workers(1, 1, "ray", "127.0.0.1:1"))

@@ -1,0 +1,197 @@
+"""A foreign shop by `souk run`: treated as the guide says, or refused before the first trial."""
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from experiments.designs.shop.experiment_file import experiment_source
+from experiments.executors.start_pages import check_start_pages
+from interventions.errors import UserError
+from tests.experiments.command_line import Ended, forked_souk
+from tests.experiments.foreign_shop import KEYS, WALL, ForeignShop, design, experiment
+from tests.support import serve
+
+
+async def run(folder: Path, shop: ForeignShop, prefix: str = "", limit: int = 12, **how: Any) -> Ended:
+    async with serve(shop.app()) as address:
+        file = experiment(folder, shop, address + prefix, **how)
+        arguments = (
+            "run",
+            str(file),
+            "--limit",
+            str(limit),
+            "--db",
+            "sqlite:///t.db",
+            "--out",
+            str(folder / "out"),
+        )
+        return await run_in_threadpool(forked_souk, *arguments, cwd=folder)
+
+
+def query(folder: Path, statement: str) -> list[Any]:
+    with sqlite3.connect(folder / "t.db") as connection:
+        return connection.execute(statement).fetchall()
+
+
+@pytest.mark.parametrize("canonical", ["", "/products/KEY"])
+async def test_the_guides_example_is_treated(canonical: str, tmp_path: Path) -> None:
+    ended = await run(tmp_path, ForeignShop(canonical=canonical), page="products/${key}", repeats=2)
+    assert ended.status == 0, ended.err
+    assert query(tmp_path, "SELECT outcome, count(*) FROM trials GROUP BY 1") == [("choice", 12)]
+    trials = query(tmp_path, "SELECT trial FROM trials WHERE condition = 'nudged'")
+    treated = query(tmp_path, "SELECT DISTINCT trial FROM receipts WHERE intervention = 'praised'")
+    assert len(trials) == 8
+    assert sorted(treated) == sorted(trials)
+    carried = "SELECT count(*) FROM receipts JOIN options USING (run, trial) WHERE intervention = 'praised'"
+    assert query(tmp_path, f"{carried} AND nudged AND product = option") == [(8,)]
+    assert query(tmp_path, "SELECT count(*) FROM unchecked") == [(0,)]
+    assert "Effect" in ended.err + ended.out
+
+
+ELSEWHERE = """<title>Cookies</title><p>One moment</p>
+<script>document.cookie = 'human=1; path=/'; location.replace('PATH?from=wall')</script>"""
+
+
+@pytest.mark.parametrize("wall", [WALL, ELSEWHERE])
+async def test_a_wall_that_leads_on_by_itself_is_passed(wall: str, tmp_path: Path) -> None:
+    ended = await run(tmp_path, ForeignShop(wall=wall), limit=6)
+    assert ended.status == 0, ended.err
+    assert query(tmp_path, "SELECT outcome, count(*) FROM trials GROUP BY 1") == [("choice", 6)]
+    trials = query(tmp_path, "SELECT trial FROM trials WHERE condition = 'nudged'")
+    treated = query(tmp_path, "SELECT DISTINCT trial FROM receipts WHERE intervention = 'praised'")
+    assert len(trials) == 4
+    assert sorted(treated) == sorted(trials)
+
+
+async def test_a_shop_that_answers_programs_otherwise_is_looked_at_in_the_browser(tmp_path: Path) -> None:
+    class NotForPrograms(ForeignShop):
+        async def answer(self, request: Request) -> Response:
+            if "httpx" in request.headers["user-agent"]:
+                return HTMLResponse("<title>No robots</title>", status_code=404)
+            return await super().answer(request)
+
+    async with serve(NotForPrograms().app()) as address:
+        made = design(file := experiment(tmp_path, ForeignShop(), address))
+        trials, source = list(made.trials(["simulated:balanced"])), experiment_source(str(file))
+        await check_start_pages(made, trials, source, made.base_url)
+        with pytest.raises(UserError, match=r"could not be treated at \S+: it is no page \(HTTP 404\)"):
+            await check_start_pages(made, trials, source, made.base_url, in_browser=False)
+
+
+async def test_one_path_for_all_products_works_where_the_site_map_says_what_names_them(
+    tmp_path: Path,
+) -> None:
+    shop, page = ForeignShop(extra='<p class="sku">KEY</p>'), "shop/item?id=${key}"
+    refused = await run(tmp_path, shop, page=page)
+    assert refused.status == 2
+    assert "live.page, or give the site map onestopmarket the role product.link:" in refused.err
+    (tmp_path / "own.yaml").write_text("name: own\nextends: onestopmarket\nroles: {product.link: p.sku}\n")
+    ended = await run(tmp_path, shop, page=page, site="own.yaml", limit=6)
+    assert ended.status == 0, ended.err
+    assert query(tmp_path, "SELECT outcome, count(*) FROM trials GROUP BY 1") == [("choice", 6)]
+    receipts = "SELECT count(DISTINCT trial) FROM receipts WHERE intervention = 'praised'"
+    assert query(tmp_path, receipts) == [(4,)]
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "one path for all": ({"page": "item?id=${key}"}, "has the path of other products' pages (/item)"),
+    "a redirect to one path": ({"moved": "/item?id=KEY"}, "has the path of other products' pages (/item)"),
+    "no such page": ({"page": "none/${key}"}, "is no page (HTTP 404)"),
+    "no product's page": ({"site": "none.yaml"}, "is not a product's page as the site map none knows it"),
+    "one page for both": ({"canonical": f"/{KEYS[0]}.html"}, f"is the page of {KEYS[0]}"),
+    "another host": ({"moved": "http://elsewhere.test/KEY"}, "elsewhere.test, which is not named in"),
+    "a wall that stays": ({"wall": "<title>Are you human?</title>"}, "is not a product's page"),
+    "no such page behind a wall": ({"page": "none/${key}", "wall": WALL}, "is not a product's page"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+async def test_what_could_not_be_treated_is_refused_in_one_line(kind: str, tmp_path: Path) -> None:
+    how, message = REFUSED[kind]
+    how = dict(how)
+    shop = ForeignShop(**{name: how.pop(name, "") for name in ("moved", "canonical", "wall")})
+    if "site" in how:
+        (tmp_path / "none.yaml").write_text(
+            "name: none\nextends: onestopmarket\npages: {product: body.no-such-page}\n"
+        )
+        how["site"] = str(tmp_path / "none.yaml")
+    ended = await run(tmp_path, shop, **how)
+    assert ended.status == 2, ended.err
+    lines = [line for line in ended.err.splitlines() if line.startswith("error:")]
+    assert len(lines) == 1
+    assert "foreign.yaml:" in lines[0]
+    assert message in lines[0]
+    assert "Traceback" not in ended.err
+    assert query(tmp_path, "SELECT count(*) FROM trials") == [(0,)]
+
+
+async def test_a_shop_that_is_down_is_left_to_the_trials(tmp_path: Path) -> None:
+    async with serve(ForeignShop().app()) as address:
+        pass
+    file = experiment(tmp_path, ForeignShop(), address)
+    made = design(file)
+    await check_start_pages(
+        made, made.trials(["simulated:balanced"]), experiment_source(str(file)), made.base_url
+    )
+
+
+async def test_a_shop_that_does_not_answer_programs_is_left_to_the_trials(tmp_path: Path) -> None:
+    async with serve(ForeignShop(status=403).app()) as address:
+        made = design(file := experiment(tmp_path, ForeignShop(), address))
+        await check_start_pages(
+            made, made.trials(["simulated:balanced"]), experiment_source(str(file)), made.base_url
+        )
+
+
+@pytest.mark.parametrize("lost", range(4))
+async def test_each_product_of_each_set_is_looked_for(lost: int, tmp_path: Path) -> None:
+    names = ["Harbour Desk Lamp", "Cedar Reading Lamp", "Rye Floor Lamp", "Oak Wall Lamp"]
+    shop = ForeignShop(names={name.lower().replace(" ", "-"): name for name in names})
+    options = {"catalogue": str(tmp_path / "products.csv"), "set_size": 2, "sets": 2, "max_rating_gap": 1}
+    async with serve(shop.app()) as address:
+        made = design(file := experiment(tmp_path, shop, address, options=options))
+        assert len(made.sets) == 2
+        del shop.names[key := list(shop.names)[lost]]
+        with pytest.raises(UserError, match=f"{key} could not be treated at "):
+            source = experiment_source(str(file))
+            trials = made.trials(["simulated:balanced"])
+            await check_start_pages(made, trials, source, made.base_url, in_browser=False)
+
+
+async def test_each_start_page_is_asked_for_once(tmp_path: Path) -> None:
+    shop = ForeignShop()
+    async with serve(shop.app()) as address:
+        made = design(file := experiment(tmp_path, shop, address))
+        await check_start_pages(
+            made, made.trials(["simulated:balanced"]), experiment_source(str(file)), made.base_url
+        )
+    assert sorted(shop.asked) == sorted(f"/{key}.html" for key in KEYS)
+
+
+async def test_an_intervention_that_no_page_has_got_is_told(tmp_path: Path) -> None:
+    shop = ForeignShop()
+    async with serve(shop.app()) as address:
+        file = experiment(tmp_path, shop, address)
+        nudge = yaml.safe_load((tmp_path / "nudge.yaml").read_text())
+        nudge["interventions"][0]["pages"] = ["cart"]
+        (tmp_path / "nudge.yaml").write_text(yaml.safe_dump(nudge))
+        arguments = (
+            "run",
+            str(file),
+            "--limit",
+            "6",
+            "--db",
+            "sqlite:///t.db",
+            "--out",
+            str(tmp_path / "out"),
+        )
+        ended = await run_in_threadpool(forked_souk, *arguments, cwd=tmp_path)
+    assert ended.status == 1, ended.err
+    assert "praised: planned in 4 of 6 trials, but no page has a receipt of it" in ended.err
+    assert query(tmp_path, "SELECT outcome, count(*) FROM trials GROUP BY 1") == [("choice", 6)]

@@ -1,0 +1,235 @@
+"""Cards as prompts: the same trials, records and tables as on pages, without a browser."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import sqlalchemy as sql
+from rich.console import Console
+
+from agents.base import ProviderError, Reply
+from experiments.executors import text as text_runner
+from experiments.records.tables import answers, questions, steps, trials
+from experiments.records.tidy_tables import response_table, tidy_table
+from experiments.runs.experiment_run import ExperimentRun
+from tests.experiments.command_line import forked_souk, start, started_at, wait_for_trials
+
+HOTELS = """\
+name: few-hotels
+task: card
+mode: text
+cards: hotels
+design:
+  conjoint:
+    pool: hotels
+    blocks: [{set_size: 2, sets: 6, repeats: 2}, {set_size: 3, sets: 4, repeats: 1}]
+seed: 3
+"""
+
+WTP = """\
+name: few-wtp
+task: card
+mode: text
+cards: willingness-to-pay
+design: {factorial: {repeats: 4}}
+seed: 3
+"""
+
+BIASES = """\
+name: few-biases
+task: card
+mode: text
+cards: biases
+design:
+  battery: {biases: [anchoring, framing], scenarios: [base], temperatures: [0.7], valid: 12, attempts: 20}
+seed: 3
+"""
+
+Ended = Callable[[str, str], ExperimentRun]
+
+
+def ended(folder: Path, text: str, agent: str, limit: int | None = None) -> ExperimentRun:
+    """A run of this experiment, to its end."""
+    (folder / "x.yaml").write_text(text)
+    run = ExperimentRun(
+        str(folder / "x.yaml"), agents=[agent], limit=limit, db=f"sqlite:///{folder}/t.db", out=folder
+    )
+    asyncio.run(run.run(Console(quiet=True), None))
+    return run
+
+
+def test_choices_between_hotels(tmp_path: Path) -> None:
+    run = ended(tmp_path, HOTELS, "simulated:balanced")
+    assert (run.total, run.done) == (32, 32)
+    table = tidy_table(run.records, run.design.run)
+    assert len(table) == 2 * (12 * 2 + 4 * 3)
+    assert set(table["outcome"]) == {"choice"}
+    assert table.groupby("trial")["chosen"].sum().eq(1).all()
+    shown = {
+        "attr_stars",
+        "attr_neighborhood",
+        "attr_room",
+        "attr_cancellation",
+        "attr_breakfast",
+        "attr_chain",
+    }
+    assert shown < set(table)
+    assert table[sorted(shown)].notna().all(axis=None)
+    # Every set is shown in both orders, and position says which.
+    first = table[table["position"] == 0]
+    assert first["viewed_first"].eq(1).all()
+    pairs = table.groupby(["set", "repeat", "ordering"])["option"].agg(tuple).unstack("ordering")
+    assert (pairs["forward"].map(lambda options: options[::-1]) == pairs["reversed"]).all()
+
+
+def test_willingness_to_pay_is_asked_after_the_anchor_in_one_conversation(tmp_path: Path) -> None:
+    run = ended(tmp_path, WTP, "simulated:anchored")
+    table = response_table(run.records, run.design.run)
+    assert len(table) == 6 * 3 * 4
+    asked = table.groupby("condition")["response"].agg(["size", "count"])
+    assert asked["size"].eq(24).all()
+    assert table["reference"].between(table["low"], table["high"]).all()
+    per_trial = sql.select(trials.c.condition, sql.func.count(answers.c.number)).join(
+        answers, (trials.c.run == answers.c.run) & (trials.c.trial == answers.c.trial)
+    )
+    with run.records.engine.connect() as connection:
+        answered = per_trial.where(trials.c.outcome == "choice").group_by(trials.c.trial)
+        asked_cards = {tuple(row) for row in connection.execute(answered)}
+    assert asked_cards == {("control", 1), ("low", 2), ("high", 2)}
+
+
+def test_a_battery_asks_until_enough_answers_are_valid(tmp_path: Path) -> None:
+    run = ended(tmp_path, BIASES, "simulated:biased")
+    table = response_table(run.records, run.design.run)
+    cells = table.groupby(["item", "condition"])["response"].count()
+    assert cells.eq(12).all()
+    assert len(cells) == 4
+    invalid = table[table["response"].isna()]
+    assert len(table) == 48 + len(invalid)
+    assert invalid["reason"].str.startswith("invalid answer").all()
+    again = ended(tmp_path, BIASES, "simulated:biased")
+    assert (again.total, again.done) == (len(table), len(table))
+
+
+def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+    part = ended(tmp_path, HOTELS, "simulated:balanced", limit=8)
+    assert (part.total, part.done) == (8, 8)
+    whole = ended(tmp_path, HOTELS, "simulated:balanced")
+    with whole.records.engine.connect() as connection:
+        assert connection.scalar(sql.select(sql.func.count()).select_from(trials)) == 32
+    (tmp_path / "other").mkdir()
+    once = ended(tmp_path / "other", HOTELS, "simulated:balanced")
+    columns = ["trial", "option", "chosen"]
+    first, second = (
+        tidy_table(run.records, run.design.run).sort_values(columns, ignore_index=True)[columns]
+        for run in (whole, once)
+    )
+    assert first.equals(second)
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_is_ended_from_outside_keeps_what_was_finished(tmp_path: Path, end: int) -> None:
+    many = HOTELS.replace("sets: 6, repeats: 2", "sets: 300, repeats: 2")
+    (tmp_path / "x.yaml").write_text(many)
+    db = tmp_path / "t.db"
+    process = start("run", "x.yaml", "--db", f"sqlite:///{db}", cwd=tmp_path)
+    wait_for_trials(process, db, 1)
+    os.kill(process.pid or 0, end)
+    process.join()
+    stored = started_at(db)
+    assert 0 < len(stored) < 1208
+    assert process.exitcode == (130 if end == signal.SIGINT else -end)
+    ended(tmp_path, many, "simulated:balanced")
+    now = started_at(db)
+    assert len(now) == 1208
+    assert stored.items() <= now.items(), "a trial that had ended ran again"
+
+
+def test_the_prompt_and_the_answer_are_kept(tmp_path: Path) -> None:
+    run = ended(tmp_path, HOTELS, "simulated:balanced", limit=1)
+    with run.records.engine.connect() as connection:
+        step = connection.execute(sql.select(steps)).mappings().one()
+        question = connection.execute(sql.select(questions)).mappings().one()
+    prompt = run.records.artifact(step["observation"])
+    assert prompt.startswith("You are booking a hotel room in New York City for a one-night stay.")
+    assert step["action"] in ("A", "B", "C")
+    assert (question["mode"], question["response"]) == ("text", None)
+
+
+def test_a_provider_that_fails_is_tried_again_by_the_next_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Failing:
+        async def answer(self, *_: object, **__: object) -> Reply:
+            raise ProviderError("HTTP 500 from the provider: down")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("experiments.runs.outages.PAUSES", (0.0, 0.0))
+        patch.setattr(text_runner, "make_respondent", lambda *_, **__: Failing())
+        run = ended(tmp_path, HOTELS, "simulated:balanced", limit=4)
+    assert run.records.outcomes(run.design.run) == {"infra_error": 4}
+    assert list(run.complaints()) == [
+        "4 of 4 trials ended as infra_error: provider: HTTP 500 from the provider: down; "
+        "the same command tries them again"
+    ]
+    healed = ended(tmp_path, HOTELS, "simulated:balanced", limit=4)
+    assert healed.records.outcomes(run.design.run) == {"choice": 4}
+
+
+def test_an_answer_that_says_nothing_is_kept_with_its_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Evasive:
+        async def answer(self, *_: object, **__: object) -> Reply:
+            return Reply("it depends", cut_off=False, call=None)
+
+    monkeypatch.setattr(text_runner, "make_respondent", lambda *_, **__: Evasive())
+    run = ended(tmp_path, HOTELS, "simulated:balanced", limit=1)
+    with run.records.engine.connect() as connection:
+        trial = connection.execute(sql.select(trials)).mappings().one()
+        said = connection.execute(sql.select(answers)).mappings().all()
+    assert trial["outcome"] == "agent_error"
+    assert [(answer["text"], answer["value"]) for answer in said] == [("it depends", None)] * 4
+    assert all(answer["reason"].startswith("not one of the letters A, B") for answer in said)
+
+
+def test_the_commands(tmp_path: Path) -> None:
+    (tmp_path / "hotels.yaml").write_text(HOTELS)
+    database = f"sqlite:///{tmp_path}/t.db"
+    ran = forked_souk("run", "hotels.yaml", "--db", database, "--json", cwd=tmp_path)
+    assert ran.status == 0, ran.err
+    assert "32 trials: 0 done, 32 to run" in ran.err
+    assert json.loads(ran.out)["facts"]["mode"] == "text"
+    analysed = forked_souk("analyze", "conjoint", "--db", database, "--out", "report", cwd=tmp_path)
+    assert analysed.status == 0, analysed.err
+    assert (tmp_path / "report" / "report.html").exists()
+    exported = forked_souk("export", "--db", database, "--out", "t.csv", cwd=tmp_path)
+    assert exported.out.startswith("t.csv: 72 rows, 32 trials")
+    again = forked_souk("analyze", "conjoint", "t.csv", "--json", cwd=tmp_path)
+    assert again.status == 0, again.err
+    wrong = forked_souk("analyze", "montecarlo", "--db", database, cwd=tmp_path)
+    assert wrong.status == 2
+    assert "no run for souk analyze montecarlo" in wrong.err
+
+
+def test_the_balance_is_told_before_a_run(tmp_path: Path) -> None:
+    (tmp_path / "hotels.yaml").write_text(HOTELS.replace(", {set_size: 3, sets: 4, repeats: 1}", ""))
+    told = forked_souk("run", "hotels.yaml", "--dry-run", "--out", "plan", cwd=tmp_path)
+    assert told.status == 0, told.err
+    stars = re.search(r"stars +mean +([\d.]+) +([\d.]+) *$", told.err, re.MULTILINE)
+    assert stars
+    assert stars[1] == stars[2], "pairs in both orders show the same at both places"
+    report = pd.read_csv(tmp_path / "plan" / "balance.csv")
+    assert {"trials", "position", "correlation", "shows"} <= set(report["check"])
+
+
+def test_only_cards_can_be_text(tmp_path: Path) -> None:
+    refused = forked_souk("run", "nudges", "--mode", "text", cwd=tmp_path)
+    assert refused.status == 2
+    assert refused.err.startswith("error: --mode text: nudges is about pages of a shop")

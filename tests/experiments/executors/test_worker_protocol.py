@@ -1,0 +1,150 @@
+"""What a command and a worker process say to each other, over a real socket pair."""
+
+import asyncio
+import pickle
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.executors.executor import WorkerDied
+from experiments.executors.processes import ProcessWorker
+from experiments.executors.worker_protocol import (
+    HEADER,
+    receive_answer,
+    receive_order,
+    send_answer,
+    send_order,
+)
+from experiments.records.store import TrialRecord
+from interventions.errors import UserError
+
+Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+cells = st.none() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters(exclude_categories=()))
+"""What stands in a row; of texts also halves of characters, as models and pages may have them."""
+
+
+@asynccontextmanager
+async def connected() -> AsyncIterator[tuple[Ends, Ends]]:
+    """The command's end and the worker's."""
+    ends = [await asyncio.open_connection(sock=each) for each in socket.socketpair()]
+    try:
+        yield ends[0], ends[1]
+    finally:
+        for _, writer in ends:
+            writer.close()
+
+
+def after(talk: Callable[[Ends, Ends], Awaitable[object]]) -> object:
+    async def run() -> object:
+        async with connected() as (command, worker):
+            return await talk(command, worker)
+
+    return asyncio.run(run())
+
+
+@given(
+    trial=st.dictionaries(st.text(), cells),
+    rows=st.lists(st.dictionaries(st.text(), cells | st.dictionaries(st.text(), cells))),
+    artifacts=st.dictionaries(st.text(), st.text(st.characters(exclude_categories=()))),
+)
+def test_a_record_arrives_as_it_was(trial: dict, rows: list, artifacts: dict) -> None:
+    record = TrialRecord(trial, attributes=rows, artifacts=artifacts)
+
+    async def talk(command: Ends, worker: Ends) -> object:
+        await send_answer(worker[1], 7, record)
+        return await receive_answer(command[0])
+
+    assert after(talk) == (7, record)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"), [(UserError("agents: no key; set it"), UserError), (OSError("a fault"), RuntimeError)]
+)
+def test_what_went_wrong_arrives(error: Exception, kind: type[Exception]) -> None:
+    async def talk(command: Ends, worker: Ends) -> object:
+        await send_answer(worker[1], 3, error)
+        return await receive_answer(command[0])
+
+    number, found = after(talk)
+    assert (number, type(found), str(found)) == (3, kind, str(error))
+
+
+def test_orders_arrive() -> None:
+    async def talk(command: Ends, worker: Ends) -> object:
+        await send_order(command[1], (1, Path("x")))
+        return await receive_order(worker[0])
+
+    assert after(talk) == (1, Path("x"))
+
+
+class Touch:
+    """Unpickled it makes a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Path.touch, (self.path,))
+
+
+def taken_for_dead(sent: bytes) -> None:
+    async def talk(command: Ends, worker: Ends) -> object:
+        worker[1].write(HEADER.pack(len(sent)) + sent)
+        with pytest.raises(EOFError):
+            await receive_answer(command[0])
+        return None
+
+    after(talk)
+
+
+@pytest.mark.parametrize("nonsense", [b"", b"{}", b"[1]", b'{"number": 1, "record": {"run": 1}}', b"\xff"])
+def test_a_worker_that_talks_nonsense_is_taken_for_dead(nonsense: bytes) -> None:
+    taken_for_dead(nonsense)
+
+
+def test_nothing_that_a_worker_sends_is_unpickled(tmp_path: Path) -> None:
+    bad = pickle.dumps((1, Touch(tmp_path / "ran")))
+    taken_for_dead(bad)
+    assert not (tmp_path / "ran").exists()
+    pickle.loads(bad)
+    assert (tmp_path / "ran").exists(), "it would have made a file"
+
+
+async def in_turn(command: Ends, worker: Ends, answer: TrialRecord | None) -> TrialRecord:
+    """What an attempt gives whose answer comes after one that nobody asked for."""
+    process = ProcessWorker(1, *command)
+    reading = asyncio.create_task(process.read())
+    running = asyncio.create_task(process.run("attempt"))  # type: ignore[arg-type]
+    number, _ = await receive_order(worker[0])
+    await send_answer(worker[1], number + 1, TrialRecord({"run": "other"}))
+    await send_answer(worker[1], number, answer)
+    try:
+        return await asyncio.wait_for(running, 30)
+    finally:
+        reading.cancel()
+
+
+def test_an_answer_that_nobody_asked_for_is_passed_over() -> None:
+    record = TrialRecord({"run": "r"})
+    assert after(lambda command, worker: in_turn(command, worker, record)) == record
+
+
+def test_a_worker_that_is_only_ready_has_not_answered() -> None:
+    with pytest.raises(WorkerDied):
+        after(lambda command, worker: in_turn(command, worker, None))
+
+
+def test_the_other_side_is_gone() -> None:
+    async def talk(command: Ends, worker: Ends) -> object:
+        worker[1].write(HEADER.pack(100) + b"cut")
+        worker[1].close()
+        with pytest.raises(EOFError):
+            await receive_answer(command[0])
+        return None
+
+    after(talk)

@@ -1,0 +1,112 @@
+"""`souk interventions map` on the embedded shop, and what it refuses."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+from starlette.responses import RedirectResponse
+
+from environments.shop.server import shop as run_shop
+from experiments.pages.mapped_picture import picture
+from experiments.pages.site_mapping import default_name, map_site, save
+from interventions.errors import UserError
+from interventions.yaml.sitemap import load_site_map
+from tests.support import pages
+
+PRODUCT = """<title>Lamp</title><body class="product-view"><h1>Lamp</h1><p class="price">$5.00</p>
+<nav class="breadcrumb"><a href="/lamps">Lamps</a></nav>"""
+LISTING = """<title>Lamps</title><body class="list"><ul>
+<li class="card"><a class="name" href="/lamp">Lamp</a> <b class="price">$5.00</b></li>
+<li class="card"><a class="name" href="/lantern">Lantern</a> <b class="price">$7.00</b></li></ul>"""
+REDRAWN = (
+    PRODUCT
+    + "<script>document.querySelector('h1').parentElement.innerHTML = '<h1>Lamp</h1><p>$5.00</p>'</script>"
+)
+
+
+@pytest.fixture(scope="module")
+async def shop() -> AsyncIterator[str]:
+    async with run_shop() as url:
+        yield url
+
+
+async def test_the_embedded_shop(shop: str, tmp_path: Path) -> None:
+    """The roles found are those of the map written by hand, and they show the same."""
+    listing = f"{shop}electronics/headphones/over-ear-headphones.html"
+    async with httpx.AsyncClient() as client:
+        text = (await client.get(listing)).text
+    card = next(part for part in text.split("product-item-info")[1:] if "rating-result" in part)
+    url = card.partition('href="')[2].partition('"')[0]
+    mapped = await map_site(url, listing, name="own")
+    site, faults = save(mapped, tmp_path / "own.yaml")
+    assert faults == []
+    assert mapped.proposal.missing == []
+    by_hand = load_site_map("onestopmarket")
+    skipped = {"page.body", "product.id", "product.option", "product.sku", "product.reviews_summary"}
+    skipped |= {"page.listing_tools", "item.image", "item.id", "item.stock", "item.reviews_summary"}
+    wanted = {role for role in by_hand.roles if role.startswith(("page.", "product.", "item"))} - skipped
+    assert wanted <= set(site.roles)
+    image, undone = await picture(mapped, site)
+    assert image.startswith(b"\x89PNG")
+    assert undone == []
+    with pytest.raises(UserError, match="exists and is not overwritten; choose another with --out or --name"):
+        save(mapped, tmp_path / "own.yaml")
+
+
+async def test_the_listing_is_found_among_the_page_s_links(tmp_path: Path) -> None:
+    async with pages({"/lamp": PRODUCT, "/lamps": LISTING}) as url:
+        mapped = await map_site(f"{url}lamp", None, name="lamps")
+        assert mapped.listing is not None
+        assert mapped.listing.url == f"{url}lamps"
+        _, faults = save(mapped, tmp_path / "lamps.yaml")
+        assert faults == []
+        assert (await map_site(f"{url}lamp", None, name="lamps", follow=0)).listing is None
+
+
+async def test_scripts_that_undo_edits_are_noticed(tmp_path: Path) -> None:
+    async with pages({"/lamp": REDRAWN}) as url:
+        mapped = await map_site(f"{url}lamp", None, name="lamps", follow=0)
+        site, faults = save(mapped, tmp_path / "lamps.yaml")
+        assert faults == []
+        _, undone = await picture(mapped, site)
+        assert [line.partition("/lamp: ")[2].partition(":")[0] for line in undone] == [
+            "insert_text",
+            "set_price",
+        ]
+
+
+async def test_what_only_scripts_make_is_marked() -> None:
+    script = "<script>document.body.innerHTML += '<p class=price>$5.00</p>'</script>"
+    drawn = f"<title>Lamp</title><h1>Lamp</h1>{script}"
+    async with pages({"/lamp": drawn}) as url:
+        sent = await map_site(f"{url}lamp", None, name="lamps", follow=0)
+        assert "product.price" in sent.proposal.missing
+        rendered = await map_site(f"{url}lamp", None, name="lamps", follow=0, render=True)
+        marks = {role.role: role.scripted for role in rendered.proposal.roles}
+        assert marks["product.price"] is True
+        assert marks["product.title"] is False
+
+
+async def test_only_the_hosts_that_were_given_are_contacted() -> None:
+    async with pages({"/lamp": PRODUCT}) as other:
+        away = RedirectResponse(f"{other}lamp")
+        async with pages({"/lamp": away}) as url:
+            with pytest.raises(UserError, match="redirects to another host"):
+                await map_site(f"{url}lamp", None, name="lamps")
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("lamp", "lamp: not the address of a page; write it like https://shop.example/product"),
+        ("http://127.0.0.1:1/lamp", "cannot be fetched"),
+    ],
+)
+async def test_mistakes(url: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        await map_site(url, None, name="lamps")
+
+
+def test_a_name_from_the_address() -> None:
+    assert default_name("https://www.Shop-Example.co.uk/p/1") == "shop-example-co-uk"

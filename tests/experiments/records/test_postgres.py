@@ -1,0 +1,68 @@
+"""A PostgreSQL database by its URL: the same study as in SQLite, several runs at once, the commands."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from experiments.records.store import Records
+from experiments.records.tidy_tables import receipts_table, response_table, tidy_table
+from experiments.runs.experiment_run import ExperimentRun
+from experiments.runs.status import run_statuses
+from interventions.errors import UserError
+from tests.experiments.postgres_server import PostgresServer, postgres_server
+from tests.experiments.runs.test_status import HOTELS, app
+
+WTP = """\
+name: few-wtp
+task: card
+mode: text
+cards: willingness-to-pay
+design: {factorial: {repeats: 4}}
+agents: [simulated:anchored]
+seed: 3
+"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    with postgres_server() as running:
+        yield running
+
+
+async def test_two_runs_at_once_give_what_they_give_in_files_of_their_own(
+    tmp_path: Path, server: PostgresServer
+) -> None:
+    both, running = server.new_database(), []
+    for name, text in (("hotels", HOTELS.replace("SETS", "20")), ("wtp", WTP)):
+        (tmp_path / f"{name}.yaml").write_text(text)
+        for db in (both, f"sqlite:///{tmp_path}/{name}.db"):
+            file = str(tmp_path / f"{name}.yaml")
+            running.append(ExperimentRun(file, agents=None, limit=None, db=db, out=tmp_path))
+    await asyncio.gather(*(each.run(Console(quiet=True)) for each in running))
+    shared = Records(both)
+    for name, table in (("hotels", tidy_table), ("wtp", response_table)):
+        alone = Records(f"sqlite:///{tmp_path}/{name}.db")
+        (run,) = run_statuses(alone)
+        (same,) = run_statuses(shared, run.run)
+        assert (same.state, same.done, same.cells) == ("finished", run.done, run.cells)
+        first, second = (table(records, run.run).drop(columns="seconds") for records in (alone, shared))
+        pd.testing.assert_frame_equal(first, second, check_dtype=False)
+        assert receipts_table(shared, run.run).empty
+    db = ["--db", both]
+    for command in ("pause", "status", "resume", "status"):
+        result = CliRunner().invoke(app, [command, *db], catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+    assert "hotel-choices" in result.output
+
+
+@pytest.mark.parametrize("url", ["postgresql://nobody:secret@127.0.0.1:1/x", "postgresql+psycopg://h:1/x"])
+def test_a_server_that_is_not_there_is_one_line_without_the_password(url: str) -> None:
+    with pytest.raises(UserError, match="check that it exists and can be written") as caught:
+        Records(url)
+    assert "\n" not in str(caught.value)
+    assert "secret" not in str(caught.value)

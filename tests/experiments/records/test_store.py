@@ -1,0 +1,324 @@
+"""Records, in SQLite and PostgreSQL: whole trials or nothing, each once; artifacts once; clear errors."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sql
+
+from experiments.records import tables
+from experiments.records.control import Runner
+from experiments.records.store import Records, TrialRecord, artifact_hash
+from interventions.errors import UserError
+from tests.experiments.postgres_server import PostgresServer, postgres_server
+
+SCHEMA_1 = (Path(__file__).parent / "schema_1.sql").read_text()
+
+
+def a_record(trial: str, outcome: str = "choice", page: str = "<h1>Oats</h1>") -> TrialRecord:
+    name = artifact_hash(page)
+    return TrialRecord(
+        trial={
+            "run": "r-1", "trial": trial, "agent": "simulated:balanced", "set": "cookies-1",
+            "condition": "control", "nudge": "", "nudge_text": "", "family": "", "direction": None,
+            "match": "none", "profile": "none",
+            "ordering": "forward", "repeat": 0, "seed": 1, "outcome": outcome, "choice": "a", "reason": "",
+            "attempts": 1, "started_at": "2026-01-01T00:00:00", "seconds": 1.0, "steps": 1, "tokens_in": 0,
+            "tokens_out": 0, "cost": None,
+        },
+        options=[
+            {
+                "position": position, "option": key, "name": key, "category": "Cookies",
+                "price": 2.5, "rating": 80.0, "reviews": 3, "viewed_first": position, "nudged": 0,
+            }
+            for position, key in enumerate("ab")
+        ],
+        steps=[
+            {
+                "step": 0, "url": "http://x/", "observation": name, "thought": "", "memory": "",
+                "action": "click('1')", "error": "", "seconds": 0.1,
+            }
+        ],
+        artifacts={name: page},
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    with postgres_server() as running:
+        yield running
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/t.db"
+    server: PostgresServer = request.getfixturevalue("server")
+    return server.new_database()
+
+
+@pytest.fixture
+def records(url: str) -> Iterator[Records]:
+    opened = Records(url)
+    yield opened
+    opened.close()
+
+
+def count(records: Records, table: sql.Table) -> int:
+    with records.engine.connect() as connection:
+        return connection.scalar(sql.select(sql.func.count()).select_from(table)) or 0
+
+
+def test_a_trial_is_stored_whole_and_its_page_once(records: Records) -> None:
+    for trial in ("t1", "t2"):
+        records.save(a_record(trial))
+    assert [count(records, table) for table in (tables.trials, tables.options, tables.steps)] == [2, 4, 2]
+    assert count(records, tables.artifacts) == 1
+    assert records.artifact(artifact_hash("<h1>Oats</h1>")) == "<h1>Oats</h1>"
+
+
+def test_a_trial_that_cannot_be_stored_whole_leaves_nothing(records: Records) -> None:
+    broken = a_record("t1", page="<h1>Other</h1>")
+    broken.options.append(broken.options[0])
+    with pytest.raises(sql.exc.IntegrityError):
+        records.save(broken)
+    assert [count(records, table) for table in (tables.trials, tables.options, tables.artifacts)] == [0, 0, 0]
+    records.save(a_record("t1", page="<h1>Other</h1>"))
+    assert records.artifact(artifact_hash("<h1>Other</h1>")) == "<h1>Other</h1>"
+
+
+def test_only_an_infrastructure_error_is_run_again_and_then_replaced(records: Records) -> None:
+    for trial, outcome in (("t1", "choice"), ("t2", "agent_limit"), ("t3", "infra_error")):
+        records.save(a_record(trial, outcome))
+    assert records.finished("r-1") == {"t1", "t2"}
+    assert records.finished("r-2") == set()
+    records.save(a_record("t3"))
+    assert records.finished("r-1") == {"t1", "t2", "t3"}
+    assert records.outcomes("r-1") == {"choice": 2, "agent_limit": 1}
+    assert count(records, tables.options) == 6
+
+
+OUTCOMES = ("choice", "no_choice", "agent_limit", "agent_error", "treatment_failed")
+
+
+@pytest.mark.parametrize("stored", OUTCOMES)
+def test_a_stored_outcome_is_never_replaced(records: Records, stored: str) -> None:
+    records.begin_run("r-1", "nudges", {})
+    records.save(first := a_record("t1", stored, page="first"))
+    for number, outcome in enumerate((*OUTCOMES, "infra_error"), start=1):
+        second = a_record("t1", outcome, page="second")
+        second.trial |= {"choice": "b", "cost": 0.25, "seconds": 1.0 + number}
+        second.options.pop()
+        records.save(second, a_record("t2"))
+        assert records.finished("r-1") == {"t1", "t2"}, "the others are stored"
+        with records.engine.connect() as connection:
+            kept = sql.select(tables.trials).where(tables.trials.c.trial == "t1")
+            assert connection.execute(kept).mappings().one() == first.trial
+            assert connection.scalar(sql.select(tables.control.c.wasted)) == 0.25 * number, "it was paid for"
+        assert [count(records, table) for table in (tables.options, tables.steps)] == [4, 2]
+    with pytest.raises(KeyError):
+        records.artifact(artifact_hash("second"))
+
+
+def test_a_run_has_the_agents_of_all_its_commands(records: Records) -> None:
+    for agents in (["a", "b"], ["c", "b"], ["c"]):
+        records.begin_run("r-1", "nudges", {"agents": agents, "seed": len(agents)})
+    assert records.latest_run()["facts"] == {"agents": ["a", "b", "c"], "seed": 1}
+
+
+def test_only_the_trials_of_the_same_run_are_replaced(records: Records) -> None:
+    for run, trial in (("r-1", "t1"), ("r-2", "t2")):
+        failed = a_record(trial, "infra_error")
+        failed.trial["run"] = run
+        records.save(failed)
+    others = [a_record("t2"), a_record("t1")]
+    others[1].trial["run"] = "r-2"
+    records.save(*others)
+    assert [records.outcomes(run) for run in ("r-1", "r-2")] == [{"infra_error": 1, "choice": 1}] * 2
+    again = a_record("t1")
+    records.save(again)
+    assert records.outcomes("r-1") == {"choice": 2}, (
+        "a choice of another run with the same id keeps nothing out"
+    )
+
+
+def test_the_latest_run_is_the_one_that_was_started_last(records: Records) -> None:
+    started = {"r-1": "2026-03-01", "r-2": "2026-05-01", "r-3": "2026-04-01"}
+    for run, when in started.items():
+        records.begin_run(run, "nudges", {})
+        with records.writing() as connection:
+            changed = tables.runs.update().where(tables.runs.c.run == run)
+            connection.execute(changed.values(started_at=f"{when}T00:00:00+00:00"))
+    assert records.latest_run()["run"] == records.latest_run("nudges")["run"] == "r-2"
+
+
+def test_a_resumed_run_keeps_its_start(records: Records) -> None:
+    records.begin_run("r-1", "nudges", {"seed": 1})
+    started = records.latest_run()["started_at"]
+    records.begin_run("r-1", "nudges", {"seed": 2})
+    assert (records.latest_run("nudges")["started_at"], records.latest_run("r-1")["facts"]) == (
+        started,
+        {"seed": 2},
+    )
+
+
+def test_what_a_killed_process_had_saved_is_there(url: str) -> None:
+    program = f"""
+import os, sys
+sys.path.insert(0, {str(Path(__file__).parents[3])!r})
+from tests.experiments.records.test_store import a_record
+from experiments.records.store import Records
+records = Records({url!r})
+for number in range(20):
+    records.save(a_record(f"t{{number}}"))
+os.kill(os.getpid(), 9)
+"""
+    result = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
+    assert result.returncode == -9, result.stderr
+    assert len(Records(url).finished("r-1")) == 20
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("t.db", "not a database URL"),
+        ("nosuchdb://x", "nosuchdb"),
+        ("sqlite:////proc/no/t.db", "/proc/no"),
+    ],
+)
+def test_an_unusable_database_is_the_users_mistake(url: str, words: str) -> None:
+    with pytest.raises(UserError, match=words) as caught:
+        Records(url)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_database_of_another_schema_is_refused(url: str) -> None:
+    first = Records(url)
+    with first.engine.begin() as connection:
+        connection.execute(sql.text("UPDATE souk_schema SET version = 99"))
+    with pytest.raises(UserError, match="schema 99"):
+        Records(url)
+
+
+def test_a_database_of_schema_1_is_brought_up_to_date_with_what_it_holds(url: str) -> None:
+    engine = sql.create_engine(url)
+    script = SCHEMA_1.replace(" BLOB ", " BYTEA ") if engine.dialect.name == "postgresql" else SCHEMA_1
+    trial = (
+        "INSERT INTO trials VALUES ('r-1', 't1', 'a', 's', 'control', '', '', '', NULL, 'none', 'none', "
+        "'forward', 0, 1, 'choice', 'a', '', 1, '2026-01-01', 1.0, 1, 0, 0, NULL)"
+    )
+    with engine.begin() as connection:
+        for statement in script.strip().split(";\n"):
+            connection.execute(sql.text(statement.rstrip(";")))
+        connection.execute(sql.text(trial))
+        connection.execute(sql.text("INSERT INTO runs VALUES ('r-1', 'nudges', '2026-01-01', '{}')"))
+    engine.dispose()
+    records = Records(url)
+    assert records.finished("r-1") == {"t1"}
+    assert records.latest_run("nudges")["run"] == "r-1"
+    long = a_record("t2")
+    long.trial["condition"] = "x" * 500
+    long.options[0]["reviews"] = 2**40
+    records.save(long)
+    records.begin_run("r-1", "nudges", {})
+    assert Records(url).finished("r-1") == {"t1", "t2"}
+    assert set(sql.inspect(records.engine).get_table_names()) == set(tables.metadata.tables)
+    indices = sql.inspect(records.engine).get_indexes("trials")
+    assert [index["name"] for index in indices] == ["trials_by_outcome"]
+
+
+def test_a_database_of_schema_3_gets_what_it_lacks(url: str) -> None:
+    before = Records(url)
+    before.save(a_record("t1"))
+    with before.engine.begin() as connection:
+        tables.claims.drop(connection)
+        connection.execute(tables.schema.update().values(version=3))
+    before.close()
+    records = Records(url)
+    assert records.finished("r-1") == {"t1"}
+    assert Runner("r-1").claim(records, ["t1", "t2"]).own == {"t2"}
+
+
+def test_a_database_that_many_open_first_is_made_once(url: str) -> None:
+    with ThreadPoolExecutor(max_workers=8) as threads:
+        opened = list(threads.map(Records, [url] * 8))
+    with opened[0].engine.connect() as connection:
+        assert connection.scalars(sql.select(tables.schema.c.version)).all() == [tables.SCHEMA_VERSION]
+
+
+def test_runs_written_at_once_into_one_database_share_its_pages(url: str) -> None:
+    def write(run: str) -> None:
+        records = Records(url)
+        for number in range(10):
+            record = a_record(f"t{number}", page=f"<p>{number}</p>")
+            record.trial["run"] = run
+            records.save(record)
+
+    with ThreadPoolExecutor(max_workers=3) as threads:
+        list(threads.map(write, ["r-1", "r-2", "r-3"]))
+    records = Records(url)
+    assert [len(records.finished(run)) for run in ("r-1", "r-2", "r-3")] == [10, 10, 10]
+    assert count(records, tables.artifacts) == 10
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\ud83d alone", "ж" * 100_000, "'; DROP TABLE trials; --"])
+def test_any_text_can_be_stored(records: Records, text: str) -> None:
+    record = a_record("t1")
+    record.trial["reason"] = record.trial["set"] = record.steps[0]["thought"] = text
+    record.attributes = [{"position": 0, "attributes": {"name": text}}]
+    records.save(record)
+    with records.engine.connect() as connection:
+        stored = connection.scalar(sql.select(tables.trials.c.reason))
+    assert stored == text.replace("\0", "\ufffd").replace("\ud83d", "?")
+
+
+def test_saving_again_changes_nothing(records: Records) -> None:
+    both = [a_record("t1"), a_record("t2")]
+    records.save(*both)
+    records.save(*both)
+    assert [count(records, table) for table in (tables.trials, tables.options, tables.steps)] == [2, 4, 2]
+
+
+def test_what_a_replaced_attempt_had_cost_stays_known(records: Records) -> None:
+    records.begin_run("r-1", "nudges", {})
+    for started_at, outcome in (
+        ("2026-01-01", "infra_error"),
+        ("2026-01-02", "choice"),
+        ("2026-01-02", "choice"),
+    ):
+        record = a_record("t1", outcome)
+        record.trial |= {"started_at": started_at, "cost": 0.25}
+        records.save(record)
+    with records.engine.connect() as connection:
+        assert connection.scalar(sql.select(tables.control.c.wasted)) == 0.25
+
+
+def test_runs_are_found_by_how_they_are_analysed(records: Records) -> None:
+    records.begin_run("r-1", "nudges", {"analysis": "choice"})
+    records.begin_run("r-2", "old", {})
+    records.begin_run("r-3", "hotels", {"analysis": "conjoint"})
+    assert records.latest_run(kind="conjoint")["run"] == "r-3"
+    assert {records.latest_run(name, "choice")["run"] for name in ("nudges", "old")} == {"r-1", "r-2"}
+    with pytest.raises(UserError, match="hotels is analysed by souk analyze conjoint, not choice"):
+        records.latest_run("hotels", "choice")
+
+
+def test_an_empty_database_has_no_latest_run(records: Records) -> None:
+    with pytest.raises(UserError, match="run an experiment first"):
+        records.latest_run()
+    with pytest.raises(UserError, match="no run 'x'"):
+        records.latest_run("x")
+
+
+def test_disagreements_are_kept_and_counted_among_the_wanted_trials(records: Records) -> None:
+    for trial, texts in {"t1": [], "t2": ["price is 1, but 2", "rating is 3, but 4"], "t3": ["x"]}.items():
+        record = a_record(trial)
+        record.disagreements = [{"number": n, "text": text} for n, text in enumerate(texts)]
+        records.save(record)
+    assert records.disagreeing("r-1", {"t1", "t2"}) == (1, "price is 1, but 2")
+    assert records.disagreeing("r-1", {"t1"}) == (0, "")
+    assert records.disagreeing("r-1", {"t2", "t3"}) == (2, "price is 1, but 2")

@@ -1,0 +1,133 @@
+"""souk status, pause and resume, while a run goes on in another process and after it has been killed."""
+
+import asyncio
+import io
+import json
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+import typer
+from rich.console import Console
+from typer.testing import CliRunner
+
+from experiments.commands.control import pause, resume
+from experiments.commands.status import status
+from experiments.records.control import Runner, tell
+from experiments.records.store import Records
+from experiments.runs import admission as gate
+from experiments.runs.admission import Gate
+from experiments.runs.experiment_run import ExperimentRun
+from experiments.runs.status import RunStatus, run_statuses
+from tests.experiments.command_line import start, wait_for_trials
+from tests.experiments.records.test_store import a_record
+
+HOTELS = """\
+name: hotel-choices
+task: card
+mode: text
+cards: hotels
+design:
+  conjoint:
+    pool: hotels
+    blocks: [{set_size: 2, sets: SETS, repeats: 2}]
+seed: 3
+"""
+
+app = typer.Typer()
+for command in (status, pause, resume):
+    app.command()(command)
+
+
+def souk(*arguments: str) -> str:
+    """What a command prints."""
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def an_experiment(folder: Path, sets: int, limit: int | None = None) -> ExperimentRun:
+    (folder / "x.yaml").write_text(HOTELS.replace("SETS", str(sets)))
+    db = f"sqlite:///{folder}/t.db"
+    return ExperimentRun(str(folder / "x.yaml"), agents=None, limit=limit, db=db, out=folder)
+
+
+def the_status(folder: Path) -> RunStatus:
+    (only,) = run_statuses(Records(f"sqlite:///{folder}/t.db"))
+    return only
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Records:
+    opened = Records(f"sqlite:///{tmp_path}/t.db")
+    opened.begin_run("r-1", "nudges", {})
+    return opened
+
+
+def test_a_run_is_paused_resumed_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "LOOK", 0.02)
+    db, said = f"sqlite:///{tmp_path}/t.db", io.StringIO()
+    experiment = an_experiment(tmp_path, 500)
+    console = Console(file=said, width=200)
+    running = threading.Thread(target=lambda: asyncio.run(experiment.run(console)))
+    running.start()
+    while not experiment.records.finished(experiment.design.run) and running.is_alive():
+        running.join(0.02)
+    assert "paused; what runs ends, nothing more starts" in souk("pause", "hotel-choices", "--db", db)
+    while "paused; souk resume hotel-choices-" not in said.getvalue() and running.is_alive():
+        running.join(0.02)
+    assert (the_status(tmp_path).state, running.is_alive()) == ("paused", True)
+    assert 0 < the_status(tmp_path).done < 2_000
+    assert "goes on" in souk("resume", "--db", db)
+    running.join()
+    assert "resumed" in said.getvalue()
+    assert (the_status(tmp_path).state, the_status(tmp_path).done) == ("finished", 2_000)
+
+
+def test_a_killed_run_is_lost_until_it_is_run_again(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(HOTELS.replace("SETS", "1000"))
+    process = start("run", "x.yaml", "--db", f"sqlite:///{tmp_path}/t.db", cwd=tmp_path)
+    wait_for_trials(process, tmp_path / "t.db", 1)
+    assert the_status(tmp_path).state == "running"
+    os.killpg(process.pid or 0, signal.SIGKILL)
+    process.join()
+    seen = the_status(tmp_path)
+    assert (seen.state, seen.wanted, seen.per_minute) == ("lost", 4_000, None)
+    asyncio.run(an_experiment(tmp_path, 1_000, limit=seen.done + 4).run(Console(quiet=True)))
+    assert (the_status(tmp_path).state, the_status(tmp_path).done) == ("finished", seen.done + 4)
+
+
+async def test_costs_budget_and_outcomes_by_condition(tmp_path: Path, records: Records) -> None:
+    for number, (condition, outcome, cost) in enumerate(
+        [("control", "choice", 0.2), ("nudged", "choice", 0.3), ("nudged", "infra_error", None)]
+    ):
+        record = a_record(f"t{number}", outcome)
+        record.trial |= {"condition": condition, "cost": cost, "tokens_in": 1_000, "tokens_out": 10}
+        records.save(record)
+    async with Gate(records, "r-1", budget=4, trials=8) as entry:
+        entry.settle(a_record("t1"))
+        (seen,) = json.loads(souk("status", "nudges", "--json", "--db", f"sqlite:///{tmp_path}/t.db"))
+    expected = {
+        "state": "running", "wanted": 8, "done": 2, "outcomes": {"choice": 2, "infra_error": 1},
+        "cost": 0.5, "unknown_costs": 1, "budget": 4, "budget_left": 3.5,
+        "tokens_in": 3_000, "tokens_out": 30,
+    }  # fmt: skip
+    assert {name: seen[name] for name in expected} == expected
+    cell = {"agent": "simulated:balanced", "condition": "nudged", "outcome": "infra_error", "trials": 1}
+    assert cell in seen["cells"]
+
+
+def test_a_stopped_run_says_why_and_how_it_goes_on(tmp_path: Path, records: Records) -> None:
+    db = f"sqlite:///{tmp_path}/t.db"
+    assert "stopped" in souk("status", "--db", db)
+    records.save(a_record("t1"))
+    tell(records, "r-1", "paused")
+    Runner("r-1", trials=9, reason="--budget 1: [red]1.0[/red] USD are spent").end(records)
+    said = souk("status", "r-1", "--watch", "--db", db)
+    assert "stopped: the same souk run goes on" in said
+    assert "1 of 9 trials" in said
+    assert "--budget 1: [red]1.0[/red] USD are spent" in said
+    assert "paused: the next souk run waits for souk resume" in said
+    assert "1 of 9" in souk("status", "--db", db)

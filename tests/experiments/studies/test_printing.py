@@ -1,0 +1,27 @@
+"""Tables in the terminal: what their numbers say when they are read again."""
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.reporting.sections import NamedTable
+from experiments.studies.printing import frame_table
+
+
+@pytest.mark.parametrize("decimals", [None, 0, 2])
+@given(
+    values=st.lists(st.floats(-1e12, 1e12, allow_nan=False), min_size=2) | st.just([-0.0, -0.004, -1e-300])
+)
+def test_a_number_is_what_was_found_and_nothing_is_minus_zero(
+    decimals: int | None, values: list[float]
+) -> None:
+    frame = pd.DataFrame({"row": [f"r{n}" for n in range(len(values))], "x": [*values]})
+    table, _ = frame_table(NamedTable("t", "t", frame, decimals), None)
+    if len(set(values)) == 1:  # said once, below
+        return
+    printed = list(table.columns[1].cells)
+    for text, value in zip(printed, values, strict=False):
+        read = float(str(text).replace(",", ""))
+        assert read == pytest.approx(value, rel=6e-3, abs=0.0 if decimals is None else 0.51 * 10**-decimals)
+        assert read or "-" not in str(text)

@@ -1,0 +1,307 @@
+"""Trials as BrowserGym tasks: the guide's agent, the same records as the runner's, and how episodes end."""
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sql
+
+from agents.registry import make_agent
+from environments.shop.server import shop
+from experiments.records import tables
+from experiments.records.control import Runner
+from experiments.records.store import Records
+from experiments.records.tidy_tables import receipts_table, tidy_table
+from interventions.errors import UserError
+
+pytest.importorskip("browsergym.core")
+
+import gymnasium
+from browsergym.core.action.highlevel import HighLevelActionSet
+
+from agents.base import Call
+from environments.browsergym_task import look_of
+from experiments.subjects.browsergym import open_experiment
+from tests.experiments.foreign_shop import WALL, ForeignShop
+from tests.experiments.foreign_shop import experiment as foreign_experiment
+from tests.support import serve
+
+ROOT = Path(__file__).parents[3]
+GUIDE = (ROOT / "docs" / "browsergym.md").read_text(encoding="utf-8")
+AGENT = "simulated:balanced"
+
+EXPERIMENT = """\
+name: gym
+site: {site}
+goal: Add the best product from the open tabs to the shopping cart.
+options: {{sets: 1}}
+factors:
+  nudge: {{interventions: nudges, only: [best-seller]}}
+limits: {{steps: 5}}
+"""
+BROKEN = """\
+name: broken
+extends: onestopmarket
+roles:
+  product.title: div.no-such-title
+"""
+
+
+def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def rows(db: str, table: sql.Table) -> list[dict[str, Any]]:
+    with Records(db).engine.connect() as connection:
+        return [dict(row) for row in connection.execute(sql.select(table)).mappings()]
+
+
+@pytest.fixture(scope="module")
+async def base_url() -> AsyncIterator[str]:
+    async with shop() as url:
+        yield url
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/t.db"
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> str:
+    path = tmp_path / "gym.yaml"
+    path.write_text(EXPERIMENT.format(site="onestopmarket"))
+    return str(path)
+
+
+def in_thread(browsergym_thread: ThreadPoolExecutor, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Run BrowserGym's part in its thread, while the shop goes on in this one."""
+    return asyncio.get_running_loop().run_in_executor(browsergym_thread, function, *arguments)
+
+
+def test_the_guides_agent_runs_as_it_stands(tmp_path: Path) -> None:
+    code = re.search(r"```python\n(.*?)```", GUIDE, re.S)
+    assert code
+    (tmp_path / "agent.py").write_text(code[1])
+    done = run(tmp_path, "agent.py")
+    assert (done.returncode, done.stdout) == (0, "choice\nchoice\n"), done.stderr
+    db = f"sqlite:///{tmp_path}/runs/souk.db"
+    run_id = Records(db).latest_run("nudges-impulsive")["run"]
+    table = tidy_table(Records(db), run_id)
+    assert set(table["agent"]) == {"impulsive"}
+    assert table.loc[table["chosen"] == 1, "viewed_first"].tolist() == [1, 1], "it buys what it sees first"
+
+
+def shop_with(agent_name: str, tasks: list[str]) -> None:
+    """One of Souk's own agents in BrowserGym's loop."""
+    with ThreadPoolExecutor(max_workers=1) as own_loop:  # this thread's belongs to Playwright
+        for task in tasks:
+            env = gymnasium.make(task)
+            observation, info = env.reset()
+            agent = make_agent(agent_name, seed=info["task_info"]["seed"])
+            ended, step = False, 0
+            while not ended:
+                look = look_of(observation, step, None).observation
+                decision = own_loop.submit(asyncio.run, agent.act(look)).result()
+                env.unwrapped.note(decision.thought, decision.memory)
+                observation, reward, terminated, truncated, info = env.step(str(decision.action))
+                ended, step = terminated or truncated, step + 1
+            assert (reward, info["task_info"]["outcome"]) == (1.0, "choice")
+            env.close()
+
+
+async def test_the_records_are_those_of_souk_run(
+    browsergym_thread: ThreadPoolExecutor, base_url: str, tmp_path: Path
+) -> None:
+    def browsergym() -> None:
+        with open_experiment("nudges", agent=AGENT, limit=2, db=dbs[0], base_url=base_url) as tasks:
+            assert len(tasks) == 2
+            shop_with(AGENT, tasks)
+
+    dbs = [f"sqlite:///{tmp_path}/{name}.db" for name in ("gym", "souk")]
+    await in_thread(browsergym_thread, browsergym)
+    done = run(
+        tmp_path, "-m", "experiments.cli", "run", "nudges", "-a", AGENT, "--limit", "2", "--db", dbs[1]
+    )
+    assert done.returncode == 0, done.stderr
+    (gym_run, souk_run) = (Records(db).latest_run()["run"] for db in dbs)
+    assert gym_run.rpartition("-")[2] == souk_run.rpartition("-")[2]
+    assert gym_run.startswith("nudges-simulated-"), "a run of its own"
+    each, own = list(zip(dbs, (gym_run, souk_run), strict=True)), ["seconds", "run"]
+    gym_table, souk_table = (tidy_table(Records(db), run).drop(columns=own) for db, run in each)
+    assert gym_table.equals(souk_table), gym_table.compare(souk_table)
+    assert (gym_table.groupby("trial")["chosen"].sum() == 1).all()
+    # On the way pages may be loaded again, in both; the proofs are the same.
+    gym_proof, souk_proof = (
+        receipts_table(Records(db), run).drop(columns=["receipts", "matches"]) for db, run in each
+    )
+    # BrowserGym's observation does not tell what stands where.
+    assert (gym_proof.pop("not_checked") == gym_proof["trials"]).all()
+    assert (souk_proof.pop("not_checked") == 0).all()
+    assert gym_proof.equals(souk_proof)
+    gym_steps, souk_steps = (
+        sorted(
+            (row["trial"], row["step"], row["url"].rpartition("/")[2], row["memory"])
+            for row in rows(db, tables.steps)
+        )
+        for db in dbs
+    )
+    assert gym_steps == souk_steps, "the same pages were looked at, and the same was read on them"
+    texts = [Records(dbs[0]).artifact(row["observation"]) for row in rows(dbs[0], tables.steps)]
+    assert all("<button" in text for text in texts)
+
+
+def end(task: str, action: Callable[[int], str], **options: Any) -> tuple[list[bool], dict[str, Any]]:
+    """Run a task with `action(step)` until it ends: how, and what it says."""
+    env = gymnasium.make(task, **options)
+    env.reset()
+    terminated = truncated = False
+    step = 0
+    while not (terminated or truncated):
+        _, _, terminated, truncated, info = env.step(action(step))
+        step += 1
+    nothing = env.step("scroll(0, 100)")
+    assert (nothing[2], nothing[3], nothing[4]["task_info"]) == (terminated, truncated, info["task_info"])
+    with pytest.raises(UserError, match="has ended; go on with the next task"):
+        env.reset()
+    env.close()
+    return [terminated, truncated], {**info["task_info"], "steps": step}
+
+
+async def test_how_episodes_end(
+    browsergym_thread: ThreadPoolExecutor, base_url: str, experiment: str, db: str
+) -> None:
+    def browsergym() -> None:
+        with open_experiment(experiment, agent="tester", db=db, base_url=base_url) as tasks:
+            assert len(tasks) == 6
+            with (
+                pytest.raises(UserError, match="one experiment at a time"),
+                open_experiment(experiment, agent="other", db=db),
+            ):
+                pass
+            flags, ended = end(tasks[0], lambda step: f"scroll(0, {100 * step})")
+            assert (flags, ended["outcome"], ended["steps"]) == ([False, True], "agent_limit", 5)
+            flags, ended = end(tasks[1], lambda step: "import os" if step else "scroll(0, 9)")
+            assert (flags, ended["outcome"], ended["steps"]) == ([True, False], "agent_error", 5)
+            infeasible = HighLevelActionSet(["infeas"]).to_python_code
+            flags, ended = end(tasks[2], lambda _: "report_infeasible('too dear')", action_mapping=infeasible)
+            assert (flags, ended["outcome"]) == ([True, False], "no_choice")
+            assert "too dear" in ended["reason"]
+            env = gymnasium.make(tasks[3])  # left open: closed with the experiment, and not recorded
+            env.reset()
+            env.step("scroll(0, 100)")
+        assert not [task for task in gymnasium.registry if task.startswith("browsergym/souk.")]
+        with open_experiment(experiment, agent="tester", db=db, base_url=base_url, limit=4) as left:
+            assert left == tasks[3:4]
+            env, records = gymnasium.make(left[0]), Records(db)
+            other = Runner(records.latest_run()["run"], pid=os.getppid())
+            other.begin(records)
+            other.claim(records, [left[0].rpartition(".")[2]])
+            with pytest.raises(
+                UserError, match=rf"process {os.getppid()} on \S+ runs it; go on with the next"
+            ):
+                env.reset()
+            other.end(records)
+            env.reset()
+            env.unwrapped.browser.close()
+            with pytest.raises(Exception, match="closed"):
+                env.step("scroll(0, 100)")
+            assert env.reset()[1]["task_info"]["outcome"] == "", "it can be tried again"
+            trial = left[0].rpartition(".")[2]
+            assert set(other.claim(records, [trial]).others) == {trial}
+            env.close()
+            assert other.claim(records, [trial]).own == {trial}, "what has not ended is left to others"
+
+    await in_thread(browsergym_thread, browsergym)
+    outcomes = [row["outcome"] for row in rows(db, tables.trials)]
+    assert sorted(outcomes) == ["agent_error", "agent_limit", "infra_error", "no_choice"]
+    actions = [row["action"] for row in rows(db, tables.steps) if row["action"]]
+    assert "import os" in actions, "as it was written"
+    assert "report_infeasible('too dear')" in actions
+
+
+async def test_what_the_agent_notes_and_what_is_not_treated(
+    browsergym_thread: ThreadPoolExecutor, base_url: str, tmp_path: Path, db: str
+) -> None:
+    (tmp_path / "map.yaml").write_text(BROKEN)
+    path = tmp_path / "broken.yaml"
+    path.write_text(EXPERIMENT.format(site=tmp_path / "map.yaml"))
+
+    def browsergym() -> None:
+        with open_experiment(str(path), agent="tester", db=db, base_url=base_url, limit=2) as tasks:
+            for task in tasks:
+                env = gymnasium.make(task)
+                _, info = env.reset()
+                while not info["task_info"]["outcome"]:
+                    env.unwrapped.note("I look.", "Nothing yet.", [Call("d", "m", 10, 2, 0.5, 0.1)])
+                    *_, info = env.step("scroll(0, 100)")
+                env.close()
+
+    await in_thread(browsergym_thread, browsergym)
+    control, nudged = sorted(rows(db, tables.trials), key=lambda row: row["condition"])
+    assert (control["outcome"], nudged["outcome"]) == ("agent_limit", "treatment_failed")
+    assert "product.title" in nudged["reason"]
+    assert (control["tokens_in"], control["cost"]) == (50, 2.5)
+    notes = {(row["thought"], row["memory"]) for row in rows(db, tables.steps) if row["action"]}
+    assert notes == {("I look.", "Nothing yet.")}
+
+
+async def test_a_shop_without_the_start_pages_is_refused(
+    db: str, experiment: str, browsergym_thread: ThreadPoolExecutor
+) -> None:
+    def open_there(address: str) -> None:
+        with open_experiment(experiment, agent=AGENT, db=db, base_url=address):
+            pass
+
+    async with serve(ForeignShop().app()) as address:
+        with pytest.raises(
+            UserError, match=rf"environment: \S+ could not be treated at {address}\S+: it is no"
+        ):
+            await in_thread(browsergym_thread, open_there, address)
+    assert rows(db, tables.trials) == []
+
+
+async def test_a_wall_before_the_start_pages_is_passed(
+    db: str, tmp_path: Path, browsergym_thread: ThreadPoolExecutor
+) -> None:
+    shop = ForeignShop(wall=WALL)
+
+    def shop_there(name: str) -> None:
+        with open_experiment(name, agent=AGENT, limit=6, db=db) as tasks:
+            shop_with(AGENT, tasks)
+
+    async with serve(shop.app()) as address:
+        await in_thread(browsergym_thread, shop_there, str(foreign_experiment(tmp_path, shop, address)))
+    nudged = {row["trial"] for row in rows(db, tables.trials) if row["condition"] == "nudged"}
+    treated = {row["trial"] for row in rows(db, tables.receipts) if row["intervention"] == "praised"}
+    assert (len(nudged), treated) == (4, nudged)
+
+
+def test_cards_are_refused(db: str) -> None:
+    with (
+        pytest.raises(UserError, match="its trials show cards"),
+        open_experiment("hotels", agent="tester", db=db),
+    ):
+        pass
+
+
+def test_without_browsergym_one_line_says_what_to_install(tmp_path: Path) -> None:
+    code = "import sys; sys.modules['browsergym.core'] = None; import experiments.subjects.browsergym"
+    done = run(tmp_path, "-c", code)
+    assert done.stderr.splitlines()[-1] == (
+        "ImportError: browsergym.core is not installed; install souk[browsergym]"
+    )

@@ -1,0 +1,330 @@
+"""Subjects that Souk did not start: the guide's own scripts as subjects, cookies, ends of trials."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from queue import Queue
+from threading import Thread
+from typing import IO, Any
+
+import httpx
+import pytest
+from playwright.sync_api import sync_playwright
+from starlette.concurrency import run_in_threadpool
+
+from environments.browser import find_browser, run_browsers
+from environments.shop.server import shop as embedded_shop
+from tests.experiments.command_line import forked_souk
+from tests.experiments.foreign_shop import ForeignShop
+from tests.support import serve
+
+ROOT = Path(__file__).parents[3]
+GUIDE = (ROOT / "docs" / "any-agent.md").read_text()
+OWN = "http://souk.test/.souk/"
+JSON = {"accept": "application/json"}
+
+EXPERIMENT = """\
+name: guests
+goal: Add the best product to the cart.
+options: {sets: 2}
+factors:
+  nudge: {interventions: INTERVENTIONS, only: [ONLY]}
+limits: {seconds: SECONDS}
+"""
+
+
+def block(language: str) -> str:
+    """The guide's first block of code in a language."""
+    found = re.search(rf"```{language}\n(.*?)```", GUIDE, re.S)
+    assert found
+    return found[1]
+
+
+class Lines:
+    """The lines of a stream, as they come."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._lines: Queue[str] = Queue()
+        self.seen: list[str] = []
+        Thread(target=self._read, args=(stream,), daemon=True).start()
+
+    def _read(self, stream: IO[str]) -> None:
+        for line in stream:
+            self._lines.put(line)
+        self._lines.put("")
+
+    def next(self, pattern: str) -> re.Match[str]:
+        """The next line that matches. Fails when the stream ends, or nothing comes for a minute."""
+        while line := self._lines.get(timeout=60):
+            self.seen.append(line)
+            if found := re.search(pattern, line):
+                return found
+        raise AssertionError(f"no {pattern} in {self.seen}")
+
+
+class Served:
+    """A running `souk proxy serve --experiment`."""
+
+    def __init__(self, process: "subprocess.Popen[str]", folder: Path) -> None:
+        assert process.stderr
+        assert process.stdout
+        self._out, said, self._db = Lines(process.stdout), Lines(process.stderr), folder / "t.db"
+        self.url = said.next(r"souk proxy on (http://\S+):")[1]
+        said.next("Ctrl-C ends it")
+
+    def ended(self) -> dict[str, Any]:
+        """The next trial that ends, as it is told."""
+        told: dict[str, Any] = json.loads(self._out.next(r"\{.*\}")[0])
+        return told
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """What the records hold."""
+        with sqlite3.connect(self._db) as connection:
+            return connection.execute(query).fetchall()
+
+
+@contextmanager
+def served(
+    folder: Path, *options: str, interventions: str = "nudges", only: str = "best-seller", seconds: int = 300
+) -> Iterator[Served]:
+    text = EXPERIMENT.replace("INTERVENTIONS", interventions).replace("ONLY", only)
+    (folder / "e.yaml").write_text(text.replace("SECONDS", str(seconds)))
+    command = (sys.executable, "-m", "experiments.cli", "proxy", "serve", "--experiment", "e.yaml")
+    process = subprocess.Popen(
+        [*command, "--db", "sqlite:///t.db", "--port", "0", "--as", "tester", *options],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+    )
+    try:
+        yield Served(process, folder)
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("guests")) as running:
+        yield running
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+def test_the_guides_curl_script_is_a_subject(shop: Served, tmp_path: Path) -> None:
+    script = block("bash").replace("http://127.0.0.1:8080", shop.url)
+    done = subprocess.run(
+        ["bash", "-eu", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    trial = json.loads(done.stdout)
+    assert trial["outcome"] == "choice"
+    told = shop.ended()
+    assert (told["trial"], told["outcome"]) == (trial["trial"], "choice")
+    assert trial["urls"][0].endswith(f"/{told['choice']}.html")
+    ((agent, choice),) = shop.rows(f"select agent, choice from trials where trial = '{told['trial']}'")
+    assert (agent, choice) == ("tester", told["choice"])
+    # Each trial begins anew.
+    with httpx.Client(proxy=shop.url, headers=JSON) as guest:
+        again = guest.post("http://souk.test/.souk/next").json()
+        assert (again["outcome"], again["trial"] != trial["trial"]) == ("", True)
+        guest.post("http://souk.test/.souk/end")
+    assert shop.ended()["trial"] == again["trial"]
+
+
+def test_the_guides_playwright_script_is_a_subject(shop: Served, tmp_path: Path) -> None:
+    with sync_playwright() as playwright:
+        executable = find_browser(playwright) or playwright.chromium.executable_path
+    (tmp_path / "agent.py").write_text(block("python"))
+    command = [sys.executable, "agent.py", shop.url, str(executable)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "choice"
+    told = shop.ended()
+    where = f"where trial = '{told['trial']}'"
+    ((price,),) = shop.rows(f"select min(price) from options {where}")
+    assert shop.rows(f"select price from options {where} and option = '{told['choice']}'") == [(price,)]
+    assert shop.rows(f"select count(*) from receipts {where} and edit = 'show_rating_text'")[0][0] >= 2
+    assert shop.rows(f"select count(*) from steps {where}")[0][0] >= 3
+
+
+def test_giving_up_is_no_choice_and_the_next_trial_begins(tmp_path: Path) -> None:
+    with served(tmp_path) as shop, httpx.Client(proxy=shop.url) as guest:
+        waiting = guest.get(f"{OWN}trial").json()
+        assert (waiting["trial"], waiting["outcome"][:9]) == (None, "not begun")
+        assert "Open http://souk.test/.souk/ to take one" in guest.get("http://elsewhere.test/").text
+        assert guest.post(f"{OWN}next").headers["location"] == "/.souk/"
+        first = guest.get(f"{OWN}trial").json()
+        page = guest.get(first["urls"][0])
+        assert "Rating: " in page.text
+        assert guest.get("http://elsewhere.test/").status_code == 403
+        assert guest.post(f"{OWN}end").status_code == 303
+        assert shop.ended() == {
+            "trial": first["trial"],
+            "outcome": "no_choice",
+            "choice": None,
+            "reason": "the guest ended the trial",
+        }
+        assert "This trial has ended" in guest.get(OWN).text
+        assert guest.get(f"{OWN}nowhere").status_code == 404
+        trials = [first["trial"]]
+        while trial := guest.post(f"{OWN}next", headers=JSON).json()["trial"]:
+            trials.append(trial)
+        assert len(set(trials)) == len(trials)
+        assert "All trials are done" in guest.get(OWN).text
+        assert guest.get(first["urls"][0]).status_code == 403
+
+
+def test_two_servers_of_one_experiment_give_each_trial_once(tmp_path: Path) -> None:
+    with served(tmp_path) as one, served(tmp_path) as two:
+        given = []
+        for _ in range(6):
+            for shop in (one, two):
+                told = httpx.post(f"{OWN}next", proxy=shop.url, headers=JSON).json()
+                given += [told["trial"]] if told["trial"] else []
+        assert len(given) == len(set(given)) == 12, "all trials of the design, each to one guest"
+        assert one.rows("select count(*) from claims where trial not in (select trial from trials)") >= [(1,)]
+    assert one.rows("select count(*) from claims") == [(0,)], "what was not ended is free"
+    ended = one.rows("select trial from trials")[0][0]
+    command = (sys.executable, "-m", "experiments.cli", "proxy", "serve", "--experiment", "e.yaml")
+    options = ("--db", "sqlite:///t.db", "--port", "0", "--as", "tester", "--trial", ended)
+    done = subprocess.run(
+        [*command, *options], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: --trial {ended}: it has ended and is stored")
+
+
+def test_time_runs_out(tmp_path: Path) -> None:
+    with served(tmp_path, seconds=1) as shop:
+        trial = httpx.post(f"{OWN}next", proxy=shop.url, headers=JSON).json()
+        told = shop.ended()
+        assert (told["trial"], told["outcome"]) == (trial["trial"], "agent_limit")
+
+
+BROKEN = """\
+interventions:
+  - id: nowhere
+    kind: nudge
+    family: none
+    direction: +1
+    edits: [{insert_text: {after: "css:#nowhere", text: x}}]
+"""
+
+
+def test_a_page_that_cannot_be_treated_ends_the_trial(tmp_path: Path) -> None:
+    (tmp_path / "broken.yaml").write_text(BROKEN)
+    with served(tmp_path, interventions="./broken.yaml", only="nowhere") as shop:
+        with httpx.Client(proxy=shop.url, headers=JSON) as guest:
+            outcomes = set()
+            for _ in range(6):
+                trial = guest.post(f"{OWN}next").json()
+                for url in trial["urls"]:
+                    guest.get(url)
+                guest.post(f"{OWN}end")
+                outcomes.add(shop.ended()["outcome"])
+        assert outcomes == {"treatment_failed", "no_choice"}  # a control carries no nudge
+
+
+def test_cookies_tell_subjects_apart_where_the_proxy_stands_for_the_shop(tmp_path: Path) -> None:
+    with served(tmp_path, "--reverse", "shop") as shop:
+        assert httpx.get(shop.url).status_code == 403
+        with (
+            httpx.Client(base_url=shop.url, follow_redirects=True) as one,
+            httpx.Client(base_url=shop.url) as two,
+        ):
+            assert "Begin" in one.get("/.souk/").text
+            assert "Your task" in one.post("/.souk/next").text
+            trials = [one.get("/.souk/trial").json(), two.post("/.souk/next", headers=JSON).json()]
+            assert trials[0]["trial"] != trials[1]["trial"]
+            url = trials[0]["urls"][0]
+            assert url.startswith(shop.url)
+            page = one.get(url)
+            assert "Rating: " in page.text
+            form = dict(re.findall(r'<input[^>]*name="(form_key|product)"[^>]*value="([^"]*)"', page.text))
+            action = re.search(r'action="([^"]*checkout/cart/add[^"]*)"', page.text)
+            assert action
+            assert action[1].startswith(shop.url)
+            one.post(action[1], data=form | {"qty": "1"})
+            assert one.get("/.souk/trial").json()["outcome"] == "choice"
+            assert two.get("/.souk/trial").json()["outcome"] == ""
+            assert shop.ended()["trial"] == trials[0]["trial"]
+            # The next trial begins with an empty cart.
+            assert one.cookies.get("PHPSESSID")
+            one.post("/.souk/next")
+            assert one.cookies.get("PHPSESSID") is None
+
+
+async def test_a_person_begins_and_buys_by_the_name_that_they_typed(tmp_path: Path) -> None:
+    with served(tmp_path, "--reverse", "shop") as shop:
+        start = shop.url.replace("127.0.0.1", "localhost")
+        async with run_browsers() as browsers, browsers.context(None) as context:
+            page = await context.new_page()
+            await page.goto(f"{start}/.souk/")
+            await page.click("text=Begin")
+            async with context.expect_page() as opened:
+                await page.click("text=Product 2")
+            product = await opened.value
+            await product.click("#product-addtocart-button")
+            await product.wait_for_selector(".message-success")
+            await page.reload()
+            await page.wait_for_selector("text=Next trial")
+        assert product.url.startswith(f"{start}/{shop.ended()['choice']}.html")
+
+
+@pytest.mark.parametrize("how", ["--shop", "--reverse"])
+async def test_a_shop_without_the_start_pages_is_refused_in_one_line(how: str, tmp_path: Path) -> None:
+    text = EXPERIMENT.replace("INTERVENTIONS", "nudges").replace("ONLY", "best-seller")
+    (tmp_path / "e.yaml").write_text(text.replace("SECONDS", "9"))
+    async with serve(ForeignShop().app()) as address:
+        served = ("proxy", "serve", "--experiment", "e.yaml", "--db", "sqlite:///t.db", "--port", "0")
+        ended = await run_in_threadpool(forked_souk, *served, how, address.rstrip("/"), cwd=tmp_path)
+    assert (ended.status, ended.out, ended.err.count("\n")) == (2, "", 1), ended.err
+    assert re.match(
+        rf"error: e\.yaml:\d+:\d+: environment: \S+ could not be treated at {address}\S+: it is no page",
+        ended.err,
+    )
+
+
+async def test_a_shop_that_runs_already_is_served(tmp_path: Path) -> None:
+    def begin(address: str) -> None:
+        with served(tmp_path, "--shop", address) as running, httpx.Client(proxy=running.url) as client:
+            trial = client.post(f"{OWN}next", headers=JSON).json()
+            assert all(url.startswith(address) for url in trial["urls"])
+            assert client.get(trial["urls"][0]).status_code == 200
+
+    async with embedded_shop() as address:
+        await run_in_threadpool(begin, address)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--trial", "nope"], "--trial nope: no trial of this experiment"),
+        (["-i", "nudges"], "-i: the experiment says what is shown; leave it out"),
+        (["--reverse", "http://x/y"], "http://x/y/: not the origin of a shop"),
+    ],
+)
+def test_a_mistake_is_one_line(tmp_path: Path, options: list[str], message: str) -> None:
+    text = EXPERIMENT.replace("INTERVENTIONS", "nudges").replace("ONLY", "best-seller")
+    (tmp_path / "e.yaml").write_text(text.replace("SECONDS", "9"))
+    command = (sys.executable, "-m", "experiments.cli", "proxy", "serve", "--experiment", "e.yaml")
+    done = subprocess.run(
+        [*command, "--port", "0", "--db", "sqlite:///t.db", *options],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith(f"error: {message}")

@@ -1,0 +1,97 @@
+"""The consistency check: what pages say of a product, and where they disagree."""
+
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from interventions.apply.consistency import Sighting, disagreements, sightings
+from interventions.yaml.sitemap import SiteMap, load_site_map
+from tests.interventions.shop_pages import HOST, HTML, KEY, product_page
+
+SHOP = load_site_map("onestopmarket")
+SECTION = f"{HOST}customer/section/load/?sections=cart"
+
+
+def minicart(price: str, amount: float) -> bytes:
+    item = {"product_url": f"{HOST}{KEY}.html", "product_price": price, "product_price_value": amount}
+    return json.dumps({"cart": {"items": [item]}}).encode()
+
+
+def seen(
+    body: bytes, url: str = f"{HOST}{KEY}.html", kind: str = HTML, site: SiteMap = SHOP
+) -> list[Sighting]:
+    return sightings(body, content_type=kind, url=url, site=site)
+
+
+def test_a_page_says_price_rating_and_reviews_in_many_places() -> None:
+    found = seen(product_page())
+    values = {part: {s.value for s in found if s.part == part} for part in ("price", "rating", "reviews")}
+    assert {part: len(values[part]) for part in values} == {"price": 1, "rating": 1, "reviews": 1}
+    assert {s.product for s in found} == {KEY}
+    assert disagreements(found) == []
+
+
+def test_pages_that_disagree_are_named_with_their_values() -> None:
+    page = seen(product_page())
+    price = next(s.value for s in page if s.part == "price")
+    cart = seen(
+        minicart(f'<span class="price">${price + 1}</span>', float(price) + 1), SECTION, "application/json"
+    )
+    assert {s.value for s in cart} == {price + 1}
+    (line,) = disagreements([*page, *cart])
+    assert line == (
+        f"{KEY}: price is {price} as product.price on {HOST}{KEY}.html, "
+        f"but {price + 1} as data.price on {SECTION}"
+    )
+    assert disagreements(seen(minicart(f"${price}", float(price)), SECTION, "application/json") + page) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "url"),
+    [
+        (b"{", "application/json", SECTION),
+        (b"{}", "application/json", HOST),
+        (b"\xff\xfe<", "text/html; charset=utf-16", HOST),
+        (b"plain", "text/plain", HOST),
+        (b"", HTML, HOST),
+    ],
+)
+def test_what_cannot_be_read_says_nothing(body: bytes, kind: str, url: str) -> None:
+    assert seen(body, url, kind) == []
+
+
+STARS = """\
+name: stars
+pages: {product: h1}
+roles:
+  product.rating: {css: .stars, pattern: '([0-9.]+) out of', scale: 5}
+data:
+  - css: script[type="application/ld+json"]
+    roles: {rating: {path: $.ratingValue, scale: 5}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "data", "agrees"), [("4.1", 4.14, True), ("4.1", 4.3, False), ("4", 4.0, True)]
+)
+def test_ratings_on_a_scale_agree_up_to_rounding(
+    tmp_path: Path, text: str, data: float, agrees: bool
+) -> None:
+    (tmp_path / "stars.yaml").write_text(STARS)
+    script = f'<script type="application/ld+json">{json.dumps({"ratingValue": data})}</script>'
+    body = f"<h1>x</h1><p class=stars>{text} out of 5 stars</p>{script}"
+    found = seen(body.encode(), site=load_site_map(tmp_path / "stars.yaml"))
+    assert [s.value for s in found] == [Decimal(text) * 20, Decimal(str(data)) * 20]
+    assert (disagreements(found) == []) is agrees
+
+
+def test_ratings_in_words_agree_with_figures(tmp_path: Path) -> None:
+    words = STARS.replace(
+        "{css: .stars, pattern: '([0-9.]+) out of', scale: 5}",
+        "{css: .s, attribute: class, words: [One, Two]}",
+    )
+    (tmp_path / "words.yaml").write_text(words)
+    site = load_site_map(tmp_path / "words.yaml")
+    assert [s.value for s in seen(b'<h1>x</h1><p class="s Two">', site=site)] == [100]

@@ -1,0 +1,213 @@
+"""Treatments and plans: variables filled in, kept as plain data, told apart by a digest."""
+
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interventions.apply.plan import Plan, ProductFacts, Treatment, compile_treatment
+from interventions.edits.registry import EDITS, edit_from_dict, edit_to_dict
+from interventions.errors import UserError
+from interventions.files.schema import load_interventions
+
+OATS = ProductFacts("quiet-oats", "Cookies", "Quiet Oats", 19.9, 80, 12)
+FILE = """
+interventions:
+  - id: facts
+    kind: nudge
+    variables: {praise: "best of ${experts} and ${product.name}", loop: "${pool}", pool: "${loop}"}
+    edits:
+      - insert_text: {after: product.title, text: "TEXT"}
+  - id: value
+    kind: price
+    edits:
+      - set_price: ${value}
+tables:
+  experts: {Cookies: bakers}
+"""
+
+
+def compiled(tmp_path: Path, text: str, product: ProductFacts | None = OATS, **values: object) -> str:
+    path = tmp_path / "mine.yaml"
+    path.write_text(FILE.replace("TEXT", text))
+    treatment = compile_treatment(load_interventions(path)["facts"], product, **values)
+    return str(edit_to_dict(treatment.edits[0])["insert_text"]["text"])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain $5", "plain $5"),
+        ("${product.name} in ${product.category}", "Quiet Oats in Cookies"),
+        ("${product.price}, ${product.rating}%, ${product.reviews}", "19.90, 80%, 12"),
+        ("by ${ experts }!", "by bakers!"),
+        ("${praise}", "best of bakers and Quiet Oats"),
+        ("${discount} off", "2.50 off"),
+        ("${count}", "3"),
+    ],
+)
+def test_variables(tmp_path: Path, text: str, expected: str) -> None:
+    assert compiled(tmp_path, text, discount=2.5, count=3) == expected
+
+
+def test_values_of_the_design_come_first(tmp_path: Path) -> None:
+    assert compiled(tmp_path, "${experts}", experts="you") == "you"
+
+
+@pytest.mark.parametrize(
+    ("text", "product", "line", "message"),
+    [
+        ("${expert}", OATS, 7, 'nothing is known of "${expert}"; did you mean "experts"?'),
+        ("${product.prize}", OATS, 7, 'a product has no "prize"; did you mean "price"?'),
+        (
+            "${experts}",
+            ProductFacts("x", "Tea"),
+            7,
+            'the table "experts" has no entry for the category "Tea"; add one',
+        ),
+        ("${experts}", ProductFacts("x"), 7, 'the product "x" has no category; leave it out of the design'),
+        (
+            "${product.rating}",
+            ProductFacts("x"),
+            7,
+            'the product "x" has no rating; leave it out of the design',
+        ),
+        (
+            "${product.name}",
+            None,
+            7,
+            '"name" differs by product, but this is for every product; drop the variable',
+        ),
+        ("${loop}", OATS, 5, "the variable refers to itself; write its text out"),
+    ],
+)
+def test_a_missing_variable(
+    tmp_path: Path, text: str, product: ProductFacts, line: int, message: str
+) -> None:
+    with pytest.raises(UserError) as error:
+        compiled(tmp_path, text, product)
+    place = (
+        "7:45: interventions[0].edits[0].insert_text.text"
+        if line == 7
+        else "5:67: interventions[0].variables.loop"
+    )
+    assert str(error.value) == f"{tmp_path}/mine.yaml:{place}: {message}"
+
+
+@pytest.mark.parametrize(
+    ("value", "price"),
+    [(5, "5.00"), (12.345, "12.35"), ("7.5", "7.50"), (Decimal("0.1"), "0.10"), (3.0, "3.00")],
+)
+def test_a_price_given_by_the_design(value: object, price: str) -> None:
+    treatment = compile_treatment(load_interventions("matching")["match-price"], OATS, value=value)
+    assert edit_to_dict(treatment.edits[0]) == {"set_price": price}
+
+
+def test_a_value_that_does_not_fit_is_the_users_mistake() -> None:
+    with pytest.raises(
+        UserError, match=r'matching.yaml:6:9: .*set_price: "cheap" is not a price; write an amount'
+    ):
+        compile_treatment(load_interventions("matching")["match-price"], OATS, value="cheap")
+
+
+def test_every_nudge_can_be_made_for_every_category() -> None:
+    file = load_interventions("nudges")
+    for category in file.tables["category"]:
+        for intervention in file.interventions:
+            treatment = compile_treatment(intervention, ProductFacts("x", category))
+            assert "${" not in json.dumps(treatment.to_dict())
+
+
+def test_keys_may_be_addresses() -> None:
+    nudge = load_interventions("nudges")["best-seller"]
+    assert (
+        compile_treatment(nudge, ProductFacts("http://shop.test/Quiet-Oats.html?x")).product == "quiet-oats"
+    )
+
+
+def test_lookup_by_product() -> None:
+    nudges, show = load_interventions("nudges"), load_interventions("display")["show-rating"]
+    first = compile_treatment(nudges["best-seller"], OATS)
+    second = compile_treatment(nudges["wirecutter"], OATS)
+    other = compile_treatment(nudges["wirecutter"], ProductFacts("other", "Cheese"))
+    everywhere = compile_treatment(show, None)
+    plan = Plan((first, everywhere, other, second))
+    assert plan.by_product == {"quiet-oats": (first, second), "other": (other,)}
+    assert plan.everywhere == (everywhere,)
+
+
+EXAMPLES = {
+    "insert_text": {"after": "product.title", "text": "x", "style": "badge"},
+    "set_price": "12.50",
+    "set_rating": "80",
+    "set_reviews": "3",
+    "set_stock": "Gone",
+    "remove": "product.price",
+    "show_rating_text": {},
+    "set_title": "Plain Oats",
+    "set_image": "/plain.png",
+    "set_attribute": {"role": "product.image", "name": "alt", "value": "oats"},
+    "replace_text": {"in": "product.description", "from": "organic", "to": "natural"},
+    "badge": {"text": "Best seller", "colour": "green"},
+    "banner": {"text": "Free returns", "style": "offer"},
+    "strike_price": {"was": "19.99", "label": "before"},
+    "countdown": {"minutes": "5"},
+    "reorder": {"rank": "1"},
+    "swap": "other-oats",
+    "hide_option": "Red",
+    "ask": {
+        "card": {
+            "id": "wtp",
+            "look": "shop",
+            "system": "",
+            "intro": "",
+            "alternatives": [],
+            "question": "How much?",
+            "reply": "",
+            "answer": {"kind": "number", "low": 0.0, "high": None, "unit": "$", "strict": False},
+            "max_tokens": 16,
+            "retries": 0,
+        }
+    },
+}
+
+
+def test_every_edit_is_plain_data_and_back() -> None:
+    assert set(EXAMPLES) == set(EDITS)
+    for name, arguments in EXAMPLES.items():
+        edit = edit_from_dict({name: arguments})
+        assert edit_to_dict(edit) == {name: arguments}
+        assert edit_from_dict(json.loads(json.dumps(edit_to_dict(edit)))) == edit
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.text(),
+            st.none() | st.text(),
+            st.sampled_from(sorted(EXAMPLES)),
+            st.sampled_from(["product", "cart"]),
+        ),
+        max_size=4,
+    )
+)
+def test_plans_are_plain_data_and_back(parts: list[tuple[str, str | None, str, str]]) -> None:
+    plan = Plan(
+        tuple(
+            Treatment(id, product, (edit_from_dict({kind: EXAMPLES[kind]}),), (page,))
+            for id, product, kind, page in parts
+        )
+    )
+    again = Plan.from_dict(json.loads(json.dumps(plan.to_dict())))
+    assert again == plan
+    assert again.digest == plan.digest
+
+
+def test_the_digest_is_the_same_on_every_machine_and_tells_plans_apart() -> None:
+    assert Plan().digest == "f9d85900a1ed96783506f54cfde450cd"
+    five = Plan((Treatment("a", "x", (edit_from_dict({"set_price": 5}),)),))
+    assert five.digest == Plan((Treatment("a", "x", (edit_from_dict({"set_price": "5.00"}),)),)).digest
+    assert five.digest != Plan((Treatment("a", "x", (edit_from_dict({"set_price": 6}),)),)).digest

@@ -1,0 +1,97 @@
+"""The site map `schema-org` on shops that it was not made for."""
+
+import re
+
+import pytest
+
+from interventions.apply.engine import EditFailed, Rewrite, rewrite
+from interventions.apply.plan import Plan, Treatment
+from interventions.edits.registry import edit_from_dict
+from interventions.yaml.sitemap import load_site_map
+from tests.interventions.schema_org_shops import HOST, MICRODATA, ONLY_DATA, SHOPS, WOOCOMMERCE_LIKE, Shop
+
+HTML = "text/html; charset=utf-8"
+SITE = load_site_map("schema-org")
+NUDGE = {"insert_text": {"after": "product.title", "text": "Played at every wedding"}}
+every_shop = pytest.mark.parametrize("shop", SHOPS.values(), ids=SHOPS)
+
+
+def treated(html: str, url: str, key: str, *edits: dict[str, object]) -> Rewrite:
+    plan = Plan((Treatment("test", key, tuple(edit_from_dict(edit) for edit in edits)),))
+    return rewrite(html.encode(), content_type=HTML, url=url, plan=plan, site=SITE)
+
+
+@every_shop
+def test_page_types_and_products(shop: Shop) -> None:
+    # The address says nothing: the page itself tells which product it shows.
+    page = treated(shop.product, f"{HOST}/p?id=3", shop.key, NUDGE)
+    assert (page.page_type, page.product) == ("product", shop.key)
+    assert treated(shop.listing, f"{HOST}/winds", shop.key, NUDGE).page_type == "listing"
+
+
+@every_shop
+def test_a_price_is_one_price_everywhere(shop: Shop) -> None:
+    for html, url in ((shop.product, f"{HOST}/{shop.key}"), (shop.listing, f"{HOST}/winds")):
+        page = treated(html, url, shop.key, {"set_price": 15.25})
+        text = page.body.decode()
+        assert "15.25" in text
+        assert not re.search(r"18\.50?\b", text)
+        # What belongs to other products, or to none, stays.
+        others = r"64\.00|21\.00|99\.00|22\.00"
+        assert re.findall(others, text) == re.findall(others, html)
+        assert all(receipt.before != receipt.after for receipt in page.receipts)
+
+
+@every_shop
+def test_a_nudge_stands_once_under_the_title(shop: Shop) -> None:
+    for html, url in ((shop.product, f"{HOST}/{shop.key}"), (shop.listing, f"{HOST}/winds")):
+        page = treated(html, url, shop.key, NUDGE)
+        text = re.sub(r"<script.*?</script>", "", page.body.decode(), flags=re.S)
+        assert text.count("Played at every wedding") == 1
+        body = text.partition("<main>")[2]
+        assert body.index("Tin Whistle") < body.index("Played at every wedding")
+        assert [receipt.matches for receipt in page.receipts] == [1]
+
+
+@every_shop
+def test_a_title_shows_everywhere(shop: Shop) -> None:
+    for html, url in ((shop.product, f"{HOST}/{shop.key}"), (shop.listing, f"{HOST}/winds")):
+        text = treated(html, url, shop.key, {"set_title": "Brass Whistle"}).body.decode()
+        assert "Brass Whistle" in text
+        assert "Tin Whistle" not in re.sub(r'alt="[^"]*"', "", text)
+
+
+@pytest.mark.parametrize("name", ["microdata", "RDFa", "Shopify-like", "WooCommerce-like"])
+def test_ratings_are_out_of_five(name: str) -> None:
+    shop = SHOPS[name]
+    edits = {"set_rating": 60}, {"set_reviews": 345}
+    page = treated(shop.product, f"{HOST}/{shop.key}", shop.key, *edits)
+    text = re.sub(r"<script.*?</script>", "", page.body.decode(), flags=re.S).partition("Related products")[0]
+    assert not re.search(r"4\.50?\b|width:90%|\b12 ", text.replace("12</span> ratings", ""))
+    assert re.search(r"\b3(?:\.0+)?\b", text)
+    assert "345" in text
+
+
+def test_ratings_in_data_are_out_of_five_too() -> None:
+    text = treated(WOOCOMMERCE_LIKE.product, HOST, WOOCOMMERCE_LIKE.key, {"set_rating": 60}).body.decode()
+    assert '"ratingValue":"3"' in text
+
+
+def test_stars_are_as_wide_as_the_rating() -> None:
+    shop = WOOCOMMERCE_LIKE
+    text = treated(shop.listing, f"{HOST}/winds", shop.key, {"set_rating": 40}).body.decode()
+    assert text.count("width:40%") == 1
+    assert 'aria-label="Rated 2.00 out of 5"' in text
+
+
+def test_a_price_that_only_data_state_is_a_failure() -> None:
+    with pytest.raises(EditFailed, match=r"set_price product\.price: nothing on the page matches"):
+        treated(ONLY_DATA, f"{HOST}/tin-whistle", "tin-whistle", {"set_price": 15.25})
+
+
+def test_a_page_without_products_is_left_alone() -> None:
+    body = b"<title>About us</title><h1>About us</h1><p>Since 1985, from $5.00</p>"
+    plan = Plan((Treatment("test", MICRODATA.key, (edit_from_dict({"set_price": 3}),)),))
+    page = rewrite(body, content_type=HTML, url=f"{HOST}/about", plan=plan, site=SITE)
+    assert page.body is body
+    assert page.page_type == "other"

@@ -1,0 +1,150 @@
+"""Proposed site maps, on shops whose authors had other things in mind."""
+
+# ruff: noqa: E501 - markup stands as shops write it
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser
+
+from interventions.proposal.check import faults
+from interventions.proposal.scan import PRICE, Capture
+from interventions.proposal.selectors import is_stable, unique_selector
+from interventions.proposal.site import Proposal, cards_on, propose
+from interventions.yaml.sitemap import Place, SiteMap
+from interventions.yaml.yaml_source import parse_yaml, validate
+from tests.interventions import shop_pages
+from tests.interventions.schema_org_shops import HOST, SHOPS, Shop
+
+
+def proposed(key: str, product: str, listing: str | None = None) -> tuple[Proposal, SiteMap]:
+    """The proposal, and what comes of its YAML."""
+    pages = Capture(f"{HOST}/{key}", product), Capture(f"{HOST}/winds", listing) if listing else None
+    found = propose("test", *pages)
+    site = validate(parse_yaml(found.to_yaml(), "test.yaml"), SiteMap)
+    assert faults(site, *pages) == []
+    return found, site
+
+
+@pytest.mark.parametrize("shop", SHOPS.values(), ids=SHOPS)
+def test_a_proposal_can_be_used_as_it_is(shop: Shop) -> None:
+    found, site = proposed(shop.key, shop.product, shop.listing)
+    texts = {role.role: role.text for role in found.roles}
+    assert texts["product.name"] == texts["item.name"] == "Tin Whistle"
+    assert "18.50" in texts["product.price"]
+    assert "18.50" in texts["item.price"]
+    assert found.missing in ([], ["product.add_to_cart"])
+    assert site.cards == ["item"]
+
+
+@pytest.mark.parametrize("name", ["microdata", "RDFa", "WooCommerce-like", "Shopify-like"])
+def test_ratings_with_their_scale(name: str) -> None:
+    shop = SHOPS[name]
+    _, site = proposed(shop.key, shop.product, shop.listing)
+    assert site.role("product.rating")[0].scale == 5
+    assert site.role("product.reviews")
+
+
+def test_a_map_like_the_one_written_by_hand() -> None:
+    product = shop_pages.product_page().decode()
+    cards = [
+        shop_pages.card(key, number) for number, key in enumerate(("oat-cookies", "ginger-nuts", "rusks"), 1)
+    ]
+    listing = shop_pages.category_page(*cards).decode()
+    url = f"{shop_pages.HOST}{shop_pages.KEY}.html"
+    found = propose("own", Capture(url, product), Capture(f"{shop_pages.HOST}cookies.html", listing))
+    site = validate(parse_yaml(found.to_yaml(), "own.yaml"), SiteMap)
+    assert site.pages["product"].css == 'meta[property="og:type"][content="product"]'
+    assert site.role("item") == (Place(css="li.product-item"),)
+    assert site.role("item.link") == (Place(css="a.product-item-link", attribute="href"),)
+    assert site.role("item.title") == (Place(css="strong.product-item-name"),)
+    assert site.role("product.add_to_cart") == (Place(css="button#product-addtocart-button"),)
+    attributes = {place.attribute for place in site.role("product.price")}
+    assert attributes == {None, "data-price-amount", "content"}
+    assert {place.attribute for place in site.role("product.rating")} == {None, "title", "style"}
+    assert len(site.role("product.reviews")) == 2
+    assert site.role("product.stock")
+
+
+def test_data_of_a_script_are_found_by_what_the_page_shows() -> None:
+    page = """<title>Tin Whistle</title><body class="product-page"><h1>Tin Whistle</h1><p class="price">$18.50</p>
+<script>window.state = {"shop": "The Reed", "items": [{"title": "Tin Whistle", "cost": {"amount": 18.5, "text": "$18.50"}}]};</script>"""
+    _, site = proposed("tin-whistle", page)
+    (rule,) = site.data
+    assert rule.items == "$..[?@.title && @.cost]"
+    assert [value.path for value in rule.roles["price"]] == ["$.cost.amount", "$.cost.text"]
+
+
+def test_other_prices_of_the_page_are_not_the_product_s() -> None:
+    page = """<title>Lamp</title><header>Cart: <b class="price">€0,00</b></header><body class="detail"><main><h1>Lamp</h1>
+<p><del class="price-was">€ 59,00</del> <strong class="price-now">€ 49,00</strong> <small class="shipping">+ € 4,95</small></p>
+<button>In den Warenkorb</button></main><section class="related"><a href="/x"><i class="price">€ 12,00</i></a></section>"""
+    found, site = proposed("lamp", page)
+    assert [role.text for role in found.roles if role.role == "product.price"] == ["€ 49,00"]
+    assert site.role("product.price") == (Place(css="strong.price-now"),)
+
+
+def test_roles_that_only_scripts_make_are_marked() -> None:
+    sent = Capture(f"{HOST}/lamp", "<title>Lamp</title><body class=detail><h1>Lamp</h1><div id=app></div>")
+    drawn = Capture(sent.url, sent.html.replace("<div id=app>", '<div id=app><p class="price">$5.00</p>'))
+    found = propose("test", drawn, None, raw=[sent])
+    assert {role.role: role.scripted for role in found.roles} == {
+        "product.title": False, "product.name": False, "product.price": True, "product.price_box": True,
+    }  # fmt: skip
+    assert "only after scripts ran" in found.to_yaml()
+
+
+def test_what_is_missing_is_said() -> None:
+    found = propose("test", Capture(f"{HOST}/about", "<title>About</title><h1>About us</h1>"), None)
+    assert "product.price" in found.missing
+    assert "# not found: product.price" in found.to_yaml()
+    assert cards_on(Capture(f"{HOST}/about", "<ul><li><a href=/a>A</a><li><a href=/b>B</a></ul>")) == set()
+
+
+@pytest.mark.parametrize(
+    "name", ["product-title", "price_color", "tocart", "ProductForm", "js_price", "heading_two"]
+)
+def test_names_that_tell_what_a_thing_is(name: str) -> None:
+    assert is_stable(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["css-1x2y3z", "sc-bdVaJa", "styles__price--2Kx9a", "mt-4", "flex", "col-sm-6", "md:flex", "post-1234", "text-2xl", "instock", "inline-flex", "btn", "tin-whistle-card"],
+)  # fmt: skip
+def test_names_that_do_not(name: str) -> None:
+    assert not is_stable(name, "shop/tin-whistle")
+
+
+@pytest.mark.parametrize(
+    "text", ["$1,234.00", "19,90 €", "EUR 5", "kr 1.299", "₹ 499", "12.50 CHF", "R$ 19,90", "49,- Kč", "zł 9"]
+)
+def test_prices_of_many_countries(text: str) -> None:
+    assert PRICE.search(text)
+
+
+@pytest.mark.parametrize("text", ["12 reviews", "Room 5", "2.4 GHz", "Euro 2024 fan scarf", "4.5 out of 5"])
+def test_what_is_no_price(text: str) -> None:
+    assert not PRICE.search(text)
+
+
+@given(
+    st.lists(st.sampled_from(["price", "old", "name", "mt-4", "x9Kq2"]), min_size=1, max_size=8), st.data()
+)
+def test_a_selector_finds_its_element_and_no_other(classes: list[str], data: st.DataObject) -> None:
+    wanted = data.draw(st.integers(0, len(classes) - 1))
+    items = "".join(f'<p class="{name}" id="n{i}">{i}</p>' for i, name in enumerate(classes))
+    tree = LexborHTMLParser(f"<main><div class=list>{items}</div></main>")
+    root, node = tree.root, tree.css_first(f"#n{wanted}")
+    assert root is not None
+    selector = unique_selector([(root, node)])
+    if selector is not None:
+        assert [found.mem_id for found in tree.css(selector)] == [node.mem_id]
+
+
+@given(st.text(max_size=300))
+def test_any_page_can_be_looked_at(html: str) -> None:
+    found = propose(
+        "test", Capture(f"{HOST}/p", f"<h1>{html}</h1><p class=price>{html}"), Capture(HOST, html)
+    )
+    validate(parse_yaml(found.to_yaml(), "test.yaml"), SiteMap)

@@ -1,0 +1,131 @@
+"""Site maps and product keys."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interventions.errors import UserError
+from interventions.yaml.sitemap import Place, SiteMap, load_site_map, product_key
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://shop.test/crème-oats-12-oz.html",
+        "HTTP://SHOP.test:7770/Cr%C3%A8me-Oats-12-oz.html?options=cart#reviews",
+        "https://user@127.0.0.1/cr%c3%a8me-oats-12-oz.html/",
+        "//shop.test//crème-oats-12-oz",
+        "/crème-oats-12-oz.HTML",
+        " crème-oats-12-oz\n",
+    ],
+)
+def test_one_product_has_one_key(url: str) -> None:
+    assert product_key(url) == "crème-oats-12-oz"
+
+
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        ("http://shop.test/", ""),
+        ("http://shop.test", ""),
+        ("http://[::1/x", ""),
+        ("/a/b.html", "a/b"),
+        ("x.html.html", "x.html"),
+    ],
+)
+def test_other_addresses(url: str, key: str) -> None:
+    assert product_key(url) == key
+
+
+@given(st.text())
+def test_any_text_has_a_key(text: str) -> None:
+    assert not product_key(text).startswith("/")
+
+
+def test_the_shipped_map_is_complete() -> None:
+    site = load_site_map("onestopmarket")
+    assert list(site.pages) == ["product", "home", "cart", "listing"]
+    assert site.cards == ["item", "row"]
+    for part in ("link", "title", "price", "rating", "stars", "reviews", "add_to_cart"):
+        assert site.role(f"product.{part}")
+        assert site.role(f"item.{part}")
+    for role in (
+        "product.stock",
+        "product.description",
+        "row.title",
+        "row.price",
+        "row.subtotal",
+        "cart.total",
+    ):
+        assert site.role(role)
+    assert site.role("item.colour") == ()
+    assert site.role("css:p > a") == (Place(css="p > a"),)
+
+
+def test_a_map_can_override_another(tmp_path: Path) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text("""
+name: own
+extends: onestopmarket
+pages:
+  other: {title: Gone}
+roles:
+  product.title: h1
+  product.price: [span.a, {css: b, attribute: content}]
+""")
+    site, base = load_site_map(own), load_site_map("onestopmarket")
+    assert site.role("product.title") == (Place(css="h1"),)
+    assert site.role("product.price") == (Place(css="span.a"), Place(css="b", attribute="content"))
+    assert site.role("item.title") == base.role("item.title")
+    assert list(site.pages) == ["other", *base.pages]
+    third = tmp_path / "third.yaml"
+    third.write_text("name: third\nextends: own.yaml\n")
+    assert load_site_map(third).role("product.title") == (Place(css="h1"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "name: x\nroles:\n  product.title: 'h1['",
+            ':3: roles.product.title: "h1[" is not a CSS selector; check brackets and quotes',
+        ),
+        (
+            "name: x\nroles: {a.title: {css: h1, atribute: x}}",
+            ':2:28: roles.a.title.atribute: unknown key; did you mean "attribute"?',
+        ),
+        (
+            "name: x\nroles: {a b: h1}",
+            ':2:1: roles: "a b" is no name for a role; write it like item or item.price',
+        ),
+        (
+            "name: x\npages: {shop: h1}",
+            ':2:9: pages.shop: unknown value "shop"; use one of: cart, home, listing, other, product',
+        ),
+        (
+            "name: x\nextends: nowhere",
+            'no site map "nowhere"; shipped: onestopmarket, schema-org (or give the path of a YAML file)',
+        ),
+        ("name: x\nextends: map.yaml", "map.yaml: extends: the site map extends itself; remove this key"),
+    ],
+)
+def test_mistakes(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "map.yaml"
+    path.write_text(text)
+    with pytest.raises(UserError) as error:
+        load_site_map(path)
+    assert message in str(error.value)
+
+
+def test_an_unknown_map() -> None:
+    with pytest.raises(UserError) as error:
+        load_site_map("onestopmarkt")
+    assert str(error.value) == (
+        'no site map "onestopmarkt"; did you mean "onestopmarket"? (or give the path of a YAML file)'
+    )
+
+
+def test_equal_maps_have_equal_hashes() -> None:
+    assert hash(SiteMap(name="a")) == hash(SiteMap(name="a"))

@@ -1,0 +1,162 @@
+"""`souk run` as a user runs it: a broken site map fails closed, a language model shops like any agent."""
+
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from experiments.records.store import Records
+from proxy.error_page import NOT_TREATED
+from tests.support import serve
+
+KEY = "sk-test-0123456789abcdef"
+ROOT = Path(__file__).parents[2]
+
+BROKEN = """
+name: broken
+extends: onestopmarket
+roles:
+  product.title: div.no-such-title
+"""
+
+EXPERIMENT = """
+name: broken
+site: {site}
+goal: Add the best product from the open tabs to the shopping cart.
+options: {{sets: 2}}
+factors:
+  nudge: {{interventions: nudges, only: [best-seller, free-shipping], on: [none, each]}}
+"""
+
+
+def souk(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "experiments.cli", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def query(folder: Path, statement: str) -> list[Any]:
+    with sqlite3.connect(folder / "runs" / "souk.db") as connection:
+        return connection.execute(statement).fetchall()
+
+
+def test_a_broken_selector_ends_as_treatment_failed_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "map.yaml").write_text(BROKEN)
+    (tmp_path / "broken.yaml").write_text(EXPERIMENT.format(site=tmp_path / "map.yaml"))
+    result = souk(tmp_path, "run", "broken.yaml", "--limit", "6")
+    assert result.returncode == 1, result.stderr
+    told = [line for line in result.stderr.splitlines() if "treatment_failed" in line]
+    assert len(told) == 1
+    assert told[0].startswith("4 of 6 trials ended as treatment_failed")
+    assert "product.title" in told[0]
+    assert "div.no-such-title" in told[0]
+    outcomes = query(tmp_path, "select condition, outcome, count(*) from trials group by 1, 2 order by 1")
+    assert outcomes == [("control", "choice", 2), ("nudged", "treatment_failed", 4)]
+    last = query(
+        tmp_path,
+        "select observation from steps join trials using (trial) where outcome = 'treatment_failed' "
+        "group by trial having step = max(step)",
+    )
+    records = Records(f"sqlite:///{tmp_path}/runs/souk.db")
+    assert len(last) == 4
+    for (name,) in last:
+        assert NOT_TREATED in records.artifact(name), "the agent saw the error page"
+
+
+def files_below(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def model(requests: list[dict[str, Any]]) -> Callable[[Request], Any]:
+    """A chat model that looks at both tabs and buys, after one answer that nobody can parse."""
+
+    async def answer(request: Request) -> JSONResponse:
+        body = await request.json()
+        requests.append(body)
+        prompt = "\n".join(str(message["content"]) for message in body["messages"])
+        button = re.findall(r'<button bid="(\w+)"[^>]*>Add to Cart', prompt)
+        if len(requests) == 1:
+            text = "import os; os.system('rm -rf /')"
+        elif "tab_focus(0)" in prompt.split("Answer", 1)[0] or len(requests) % 2:
+            text = f"<think>Good.</think><memory>Seen both.</memory><action>click('{button[-1]}')</action>"
+        else:
+            text = "<think>Look.</think><memory>Tab 1 seen.</memory><action>tab_focus(0)</action>"
+        message = {"role": "assistant", "content": text}
+        return JSONResponse(
+            {
+                "id": "chatcmpl-1", "object": "chat.completion", "created": 1_700_000_000,
+                "model": body["model"],
+                "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
+                "usage": {"prompt_tokens": 1000, "completion_tokens": 50, "total_tokens": 1050},
+            }
+        )  # fmt: skip
+
+    return answer
+
+
+HALF = """
+interventions:
+  - id: half
+    kind: price
+    family: price
+    direction: -1
+    edits: [{replace_text: {in: product.price, from: $, to: $9}}]
+"""
+
+
+def test_pages_that_disagree_are_told(tmp_path: Path) -> None:
+    """Only the text of the price is changed, not what the page says of it elsewhere."""
+    (tmp_path / "half.yaml").write_text(HALF)
+    text = EXPERIMENT.format(site="onestopmarket").replace(
+        "nudges, only: [best-seller, free-shipping]", "half.yaml"
+    )
+    (tmp_path / "e.yaml").write_text(text)
+    result = souk(tmp_path, "run", "e.yaml", "--limit", "6")
+    assert result.returncode == 0, result.stderr
+    (told,) = [line for line in result.stderr.splitlines() if "different values" in line]
+    assert told.startswith("4 of 6 trials gave a product different values: ")
+    assert re.search(r": price is 9[\d.]+ as product.price on \S+, but [\d.]+ as product.price on", told)
+    where = "select count(distinct trial) from disagreements join trials using (trial) where condition = "
+    assert query(tmp_path, where + "'nudged'") == [(4,)]
+    assert query(tmp_path, where + "'control'") == [(0,)]
+
+
+async def test_a_language_model_runs_the_same_experiment(tmp_path: Path) -> None:
+    requests: list[dict[str, Any]] = []
+    async with serve(
+        Starlette(routes=[Route("/v1/chat/completions", model(requests), methods=["POST"])])
+    ) as url:
+        result = await run_in_threadpool(
+            lambda: souk(
+                tmp_path, "run", "nudges", "--agent", "openai:gpt-4.1-mini", "--limit", "2", "--slots", "1",
+                OPENAI_API_KEY=KEY, OPENAI_BASE_URL=f"{url}v1",
+            )
+        )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert query(tmp_path, "select outcome, count(*) from trials group by 1") == [("choice", 2)]
+    ((tokens_in, cost),) = query(tmp_path, "select sum(tokens_in), sum(cost) from trials")
+    assert tokens_in == 1000 * len(requests)
+    assert cost > 0
+    calls = query(tmp_path, "select model, error from calls order by trial, number")
+    assert len(calls) == len(requests)
+    assert sum(1 for _, error in calls if error) == 1, (
+        "the answer that was no action is recorded with its reason"
+    )
+    assert "rm -rf" not in str(query(tmp_path, "select action from steps"))
+    assert [path for path in files_below(tmp_path) if KEY.encode() in path.read_bytes()] == []
+    assert KEY not in result.stdout + result.stderr

@@ -1,0 +1,226 @@
+"""The whole chain against a known truth: 600 trials in real Chromium, eight episodes at once."""
+
+import random
+import re
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import sqlalchemy as sql
+from scipy.stats import binomtest
+
+from agents.simulated.tab_shopper import shipped_taste
+from agents.simulated.utility import Alternative, choice_probabilities, draw
+from analysis.choice.effects import choice_effects, true_effects
+from experiments.designs.shop.design import Design, Trial
+from experiments.designs.shop.experiment_file import experiment_source
+from experiments.episodes.shop_episode import ShopEpisodes, squeeze
+from experiments.executors.browser import Runner, open_stage
+from experiments.records import tables
+from experiments.records.store import Records
+from experiments.records.tidy_tables import tidy_table
+from interventions.edits.registry import EDITS
+from interventions.yaml.sitemap import product_key
+from interventions.yaml.yaml_source import Source, parse_yaml
+from tests.experiments.running import run_trials
+
+TRIALS = 600
+SLOTS = 8
+TERMS = ["viewed_first", "higher_rated", "cheaper", "nudged"]
+
+pytestmark = [pytest.mark.first, pytest.mark.timeout(1200)]
+
+
+@dataclass
+class Done:
+    """A finished run and what it was made from."""
+
+    records: Records
+    design: Design
+    trials: dict[str, Trial]
+    table: pd.DataFrame
+
+    def rows(self, table: sql.Table) -> dict[str, list[sql.RowMapping]]:
+        """The rows of a table by trial."""
+        found = defaultdict(list)
+        with self.records.engine.connect() as connection:
+            for row in connection.execute(sql.select(table)).mappings():
+                found[row["trial"]].append(row)
+        return found
+
+
+async def carry_out(folder: Path, source: Source, agent: str, count: int, slots: int) -> Done:
+    design = Design(source)
+    trials = {trial.id: trial for trial in islice(design.trials([agent]), count)}
+    records = Records(f"sqlite:///{folder}/t.db")
+    async with open_stage(folder) as stage:
+        runner = Runner(ShopEpisodes(design, stage.base_url), stage, slots)
+        await run_trials(runner, design, records, trials.values())
+    return Done(records, design, trials, tidy_table(records, design.run))
+
+
+@pytest.fixture(scope="module")
+async def done(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Done]:
+    folder = tmp_path_factory.mktemp("long-run")
+    yield await carry_out(folder, experiment_source("nudges"), "simulated:balanced", TRIALS, SLOTS)
+
+
+def small(interventions: str) -> Source:
+    text = f"""
+name: small
+goal: Add the best product from the open tabs to the shopping cart.
+options: {{sets: 16}}
+factors:
+  nudge: {{interventions: {interventions}, on: [none, each]}}
+seed: 7
+"""
+    return parse_yaml(text, "small.yaml")
+
+
+def probabilities(table: pd.DataFrame, taste: str) -> "pd.Series[float]":
+    """The true choice probability of every row, from the shopper's known weights."""
+    weights = shipped_taste(taste)
+    found = pd.Series(np.nan, index=table.index)
+    for _, rows in table.groupby("trial"):
+        alternatives = [
+            Alternative(
+                price=row.price,
+                rating=row.rating,
+                reviews=row.reviews,
+                cue=int(row.direction) if row.nudged else 0,
+                viewed_first=bool(row.viewed_first),
+            )
+            for row in rows.itertuples()
+        ]
+        found[rows.index] = choice_probabilities(weights, alternatives)
+    return found
+
+
+def redraw(table: pd.DataFrame, chances: "pd.Series[float]", seed: int) -> pd.DataFrame:
+    """The same trials with choices drawn anew from the true probabilities."""
+    first = ~table.duplicated("trial")
+    wins = np.random.default_rng(seed).random(int(first.sum())) < chances[first]
+    first_wins = table["trial"].map(dict(zip(table.loc[first, "trial"], wins, strict=True)))
+    return table.assign(chosen=(first == first_wins).astype("Int64"), outcome="choice")
+
+
+def test_every_trial_ends_in_a_choice(done: Done) -> None:
+    assert done.records.outcomes(done.design.run) == {"choice": TRIALS}
+    assert set(done.table["trial"]) == set(done.trials)
+    assert (done.table.groupby("trial")["chosen"].sum() == 1).all()
+
+
+def test_the_browser_run_gives_the_weights_effects_back(done: Done) -> None:
+    truth = true_effects(done.table, probabilities(done.table, "balanced")).set_index("term")["estimate"]
+    effects = choice_effects(done.table).set_index("term")
+    off = (effects["estimate"] - truth) / effects["std_error"]
+    assert sorted(off.index) == sorted(TERMS)
+    assert (truth.abs() > 5).all(), "the shopper reacts to everything"
+    assert (off.abs() < 3).all(), pd.DataFrame({"truth": truth, "found": effects["estimate"], "off": off})
+
+
+def test_intervals_hold_the_truth_on_this_design(done: Done) -> None:
+    chances = probabilities(done.table, "balanced")
+    truth = true_effects(done.table, chances).set_index("term")["estimate"]
+    held = pd.Series(0, index=truth.index)
+    for seed in range(100):
+        effects = choice_effects(redraw(done.table, chances, seed)).set_index("term")
+        held += ((effects["conf_low"] <= truth) & (truth <= effects["conf_high"])).astype(int)
+    assert (held >= 90).all(), held
+
+
+def test_every_planned_edit_has_its_receipt_and_was_read(done: Done) -> None:
+    receipts, steps = done.rows(tables.receipts), done.rows(tables.steps)
+    for name, trial in done.trials.items():
+        shown = defaultdict(str)
+        for step in steps[name]:
+            shown[product_key(step["url"])] += squeeze(done.records.artifact(step["observation"]))
+        assert set(shown) == {product.key for product in trial.products}, "the shopper looks at every tab"
+        expected = {
+            (treatment.intervention, edit.kind(), product.key)
+            for product in trial.products
+            for treatment in (
+                *done.design.plan(trial).by_product.get(product.key, ()),
+                *done.design.plan(trial).everywhere,
+            )
+            for edit in treatment.edits
+        }
+        got = {(row["intervention"], row["edit"], row["product"]) for row in receipts[name]}
+        assert got == expected, "all receipts, and none of another episode"
+        for row in receipts[name]:
+            if EDITS[row["edit"]].readable:
+                assert squeeze(row["after"]) in shown[row["product"]]
+
+
+def test_no_episode_sees_anything_of_another(done: Done) -> None:
+    texts = {
+        nudge.id: re.compile(re.sub(r"\\\$\\\{\w+\\\}", ".+", re.escape(nudge.text)))
+        for nudge in done.design.nudges
+        if nudge
+    }
+    for name, steps in done.rows(tables.steps).items():
+        trial = done.trials[name]
+        own = trial.nudge.id if trial.nudge and trial.carrier else ""
+        for step in steps:
+            page = squeeze(done.records.artifact(step["observation"]))
+            key = product_key(step["url"])
+            seen = {nudge for nudge, text in texts.items() if text.search(page)}
+            assert seen == ({own} if own and key == trial.carrier else set())
+        last = done.records.artifact(steps[-1]["observation"])
+        assert re.search(r"My Cart\D*1\b", squeeze(last)), (
+            "one product in the cart, not another episode's too"
+        )
+        chosen = next(product for product in trial.products if product.key == product_key(steps[-1]["url"]))
+        assert f"You added {chosen.name} to your" in squeeze(re.sub("<[^>]+>", " ", last))
+
+
+async def test_a_shopper_without_nudge_weight_shows_no_nudge_effect(tmp_path: Path) -> None:
+    done = await carry_out(tmp_path, small("nudges"), "simulated:price", 96, 2)
+    effects = choice_effects(done.table).set_index("term")
+    assert abs(effects.loc["nudged", "estimate"]) < 3 * effects.loc["nudged", "std_error"]
+    assert effects.loc["cheaper", "estimate"] > 3 * effects.loc["cheaper", "std_error"]
+
+
+OWN = """
+interventions:
+  - {id: two-left, kind: nudge, family: scarcity, direction: +1, edits: [insert_text: {after: product.price_box, text: Only 2 left}]}
+  - {id: sold-out, kind: nudge, family: scarcity, direction: -1, edits: [set_stock: "Back in ${product.reviews} weeks"]}
+  - {id: banner, kind: nudge, family: scarcity, direction: +1, edits: [banner: {text: The last days}]}
+  - {id: plain, kind: placebo, edits: [insert_text: {after: product.price_box, text: Part of our catalogue}]}
+"""  # noqa: E501
+
+
+async def test_nudges_of_ones_own_move_the_shopper_as_it_is_known_to_be_moved(tmp_path: Path) -> None:
+    """No text of these is in the shopper's own words: it reads them on the page, a placebo as nothing."""
+    (tmp_path / "own.yaml").write_text(OWN)
+    done = await carry_out(tmp_path, small(str(tmp_path / "own.yaml")), "simulated:nudge-prone", 72, 2)
+    table = done.table.assign(direction=done.table["direction"].where(done.table["nudge"] != "plain", 0))
+    chances = probabilities(table, "nudge-prone")
+    for nudge, rows in table.groupby("nudge"):
+        wins = (rows["chosen"] == 1) & (rows["nudged"] == 1)
+        expected = chances[rows.index][rows["nudged"] == 1].sum()
+        # Each of these sums has a variance below a quarter of its number of terms.
+        assert abs(wins.sum() - expected) < 4 * (0.25 * len(rows) / 2) ** 0.5, nudge
+    for name, trial in done.trials.items():
+        rows = table[table["trial"] == name].sort_values("position")
+        shopper = random.Random(trial.seed)
+        drawn = draw(chances[rows.index].to_numpy(), shopper.random())
+        assert rows["chosen"].tolist() == [int(position == drawn) for position in range(len(rows))], name
+
+
+async def test_the_placebo_moves_nobody(tmp_path: Path) -> None:
+    done = await carry_out(tmp_path, small("placebo"), "simulated:nudge-prone", 60, 2)
+    assert (
+        done.table.groupby("trial")["placebo"].sum()
+        == (done.table.groupby("trial")["condition"].first() == "placebo")
+    ).all()
+    assert done.table["nudged"].sum() == 0
+    carried = done.table[done.table["placebo"] == 1]
+    # Nothing else moves this shopper, so that each is a toss of a coin.
+    assert len(carried) == 40
+    assert binomtest(int(carried["chosen"].sum()), len(carried)).pvalue > 0.001

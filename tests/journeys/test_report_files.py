@@ -1,0 +1,114 @@
+"""The files of a run: a folder for each database and run, whole reports, and nothing half written."""
+
+import resource
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from sqlalchemy import make_url
+
+from analysis.reporting.sections import NamedTable, Section
+from experiments.bundles.bundle import write_bundle
+from experiments.commands.common import write
+from experiments.records.store import run_folder
+from experiments.records.tidy_tables import write_table
+from interventions.errors import UserError
+from tests.experiments.command_line import forked_souk
+from tests.experiments.running import HOTELS
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def a_section(*names: str) -> list[Section]:
+    frame = pd.DataFrame({"term": ["nudged"], "estimate": [1.5]})
+    return [Section("Effects", "Text.", tuple(NamedTable(name, name, frame) for name in names))]
+
+
+def test_the_same_run_of_another_database_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(HOTELS)
+    whole = forked_souk("run", "x.yaml", cwd=tmp_path)
+    assert whole.status == 0, whole.err
+    (folder,) = (tmp_path / "runs").glob("few-hotels-*")
+    assert f"report: runs/{folder.name}/report.html" in whole.out
+    before = files_in(folder)
+    assert {"report.html", "trials.csv"} & before.keys()
+    few = forked_souk("run", "x.yaml", "--limit", "4", "--db", "sqlite:///other.db", cwd=tmp_path)
+    assert few.status == 0, few.err
+    assert f"report: other.db-runs/{folder.name}/report.html" in few.out
+    assert files_in(folder) == before
+    report = forked_souk("report", "--db", "sqlite:///other.db", cwd=tmp_path)
+    assert report.out == f"other.db-runs/{folder.name}/report.html\n"
+    assert files_in(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("sqlite:///runs/souk.db", "sqlite:///souk.db"),
+        ("sqlite:///a.db", "sqlite:///b.db"),
+        ("sqlite:///a.db", "sqlite:///a.sqlite"),
+        ("sqlite:///x/a.db", "sqlite:///y/a.db"),
+        ("postgresql://h/a", "postgresql://h/b"),
+        ("postgresql://h/a", "postgresql://i/a"),
+        ("postgresql://h:1/a", "postgresql://h:2/a"),
+        ("postgresql://h/a-b", "postgresql://h/a_b"),
+        ("postgresql:///a?host=/x", "postgresql:///a?host=/y"),
+    ],
+)
+def test_two_databases_share_no_folder(one: str, other: str) -> None:
+    assert run_folder(make_url(one), "r-1") != run_folder(make_url(other), "r-1")
+
+
+def test_a_database_has_one_folder_however_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for short, long in (("runs/souk.db", f"{tmp_path}/runs/souk.db"), ("t.db", f"{tmp_path}/t.db?timeout=1")):
+        folders = [run_folder(make_url(f"sqlite:///{path}"), "r-1").resolve() for path in (short, long)]
+        assert folders[0] == folders[1]
+    folders = [run_folder(make_url(f"postgresql://{who}@h/a"), "r-1") for who in ("a:secret", "b:other")]
+    assert folders[0] == folders[1], "who asks, and with which password, does not matter"
+
+
+def test_a_report_replaces_the_one_before_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "log.txt").write_text("of the run")
+    (tmp_path / "mine.csv").write_text("of the user")
+    write(a_section("old", "both"), "choice", {"run": "r-1"}, tmp_path)
+    assert {"report.html", "old.csv", "both.csv"} <= files_in(tmp_path).keys()
+    write(a_section("both", "new"), "choice", {"run": "r-2"}, tmp_path)
+    assert files_in(tmp_path).keys() == {
+        "log.txt", "mine.csv", "report.html", "both.csv", "new.csv", ".report-files"
+    }  # fmt: skip
+    assert "r-2" in (tmp_path / "report.html").read_text()
+
+
+def test_a_list_of_files_that_a_stranger_wrote_removes_nothing_elsewhere(tmp_path: Path) -> None:
+    outside, folder = tmp_path / "outside.csv", tmp_path / "report"
+    outside.write_text("stays")
+    folder.mkdir()
+    (folder / ".report-files").write_bytes(f"../outside.csv\n{outside}\n..\n.\n\n\xff\n".encode("latin-1"))
+    write(a_section("new"), "choice", {"run": "r-1"}, folder)
+    assert outside.read_text() == "stays"
+    assert files_in(folder).keys() == {"report.html", "new.csv", ".report-files"}
+
+
+def test_what_cannot_be_written_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
+    write(a_section("old"), "choice", {"run": "r-1"}, tmp_path)
+    before = files_in(tmp_path)
+    long = pd.DataFrame({"term": ["x" * 1000] * 1000})
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))  # as a full disk or a quota does
+    try:
+        with pytest.raises(UserError, match="choose another folder"):
+            write([Section("Effects", "Text.", (NamedTable("long", "long", long),))], "choice", {}, tmp_path)
+        for name in ("t.csv", "t.parquet"):
+            with pytest.raises(UserError, match="cannot be written"):
+                write_table(pd.DataFrame({"term": [str(i) * 100 for i in range(9_999)]}), tmp_path / name)
+        with pytest.raises(UserError, match="cannot be written"):
+            write_bundle(bytes(200_000), tmp_path / "t.zip")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert files_in(tmp_path) == before
+    assert {path.name for path in tmp_path.iterdir()} == before.keys()
