@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from math import comb
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from analysis.tables.frame import Floats
 
 
 def shapley(payoffs: Floats) -> Floats:

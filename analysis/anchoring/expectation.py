@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import logsumexp
 
-Floats = npt.NDArray[np.float64]
+from analysis.tables.frame import Floats
 
 MEANS, ANSWERS = 5_000, 100
 """A band comes from so many means of so many answers each."""

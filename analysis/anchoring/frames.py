@@ -17,7 +17,7 @@ from analysis.anchoring.paired import (
     stars,
 )
 from analysis.anchoring.results import stimulus_calls
-from analysis.tables.results import join_notes, result_frame
+from analysis.tables.frame import join_notes, result_frame
 
 Row = dict[str, Any]
 

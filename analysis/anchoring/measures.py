@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from analysis.anchoring import abss
 from analysis.anchoring.attribution import banzhaf, sampled_shapley, shapley
@@ -13,8 +12,8 @@ from analysis.anchoring.expectation import Expectation, expectation, log_probabi
 from analysis.anchoring.paired import PairedTests, differences, paired_t, paired_tests
 from analysis.anchoring.pairs import Pair, Prompt
 from analysis.estimators.t_tests import TTest
+from analysis.tables.frame import Floats
 
-Floats = npt.NDArray[np.float64]
 Method = Literal["shapley", "banzhaf"]
 
 METHODS: Final[tuple[Method, ...]] = ("shapley", "banzhaf")

@@ -5,12 +5,10 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 
 from analysis.estimators.t_tests import TTest, one_sample_t, summarize
-
-Floats = npt.NDArray[np.float64]
+from analysis.tables.frame import Floats
 
 TOLERANCE: Final = 1e-12
 """Differences up to here are rounding: they have no sign and no variance."""

@@ -5,16 +5,14 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from analysis.anchoring.abss import CONTROL, STUDY
 from analysis.anchoring.simulation import PHI
 from analysis.anchoring.table import CONDITIONS
 from analysis.tables.errors import AnalysisError
+from analysis.tables.frame import Floats
 from analysis.tables.table_file import Places
-
-Floats = npt.NDArray[np.float64]
 
 _ORDER: Final = {name: place for place, name in enumerate((CONTROL, *STUDY))}
 

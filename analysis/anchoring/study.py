@@ -15,7 +15,7 @@ from analysis.anchoring.table import check_scores, missing_scores
 from analysis.reporting.sections import Section
 from analysis.reporting.to_json import to_json
 from analysis.tables.errors import AnalysisError
-from analysis.tables.results import counted
+from analysis.tables.frame import counted
 
 
 @dataclass(frozen=True)

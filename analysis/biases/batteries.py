@@ -19,7 +19,7 @@ from analysis.estimators.effect_size import (
 )
 from analysis.estimators.linear_models import fit_cells, full_factorial
 from analysis.estimators.repeats import agents_without_variation, one_answer_each, with_note
-from analysis.tables.results import counted, join_notes, result_frame
+from analysis.tables.frame import Floats, counted, join_notes, result_frame
 
 CONTROL, TREATMENT = "control", "treatment"
 BIASES = (

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.tables.errors import AnalysisError
-from analysis.tables.results import counted, join_notes, result_frame
+from analysis.tables.frame import counted, join_notes, result_frame
 
 LEAST_AGENTS = 5
 """With fewer, what is called a feature of the model is little more than its name."""

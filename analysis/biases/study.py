@@ -17,12 +17,12 @@ from analysis.biases.batteries import (
 )
 from analysis.biases.importances import FEATURES, feature_importances
 from analysis.estimators.repeats import agents_without_variation, alike_notes
-from analysis.reporting.sections import NamedFigure, Section
+from analysis.reporting.sections import NamedFigure, Section, named_tables
 from analysis.reporting.to_json import to_json
 from analysis.tables.choice_table import refuse
 from analysis.tables.errors import AnalysisError
+from analysis.tables.frame import counted, result_frame
 from analysis.tables.responses_table import CHOICE, check_responses, check_words, missing_reasons
-from analysis.tables.results import counted, result_frame, tables
 from analysis.tables.sizes import model_sizes
 from analysis.tables.table_file import Places
 
@@ -49,7 +49,7 @@ class BiasAnalysis:
                 "Responses",
                 "Each question was asked in a context of its own. A response that is missing or not valid is"
                 " left out and counted here, with its reason. " + " ".join(self.notes),
-                tables(missing=("Missing responses by reason", self.missing)),
+                named_tables(missing=("Missing responses by reason", self.missing)),
             ),
             Section(
                 "Biases by agent",
@@ -57,7 +57,7 @@ class BiasAnalysis:
                 " to 1. The figure shows the mean before the cap; 0.2 is small, 0.5 medium, 0.8 large. "
                 "Experiments that are incomplete, or in which the groups are completely separated so that d "
                 "is undefined, are left out and counted in the table.",
-                tables(index=("Bias detected by bias and agent", self.index)),
+                named_tables(index=("Bias detected by bias and agent", self.index)),
                 (
                     NamedFigure(
                         "heatmap", "Mean bias detected by bias and agent", figures.heatmap(self.index)
@@ -70,7 +70,7 @@ class BiasAnalysis:
                 " biased direction; for gambler's fallacy that is the higher estimate after a streak. "
                 "Intervals are 95 %, by the delta method without assuming normality; p values are two-sided "
                 "and not corrected for the number of tests. The figure averages over agents.",
-                tables(experiments=("Cohen's d by experiment", self.experiments)),
+                named_tables(experiments=("Cohen's d by experiment", self.experiments)),
                 (
                     NamedFigure(
                         "scenarios", "Mean d by scenario and temperature", figures.scenarios(self.experiments)
@@ -93,13 +93,13 @@ class BiasAnalysis:
                 "Least squares of the bias detected, and of its value capped to 0 to 1, on bias, agent, "
                 "scenario and temperature. A coefficient is the difference from the reference, all else "
                 "equal.",
-                tables(regressions=("Regressions over experiments", self.regressions)),
+                named_tables(regressions=("Regressions over experiments", self.regressions)),
             ),
             Section(
                 "What makes a model biased",
                 "Gradient-boosted trees predict the capped bias of agents they have not seen. A feature's "
                 "importance is how much worse they do when it is shuffled.",
-                tables(importances=("Permutation importances on held-out agents", self.importances)),
+                named_tables(importances=("Permutation importances on held-out agents", self.importances)),
                 (
                     NamedFigure(
                         "importances", "Permutation importances", figures.importances(self.importances)

@@ -8,8 +8,8 @@ import pandas as pd
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from analysis.choice.effects import FRAME_COLUMNS
 from analysis.tables.choice_table import TRIAL_ID, check_table
+from analysis.tables.frame import FRAME_COLUMNS
 
 Counts = npt.NDArray[np.integer[Any]]
 

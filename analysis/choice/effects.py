@@ -10,40 +10,18 @@ from statsmodels.stats.multitest import multipletests
 
 from analysis.estimators.clusters import choose_clusters, cluster_codes
 from analysis.estimators.contrasts import Design, Query, best_design, interactions
-from analysis.estimators.lpm import LEAST_CLUSTERS, Contrast, Fit, Floats, Ints, Model
+from analysis.estimators.lpm import LEAST_CLUSTERS, Contrast, Fit, Model
 from analysis.tables.choice_table import check_table, trial_ids
 from analysis.tables.errors import AnalysisError
+from analysis.tables.frame import FRAME_COLUMNS, Floats, Ints, join_notes
 
-LABELS = {
-    "viewed_first": "Viewed first",
-    "higher_rated": "Higher rated",
-    "cheaper": "Cheaper",
-    "nudged": "Nudged",
-}
-TERMS = tuple(LABELS)
+TERMS = ("viewed_first", "higher_rated", "cheaper", "nudged")
 """The four features of an option that every choice study is about."""
 
 PLACEBO, LESS_PLACEBO = "placebo", "nudged_less_placebo"
-LABELS |= {PLACEBO: "Placebo", LESS_PLACEBO: "Nudged less placebo"}
 
 LIMIT = 100.0
 """No effect on a probability is larger, in percentage points."""
-
-FRAME_COLUMNS = (
-    "term",
-    "group",
-    "estimate",
-    "std_error",
-    "statistic",
-    "p_value",
-    "p_adjusted",
-    "conf_low",
-    "conf_high",
-    "n",
-    "n_missing",
-    "note",
-)
-"""The columns of every estimator's frame. Undefined statistics are NaN, with the reason in `note`."""
 
 NO_CHOICE = "no trial has a choice"
 
@@ -259,7 +237,3 @@ def contrast_frame(
     if tested.any():
         frame.loc[tested, "p_adjusted"] = multipletests(frame.loc[tested, "p_value"], method="fdr_bh")[1]
     return frame
-
-
-def join_notes(*notes: str) -> str:
-    return "; ".join(note for note in notes if note)

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from analysis.choice.effects import LABELS, TERMS
+from analysis.choice.effects import TERMS
 from analysis.reporting.plots import (
     BLUE,
     CYCLE,
@@ -29,6 +29,7 @@ from analysis.reporting.plots import (
     shorten,
     tidy_axes,
 )
+from analysis.tables.frame import LABELS
 
 HUMAN_BASELINE = {"viewed_first": 4.0, "higher_rated": 5.0, "cheaper": 9.4, "nudged": 9.9}
 """Effects on human shoppers in the study that these four features come from, in percentage points."""

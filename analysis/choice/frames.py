@@ -7,9 +7,10 @@ import numpy.typing as npt
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
-from analysis.choice.effects import FRAME_COLUMNS, LIMIT, contrast_frame
+from analysis.choice.effects import LIMIT, contrast_frame
 from analysis.estimators.lpm import Contrast
 from analysis.tables.choice_table import trial_ids
+from analysis.tables.frame import FRAME_COLUMNS
 
 
 def level_frame(

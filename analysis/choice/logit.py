@@ -6,8 +6,8 @@ from scipy import stats
 
 from analysis.choice.effects import NO_CHOICE, TERMS, agents, regressors
 from analysis.estimators.clogit import fit_clogit
-from analysis.estimators.lpm import Floats, Ints
 from analysis.tables.choice_table import trial_ids
+from analysis.tables.frame import Floats, Ints
 
 LEAST_PAIRS = 4
 """With fewer, a correlation can hardly tell anything."""

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from analysis.choice import figures
-from analysis.choice.effects import LABELS, LESS_PLACEBO
+from analysis.choice.effects import LESS_PLACEBO
 from analysis.reporting.sections import NamedFigure, NamedTable, Section
+from analysis.tables.frame import LABELS
 
 if TYPE_CHECKING:
     from analysis.choice.study import ChoiceAnalysis

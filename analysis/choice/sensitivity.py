@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.choice.effects import NO_CHOICE, agents, contrast_frame, count_trials, join_notes, regressors
+from analysis.choice.effects import NO_CHOICE, agents, contrast_frame, count_trials, regressors
 from analysis.choice.frames import stacked, wilson
 from analysis.estimators.clusters import choose_clusters, cluster_codes
-from analysis.estimators.lpm import Contrast, Fit, Floats, Model
+from analysis.estimators.lpm import Contrast, Fit, Model
 from analysis.tables.choice_table import TRIAL_ID, trial_ids
+from analysis.tables.frame import Floats, join_notes
 
 UNITS = {"price_advantage": 10.0, "rating_advantage": 10.0}
 """The slopes are for so much: 10 % of the price, 10 points of rating."""

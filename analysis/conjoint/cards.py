@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.estimators.lpm import Floats, Ints
 from analysis.tables.choice_table import LARGEST, TRIAL_ID, as_text, check_table
 from analysis.tables.errors import AnalysisError
+from analysis.tables.frame import Floats, Ints
 from analysis.tables.table_file import Places, quoted
 
 CONTROLS = ("stars", "bed_rank", "cancel", "breakfast", "review_score", "review_count_100")

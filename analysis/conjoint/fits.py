@@ -9,8 +9,8 @@ from threadpoolctl import threadpool_limits
 from analysis.conjoint.cards import INDEPENDENT, POOLED, PRICES, Cards, decile, decile_edges
 from analysis.estimators.choice_sets import Covariance
 from analysis.estimators.clogit import CLogit, fit_clogit, fit_logit
-from analysis.estimators.lpm import Floats
 from analysis.tables.choice_table import TRIAL_ID
+from analysis.tables.frame import Floats
 
 Form = Literal["log", "linear", "deciles"]
 FORMS: tuple[Form, ...] = ("log", "linear", "deciles")

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.choice.effects import FRAME_COLUMNS
+from analysis.tables.frame import FRAME_COLUMNS
 
 Row = dict[Hashable, Any]
 

@@ -5,13 +5,13 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from analysis.choice.effects import FRAME_COLUMNS
 from analysis.conjoint.cards import POOLED, PRICES, Cards, decile, decile_edges
 from analysis.conjoint.fits import Fits, Form, Spec, headline
 from analysis.conjoint.frames import tidy_frame, tidy_row
 from analysis.estimators.clogit import CLogit, lr_test, wald_test
 from analysis.estimators.wtp import wtp
 from analysis.tables.choice_table import TRIAL_ID
+from analysis.tables.frame import FRAME_COLUMNS
 
 MODEL = ("model", "block", "price_form")
 KRINSKY_ROBB = ("krinsky_robb_low", "krinsky_robb_high")

@@ -5,10 +5,10 @@ import pandas as pd
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from analysis.choice.effects import join_notes
 from analysis.conjoint.cards import Cards
 from analysis.conjoint.frames import tidy_frame, tidy_row
 from analysis.tables.choice_table import TRIAL_ID
+from analysis.tables.frame import join_notes
 
 LOCKED = 0.35
 """Distance of the first-shown rate from a half beyond which an agent is locked: outside 15-85 %."""

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import sparse
 
-from analysis.estimators.lpm import Floats, Ints
 from analysis.tables.errors import AnalysisError
+from analysis.tables.frame import Floats, Ints
 
 Covariance = Literal["classical", "robust", "clustered"]
 

@@ -14,7 +14,6 @@ import pandas as pd
 from scipy import linalg, stats
 from statsmodels.stats.multitest import multipletests
 
-from analysis.choice.effects import FRAME_COLUMNS
 from analysis.estimators.choice_sets import ChoiceSets, Covariance, named, read_pairs, read_sets
 from analysis.estimators.identification import (
     column_scale,
@@ -22,8 +21,9 @@ from analysis.estimators.identification import (
     dependent_columns,
     separating_direction,
 )
-from analysis.estimators.lpm import LEAST_CLUSTERS, PLURALS, Floats
+from analysis.estimators.lpm import LEAST_CLUSTERS, PLURALS
 from analysis.tables.errors import AnalysisError
+from analysis.tables.frame import FRAME_COLUMNS, Floats
 
 CONVERGED = 1e-10
 """Newton decrement of the last step. Convergence is quadratic: what is left is about its square."""

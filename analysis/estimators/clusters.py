@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.estimators.lpm import LEAST_CLUSTERS, PLURALS, Ints
+from analysis.estimators.lpm import LEAST_CLUSTERS, PLURALS
+from analysis.tables.frame import Ints
 
 WAYS = ("nudge text", "category")
 

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.estimators.lpm import Floats, Ints, Model
+from analysis.estimators.lpm import Model
+from analysis.tables.frame import Floats, Ints
 
 COMPARISONS_PER_COEFFICIENT = 5
 """Options less trials, per coefficient: with fewer, 95 % intervals of the full model cover less than 90 %."""

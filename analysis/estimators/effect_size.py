@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-Floats = npt.NDArray[np.float64]
+from analysis.tables.frame import Floats
 
 SEPARATION = "complete separation: no variance in either group, the means differ"
 HOMOGENEOUS = 0.75

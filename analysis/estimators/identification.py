@@ -4,7 +4,7 @@ import numpy as np
 from scipy import linalg
 from scipy.optimize import linprog
 
-from analysis.estimators.lpm import Floats
+from analysis.tables.frame import Floats
 
 COLLINEAR = 1e-8
 """Share of a column that its best combination of others may leave before it counts as a column of its own."""

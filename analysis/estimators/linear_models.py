@@ -11,14 +11,13 @@ from itertools import combinations, product
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
 from analysis.estimators.t_tests import summarize
 from analysis.tables.errors import AnalysisError
+from analysis.tables.frame import Floats
 
-Floats = npt.NDArray[np.float64]
 Coding = Literal["treatment", "sum"]
 
 INTERCEPT = "Intercept"

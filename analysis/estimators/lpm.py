@@ -8,14 +8,11 @@ same combination of the estimates, and its standard error follows by the delta m
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse, stats
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.integer[Any]]
+from analysis.tables.frame import Floats, Ints
 
 TOLERANCE = 1e-9
 """Size below which an eigenvalue of the correlations, a residual or an estimate is rounding noise."""

@@ -4,7 +4,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis.tables.errors import AnalysisError
-from analysis.tables.results import result_frame
+from analysis.tables.frame import result_frame
 
 LARGEST = 10**6
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from analysis.tables.results import counted, join_notes
+from analysis.tables.frame import counted, join_notes
 
 CELL = ["agent", "item", "condition", "scenario", "temperature", "anchor"]
 """What makes two questions of the response table the same one."""

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.choice.effects import FRAME_COLUMNS
 from analysis.estimators.clogit import CLogit
 from analysis.tables.errors import AnalysisError
+from analysis.tables.frame import FRAME_COLUMNS
 
 
 def wtp(

@@ -17,7 +17,7 @@ from analysis.estimators.linear_models import (
 )
 from analysis.estimators.t_tests import Summary, one_sample_t, summarize, two_sample_t
 from analysis.tables.errors import AnalysisError
-from analysis.tables.results import join_notes, result_frame
+from analysis.tables.frame import join_notes, result_frame
 
 ALL_AGENTS, ALL_ITEMS, ALL_CONDITIONS = "all agents", "all products", "all"
 CODINGS: tuple[Coding, ...] = ("treatment", "sum")

@@ -23,10 +23,10 @@ from analysis.montecarlo.valuation import (
     valid_share,
     variation,
 )
-from analysis.reporting.sections import NamedFigure, Section
+from analysis.reporting.sections import NamedFigure, Section, named_tables
 from analysis.reporting.to_json import to_json
+from analysis.tables.frame import counted
 from analysis.tables.responses_table import check_responses, missing_reasons
-from analysis.tables.results import counted, tables
 from analysis.tables.sizes import model_sizes
 
 
@@ -65,12 +65,12 @@ class MonteCarloAnalysis:
                 "Each question was asked in a conversation of its own. A response that is missing or not one"
                 " number is left out of every statistic and counted here, with its reason. Nothing is "
                 "replaced or clipped. " + " ".join(self.notes),
-                tables(missing=("Missing responses by reason", self.missing)),
+                named_tables(missing=("Missing responses by reason", self.missing)),
             ),
             Section(
                 "Willingness to pay",
                 "Mean by product and condition, with its 95 % t interval over responses.",
-                tables(prompts=("Willingness to pay by agent, product and condition", cells)),
+                named_tables(prompts=("Willingness to pay by agent, product and condition", cells)),
                 (
                     NamedFigure(
                         "wtp",
@@ -82,7 +82,7 @@ class MonteCarloAnalysis:
             Section(
                 "Spread",
                 "Coefficient of variation: standard deviation over mean, in the control condition.",
-                tables(variation=("Coefficient of variation", self.variation)),
+                named_tables(variation=("Coefficient of variation", self.variation)),
                 (
                     NamedFigure(
                         "variation",
@@ -96,7 +96,7 @@ class MonteCarloAnalysis:
                 "CSVR is the share of responses within the market range, averaged over prompts (a product in"
                 " a condition). The figure has Wilson's interval of the pooled counts; the table also the "
                 "Wald interval over the number of prompts, clipped to [0, 1].",
-                tables(csvr=("Share of valid responses", self.csvr)),
+                named_tables(csvr=("Share of valid responses", self.csvr)),
                 (
                     NamedFigure(
                         "csvr", "Share of valid responses with Wilson intervals", figures.csvr(self.csvr)
@@ -109,7 +109,7 @@ class MonteCarloAnalysis:
                 "interval is t over prompts. H1 tests the signed deviation against 0, two-sided; its "
                 "condition is named in the table. No p value in this report is corrected for the number of "
                 "tests.",
-                tables(
+                named_tables(
                     mapd=("Mean absolute price deviation", self.mapd),
                     list_price=("H1: response minus list price", self.list_price),
                 ),
@@ -122,7 +122,7 @@ class MonteCarloAnalysis:
                 "coding a main effect beside an interaction is the effect at the other factor's reference "
                 "level; sum coding gives the usual main effects. The coefficients are differences from the "
                 "control mean.",
-                tables(
+                named_tables(
                     anova=("H2 to H4: type III tests", self.anova),
                     coefficients=("H3: differences from the control condition", self.coefficients),
                 ),
@@ -132,7 +132,7 @@ class MonteCarloAnalysis:
                 "Absolute price deviation, the second agent minus the first. Tests over prompts take a "
                 "prompt's mean as one datum; tests over responses take each answer as one, and so find far "
                 "smaller differences. Cohen's d is over the root of the mean of the two variances.",
-                tables(
+                named_tables(
                     comparisons=("H5: differences between agents", self.comparisons),
                     generation_tests=("H5: generation x condition x size, type III", self.generation_tests),
                     generation_coefficients=("H5: coefficients", self.generation_coefficients),
@@ -147,7 +147,9 @@ class MonteCarloAnalysis:
                 "Pearson's r of response and anchor over the low and high conditions. An agent's value is "
                 "the mean over its products, the overall one the mean over agents. The human value is that "
                 "of Ariely, Loewenstein and Prelec (2003).",
-                tables(correlations=("Correlation of willingness to pay with the anchor", self.correlations)),
+                named_tables(
+                    correlations=("Correlation of willingness to pay with the anchor", self.correlations)
+                ),
                 (
                     NamedFigure(
                         "correlations", "Correlation with the anchor", figures.correlations(self.correlations)
@@ -159,7 +161,7 @@ class MonteCarloAnalysis:
                 "The smallest number of responses per cell (agent x condition, all products) with which a "
                 "one-way analysis of variance finds an effect of the given size f, and the power of the "
                 "smallest cell.",
-                tables(power=("Responses needed per cell", self.power)),
+                named_tables(power=("Responses needed per cell", self.power)),
                 (NamedFigure("power", "Power by number of responses per cell", figures.power(self.power)),),
             ),
         ]

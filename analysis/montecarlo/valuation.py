@@ -13,8 +13,8 @@ from scipy import stats
 
 from analysis.estimators.t_tests import one_sample_t, summarize, wald_interval, wilson_interval
 from analysis.tables.choice_table import refuse
+from analysis.tables.frame import counted, join_notes, result_frame
 from analysis.tables.responses_table import check_words
-from analysis.tables.results import counted, join_notes, result_frame
 from analysis.tables.table_file import Places
 
 CONTROL, LOW, HIGH = "control", "low", "high"

@@ -10,10 +10,10 @@ import jinja2
 import numpy as np
 import pandas as pd
 
-from analysis.choice.effects import LABELS
 from analysis.reporting.plots import save_figure
 from analysis.reporting.sections import NamedTable, Section
 from analysis.tables.errors import AnalysisError
+from analysis.tables.frame import LABELS
 
 FOLDED = 12
 """Tables with more rows are folded, to be opened with a click."""

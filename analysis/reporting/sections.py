@@ -49,3 +49,10 @@ class Section:
     text: str
     tables: tuple[NamedTable, ...] = ()
     figures: tuple[NamedFigure, ...] = field(default=())
+
+
+def named_tables(**named: tuple[str, pd.DataFrame]) -> tuple[NamedTable, ...]:
+    """Make the tables of a section from name=(caption, frame); an empty frame is left out."""
+    return tuple(
+        NamedTable(name, caption, frame) for name, (caption, frame) in named.items() if not frame.empty
+    )

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from analysis.choice.effects import LABELS
 from analysis.reporting.sections import NamedTable, Section
+from analysis.tables.frame import LABELS
 from experiments.console.terminal import new_table
 from experiments.records.tidy_tables import write_table
 

@@ -29,8 +29,9 @@ from analysis.choice.effects import main_effects
 from analysis.choice.groups import profile_effects
 from analysis.choice.nudges import nudge_effects
 from analysis.choice.sensitivity import sensitivity
-from analysis.estimators.lpm import TOLERANCE, Contrast, Fit, Floats, Ints, Model
+from analysis.estimators.lpm import TOLERANCE, Contrast, Fit, Model
 from analysis.tables.choice_table import check_table
+from analysis.tables.frame import Floats, Ints
 from experiments.designs.shop.design import Design, Trial
 from experiments.designs.shop.experiment_file import experiment_source
 

@@ -14,9 +14,9 @@ from analysis.anchoring.coalitions import coalitions
 from analysis.anchoring.results import RESULTS
 from analysis.anchoring.study import AnchoringAnalysis, analyze_anchoring
 from analysis.anchoring.table import read_anchoring
-from analysis.choice.effects import FRAME_COLUMNS
 from analysis.reporting.html import write_files, write_report
 from analysis.tables.errors import AnalysisError
+from analysis.tables.frame import FRAME_COLUMNS
 
 Scores = Callable[..., pd.DataFrame]
 Check = Callable[[Figure], None]

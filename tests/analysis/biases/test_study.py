@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from analysis.biases.batteries import BIASES, CHOICES
 from analysis.biases.study import BiasAnalysis, analyze_biases
-from analysis.choice.effects import FRAME_COLUMNS
 from analysis.tables.errors import AnalysisError
+from analysis.tables.frame import FRAME_COLUMNS
 
 Answers = Callable[..., pd.DataFrame]
 Check = Callable[[Figure], None]

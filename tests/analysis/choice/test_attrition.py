@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from analysis.choice.attrition import attrition, equal_attrition
-from analysis.choice.effects import FRAME_COLUMNS
+from analysis.tables.frame import FRAME_COLUMNS
 
 Cells = dict[tuple[str, str, str], int]
 

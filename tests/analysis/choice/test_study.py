@@ -12,10 +12,11 @@ from playwright.async_api import Page
 
 from analysis.choice import ChoiceAnalysis, analyze_choice
 from analysis.choice.attrition import attrition, equal_attrition
-from analysis.choice.effects import FRAME_COLUMNS, choice_effects
+from analysis.choice.effects import choice_effects
 from analysis.choice.treatment import RECEIPT_COLUMNS
 from analysis.reporting.html import write_files, write_report
 from analysis.tables.errors import AnalysisError
+from analysis.tables.frame import FRAME_COLUMNS
 
 Simulate = Callable[..., Any]
 HOSTILE = (

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.choice.effects import FRAME_COLUMNS
 from analysis.conjoint.across import brand_permutation, provider_of, size_of
 from analysis.conjoint.cards import encode
 from analysis.conjoint.fits import clogit_of_sets, logit_of_pairs, regressors
@@ -17,6 +16,7 @@ from analysis.conjoint.study import ConjointAnalysis, analyze_conjoint
 from analysis.conjoint.triage import triage
 from analysis.reporting.sections import Section
 from analysis.tables.errors import AnalysisError
+from analysis.tables.frame import FRAME_COLUMNS
 
 Simulate = Callable[..., pd.DataFrame]
 WEIGHTS = {"log_price": -4.0, "stars": 0.6, "cancel": 1.2, "breakfast": 1.0, "review_score": 1.5}

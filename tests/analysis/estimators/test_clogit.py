@@ -13,9 +13,9 @@ from scipy import optimize, stats
 from statsmodels.discrete.conditional_models import ConditionalLogit
 from statsmodels.discrete.discrete_model import Logit
 
-from analysis.choice.effects import FRAME_COLUMNS
 from analysis.estimators.clogit import CLogit, fit_clogit, fit_logit, lr_test, wald_test
 from analysis.tables.errors import AnalysisError
+from analysis.tables.frame import FRAME_COLUMNS
 
 Floats = npt.NDArray[np.float64]
 Design = tuple[pd.DataFrame, Floats, npt.NDArray[np.int64]]

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.choice.effects import FRAME_COLUMNS
 from analysis.estimators.clogit import CLogit, fit_clogit
 from analysis.estimators.wtp import wtp
 from analysis.tables.errors import AnalysisError
+from analysis.tables.frame import FRAME_COLUMNS
 
 
 def fitted(price: float, seed: int = 0, sets: int = 400) -> CLogit:

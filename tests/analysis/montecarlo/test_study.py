@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from analysis.choice.effects import FRAME_COLUMNS
 from analysis.montecarlo.study import MonteCarloAnalysis, analyze_montecarlo
 from analysis.montecarlo.valuation import HUMAN_CORRELATION
 from analysis.tables.errors import AnalysisError
+from analysis.tables.frame import FRAME_COLUMNS
 
 Valuations = Callable[..., pd.DataFrame]
 Check = Callable[[Figure], None]

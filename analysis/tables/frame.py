@@ -1,0 +1,57 @@
+"""The shape of every result: a tidy frame with the estimators' columns, and what its terms are called."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.integer[Any]]
+
+FRAME_COLUMNS = (
+    "term",
+    "group",
+    "estimate",
+    "std_error",
+    "statistic",
+    "p_value",
+    "p_adjusted",
+    "conf_low",
+    "conf_high",
+    "n",
+    "n_missing",
+    "note",
+)
+"""The columns of every estimator's frame. Undefined statistics are NaN, with the reason in `note`."""
+
+NUMBERS = ("estimate", "std_error", "statistic", "p_value", "p_adjusted", "conf_low", "conf_high")
+
+LABELS = {
+    "viewed_first": "Viewed first",
+    "higher_rated": "Higher rated",
+    "cheaper": "Cheaper",
+    "nudged": "Nudged",
+    "placebo": "Placebo",
+    "nudged_less_placebo": "Nudged less placebo",
+}
+"""Terms as people read them in reports and figures; others are shown as they are called in the frames."""
+
+
+def result_frame(rows: Iterable[Mapping[str, object]], *extra: str) -> pd.DataFrame:
+    """The estimators' columns and, after them, `extra` ones. What a row does not give is undefined."""
+    frame = pd.DataFrame(list(rows), columns=[*FRAME_COLUMNS, *extra])
+    frame = frame.astype(dict.fromkeys(NUMBERS, float) | {"n": "Int64", "n_missing": "Int64"})
+    frame["note"] = frame["note"].astype("object").where(frame["note"].notna(), "")
+    return frame
+
+
+def join_notes(*notes: str) -> str:
+    """Join the notes that are not empty with semicolons."""
+    return "; ".join(note for note in notes if note)
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 prompt`, `2 prompts`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
