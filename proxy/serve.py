@@ -11,11 +11,11 @@ from pathlib import Path
 
 from interventions.apply.engine import Receipt
 from interventions.apply.plan import Plan, ProductFacts, Treatment, compile_treatment
-from interventions.edits.base import VARIABLE
 from interventions.edits.registry import edit_to_dict
 from interventions.errors import UserError
 from interventions.files.schema import Intervention, load_interventions
 from interventions.yaml.sitemap import load_site_map
+from interventions.yaml.variables import VARIABLE
 from interventions.yaml.yaml_problems import did_you_mean
 from proxy.server import Proxy, Slot, run_proxy
 from proxy.session import AllowList, Session, ShownPage

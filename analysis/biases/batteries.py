@@ -11,7 +11,6 @@ import pandas as pd
 
 from analysis.estimators.effect_size import (
     HOMOGENEOUS,
-    Floats,
     cohens_d,
     effect_label,
     homogeneity,

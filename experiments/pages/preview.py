@@ -159,7 +159,7 @@ def preview(
     if intervention.card is not None:
         raise UserError(
             f"{intervention.id} is a card, not a change to a page; look at it with souk interventions show, "
-            f"or as a page: python -m interventions.cards FILE {intervention.id} --page"
+            f"or as a page: python -m interventions.files FILE {intervention.id} --page"
         )
     targets = [None] if everywhere else carriers
     plan = Plan(tuple(_treatment(intervention, target, values) for target in targets))

@@ -9,10 +9,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from interventions.edits.base import VARIABLE, Edit
+from interventions.edits.base import Edit
 from interventions.edits.registry import edit_from_dict, edit_to_dict
 from interventions.files.schema import Intervention
 from interventions.yaml.sitemap import product_key
+from interventions.yaml.variables import VARIABLE
 from interventions.yaml.yaml_source import KeyPath, did_you_mean
 
 

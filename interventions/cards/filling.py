@@ -9,8 +9,8 @@ from typing import Annotated, Final
 
 from pydantic import Field, WithJsonSchema
 
-from interventions.edits.base import VARIABLE
 from interventions.errors import UserError
+from interventions.yaml.variables import VARIABLE
 from interventions.yaml.yaml_source import KeyPath, did_you_mean
 
 Value = Annotated[

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator,
 
 from interventions.cards.card import Alternative, Answer, Card, LetterAnswer, NumberAnswer
 from interventions.cards.filling import BUILT_IN, WORDS, Names, Value, Variables, is_format, spoken
-from interventions.edits.base import VARIABLE
+from interventions.yaml.variables import VARIABLE
 from interventions.yaml.yaml_source import KeyPath, did_you_mean, problem_at
 
 _KINDS: Final = ("letter", "number")

@@ -15,9 +15,9 @@ from interventions.errors import CannotEdit
 from interventions.html.numbers import FIGURE, figures, on_scale, read_figure, write_like
 from interventions.html.page import Page, Where
 from interventions.yaml.sitemap import Place, SiteMap, check_css
+from interventions.yaml.variables import VARIABLE
 from interventions.yaml.yaml_source import did_you_mean
 
-VARIABLE = re.compile(r"\$\{\s*([^{}]*?)\s*\}")
 LONGEST = 2000
 """Characters of a text in which a figure is looked for."""
 _FEW = 60

@@ -7,9 +7,10 @@ from urllib.parse import urljoin, urlsplit
 
 from pydantic import AfterValidator, RootModel
 
-from interventions.edits.base import VARIABLE, Change, Edit, Showing
+from interventions.edits.base import Change, Edit, Showing
 from interventions.edits.in_browser import There, Verdict
 from interventions.yaml.sitemap import Place
+from interventions.yaml.variables import VARIABLE
 
 _OTHERS = ("srcset", "data-src", "data-srcset")
 """Where pages write the picture's address as well, for other screens or to load it later."""

@@ -7,8 +7,8 @@ from experiments.designs.cards.hotel_profiles import Alternative
 from experiments.designs.cards.trial import Shown
 from interventions.cards.card import Card
 from interventions.cards.template import CardTemplate
-from interventions.edits.base import VARIABLE
 from interventions.files.schema import Intervention, InterventionFile, load_interventions
+from interventions.yaml.variables import VARIABLE
 from interventions.yaml.yaml_source import Source, did_you_mean
 
 _OWN_COLUMNS: Final = ("id", "name", "category", "price", "reviews")

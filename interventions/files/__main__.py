@@ -1,4 +1,4 @@
-"""`python -m interventions.cards FILE ID [FACTOR=LEVEL ...]`: a card with its example, as prompt or page."""
+"""`python -m interventions.files FILE ID [FACTOR=LEVEL ...]`: a card with its example, as prompt or page."""
 
 import argparse
 import sys
@@ -11,7 +11,7 @@ from interventions.files.schema import load_interventions
 def main(arguments: list[str] | None = None) -> None:
     """Write the card to standard output."""
     parser = argparse.ArgumentParser(
-        prog="python -m interventions.cards", description="Show a card with its example."
+        prog="python -m interventions.files", description="Show a card with its example."
     )
     parser.add_argument("file", help="a shipped file by name (hotels), or a YAML file")
     parser.add_argument("id", help="one card of the file")

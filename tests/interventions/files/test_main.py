@@ -2,8 +2,8 @@
 
 import pytest
 
-from interventions.cards.__main__ import main
 from interventions.cards.page import ANSWER_PATH, render_page
+from interventions.files.__main__ import main
 from interventions.files.schema import load_interventions
 
 
