@@ -16,7 +16,7 @@ app = typer.Typer(no_args_is_help=True, help="The experiments that come with Sou
 def list_experiments(as_json: AsJson = False) -> None:
     """List the shipped experiments: what each asks, how many trials it has, and what analyses it."""
     from experiments.console.terminal import new_table, stdout_console
-    from experiments.designs.shop.experiment_file import LIBRARY
+    from experiments.designs.inputs.experiment_file import LIBRARY
 
     found = [_facts(path) for path in sorted(LIBRARY.glob("*.yaml"), key=lambda path: path.stem)]
     if as_json:
@@ -38,7 +38,7 @@ def show(
 
     Example: souk experiments show nudges > mine.yaml
     """
-    from experiments.designs.shop.experiment_file import experiment_source
+    from experiments.designs.inputs.experiment_file import experiment_source
 
     typer.echo(Path(experiment_source(name).name).read_text(encoding="utf-8-sig"), nl=False)
 

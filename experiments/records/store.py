@@ -311,8 +311,3 @@ def now() -> str:
 def to_row(value: Any, **more: Any) -> Row:
     """A dataclass as a row, with further columns."""
     return {**asdict(value), **more}
-
-
-def canonical_json(value: Any) -> str:
-    """JSON with sorted keys and no spaces: the same text on every machine, to be hashed."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)

@@ -14,10 +14,10 @@ from agents.registry import check_agent, check_name
 from experiments.console.progress import RunProgress
 from experiments.designs.cards.design import CardDesign, make_card_design
 from experiments.designs.cards.trial import CardTrial
+from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.scoring.design import ScoreDesign
 from experiments.designs.scoring.scored_cards import ScoredCards
 from experiments.designs.shop.design import Design
-from experiments.designs.shop.experiment_file import experiment_source
 from experiments.episodes.answers import Mode
 from experiments.executors.executor import Executor
 from experiments.executors.scores import open_scoring, scorers_of

@@ -17,8 +17,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from environments.shop.server import shop
 from experiments.console.background import ready
+from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import Design, Trial
-from experiments.designs.shop.experiment_file import experiment_source
 from experiments.episodes.shop_episode import allowed, session, start_urls, to_record
 from experiments.episodes.trajectory import Course
 from experiments.episodes.treatment_check import Sight, untreated

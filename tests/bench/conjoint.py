@@ -8,7 +8,7 @@ import pandas as pd
 from analysis.conjoint.cards import encode
 from analysis.conjoint.fits import fit_models
 from experiments.designs.cards.design import make_card_design
-from experiments.designs.shop.experiment_file import experiment_source
+from experiments.designs.inputs.experiment_file import experiment_source
 from tests.bench.result import Result
 
 AGENTS = 28

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 from environments.shop.server import shop
+from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import Design, Trial
-from experiments.designs.shop.experiment_file import experiment_source
 from experiments.episodes.shop_episode import ShopEpisodes
 from experiments.executors.browser import Runner, default_slots, open_stage
 from experiments.records.store import Records, TrialRecord

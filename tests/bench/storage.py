@@ -16,8 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from environments.shop.server import shop
+from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import Design
-from experiments.designs.shop.experiment_file import experiment_source
 from tests.bench.result import Result
 from tests.experiments.command_line import ROOT, environment
 

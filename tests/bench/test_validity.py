@@ -9,8 +9,8 @@ from scipy.stats import binomtest, t
 from agents.simulated.tab_shopper import shipped_taste
 from agents.simulated.utility import Taste
 from analysis.choice import ChoiceAnalysis, analyze_choice
+from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import Design
-from experiments.designs.shop.experiment_file import experiment_source
 from interventions.yaml.yaml_source import parse_yaml
 from tests.bench.validity import Recorder, Shopper, drawable, shoppers, simulate, tables
 

@@ -5,7 +5,7 @@ import tempfile
 import time
 
 from experiments.designs.cards.design import make_card_design
-from experiments.designs.shop.experiment_file import experiment_source
+from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.executors.text import SLOTS_WITHOUT_WAITING, TextRunner
 from experiments.records.store import Records
 from tests.bench.result import Result

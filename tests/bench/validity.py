@@ -32,8 +32,8 @@ from analysis.choice.sensitivity import sensitivity
 from analysis.estimators.lpm import TOLERANCE, Contrast, Fit, Model
 from analysis.tables.choice_table import check_table
 from analysis.tables.frame import Floats, Ints
+from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import Design, Trial
-from experiments.designs.shop.experiment_file import experiment_source
 
 EXPERIMENTS = ("nudges", "nudges-mr", "trios", "profiles")
 TRIALS = (60, 240, 600, 2400)

@@ -17,8 +17,8 @@ from scipy.stats import binomtest
 from agents.simulated.tab_shopper import shipped_taste
 from agents.simulated.utility import Alternative, choice_probabilities, draw
 from analysis.choice.effects import choice_effects, true_effects
+from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import Design, Trial
-from experiments.designs.shop.experiment_file import experiment_source
 from experiments.episodes.shop_episode import ShopEpisodes, squeeze
 from experiments.executors.browser import Runner, open_stage
 from experiments.records import tables

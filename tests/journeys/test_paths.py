@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.scoring.design import ScoreDesign
-from experiments.designs.shop.experiment_file import experiment_source
 from experiments.runs.experiment_run import load_design
 from interventions.errors import UserError
 from interventions.files.schema import library_path

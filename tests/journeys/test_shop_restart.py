@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sql
 
+from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import Design
-from experiments.designs.shop.experiment_file import experiment_source
 from experiments.episodes.shop_episode import ShopEpisodes
 from experiments.executors.browser import Runner, open_stage
 from experiments.records import tables

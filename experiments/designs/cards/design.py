@@ -11,7 +11,7 @@ from experiments.designs.cards.conjoint import ConjointDesign
 from experiments.designs.cards.experiment_file import CardExperiment, Conjoint, Factorial
 from experiments.designs.cards.factorial import FactorialDesign
 from experiments.designs.cards.trial import CardTrial
-from experiments.designs.shop.design import VERSIONED, digest
+from experiments.designs.inputs.identity import VERSIONED, digest
 from interventions.yaml.yaml_source import Source, validate
 
 

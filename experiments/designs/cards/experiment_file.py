@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from experiments.designs.shop.experiment_file import Limits, Model, Name
+from experiments.designs.inputs.experiment_file import Limits, Model, Name
 from interventions.yaml.yaml_source import problem_at
 
 Positive = Annotated[int, Field(ge=1)]

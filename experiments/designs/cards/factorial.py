@@ -14,7 +14,7 @@ from experiments.designs.cards.experiment_file import CardExperiment, Condition,
 from experiments.designs.cards.hotel_profiles import Text
 from experiments.designs.cards.trial import CardTrial
 from experiments.designs.inputs.csv_rows import read_rows
-from experiments.designs.shop.experiment_file import Model
+from experiments.designs.inputs.experiment_file import Model
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import Source, did_you_mean, load_yaml, problem_at, validate
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, field_validator, model_validator
 
 from experiments.designs.inputs.csv_rows import Row
-from experiments.designs.shop.experiment_file import Model
+from experiments.designs.inputs.experiment_file import Model
 from interventions.yaml.yaml_source import problem_at
 
 Value = str | int | float

@@ -8,10 +8,10 @@ from typing import Final, Literal
 
 from analysis.anchoring.coalitions import coalitions
 from analysis.tables.errors import AnalysisError
+from experiments.designs.inputs.identity import digest
 from experiments.designs.scoring.experiment_file import ScoreExperiment
 from experiments.designs.scoring.stimuli import load_stimuli
 from experiments.designs.scoring.trial import ScoreTrial
-from experiments.designs.shop.design import digest
 from interventions.yaml.yaml_source import Source, validate
 
 CONDITIONS: Final[tuple[Literal["low", "high"], ...]] = ("low", "high")

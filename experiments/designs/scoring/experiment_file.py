@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from experiments.designs.shop.experiment_file import Model, Name
+from experiments.designs.inputs.experiment_file import Model, Name
 from interventions.yaml.yaml_source import problem_at
 
 MOST_TARGETS: Final = 10_000

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 from pydantic import Field, model_validator
 
-from experiments.designs.shop.experiment_file import Model
+from experiments.designs.inputs.experiment_file import Model
 from interventions.yaml.yaml_source import Source, did_you_mean, load_yaml, problem_at, validate
 
 SHIPPED: Final = Path(__file__).parent / "stimuli"

@@ -1,6 +1,5 @@
 """From an experiment to its trials: choice sets x nudge x profile x carrier x order x agent, in blocks."""
 
-import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -15,16 +14,15 @@ from agents.language_model.prompt import DEFAULT, PromptTemplates, default_promp
 from environments.episode import View
 from environments.launchable import launchable
 from experiments.designs.choice_sets import ChoiceSet, form_choice_sets
+from experiments.designs.inputs.identity import VERSIONED, digest
 from experiments.designs.shop.experiment_file import EMBEDDED, Experiment
 from experiments.designs.shop.listing import category_address, listed_sets, show_only
 from experiments.designs.shop.profiles import sentences
-from experiments.records.store import canonical_json
 from interventions.apply.plan import Plan, ProductFacts, Treatment, compile_treatment
 from interventions.files.schema import Intervention, load_interventions
 from interventions.yaml.sitemap import SiteMap, load_site_map
 from interventions.yaml.yaml_source import Source, validate
 
-VERSIONED: Final = ("souk", "mitmproxy", "playwright", "selectolax", "statsmodels")
 CONTROL: Final = "control"
 NUDGED: Final = "nudged"
 PLACEBO: Final = "placebo"
@@ -344,8 +342,3 @@ def set_id(products: ChoiceSet) -> str:
     """A readable, stable name: the category and eight characters from the hash of the products."""
     category = re.sub(r"[^a-z0-9]+", "-", products[0].category.lower()).strip("-")
     return f"{category}-{digest(sorted(product.key for product in products))[:8]}"
-
-
-def digest(value: object) -> str:
-    """BLAKE2b-128 of the value's canonical JSON, in hex."""
-    return hashlib.blake2b(canonical_json(value).encode(), digest_size=16).hexdigest()

@@ -1,31 +1,20 @@
-"""The experiment file: what a researcher writes to ask a question."""
+"""The experiment file of a study in a shop."""
 
 import re
-from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from environments.launchable import LAUNCHABLE
 from experiments.designs.choice_sets.options import Options
-from interventions.errors import UserError
-from interventions.yaml.yaml_source import Source, did_you_mean, load_yaml, problem_at, validate
-
-LIBRARY = Path(__file__).parents[2] / "library"
+from experiments.designs.inputs.experiment_file import Limits, Model, Name, experiment_source
+from interventions.yaml.yaml_source import did_you_mean, problem_at, validate
 
 EMBEDDED: Final = "shop"
 SHOPS: Final = tuple(name for name, each in LAUNCHABLE.items() if each.url.startswith("http"))
 """What can follow `compose:`."""
 _URL = re.compile(r"https?://[\w.-]+(:[0-9]{1,5})?(/[^\s?#]*)?", re.ASCII)
 _HOST = re.compile(r"[\w-]+(\.[\w-]+)*(:[0-9]{1,5})?", re.ASCII)
-
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
-
-
-class Model(BaseModel):
-    """Strict and immutable: an unknown key is a mistake, never ignored."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class NudgeFactor(Model):
@@ -45,15 +34,6 @@ class Factors(Model):
     nudge: NudgeFactor | None = None
     order: Literal["both", "listed"] = "both"
     """`both`: every set forward and reversed; `listed`: forward only."""
-
-
-class Limits(Model):
-    """When an episode is cut off."""
-
-    steps: int = Field(default=10, ge=1)
-    """Actions."""
-    seconds: float = Field(default=300, gt=0)
-    """Wall-clock time, model latency included."""
 
 
 class UserProfile(Model):
@@ -163,21 +143,6 @@ class Experiment(Model):
                 message = f'nothing is known of "${{{name}}}"; a goal can name ${{category}}'
                 raise problem_at("goal", message=message)
         return self
-
-
-def experiment_source(name_or_path: str) -> Source:
-    """The YAML of a shipped experiment, or of a file.
-
-    Raises:
-        UserError: there is no such experiment or file.
-    """
-    shipped = {path.stem: path for path in sorted(LIBRARY.glob("*.yaml"))}
-    if name_or_path in shipped:
-        return load_yaml(shipped[name_or_path])
-    if name_or_path.endswith((".yaml", ".yml")) or "/" in name_or_path:
-        return load_yaml(name_or_path)
-    hint = did_you_mean(name_or_path, shipped, noun="shipped experiments")
-    raise UserError(f"unknown experiment {name_or_path!r}; {hint} (a file's name ends in .yaml)")
 
 
 def load_experiment(name_or_path: str) -> Experiment:

@@ -15,7 +15,7 @@ import sqlalchemy as sql
 import typer
 
 from experiments.cli import command_line
-from experiments.designs.shop.experiment_file import LIBRARY
+from experiments.designs.inputs.experiment_file import LIBRARY
 from experiments.records import tables
 from experiments.records.control import Runner
 from experiments.records.deletion import delete_run

@@ -11,8 +11,8 @@ from environments.browser import find_browser
 from environments.episode import Episode, Look
 from environments.observation import Observation, Tab
 from environments.stops import COMPARE_TABS, NOT_PRESSED, guard
+from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import Design, Trial
-from experiments.designs.shop.experiment_file import experiment_source
 from experiments.episodes.shop_episode import allowed, in_cart
 from interventions.apply.plan import Plan
 from interventions.yaml.yaml_source import parse_yaml

@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from experiments.designs.shop.experiment_file import experiment_source
+from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.executors.start_pages import check_start_pages
 from interventions.errors import UserError
 from tests.experiments.command_line import Ended, forked_souk

@@ -8,7 +8,7 @@ import yaml
 
 from experiments.designs.cards.design import CardDesign, make_card_design
 from experiments.designs.cards.trial import CardTrial
-from experiments.designs.shop.experiment_file import experiment_source
+from experiments.designs.inputs.experiment_file import experiment_source
 from interventions.yaml.yaml_source import parse_yaml
 
 AGENT = "simulated:balanced"

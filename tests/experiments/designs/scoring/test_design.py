@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.scoring.design import ScoreDesign
 from experiments.designs.scoring.experiment_file import ScoreExperiment
-from experiments.designs.shop.experiment_file import experiment_source
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import parse_yaml, validate
 

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.designs.choice_sets.shop_products import shop_products
+from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import CONTROL, NUDGED, Design, Trial
-from experiments.designs.shop.experiment_file import experiment_source
 from experiments.runs.experiment_run import ExperimentRun
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import parse_yaml
@@ -58,7 +58,7 @@ def test_another_process_has_the_same_trials() -> None:
     program = """
 import hashlib
 from experiments.designs.shop.design import Design
-from experiments.designs.shop.experiment_file import experiment_source
+from experiments.designs.inputs.experiment_file import experiment_source
 trials = Design(experiment_source("nudges")).trials(["simulated:balanced"])
 print(hashlib.sha256("".join(trial.id for trial in trials).encode()).hexdigest())
 """

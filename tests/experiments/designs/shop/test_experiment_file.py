@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from experiments.designs.inputs.experiment_file import LIBRARY
 from experiments.designs.shop.design import Design
-from experiments.designs.shop.experiment_file import LIBRARY, Experiment, load_experiment
+from experiments.designs.shop.experiment_file import Experiment, load_experiment
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import parse_yaml, validate
 

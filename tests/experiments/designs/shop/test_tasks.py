@@ -17,8 +17,8 @@ from agents.simulated.tab_shopper import shipped, shipped_profile, taste_for
 from agents.simulated.utility import Alternative, choice_probabilities, draw
 from environments.actions import Action
 from environments.observation import Observation
+from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import Design, Trial
-from experiments.designs.shop.experiment_file import experiment_source
 from experiments.designs.shop.listing import ShowOnly, category_address
 from experiments.episodes.shop_episode import ShopEpisodes
 from experiments.episodes.trajectory import Course, as_stored, trace, without_screenshot

@@ -1,0 +1,44 @@
+"""Experiment files of every kind: where they are, and the keys that all of them have."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from interventions.errors import UserError
+from interventions.yaml.yaml_source import Source, did_you_mean, load_yaml
+
+LIBRARY = Path(__file__).parents[2] / "library"
+
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
+
+
+class Model(BaseModel):
+    """Strict and immutable: an unknown key is a mistake, never ignored."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Limits(Model):
+    """When an episode is cut off."""
+
+    steps: int = Field(default=10, ge=1)
+    """Actions."""
+    seconds: float = Field(default=300, gt=0)
+    """Wall-clock time, model latency included."""
+
+
+def experiment_source(name_or_path: str) -> Source:
+    """The YAML of a shipped experiment, or of a file.
+
+    Raises:
+        UserError: there is no such experiment or file.
+    """
+    shipped = {path.stem: path for path in sorted(LIBRARY.glob("*.yaml"))}
+    if name_or_path in shipped:
+        return load_yaml(shipped[name_or_path])
+    if name_or_path.endswith((".yaml", ".yml")) or "/" in name_or_path:
+        return load_yaml(name_or_path)
+    hint = did_you_mean(name_or_path, shipped, noun="shipped experiments")
+    raise UserError(f"unknown experiment {name_or_path!r}; {hint} (a file's name ends in .yaml)")

@@ -1,0 +1,18 @@
+"""What gives a trial and a run their ids: a digest of what they are made of, the same on every machine."""
+
+import hashlib
+import json
+from typing import Any, Final
+
+VERSIONED: Final = ("souk", "mitmproxy", "playwright", "selectolax", "statsmodels")
+"""Packages whose versions are kept with a run."""
+
+
+def digest(value: Any) -> str:
+    """Return BLAKE2b-128 of the value's canonical JSON, in hex."""
+    return hashlib.blake2b(canonical_json(value).encode(), digest_size=16).hexdigest()
+
+
+def canonical_json(value: Any) -> str:
+    """Write JSON with sorted keys and no spaces: the same text on every machine, to be hashed."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
