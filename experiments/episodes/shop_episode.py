@@ -10,7 +10,7 @@ from agents.base import Agent
 from agents.registry import make_agent
 from environments.episode import Episode, Look
 from environments.stops import COMPARE_TABS, NOT_PRESSED, guard
-from experiments.designs.shop.design import Design, Trial
+from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.episodes.trajectory import Course, limited, recorded_calls, trace, trial_row
 from experiments.episodes.treatment_check import (
     shown_product,
@@ -28,23 +28,23 @@ from proxy.error_page import NOT_TREATED
 from proxy.session import AllowList, Session
 
 
-def start_urls(base_url: str, trial: Trial) -> list[str]:
+def start_urls(base_url: str, trial: ShopTrial) -> list[str]:
     """The pages that a trial begins with, each in a tab."""
     return [f"{base_url}{path}" for path in trial.start]
 
 
-def allowed(design: Design, *urls: str) -> AllowList:
+def allowed(design: ShopDesign, *urls: str) -> AllowList:
     """The hosts that an episode may reach: those of these addresses, and what a live site needs besides."""
     hosts = design.experiment.live.allow if design.experiment.live else ()
     return AllowList.of(*urls, *(f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")))
 
 
-def session(design: Design, trial: Trial, base_url: str, allow: AllowList) -> Session:
+def session(design: ShopDesign, trial: ShopTrial, base_url: str, allow: AllowList) -> Session:
     """The session of the proxy that makes a trial's edits, and knows where the products' pages are."""
     return Session(design.plan(trial), design.site, allow, known=known(design, trial, base_url), awaited={})
 
 
-def known(design: Design, trial: Trial, base_url: str) -> dict[str, str]:
+def known(design: ShopDesign, trial: ShopTrial, base_url: str) -> dict[str, str]:
     """The key of each start address -> the product whose page is there; an empty one where several are.
 
     The products' own keys lead to them too. Empty where a trial does not begin with the products' pages.
@@ -61,35 +61,42 @@ def known(design: Design, trial: Trial, base_url: str) -> dict[str, str]:
 class ShopEpisodes:
     """What the runner needs to know of trials in a shop."""
 
-    def __init__(self, design: Design, base_url: str) -> None:
+    def __init__(self, design: ShopDesign, base_url: str) -> None:
         self._design = design
         self._base_url = base_url
         self._allow = allowed(design, base_url)
 
-    def agent(self, trial: Trial) -> Agent:
+    def agent(self, trial: ShopTrial) -> Agent:
         """A fresh agent, for one attempt."""
         design = self._design
         return make_agent(
             trial.agent, seed=trial.seed, prompt=design.prompt, nudges=design.nudge_texts(trial)
         )
 
-    def session(self, trial: Trial) -> Session:
+    def session(self, trial: ShopTrial) -> Session:
         """The session that makes the trial's edits."""
         return session(self._design, trial, self._base_url, self._allow)
 
-    async def episode(self, trial: Trial, agent: Agent, context: BrowserContext, session: Session) -> Course:
+    async def episode(
+        self, trial: ShopTrial, agent: Agent, context: BrowserContext, session: Session
+    ) -> Course:
         """Run one episode in a fresh context whose traffic passes through the session's proxy port."""
         return await run_episode(trial, self._design, agent, context, session, self._base_url)
 
     def record(
-        self, trial: Trial, course: Course, session: Session, *, began: float, attempts: int
+        self, trial: ShopTrial, course: Course, session: Session, *, began: float, attempts: int
     ) -> TrialRecord:
         """The record of a finished trial."""
         return to_record(trial, self._design, course, session, began=began, attempts=attempts)
 
 
 async def run_episode(
-    trial: Trial, design: Design, agent: Agent, context: BrowserContext, session: Session, base_url: str
+    trial: ShopTrial,
+    design: ShopDesign,
+    agent: Agent,
+    context: BrowserContext,
+    session: Session,
+    base_url: str,
 ) -> Course:
     """Run one episode in a fresh context whose traffic passes through the session's proxy port."""
     limits, live = design.experiment.limits, design.experiment.live
@@ -105,7 +112,7 @@ async def run_episode(
     return course
 
 
-def judge(course: Course, trial: Trial, design: Design, session: Session) -> None:
+def judge(course: Course, trial: ShopTrial, design: ShopDesign, session: Session) -> None:
     """What the proxy saw outweighs what the page showed: the outcome once the treatment is checked."""
     keys = [product.key for product in trial.products]
     if session.failures:
@@ -127,7 +134,7 @@ def judge(course: Course, trial: Trial, design: Design, session: Session) -> Non
             course.end("choice", course.reason, choice)
 
 
-def in_cart(look: Look, trial: Trial, at: str, plan: Plan) -> str:
+def in_cart(look: Look, trial: ShopTrial, at: str, plan: Plan) -> str:
     """The product that was put into the cart: the one that the shop names, else the one whose page it is.
 
     `at` is the product of the page. A product is also called what the `plan` calls it. A name that is none of
@@ -142,7 +149,7 @@ def in_cart(look: Look, trial: Trial, at: str, plan: Plan) -> str:
     return _named(named[-1]["rest"], _names(trial, plan)) or at if named else at
 
 
-def _names(trial: Trial, plan: Plan) -> list[tuple[str, str]]:
+def _names(trial: ShopTrial, plan: Plan) -> list[tuple[str, str]]:
     """The names of the products, and whose they are. A shop's script may read the name from the page."""
     shop = [(squeeze(product.name), product.key) for product in trial.products]
     ours = [
@@ -175,7 +182,7 @@ _NOBODY = re.compile(r"|it|(?:this|the|an?|1|one)?\s*(?:item|product)s?", re.I)
 
 
 async def _act_until_over(
-    course: Course, episode: Episode, agent: Agent, trial: Trial, design: Design, session: Session
+    course: Course, episode: Episode, agent: Agent, trial: ShopTrial, design: ShopDesign, session: Session
 ) -> None:
     max_steps = design.experiment.limits.steps
     for step in range(max_steps + 1):
@@ -200,7 +207,7 @@ async def _act_until_over(
     course.end("agent_limit", f"{max_steps} actions without a choice")
 
 
-def is_spoilt(look: Look, trial: Trial, design: Design, session: Session) -> bool:
+def is_spoilt(look: Look, trial: ShopTrial, design: ShopDesign, session: Session) -> bool:
     """Whether a trial is over because the agent is not shown what it should be."""
     awaited = (session.awaited or {}).get(shown_product(look, trial, design, session))
     if awaited:
@@ -215,7 +222,7 @@ def is_error_page(look: Look) -> bool:
 
 
 def to_record(
-    trial: Trial, design: Design, course: Course, session: Session, *, began: float, attempts: int
+    trial: ShopTrial, design: ShopDesign, course: Course, session: Session, *, began: float, attempts: int
 ) -> TrialRecord:
     """The record of a finished trial."""
     calls = recorded_calls(course)
@@ -247,7 +254,7 @@ def to_record(
     return record
 
 
-def _option_rows(trial: Trial, design: Design) -> list[Row]:
+def _option_rows(trial: ShopTrial, design: ShopDesign) -> list[Row]:
     # The last tab is the active one when the episode starts; a list is read from its top.
     first = len(trial.products) - 1 if design.experiment.task == "compare-tabs" else 0
     return [

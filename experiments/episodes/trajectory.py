@@ -15,7 +15,7 @@ from environments.episode import Look
 from environments.observation import Observation
 from environments.through_proxy import BrowserFailure
 from experiments.designs.cards.trial import CardTrial
-from experiments.designs.shop.design import Trial
+from experiments.designs.shop.design import ShopTrial
 from experiments.records.store import Row, artifact_hash
 
 Outcome = Literal["choice", "no_choice", "agent_limit", "agent_error", "treatment_failed", "infra_error"]
@@ -63,7 +63,7 @@ async def limited(course: Course, seconds: float) -> AsyncIterator[None]:
 
 def trial_row(
     run: str,
-    trial: Trial | CardTrial,
+    trial: ShopTrial | CardTrial,
     course: Course,
     calls: Sequence[tuple[int, Call]],
     *,

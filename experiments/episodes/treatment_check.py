@@ -9,7 +9,7 @@ from unicodedata import category
 
 from environments.episode import Look
 from environments.observe import Wanted
-from experiments.designs.shop.design import Design, Trial
+from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.designs.shop.listing import ShowOnly
 from experiments.episodes.trajectory import Course
 from interventions.apply.engine import is_for_own_page
@@ -45,7 +45,7 @@ class Sight:
     standing: Standing | None = None
 
 
-def wanted_in_browser(design: Design, trial: Trial) -> Wanted:
+def wanted_in_browser(design: ShopDesign, trial: ShopTrial) -> Wanted:
     """What each look has to read of a page. It is the same in all conditions of a cell."""
     edits = [edit for intervention in design.interventions(trial) for edit in intervention.edits]
     spots = [
@@ -56,7 +56,7 @@ def wanted_in_browser(design: Design, trial: Trial) -> Wanted:
     return Wanted(tuple(dict.fromkeys(spots)), own, tuple(cards) if own else ())
 
 
-def sights(course: Course, design: Design, trial: Trial, session: Session) -> list[Sight]:
+def sights(course: Course, design: ShopDesign, trial: ShopTrial, session: Session) -> list[Sight]:
     """The products' own pages at which the agent looked before it acted."""
     return [
         Sight(shown_product(look, trial, design, session), look.observation.html, look.standing)
@@ -64,7 +64,7 @@ def sights(course: Course, design: Design, trial: Trial, session: Session) -> li
     ]
 
 
-def shown_product(look: Look, trial: Trial, design: Design, session: Session) -> str:
+def shown_product(look: Look, trial: ShopTrial, design: ShopDesign, session: Session) -> str:
     """The product on whose page a look was.
 
     A tab shows the product that it began with until the agent itself has left the page; other pages are

@@ -8,7 +8,7 @@ from typing import Any
 
 from agents.registry import close_agents
 from experiments.designs.cards.design import CardDesign
-from experiments.designs.shop.design import Design
+from experiments.designs.shop.design import ShopDesign
 from experiments.episodes.answers import card_record
 from experiments.episodes.card_episode import CardEpisodes
 from experiments.episodes.shop_episode import ShopEpisodes
@@ -29,7 +29,7 @@ class Setup:
     they are sent comes from nobody else.
     """
 
-    design: Design | CardDesign
+    design: ShopDesign | CardDesign
     folder: Path
     """For the proxy's certificate authority."""
     base_url: str | None

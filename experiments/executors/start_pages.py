@@ -16,7 +16,7 @@ from playwright.async_api import Error as PlaywrightError
 from environments.actions import Action
 from environments.episode import Episode
 from environments.through_proxy import BrowserFailure
-from experiments.designs.shop.design import Design, Trial
+from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.episodes.shop_episode import allowed, known, start_urls
 from experiments.executors.browser import Stage, open_stage
 from experiments.pages.download import download
@@ -47,7 +47,12 @@ class Fetched:
 
 
 async def check_start_pages(
-    design: Design, trials: Iterable[Trial], source: Source, base_url: str | None, *, in_browser: bool = True
+    design: ShopDesign,
+    trials: Iterable[ShopTrial],
+    source: Source,
+    base_url: str | None,
+    *,
+    in_browser: bool = True,
 ) -> None:
     """See for each start page of these trials whose page the proxy takes it for.
 
@@ -70,7 +75,7 @@ async def check_start_pages(
         async with free, httpx.AsyncClient(verify=context, timeout=TIMEOUT_S, trust_env=False) as client:
             return await _fetch(client, session, allow, url)
 
-    async def read(trial: Trial) -> None:
+    async def read(trial: ShopTrial) -> None:
         session = Session(Plan(), design.site, known=known(design, trial, base_url))
         urls = start_urls(base_url, trial)
         pages = await asyncio.gather(*(fetch(session, url) for url in urls))
@@ -79,7 +84,7 @@ async def check_start_pages(
                 error = source.error(key, f"{product.key} could not be treated at {url}: it {problem}")
                 suspected.setdefault(trial.set, []).append((product.key, error))
 
-    async def look(trial: Trial, stage: Stage) -> None:
+    async def look(trial: ShopTrial, stage: Stage) -> None:
         async with free:
             shown = await _shown(stage, design, trial, base_url, allow)
         for product, error in suspected[trial.set]:
@@ -108,7 +113,9 @@ async def _together(jobs: Iterable[Coroutine[Any, Any, None]]) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _shown(stage: Stage, design: Design, trial: Trial, base_url: str, allow: AllowList) -> set[str]:
+async def _shown(
+    stage: Stage, design: ShopDesign, trial: ShopTrial, base_url: str, allow: AllowList
+) -> set[str]:
     """The products whose own pages pass the proxy when the start pages are opened as in a trial."""
     everywhere = Plan(tuple(each for each in design.plan(trial).treatments if each.product is None))
     session = Session(everywhere, design.site, allow, known=known(design, trial, base_url))
@@ -146,7 +153,7 @@ async def _fetch(client: httpx.AsyncClient, session: Session, allow: AllowList, 
     return Fetched(address, answer.headers.get("content-type", "text/html"), body)
 
 
-def _mistaken(session: Session, page: Fetched, product: str, design: Design) -> str:
+def _mistaken(session: Session, page: Fetched, product: str, design: ShopDesign) -> str:
     """What the proxy would take a start page for, if not for the page of the product."""
     if not is_html(page.kind):
         return f"is no page but {page.kind}"

@@ -9,7 +9,7 @@ from typing import Literal
 
 from environments.shop.server import shop
 from experiments.designs.cards.design import CardDesign
-from experiments.designs.shop.design import Design
+from experiments.designs.shop.design import ShopDesign
 from experiments.executors.browser import default_slots
 from experiments.executors.executor import Executor
 from experiments.executors.pool import Say
@@ -28,9 +28,9 @@ class Workers:
     backend: Literal["local", "ray"] = "local"
     address: str = "auto"
 
-    def setup(self, design: Design | CardDesign, folder: Path, agents: Iterable[str]) -> Setup:
+    def setup(self, design: ShopDesign | CardDesign, folder: Path, agents: Iterable[str]) -> Setup:
         """What each of them needs to know of an experiment."""
-        base_url = design.base_url if isinstance(design, Design) else None
+        base_url = design.base_url if isinstance(design, ShopDesign) else None
         setup = Setup(design, folder, base_url, self.slots or 0)
         if self.slots:
             return setup

@@ -20,7 +20,7 @@ from agents.replay import ReplayAgent, StoredStep, origin
 from environments.browser import run_browsers
 from experiments.designs.cards.design import CardDesign, make_card_design
 from experiments.designs.cards.trial import CardTrial
-from experiments.designs.shop.design import Design, Trial
+from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.executors.browser import Episodes, Runner, Stage, default_slots, open_stage
 from experiments.executors.executor import MAX_ATTEMPTS, Attempt, first_leaf
 from experiments.executors.setup import Setup
@@ -34,7 +34,7 @@ from interventions.yaml.yaml_source import Source
 from proxy.recording import Recording
 from proxy.server import run_proxy
 
-AnyDesign = Design | CardDesign
+AnyDesign = ShopDesign | CardDesign
 Compared = Callable[[TrialRecord], None]
 """Is told of each trial that was replayed."""
 
@@ -108,7 +108,7 @@ class Replay:
         Trials in a shop go by their cell: their id holds the run's, which changes with the experiment.
         """
         design = self.design
-        if isinstance(design, Design):
+        if isinstance(design, ShopDesign):
             carriers = self._carriers()
             cells = {(*(row[key] for key in _CELL), carriers.get(id)): id for id, row in wanted.items()}
             for trial in design.trials(agents):
@@ -213,7 +213,7 @@ class Again:
         self._stored_agent = stored_agent
         self.session, self.episode, self.record = episodes.session, episodes.episode, episodes.record
 
-    def agent(self, trial: Trial | CardTrial) -> Agent:
+    def agent(self, trial: ShopTrial | CardTrial) -> Agent:
         """Who does again what was done."""
         return self._stored_agent(trial.id)
 
@@ -231,7 +231,7 @@ def stored_design(found: Row) -> AnyDesign:
     source = Source(f"run {found['run']}", experiment, {(): (1, 1)})
     if experiment.get("task") == "card":
         return make_card_design(source)
-    return Design(source, subject=found["facts"].get("subject", ""))
+    return ShopDesign(source, subject=found["facts"].get("subject", ""))
 
 
 def _said(stored: dict[str, Any]) -> dict[str, Any]:
@@ -261,7 +261,7 @@ async def _attempted(runner: Runner[Any], trial: Any, attempts: int) -> TrialRec
 
 @asynccontextmanager
 async def _open(setup: Setup, upstream: Path | None) -> AsyncIterator[Stage]:
-    base_url = setup.design.base_url if isinstance(setup.design, Design) else None
+    base_url = setup.design.base_url if isinstance(setup.design, ShopDesign) else None
     if upstream is None:
         async with open_stage(setup.folder, base_url) as stage:
             yield stage

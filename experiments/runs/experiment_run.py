@@ -17,7 +17,7 @@ from experiments.designs.cards.trial import CardTrial
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.scoring.design import ScoreDesign
 from experiments.designs.scoring.scored_cards import ScoredCards
-from experiments.designs.shop.design import Design
+from experiments.designs.shop.design import ShopDesign
 from experiments.episodes.answers import Mode
 from experiments.executors.executor import Executor
 from experiments.executors.scores import open_scoring, scorers_of
@@ -132,7 +132,7 @@ class ExperimentRun:
         """What will run, for people."""
         lines = [f"{self.design.run}: {self.design.summary()}, agents: {', '.join(self.agents)}"]
         lines += self.design.shortage()
-        if isinstance(self.design, Design) and any(name.startswith("simulated:") for name in self.agents):
+        if isinstance(self.design, ShopDesign) and any(name.startswith("simulated:") for name in self.agents):
             lines += [
                 f"simulated shoppers see nothing of {name}: they read texts, prices, ratings, numbers of "
                 "reviews and the order; whether it moves an agent only a real one can show"
@@ -169,7 +169,7 @@ class ExperimentRun:
 
     async def _check_start_pages(self) -> None:
         """Raises UserError where a start page could not be treated."""
-        if isinstance(self.design, Design):
+        if isinstance(self.design, ShopDesign):
             todo = (trial for trial in self.wanted() if trial.id not in self._done)
             await check_start_pages(self.design, todo, experiment_source(self._name), self.design.base_url)
 
@@ -259,7 +259,7 @@ class ExperimentRun:
     def _never_received(self) -> Iterator[tuple[str, int]]:
         """The interventions without a receipt in the whole run, with the trials that they were planned in."""
         design = self.design
-        if not isinstance(design, Design):
+        if not isinstance(design, ShopDesign):
             return
         planned = Counter(
             name
@@ -271,22 +271,22 @@ class ExperimentRun:
         yield from ((name, trials) for name, trials in sorted(planned.items()) if name not in received)
 
 
-def analysis_of(design: Design | CardDesign | ScoreDesign) -> str:
+def analysis_of(design: ShopDesign | CardDesign | ScoreDesign) -> str:
     """What follows `souk analyze` for its runs."""
     if isinstance(design, ScoreDesign):
         return "anchoring"
-    if isinstance(design, Design):
+    if isinstance(design, ShopDesign):
         return "choice"
     (part,) = design.experiment.design.model_fields_set
     return {"conjoint": "conjoint", "factorial": "montecarlo", "battery": "biases"}[part]
 
 
-def mode_of(design: Design | CardDesign) -> Mode:
+def mode_of(design: ShopDesign | CardDesign) -> Mode:
     """Whether its trials need a browser."""
     return design.experiment.mode if isinstance(design, CardDesign) else "page"
 
 
-def any_design(name: str, mode: Mode | None = None) -> Design | CardDesign | ScoreDesign:
+def any_design(name: str, mode: Mode | None = None) -> ShopDesign | CardDesign | ScoreDesign:
     """The design of any experiment. Raises UserError."""
     source = experiment_source(name)
     if source.data.get("task") != "score":
@@ -296,7 +296,7 @@ def any_design(name: str, mode: Mode | None = None) -> Design | CardDesign | Sco
     return ScoreDesign(source)
 
 
-def load_design(name: str, mode: Mode | None = None, *, subject: str = "") -> Design | CardDesign:
+def load_design(name: str, mode: Mode | None = None, *, subject: str = "") -> ShopDesign | CardDesign:
     """The design of an experiment with episodes or conversations.
 
     `mode` is in the place of the one that its file says; for `subject` see `Design`. Raises UserError.
@@ -309,6 +309,6 @@ def load_design(name: str, mode: Mode | None = None, *, subject: str = "") -> De
             raise UserError(
                 f"--mode {mode}: {name} is about pages of a shop; only cards can be asked otherwise"
             )
-        return Design(source, subject=subject)
+        return ShopDesign(source, subject=subject)
     design = make_card_design(replace(source, data={**source.data, "mode": mode}) if mode else source)
     return ScoredCards(design) if design.experiment.mode == "logprobs" else design

@@ -21,7 +21,7 @@ from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.trial import CardTrial
 from experiments.designs.scoring.design import ScoreDesign
 from experiments.designs.scoring.scored_cards import ScoredCards
-from experiments.designs.shop.design import CONTROL, Design, Trial
+from experiments.designs.shop.design import CONTROL, ShopDesign, ShopTrial
 from experiments.executors.browser import default_slots
 from experiments.executors.workers import Workers
 from experiments.records.tables import trials as stored_trials
@@ -93,7 +93,7 @@ def _example(design: Any, trials: Sequence[Any]) -> dict[str, Any]:
     if isinstance(design, ScoreDesign):
         trial = max(trials, key=lambda each: len(each.fields))
     shown = {"trial": trial.id, "condition": trial.condition, "set": trial.set, "ordering": trial.ordering}
-    if isinstance(trial, Trial):
+    if isinstance(trial, ShopTrial):
         carried = design.plan(trial).by_product.get(trial.carrier, ())
         return shown | {
             "goal": trial.goal,
@@ -113,7 +113,7 @@ def _example(design: Any, trials: Sequence[Any]) -> dict[str, Any]:
 def _smallest_effect(design: Any, trials: Sequence[Any]) -> dict[str, Any] | None:
     """What one agent's trials find with a power of 0.8 at the level 0.05; None where nothing is sampled."""
     told = {"power": 0.8, "alpha": 0.05}
-    if isinstance(design, Design):
+    if isinstance(design, ShopDesign):
         carried = [trial for trial in trials if trial.carrier is not None]
         sizes = [len(trial.products) for trial in carried or trials]
         of = "carrying an intervention" if carried else "being seen first"
@@ -155,7 +155,7 @@ def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Any], workers: Wo
             count * seconds / total_slots,
             f"{number:,} trials of this run that have ended; {total_slots} at the same time",
         )
-    is_text = not isinstance(run.design, Design | ScoreDesign) and mode_of(run.design) != "page"
+    is_text = not isinstance(run.design, ShopDesign | ScoreDesign) and mode_of(run.design) != "page"
     if isinstance(run.design, ScoreDesign | ScoredCards):
         return Forecast(agent, count, count, None, None, None, None, "not known before the first trials")
     if agent.partition(":")[0] not in PROVIDERS:
@@ -186,7 +186,7 @@ def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Any], workers: Wo
 
 def _requests(trial: Any, design: Any, is_text: bool) -> tuple[int, int, int]:
     """Requests of a trial, and their tokens in and out, where nothing goes wrong."""
-    if isinstance(trial, Trial):
+    if isinstance(trial, ShopTrial):
         requests = _TAB_REQUESTS.get(design.experiment.task, len(trial.products) + 1)
     elif is_text:
         prompts = [estimate_tokens(f"{card.system}{card.prompt}") for card in trial.cards]

@@ -24,7 +24,7 @@ from environments.actions import Action
 from environments.episode import first_line
 from environments.observe import storable
 from environments.stops import COMPARE_TABS, NOT_PRESSED, guard
-from experiments.designs.shop.design import Design, Trial
+from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.designs.shop.experiment_file import experiment_source
 from experiments.episodes.shop_episode import allowed, is_spoilt, judge, session, start_urls, to_record
 from experiments.episodes.trajectory import Course
@@ -70,7 +70,7 @@ def open_experiment(
     if any(task.startswith(PREFIX) for task in gymnasium.registry):
         raise UserError(f"{name}: a process can open one experiment at a time; leave the other's block first")
     design = load_design(name, subject=agent)
-    if not isinstance(design, Design):
+    if not isinstance(design, ShopDesign):
         raise UserError(f"{name}: its trials show cards; BrowserGym tasks are made of trials in a shop")
     records = Records(db)
     done = records.finished(design.run)
@@ -102,7 +102,7 @@ class Venue:
     """
 
     def __init__(
-        self, design: Design, writer: Writer, gate: Gate, stage: Stage, portal: BlockingPortal
+        self, design: ShopDesign, writer: Writer, gate: Gate, stage: Stage, portal: BlockingPortal
     ) -> None:
         self.design, self.stage = design, stage
         self._allow = allowed(design, stage.base_url)
@@ -110,11 +110,11 @@ class Venue:
         self._free: list[Slot] = []
         self.opened: set[TrialEnv] = set()
 
-    def entry_point(self, trial: Trial) -> Any:
+    def entry_point(self, trial: ShopTrial) -> Any:
         """What gymnasium calls to make the trial's environment; it copies anything but functions."""
         return lambda **options: TrialEnv(self, trial, **options)
 
-    def session(self, trial: Trial) -> Session:
+    def session(self, trial: ShopTrial) -> Session:
         """The session that makes the trial's edits."""
         return session(self.design, trial, self.stage.base_url, self._allow)
 
@@ -127,7 +127,7 @@ class Venue:
         slot.session = None
         self._free.append(slot)
 
-    def claim(self, trial: Trial) -> None:
+    def claim(self, trial: ShopTrial) -> None:
         """Take the trial for this process. Raises UserError: it has ended, or another process runs it."""
         claimed = self._portal.call(self._writer.claim, self._gate.runner, [trial.id])
         if process := claimed.others.get(trial.id):
@@ -135,7 +135,7 @@ class Venue:
         if trial.id not in claimed.own:
             raise UserError(f"trial {trial.id} has ended; go on with the next task")
 
-    def release(self, trial: Trial) -> None:
+    def release(self, trial: ShopTrial) -> None:
         """Leave a trial that has not ended to whoever takes it next."""
         self._portal.call(self._writer.release, self._gate.runner, trial.id)
 
@@ -163,7 +163,7 @@ class TrialEnv(ShopEnv):
     context: Any
     browser: Any
 
-    def __init__(self, venue: Venue, trial: Trial, **options: Any) -> None:
+    def __init__(self, venue: Venue, trial: ShopTrial, **options: Any) -> None:
         self._venue, self._trial = venue, trial
         self._slot: Slot | None = venue.lend()
         self._facts: dict[str, Any] = {"trial": trial.id, "seed": trial.seed, "outcome": "", "reason": ""}

@@ -18,7 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from environments.shop.server import shop
 from experiments.console.background import ready
 from experiments.designs.inputs.experiment_file import experiment_source
-from experiments.designs.shop.design import Design, Trial
+from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.episodes.shop_episode import allowed, session, start_urls, to_record
 from experiments.episodes.trajectory import Course
 from experiments.episodes.treatment_check import Sight, untreated
@@ -42,8 +42,8 @@ Finished = Callable[[TrialRecord], None]
 class GuestTrial:
     """A trial in the hands of a guest. It ends once; what happens later is not its concern."""
 
-    definition: Trial
-    design: Design
+    definition: ShopTrial
+    design: ShopDesign
     session: Session
     base_url: str
     finished: Finished
@@ -112,8 +112,8 @@ class Reception:
 
     def __init__(
         self,
-        design: Design,
-        trials: Iterable[Trial],
+        design: ShopDesign,
+        trials: Iterable[ShopTrial],
         shop_url: str,
         finished: Finished,
         claim: Callable[[str], bool],
@@ -140,7 +140,7 @@ class Reception:
         asyncio.get_running_loop().call_later(self._design.experiment.limits.seconds, guest.ran_out)
         return guest
 
-    def _next(self) -> Trial | None:
+    def _next(self) -> ShopTrial | None:
         while self._trials:
             try:
                 claimed = self._claim(self._trials[0].id)
@@ -181,7 +181,7 @@ async def serve_guests(options: Serving) -> None:
             is taken.
     """
     source = experiment_source(options.experiment)
-    design = Design(source, subject=options.label)
+    design = ShopDesign(source, subject=options.label)
     if design.experiment.live:
         raise source.error(("live",), "nothing keeps guests from pressing a button; use `souk run`")
     records = Records(options.db)
@@ -227,7 +227,7 @@ async def serve_guests(options: Serving) -> None:
         await asyncio.Event().wait()
 
 
-def _wanted(design: Design, records: Records, options: Serving) -> list[Trial]:
+def _wanted(design: ShopDesign, records: Records, options: Serving) -> list[ShopTrial]:
     """The trials to give: those named, else all that have not ended. Raises UserError."""
     trials = {trial.id: trial for trial in design.trials([options.label])}
     for name in options.trial:

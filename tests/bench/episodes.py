@@ -9,7 +9,7 @@ from pathlib import Path
 
 from environments.shop.server import shop
 from experiments.designs.inputs.experiment_file import experiment_source
-from experiments.designs.shop.design import Design, Trial
+from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.episodes.shop_episode import ShopEpisodes
 from experiments.executors.browser import Runner, default_slots, open_stage
 from experiments.records.store import Records, TrialRecord
@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 
 async def run() -> Result:
     """Half of Souk's episodes before BrowserGym's and half after, as a machine's speed may drift."""
-    design = Design(experiment_source("nudges"))
+    design = ShopDesign(experiment_source("nudges"))
     slots = default_slots([AGENT])
     trials = list(itertools.islice(design.trials([AGENT]), slots + EPISODES))
     warm_up, first = trials[:slots], trials[slots : slots + EPISODES // 2]
@@ -82,7 +82,7 @@ async def run() -> Result:
     )
 
 
-async def souk(design: Design, warm_up: list[Trial], trials: list[Trial], slots: int) -> float:
+async def souk(design: ShopDesign, warm_up: list[ShopTrial], trials: list[ShopTrial], slots: int) -> float:
     """Run the trials as `souk run` does; returns seconds."""
     finished: list[TrialRecord] = []
     with tempfile.TemporaryDirectory() as folder:

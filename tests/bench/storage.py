@@ -17,7 +17,7 @@ from pathlib import Path
 
 from environments.shop.server import shop
 from experiments.designs.inputs.experiment_file import experiment_source
-from experiments.designs.shop.design import Design
+from experiments.designs.shop.design import ShopDesign
 from tests.bench.result import Result
 from tests.experiments.command_line import ROOT, environment
 
@@ -30,7 +30,7 @@ GOAL = 50
 async def run() -> Result:
     """The first episodes of the nudge experiment; BrowserGym on the pages of the first of them."""
     ours, steps = await souk()
-    design = Design(experiment_source("nudges"))
+    design = ShopDesign(experiment_source("nudges"))
     trials = itertools.islice(design.trials([AGENT]), PEER_EPISODES)
     products = [product.key for trial in trials for product in trial.products]
     async with shop() as base_url:

@@ -10,7 +10,7 @@ from agents.simulated.tab_shopper import shipped_taste
 from agents.simulated.utility import Taste
 from analysis.choice import ChoiceAnalysis, analyze_choice
 from experiments.designs.inputs.experiment_file import experiment_source
-from experiments.designs.shop.design import Design
+from experiments.designs.shop.design import ShopDesign
 from interventions.yaml.yaml_source import parse_yaml
 from tests.bench.validity import Recorder, Shopper, drawable, shoppers, simulate, tables
 
@@ -20,7 +20,7 @@ STUDIES = 500
 @pytest.fixture(scope="module")
 def demo() -> pd.DataFrame:
     """The table of `souk run nudges --agent simulated:balanced --limit 240`, without the browser."""
-    design = Design(experiment_source("nudges"))
+    design = ShopDesign(experiment_source("nudges"))
     return drawable(design, shipped_taste("balanced"), 240, "simulated:balanced").as_run()
 
 
@@ -70,7 +70,7 @@ def test_the_demo_claims_nothing_that_the_exact_test_does_not_show(
 )
 def test_printed_p_values_and_intervals_are_honest(experiment: str, name: str, trials: int) -> None:
     """Of each table no more than .06 rejected and no less than .93 held, but for two standard errors."""
-    counts = simulate(Design(experiment_source(experiment)), shoppers()[name], trials, STUDIES, seed=1)
+    counts = simulate(ShopDesign(experiment_source(experiment)), shoppers()[name], trials, STUDIES, seed=1)
     for row in counts[counts["printed"] > 0].to_dict("records"):
         case = (experiment, name, row)
         if row["null"]:
@@ -80,7 +80,7 @@ def test_printed_p_values_and_intervals_are_honest(experiment: str, name: str, t
 
 
 def test_all_studies_at_once_are_each_of_them() -> None:
-    made = drawable(Design(experiment_source("nudges")), shipped_taste("balanced"), 2400)
+    made = drawable(ShopDesign(experiment_source("nudges")), shipped_taste("balanced"), 2400)
     chosen, recorder = made.many(np.random.default_rng(5), 2), Recorder()
     recorded = recorder.tables(made.table)
     checked = 0
@@ -97,12 +97,12 @@ def test_all_studies_at_once_are_each_of_them() -> None:
 def test_a_placebo_is_a_condition_of_its_own() -> None:
     source = experiment_source("nudges")
     text = source.data | {"factors": {"nudge": {"interventions": "placebo"}, "order": "both"}}
-    design = Design(parse_yaml(yaml.safe_dump(text), "placebo.yaml"))
+    design = ShopDesign(parse_yaml(yaml.safe_dump(text), "placebo.yaml"))
     rng = np.random.default_rng(3)
     placebo = drawable(design, Taste(), None, "a").redrawn(rng)
     assert set(placebo["condition"]) == {"control", "placebo"}
     assert placebo["nudged"].sum() == 0 and placebo["placebo"].sum() == 200
-    nudges = drawable(Design(source), shipped_taste("nudge-prone"), 1200, "a").redrawn(rng)
+    nudges = drawable(ShopDesign(source), shipped_taste("nudge-prone"), 1200, "a").redrawn(rng)
     both = pd.concat([nudges, placebo.assign(trial="p" + placebo["trial"])], ignore_index=True)
     found = analyze_choice(both)
     effects = found.effects.set_index("term")
@@ -122,7 +122,7 @@ def test_a_placebo_is_a_condition_of_its_own() -> None:
 
 
 def test_shoppers_that_repeat_themselves_do() -> None:
-    design = Design(experiment_source("profiles"))
+    design = ShopDesign(experiment_source("profiles"))
     alike = Shopper(Taste(), alike=True)
     table = drawable(design, alike.taste, 216).redrawn(np.random.default_rng(0), alike=True)
     chosen = table[table["chosen"] == 1].groupby("set")["option"].nunique()

@@ -33,7 +33,7 @@ from analysis.estimators.lpm import TOLERANCE, Contrast, Fit, Model
 from analysis.tables.choice_table import check_table
 from analysis.tables.frame import Floats, Ints
 from experiments.designs.inputs.experiment_file import experiment_source
-from experiments.designs.shop.design import Design, Trial
+from experiments.designs.shop.design import ShopDesign, ShopTrial
 
 EXPERIMENTS = ("nudges", "nudges-mr", "trios", "profiles")
 TRIALS = (60, 240, 600, 2400)
@@ -69,7 +69,7 @@ class Drawable:
     """Trials as a checked tidy table, and the chance of each row's option to be chosen."""
 
     table: pd.DataFrame
-    trials: tuple[Trial, ...]
+    trials: tuple[ShopTrial, ...]
     chances: Floats
 
     def as_run(self) -> pd.DataFrame:
@@ -97,7 +97,7 @@ class Drawable:
         return (utility == np.repeat(best, sizes, axis=0)).astype(float)
 
 
-def drawable(design: Design, taste: Taste, limit: int | None, agent: str = "simulated") -> Drawable:
+def drawable(design: ShopDesign, taste: Taste, limit: int | None, agent: str = "simulated") -> Drawable:
     """The first trials of a design, and the chances of a shopper with this taste; page by page in tabs."""
     trials = tuple(islice(design.trials([agent]), limit))
     rows: list[dict[str, Any]] = []
@@ -109,7 +109,7 @@ def drawable(design: Design, taste: Taste, limit: int | None, agent: str = "simu
     return Drawable(check_table(table.assign(chosen=table["viewed_first"])), trials, np.concatenate(chances))
 
 
-def trial_rows(trial: Trial, design: Design) -> Iterator[dict[str, Any]]:
+def trial_rows(trial: ShopTrial, design: ShopDesign) -> Iterator[dict[str, Any]]:
     """The tidy rows of a trial in tabs, but for its choice."""
     nudge = trial.nudge
     for position, item in enumerate(trial.products):
@@ -139,7 +139,7 @@ def trial_rows(trial: Trial, design: Design) -> Iterator[dict[str, Any]]:
         }
 
 
-def alternatives(trial: Trial) -> list[Alternative]:
+def alternatives(trial: ShopTrial) -> list[Alternative]:
     """What a simulated shopper sees of a trial in tabs; the last tab is the one seen first."""
     last = len(trial.products) - 1
     return [
@@ -282,7 +282,7 @@ class Recorder:
 
 
 def simulate(
-    design: Design, shopper: Shopper, limit: int, studies: int, seed: int = 0, *, by_row: bool = False
+    design: ShopDesign, shopper: Shopper, limit: int, studies: int, seed: int = 0, *, by_row: bool = False
 ) -> pd.DataFrame:
     """Studies of one design, size and shopper: by table the rows, those with a p value, and how these did.
 
@@ -372,7 +372,7 @@ def cell(arguments: tuple[str, str, int, int, int]) -> pd.DataFrame:
     """`simulate` for one experiment, shopper and size."""
     name, shopper, limit, studies, seed = arguments
     with threadpool_limits(limits=1, user_api="blas"):
-        counts = simulate(Design(experiment_source(name)), shoppers()[shopper], limit, studies, seed)
+        counts = simulate(ShopDesign(experiment_source(name)), shoppers()[shopper], limit, studies, seed)
     return counts.assign(experiment=name, trials=limit, shopper=shopper, studies=studies)
 
 

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from agents.base import Decision
 from environments.actions import Action
 from environments.observation import Observation
-from experiments.designs.shop.design import Design
+from experiments.designs.shop.design import ShopDesign
 from interventions.html.numbers import find_figure
 from interventions.yaml.yaml_source import parse_yaml
 
@@ -168,5 +168,5 @@ def experiment(
     return folder / "foreign.yaml"
 
 
-def design(path: Path) -> Design:
-    return Design(parse_yaml(path.read_text(), str(path)))
+def design(path: Path) -> ShopDesign:
+    return ShopDesign(parse_yaml(path.read_text(), str(path)))

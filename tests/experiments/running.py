@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from experiments.designs.cards.design import CardDesign
-from experiments.designs.shop.design import Design
+from experiments.designs.shop.design import ShopDesign
 from experiments.executors.executor import Executor
 from experiments.executors.setup import Setup
 from experiments.records.store import Records, TrialRecord
@@ -40,7 +40,7 @@ def run_here(experiment: str, folder: Path, limit: int | None = None) -> None:
 
 async def run_trials(
     executor: Executor,
-    design: Design | CardDesign,
+    design: ShopDesign | CardDesign,
     records: Records,
     trials: Iterable[Any],
     finished: Callable[[TrialRecord], None] = lambda _: None,

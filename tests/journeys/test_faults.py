@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from agents.base import Agent, Decision
 from environments.observation import Observation
-from experiments.designs.shop.design import Trial
+from experiments.designs.shop.design import ShopTrial
 from experiments.episodes.shop_episode import ShopEpisodes
 from experiments.episodes.trajectory import Course
 from experiments.executors.browser import Runner, Stage, open_stage
@@ -52,7 +52,9 @@ class Disturbed(ShopEpisodes):
         self._fault: Fault | None = fault
         self._stage = stage
 
-    async def episode(self, trial: Trial, agent: Agent, context: BrowserContext, session: Session) -> Course:
+    async def episode(
+        self, trial: ShopTrial, agent: Agent, context: BrowserContext, session: Session
+    ) -> Course:
         fault, self._fault = self._fault, None
 
         class Saboteur:

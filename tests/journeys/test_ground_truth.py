@@ -18,7 +18,7 @@ from agents.simulated.tab_shopper import shipped_taste
 from agents.simulated.utility import Alternative, choice_probabilities, draw
 from analysis.choice.effects import choice_effects, true_effects
 from experiments.designs.inputs.experiment_file import experiment_source
-from experiments.designs.shop.design import Design, Trial
+from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.episodes.shop_episode import ShopEpisodes, squeeze
 from experiments.executors.browser import Runner, open_stage
 from experiments.records import tables
@@ -41,8 +41,8 @@ class Done:
     """A finished run and what it was made from."""
 
     records: Records
-    design: Design
-    trials: dict[str, Trial]
+    design: ShopDesign
+    trials: dict[str, ShopTrial]
     table: pd.DataFrame
 
     def rows(self, table: sql.Table) -> dict[str, list[sql.RowMapping]]:
@@ -55,7 +55,7 @@ class Done:
 
 
 async def carry_out(folder: Path, source: Source, agent: str, count: int, slots: int) -> Done:
-    design = Design(source)
+    design = ShopDesign(source)
     trials = {trial.id: trial for trial in islice(design.trials([agent]), count)}
     records = Records(f"sqlite:///{folder}/t.db")
     async with open_stage(folder) as stage:

@@ -25,7 +25,7 @@ from environments.observation import Observation
 from environments.shop.app import create_app
 from environments.shop.catalogue import generate
 from environments.through_proxy import BrowserFailure
-from experiments.designs.shop.design import Design, Trial
+from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.episodes.shop_episode import ShopEpisodes
 from experiments.executors.browser import Runner, Stage
 from experiments.executors.executor import Attempt
@@ -108,11 +108,11 @@ class Struck:
 
 
 class StruckEpisodes(ShopEpisodes):
-    def __init__(self, design: Design, base_url: str, world: World) -> None:
+    def __init__(self, design: ShopDesign, base_url: str, world: World) -> None:
         super().__init__(design, base_url)
         self._world = world
 
-    def agent(self, trial: Trial) -> Agent:
+    def agent(self, trial: ShopTrial) -> Agent:
         return Struck(super().agent(trial), self._world)
 
 
@@ -131,7 +131,7 @@ def carrier_looks(record: TrialRecord, carrier: str | None) -> list[str]:
 
 
 async def test_what_counts_is_what_an_undisturbed_run_gives(world: World, tmp_path: Path) -> None:
-    design = Design(parse_yaml(EXPERIMENT, "e"))
+    design = ShopDesign(parse_yaml(EXPERIMENT, "e"))
     trials = list(design.trials(["simulated:balanced"]))
     app = create_app(generate(0))
     app.add_middleware(BaseHTTPMiddleware, dispatch=world.note)
@@ -144,7 +144,7 @@ async def test_what_counts_is_what_an_undisturbed_run_gives(world: World, tmp_pa
         episodes = StruckEpisodes(design, url, world)
         runner: Runner[Any] = Runner(episodes, Stage(url, NeverAway(url), proxy, browsers), 1)
 
-        async def attempt(trial: Trial, moment: tuple[str, int] | None) -> TrialRecord:
+        async def attempt(trial: ShopTrial, moment: tuple[str, int] | None) -> TrialRecord:
             world.requests = world.decisions = 0
             world.strike_at = moment
             return await runner.run(Attempt(trial, 1, 0.0))

@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sql
 
 from experiments.designs.inputs.experiment_file import experiment_source
-from experiments.designs.shop.design import Design
+from experiments.designs.shop.design import ShopDesign
 from experiments.episodes.shop_episode import ShopEpisodes
 from experiments.executors.browser import Runner, open_stage
 from experiments.records import tables
@@ -84,7 +84,7 @@ async def restart(shop: Shop, amid: asyncio.Event) -> None:
 
 async def run_all(folder: Path, shop: Shop, *, disturbed: bool) -> Records:
     """The first trials of the nudge experiment; disturbed, the shop is killed when three have ended."""
-    design = Design(experiment_source("nudges"))
+    design = ShopDesign(experiment_source("nudges"))
     records = Records(f"sqlite:///{folder}/t.db")
     finished: list[TrialRecord] = []
     amid = asyncio.Event()
@@ -141,7 +141,7 @@ async def test_a_shop_that_is_gone_for_good_ends_the_trials_as_infra_error(
     tmp_path: Path, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("experiments.executors.shop_watch.OUTAGE_SECONDS", 0.5)
-    design = Design(experiment_source("nudges"))
+    design = ShopDesign(experiment_source("nudges"))
     records = Records(f"sqlite:///{tmp_path}/t.db")
     await shop.kill()
     async with open_stage(tmp_path, shop.url) as stage:

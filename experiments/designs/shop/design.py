@@ -32,7 +32,7 @@ PRODUCT_PAGE: Final = "${key}.html"
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class ShopTrial:
     """One episode to run.
 
     `products` are in order of presentation, with their facts as displayed. A control trial belongs to the
@@ -61,7 +61,7 @@ class Trial:
         return PLACEBO if self.nudge.kind == "placebo" else NUDGED
 
 
-class Design:
+class ShopDesign:
     """An experiment with everything it refers to: products, interventions, profiles, prompt, site map."""
 
     def __init__(self, source: Source, *, subject: str = "") -> None:
@@ -213,7 +213,7 @@ class Design:
         """The matched attributes, e.g. `price+reviews`, or `none`."""
         return "+".join(self.experiment.match) or "none"
 
-    def trials(self, agents: Sequence[str]) -> Iterator[Trial]:
+    def trials(self, agents: Sequence[str]) -> Iterator[ShopTrial]:
         """All trials of these agents.
 
         They come in blocks: one choice set with one nudge, with all profiles, in all conditions and orders.
@@ -230,7 +230,7 @@ class Design:
                 for agent in agents:
                     yield from self._block(agent, name, nudge, repeat)
 
-    def _block(self, agent: str, name: str, nudge: Intervention | None, repeat: int) -> Iterator[Trial]:
+    def _block(self, agent: str, name: str, nudge: Intervention | None, repeat: int) -> Iterator[ShopTrial]:
         products = self.sets[name]
         factors = self.experiment.factors
         carriers: list[str | None] = []
@@ -248,7 +248,7 @@ class Design:
                 for carrier in carriers:
                     cell = [agent, name, keys, nudge.id if nudge else "", carrier, profile, repeat]
                     identity = digest([f"{self.experiment.name}-{self._digest}", *cell])
-                    yield Trial(
+                    yield ShopTrial(
                         id=identity,
                         agent=agent,
                         set=name,
@@ -281,7 +281,7 @@ class Design:
         page = self.experiment.live.page if self.experiment.live else PRODUCT_PAGE
         return tuple(page.replace("${key}", quote(product.key)) for product in products)
 
-    def plan(self, trial: Trial) -> Plan:
+    def plan(self, trial: ShopTrial) -> Plan:
         """The edits of a trial: what matching, the listing and display ask for, the nudge on its carrier."""
         treatments: list[Treatment] = []
         for product in trial.products:
@@ -293,14 +293,14 @@ class Design:
         listing = () if self.experiment.task == "compare-tabs" else (show_only(trial.products),)
         return Plan((*treatments, *listing, *self._everywhere))
 
-    def interventions(self, trial: Trial) -> Iterator[Intervention]:
+    def interventions(self, trial: ShopTrial) -> Iterator[Intervention]:
         """The interventions of a trial's cell: the nudge too where no product carries it."""
         yield from (self._matching[f"match-{name}"] for name in self.experiment.match)
         if trial.nudge is not None:
             yield trial.nudge
         yield from self._display.interventions
 
-    def nudge_texts(self, trial: Trial) -> dict[str, int]:
+    def nudge_texts(self, trial: ShopTrial) -> dict[str, int]:
         """What the trial's nudge says on each of its products -> its direction; a placebo means nothing.
 
         The same in every condition: whether a text is on a page is for the agent to see.

@@ -12,7 +12,7 @@ from environments.episode import Episode, Look
 from environments.observation import Observation, Tab
 from environments.stops import COMPARE_TABS, NOT_PRESSED, guard
 from experiments.designs.inputs.experiment_file import experiment_source
-from experiments.designs.shop.design import Design, Trial
+from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.episodes.shop_episode import allowed, in_cart
 from interventions.apply.plan import Plan
 from interventions.yaml.yaml_source import parse_yaml
@@ -23,8 +23,8 @@ SHOP = "http://shop.test/"
 
 
 @pytest.fixture(scope="module")
-def trial() -> Trial:
-    return next(Design(experiment_source("listing")).trials(["simulated:balanced"]))
+def trial() -> ShopTrial:
+    return next(ShopDesign(experiment_source("listing")).trials(["simulated:balanced"]))
 
 
 def look(path: str, said: str) -> Look:
@@ -32,13 +32,13 @@ def look(path: str, said: str) -> Look:
     return Look(Observation("", f'<div role="alert">{said}', (tab,)), tab.url, ADDED)
 
 
-def test_on_its_own_page_a_product_is_known_by_the_address(trial: Trial) -> None:
+def test_on_its_own_page_a_product_is_known_by_the_address(trial: ShopTrial) -> None:
     key = trial.products[1].key
     assert in_cart(look(f"{key}.html?a=b", "You added it to your cart"), trial, key, Plan()) == key
     assert in_cart(look(f"{key}.html?a=b", "Nothing is said"), trial, key, Plan()) == key
 
 
-def test_from_a_list_a_product_is_known_by_its_name(trial: Trial) -> None:
+def test_from_a_list_a_product_is_known_by_its_name(trial: ShopTrial) -> None:
     one, other = trial.products
     both = replace(trial, products=(replace(one, name="Oat & Rye"), replace(other, name='Oat & Rye, 8" tin')))
     said = "You  added Oat &amp; Rye, 8&quot; tin to your\n <a>cart</a>"
@@ -49,7 +49,7 @@ def test_from_a_list_a_product_is_known_by_its_name(trial: Trial) -> None:
     )
 
 
-def test_what_the_shop_says_outweighs_the_page(trial: Trial) -> None:
+def test_what_the_shop_says_outweighs_the_page(trial: ShopTrial) -> None:
     one, other = trial.products
     both = replace(
         trial, products=(replace(one, name="Oat Cookies"), replace(other, name="Oat Cookies to Go"))
@@ -70,7 +70,7 @@ def test_what_the_shop_says_outweighs_the_page(trial: Trial) -> None:
         assert in_cart(look("cookies.html", said), both, "page", Plan()) == choice, said
 
 
-def test_the_message_is_read_where_the_stop_condition_was_met(trial: Trial) -> None:
+def test_the_message_is_read_where_the_stop_condition_was_met(trial: ShopTrial) -> None:
     """It may be out of view, and another text of the page may say the same."""
     one, other = trial.products
     seen = look("cookies.html", f"Customers say: You added {other.name} to your cart")
@@ -78,7 +78,7 @@ def test_the_message_is_read_where_the_stop_condition_was_met(trial: Trial) -> N
     assert in_cart(said, trial, "page", Plan()) == one.key
 
 
-def test_another_product_is_named(trial: Trial) -> None:
+def test_another_product_is_named(trial: ShopTrial) -> None:
     assert (
         in_cart(look("cookies.html", "You added Red Lamp to your cart"), trial, "cookies", Plan())
         == "Red Lamp"
@@ -90,7 +90,7 @@ def test_the_hosts_of_a_live_site_are_allowed_and_no_others() -> None:
     source = parse_yaml(
         "name: e\ngoal: Buy.\nlive: {allow: [img.example, 'api.example:8443'], stop_before: [Pay]}\n", "e"
     )
-    hosts = allowed(Design(source), "https://shop.example/en/")
+    hosts = allowed(ShopDesign(source), "https://shop.example/en/")
     for host in (("shop.example", 443), ("img.example", 443), ("img.example", 80), ("api.example", 8443)):
         assert host in hosts
     for host in (("shop.example", 80), ("api.example", 443), ("example", 443)):

@@ -10,7 +10,7 @@ import pytest
 from agents.base import Agent, Decision
 from environments.actions import Action
 from environments.observation import Observation
-from experiments.designs.shop.design import Trial
+from experiments.designs.shop.design import ShopTrial
 from experiments.designs.shop.listing import ShowOnly
 from experiments.episodes.shop_episode import ShopEpisodes, judge
 from experiments.episodes.trajectory import Course
@@ -58,7 +58,7 @@ def shop(place: Place) -> ForeignShop:
 
 async def carry_out(
     place: Place, folder: Path, agent: Agent | None = None, control: bool = False, **how: Any
-) -> tuple[Course, Session, Trial]:
+) -> tuple[Course, Session, ShopTrial]:
     """One trial; the nudge is on the product that is bought."""
     prefix = how.pop("prefix", "")
     made = design(experiment(folder, place.shop, place.address + prefix, **how))

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from environments.browser import run_browsers
 from environments.shop.server import shop
 from experiments.commands.replay import replay
-from experiments.designs.shop.design import Design
+from experiments.designs.shop.design import ShopDesign
 from experiments.episodes.shop_episode import ShopEpisodes
 from experiments.executors.browser import Runner, Stage
 from experiments.executors.executor import Attempt
@@ -138,7 +138,7 @@ async def test_a_recording_answers_for_the_shop(here: Path) -> None:
     (name,) = ask("SELECT trial FROM trials WHERE condition = 'nudged' ORDER BY trial LIMIT 1")[0]
     again = Replay(records, records.latest_run(), trial=name)
     ((_, trial),) = again.trials
-    assert isinstance(again.design, Design)
+    assert isinstance(again.design, ShopDesign)
     async with (
         shop() as url,
         run_proxy(here / "ca", record=here / "recording") as proxy,

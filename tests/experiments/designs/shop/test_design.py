@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from experiments.designs.choice_sets.shop_products import shop_products
 from experiments.designs.inputs.experiment_file import experiment_source
-from experiments.designs.shop.design import CONTROL, NUDGED, Design, Trial
+from experiments.designs.shop.design import CONTROL, NUDGED, ShopDesign, ShopTrial
 from experiments.runs.experiment_run import ExperimentRun
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import parse_yaml
@@ -30,17 +30,17 @@ NUDGES = (
 )  # fmt: skip
 
 
-def design(**changes: Any) -> Design:
+def design(**changes: Any) -> ShopDesign:
     """The shipped experiment with other values under some keys."""
     data = {**experiment_source("nudges").data, **changes}
-    return Design(parse_yaml(yaml.safe_dump(data), "test.yaml"))
+    return ShopDesign(parse_yaml(yaml.safe_dump(data), "test.yaml"))
 
 
 def options(**changes: Any) -> dict[str, Any]:
     return {"options": {"set_size": 2, "sets": 50, **changes}}
 
 
-def digest(trials: list[Trial]) -> str:
+def digest(trials: list[ShopTrial]) -> str:
     return hashlib.sha256("".join(trial.id for trial in trials).encode()).hexdigest()
 
 
@@ -57,9 +57,9 @@ def test_the_shipped_experiment_has_every_cell_once() -> None:
 def test_another_process_has_the_same_trials() -> None:
     program = """
 import hashlib
-from experiments.designs.shop.design import Design
+from experiments.designs.shop.design import ShopDesign
 from experiments.designs.inputs.experiment_file import experiment_source
-trials = Design(experiment_source("nudges")).trials(["simulated:balanced"])
+trials = ShopDesign(experiment_source("nudges")).trials(["simulated:balanced"])
 print(hashlib.sha256("".join(trial.id for trial in trials).encode()).hexdigest())
 """
     result = subprocess.run(
@@ -70,7 +70,7 @@ print(hashlib.sha256("".join(trial.id for trial in trials).encode()).hexdigest()
         capture_output=True,
         text=True,
     )
-    assert result.stdout.strip() == digest(list(Design(experiment_source("nudges")).trials([AGENT])))
+    assert result.stdout.strip() == digest(list(ShopDesign(experiment_source("nudges")).trials([AGENT])))
 
 
 @settings(max_examples=15, deadline=None)
@@ -234,7 +234,7 @@ def test_the_inputs_are_json_and_make_the_run_what_it_is() -> None:
 
 
 def test_another_text_of_a_nudge_is_another_run(tmp_path: Path) -> None:
-    def with_text(text: str) -> Design:
+    def with_text(text: str) -> ShopDesign:
         file = tmp_path / "nudges.yaml"
         file.write_text(
             "interventions: [{id: mine, kind: nudge, family: mine, direction: 1, "
@@ -249,7 +249,7 @@ def test_another_text_of_a_nudge_is_another_run(tmp_path: Path) -> None:
 
 
 def test_another_table_of_a_nudges_texts_is_another_run(tmp_path: Path) -> None:
-    def with_entry(entry: str) -> Design:
+    def with_entry(entry: str) -> ShopDesign:
         file = tmp_path / "nudges.yaml"
         categories = sorted({p.category for products in design().sets.values() for p in products})
         file.write_text(
@@ -302,7 +302,7 @@ def test_a_product_of_two_sets_shows_each_sets_mean(tmp_path: Path) -> None:
 
 def test_a_design_can_be_sent_to_another_process() -> None:
     for name in ("nudges", "listing"):
-        made = Design(experiment_source(name))
+        made = ShopDesign(experiment_source(name))
         trial = next(trial for trial in made.trials([AGENT]) if trial.carrier)
         again = pickle.loads(pickle.dumps(made))
         assert next(t for t in again.trials([AGENT]) if t.carrier).id == trial.id

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from experiments.designs.inputs.experiment_file import LIBRARY
-from experiments.designs.shop.design import Design
+from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.experiment_file import Experiment, load_experiment
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import parse_yaml, validate
@@ -69,7 +69,7 @@ def test_a_mistake_is_one_line(lines: str, message: str) -> None:
 )
 def test_a_mistake_in_what_is_referred_to_is_one_line(lines: str, message: str) -> None:
     with pytest.raises(UserError, match=message) as caught:
-        Design(parse_yaml(HEAD + lines, "e.yaml"))
+        ShopDesign(parse_yaml(HEAD + lines, "e.yaml"))
     assert str(caught.value).startswith("e.yaml:3:")
     assert "\n" not in str(caught.value)
 
@@ -93,7 +93,7 @@ def test_addresses_of_environments(tmp_path: Path) -> None:
         (f"environment: https://shop.example/en\n{live}", "https://shop.example/en/"),
     ]
     for lines, address in cases:
-        assert Design(parse_yaml(HEAD + lines, "e.yaml")).base_url == address
-    made = Design(parse_yaml(HEAD + cases[2][0], "e.yaml"))
+        assert ShopDesign(parse_yaml(HEAD + lines, "e.yaml")).base_url == address
+    made = ShopDesign(parse_yaml(HEAD + cases[2][0], "e.yaml"))
     trial = next(made.trials(["simulated:random"]))
     assert trial.start == tuple(f"p/{product.key}" for product in trial.products)

@@ -18,7 +18,7 @@ from agents.simulated.utility import Alternative, choice_probabilities, draw
 from environments.actions import Action
 from environments.observation import Observation
 from experiments.designs.inputs.experiment_file import experiment_source
-from experiments.designs.shop.design import Design, Trial
+from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.designs.shop.listing import ShowOnly, category_address
 from experiments.episodes.shop_episode import ShopEpisodes
 from experiments.episodes.trajectory import Course, as_stored, trace, without_screenshot
@@ -37,18 +37,18 @@ async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple
         yield opened, await opened.proxy.open_slot()
 
 
-def design(name: str, **changes: Any) -> Design:
+def design(name: str, **changes: Any) -> ShopDesign:
     """A shipped experiment with other values under some keys."""
     data = {**experiment_source(name).data, **changes}
-    return Design(parse_yaml(yaml.safe_dump(data), "test.yaml"))
+    return ShopDesign(parse_yaml(yaml.safe_dump(data), "test.yaml"))
 
 
-def trials(made: Design) -> Iterator[Trial]:
+def trials(made: ShopDesign) -> Iterator[ShopTrial]:
     return made.trials([f"simulated:{PROFILE}"])
 
 
 async def carry_out(
-    stage: tuple[Stage, Slot], made: Design, trial: Trial, agent: Agent | None = None
+    stage: tuple[Stage, Slot], made: ShopDesign, trial: ShopTrial, agent: Agent | None = None
 ) -> tuple[Course, Session]:
     opened, slot = stage
     episodes = ShopEpisodes(made, opened.base_url)
@@ -60,11 +60,11 @@ async def carry_out(
         slot.session = None
 
 
-def shopper(trial: Trial) -> SimulatedAgent:
+def shopper(trial: ShopTrial) -> SimulatedAgent:
     return SimulatedAgent(shipped_profile(PROFILE), seed=trial.seed)
 
 
-def expected(made: Design, trial: Trial) -> str:
+def expected(made: ShopDesign, trial: ShopTrial) -> str:
     """What the shopper has to choose, by its weights, the displayed facts and its seed."""
     first = len(trial.products) - 1 if made.experiment.task == "compare-tabs" else 0
     carried = trial.nudge.text.lower() if trial.nudge else ""
