@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from mitmproxy import http
 
-from interventions.apply.mapped_page import View, product_at
+from interventions.apply.mapped_page import MappedPage, product_at
 from interventions.html.marking import Marks
 from interventions.html.page import Page
 from interventions.yaml.sitemap import AddToCart
@@ -283,7 +283,7 @@ def fields(request: http.Request) -> dict[str, str]:
 def product_ids(body: bytes, kind: str, flow: http.HTTPFlow, session: Session) -> Iterator[tuple[str, str]]:
     """The id and the key of each product that a page shows with the role `product.id` (`item.id`)."""
     read = Page(body, kind, Marks(frozenset()), flow.request.url)
-    view = View(read, session.site, session.plan.by_product, session.known)
+    view = MappedPage(read, session.site, session.plan.by_product, session.known)
     for key, showing in view.showings():
         for target in showing.all("product.id"):
             if key and (value := showing.value(target)):

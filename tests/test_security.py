@@ -35,7 +35,7 @@ from environments.through_proxy import BrowserFailure
 from experiments.cli import main
 from experiments.console.terminal import plain
 from experiments.episodes.shop_episode import is_error_page
-from experiments.episodes.trajectory import Course
+from experiments.episodes.trajectory import Trajectory
 from experiments.records.store import Records, artifact_hash, run_folder
 from interventions.apply.plan import Plan
 from interventions.errors import UserError
@@ -363,7 +363,7 @@ async def test_a_page_that_claims_to_be_an_error_page_is_no_choice(
     async with visit(proxy, browsers, {"/": f"<title>{NOT_TREATED}</title>"}) as (_, episode, url):
         await episode.open([url])
         assert is_error_page(await episode.look())
-    assert Course().outcome == "infra_error"
+    assert Trajectory().outcome == "infra_error"
 
 
 # Secrets

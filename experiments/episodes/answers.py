@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from agents.base import Call
 from experiments.designs.cards.trial import CardTrial
-from experiments.episodes.trajectory import Course, trial_row
+from experiments.episodes.trajectory import Trajectory, trial_row
 from experiments.records.store import Row, TrialRecord, to_row
 from interventions.cards.card import Card, InvalidAnswer
 
@@ -34,13 +34,13 @@ def read_answer(card: Card, text: str) -> Given:
         return Given(card.id, text[:ANSWER_LIMIT], None, str(problem))
 
 
-def conclude(course: Course, trial: CardTrial, given: Sequence[Given]) -> None:
+def conclude(trajectory: Trajectory, trial: CardTrial, given: Sequence[Given]) -> None:
     """End a trial by its answers: one that lacks a valid answer to its last card has no choice to analyse."""
     if len(valid(given)) == len(trial.cards):
         letter = given[-1].value
-        course.end("choice", choice=trial.cards[-1].chosen(str(letter)) if trial.options else None)
+        trajectory.end("choice", choice=trial.cards[-1].chosen(str(letter)) if trial.options else None)
     elif given:
-        course.end("agent_error", f"invalid answer: {given[-1].reason}")
+        trajectory.end("agent_error", f"invalid answer: {given[-1].reason}")
 
 
 def valid(given: Sequence[Given]) -> list[Given]:
@@ -60,7 +60,7 @@ def response(trial: CardTrial, given: Sequence[Given]) -> float | None:
 def card_record(
     run: str,
     trial: CardTrial,
-    course: Course,
+    trajectory: Trajectory,
     given: Sequence[Given],
     calls: Sequence[tuple[int, Call]],
     *,
@@ -70,7 +70,7 @@ def card_record(
 ) -> TrialRecord:
     """The record of a finished trial, without its steps. `calls` come with the step that made them."""
     return TrialRecord(
-        trial=trial_row(run, trial, course, calls, began=began, attempts=attempts),
+        trial=trial_row(run, trial, trajectory, calls, began=began, attempts=attempts),
         options=[_option_row(trial, position) for position in range(len(trial.options))],
         attributes=[
             {"position": position, "attributes": dict(option.attributes)}

@@ -13,7 +13,7 @@ from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.trial import CardTrial
 from experiments.episodes.answers import Given, card_record, conclude
 from experiments.episodes.shop_episode import is_error_page
-from experiments.episodes.trajectory import Course, limited, recorded_calls, trace
+from experiments.episodes.trajectory import Trajectory, limited, recorded_calls, trace
 from experiments.records.store import TrialRecord, to_row
 from interventions.apply.plan import Plan, Treatment
 from interventions.cards.card import Card
@@ -30,7 +30,7 @@ CARD_ADDRESS: Final = "http://cards.souk.test/"
 GOAL: Final = "Answer the question on the open page."
 
 
-class CardEpisodes:
+class CardTrialRunner:
     """What the runner needs to know of trials with cards."""
 
     def __init__(self, design: CardDesign, base_url: str) -> None:
@@ -52,41 +52,41 @@ class CardEpisodes:
 
     async def episode(
         self, trial: CardTrial, agent: Agent, context: BrowserContext, session: Session
-    ) -> Course:
+    ) -> Trajectory:
         """Run one episode in a fresh context whose traffic passes through the session's proxy port."""
         limits = self._design.experiment.limits
-        course = Course()
+        trajectory = Trajectory()
         system = trial.cards[0].system
         url = f"{self._base_url}{trial.page}.html" if trial.page else CARD_ADDRESS
-        async with limited(course, limits.seconds):
+        async with limited(trajectory, limits.seconds):
             episode = Episode(context, f"{system}\n\n{GOAL}" if system else GOAL)
             await episode.open([url])
-            await _act_until_answered(course, episode, agent, session, limits.steps)
+            await _act_until_answered(trajectory, episode, agent, session, limits.steps)
         cards = run_of(session)
         if session.failures:
-            course.end("treatment_failed", session.failures[0])
+            trajectory.end("treatment_failed", session.failures[0])
         elif session.upstream_errors:
-            course.end("infra_error", session.upstream_errors[0])
+            trajectory.end("infra_error", session.upstream_errors[0])
         elif cards.done or _gave_up(cards, trial.cards):
-            conclude(course, trial, given(session))
-        return course
+            conclude(trajectory, trial, given(session))
+        return trajectory
 
     def record(
-        self, trial: CardTrial, course: Course, session: Session, *, began: float, attempts: int
+        self, trial: CardTrial, trajectory: Trajectory, session: Session, *, began: float, attempts: int
     ) -> TrialRecord:
         """The record of a finished trial."""
         record = card_record(
             self._design.run,
             trial,
-            course,
+            trajectory,
             given(session),
-            recorded_calls(course),
+            recorded_calls(trajectory),
             mode="page",
             began=began,
             attempts=attempts,
         )
         record.receipts = [to_row(receipt, number=number) for number, receipt in enumerate(session.receipts)]
-        record.steps, record.artifacts = trace(course)
+        record.steps, record.artifacts = trace(trajectory)
         return record
 
 
@@ -119,19 +119,19 @@ def _gave_up(cards: CardRun, asked: Sequence[Card]) -> bool:
 
 
 async def _act_until_answered(
-    course: Course, episode: Episode, agent: Agent, session: Session, max_steps: int
+    trajectory: Trajectory, episode: Episode, agent: Agent, session: Session, max_steps: int
 ) -> None:
     cards = run_of(session)
     for step in range(max_steps + 1):
         look = await episode.look()
-        course.looks.append(look)
+        trajectory.looks.append(look)
         if session.upstream_errors or is_error_page(look) or cards.done or _gave_up(cards, cards.cards):
             return
         if step == max_steps:
             break
         began = time.perf_counter()
         decision = await agent.act(look.observation)
-        course.decisions.append(decision)
-        course.errors.append(await episode.act(decision.action))
-        course.times.append(time.perf_counter() - began)
-    course.end("agent_limit", f"{max_steps} actions without an answer")
+        trajectory.decisions.append(decision)
+        trajectory.errors.append(await episode.act(decision.action))
+        trajectory.times.append(time.perf_counter() - began)
+    trajectory.end("agent_limit", f"{max_steps} actions without an answer")

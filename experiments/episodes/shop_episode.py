@@ -11,7 +11,7 @@ from agents.registry import make_agent
 from environments.episode import Episode, Look
 from environments.stops import COMPARE_TABS, NOT_PRESSED, guard
 from experiments.designs.shop.design import ShopDesign, ShopTrial
-from experiments.episodes.trajectory import Course, limited, recorded_calls, trace, trial_row
+from experiments.episodes.trajectory import Trajectory, limited, recorded_calls, trace, trial_row
 from experiments.episodes.treatment_check import (
     shown_product,
     sights,
@@ -58,7 +58,7 @@ def known(design: ShopDesign, trial: ShopTrial, base_url: str) -> dict[str, str]
     return found
 
 
-class ShopEpisodes:
+class ShopTrialRunner:
     """What the runner needs to know of trials in a shop."""
 
     def __init__(self, design: ShopDesign, base_url: str) -> None:
@@ -79,15 +79,15 @@ class ShopEpisodes:
 
     async def episode(
         self, trial: ShopTrial, agent: Agent, context: BrowserContext, session: Session
-    ) -> Course:
+    ) -> Trajectory:
         """Run one episode in a fresh context whose traffic passes through the session's proxy port."""
         return await run_episode(trial, self._design, agent, context, session, self._base_url)
 
     def record(
-        self, trial: ShopTrial, course: Course, session: Session, *, began: float, attempts: int
+        self, trial: ShopTrial, trajectory: Trajectory, session: Session, *, began: float, attempts: int
     ) -> TrialRecord:
         """The record of a finished trial."""
-        return to_record(trial, self._design, course, session, began=began, attempts=attempts)
+        return to_record(trial, self._design, trajectory, session, began=began, attempts=attempts)
 
 
 async def run_episode(
@@ -97,41 +97,41 @@ async def run_episode(
     context: BrowserContext,
     session: Session,
     base_url: str,
-) -> Course:
+) -> Trajectory:
     """Run one episode in a fresh context whose traffic passes through the session's proxy port."""
     limits, live = design.experiment.limits, design.experiment.live
-    course = Course()
-    async with limited(course, limits.seconds):
+    trajectory = Trajectory()
+    async with limited(trajectory, limits.seconds):
         if live:
             await context.add_init_script(guard(live.stop_before))
         wanted = wanted_in_browser(design, trial)
         episode = Episode(context, trial.goal, (*COMPARE_TABS, NOT_PRESSED), design.view, wanted)
         await episode.open(start_urls(base_url, trial))
-        await _act_until_over(course, episode, agent, trial, design, session)
-    judge(course, trial, design, session)
-    return course
+        await _act_until_over(trajectory, episode, agent, trial, design, session)
+    judge(trajectory, trial, design, session)
+    return trajectory
 
 
-def judge(course: Course, trial: ShopTrial, design: ShopDesign, session: Session) -> None:
+def judge(trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session: Session) -> None:
     """What the proxy saw outweighs what the page showed: the outcome once the treatment is checked."""
     keys = [product.key for product in trial.products]
     if session.failures:
-        course.end("treatment_failed", session.failures[0])
+        trajectory.end("treatment_failed", session.failures[0])
     elif session.upstream_errors:
-        course.end("infra_error", session.upstream_errors[0])
-    elif course.outcome == "choice":
-        look = course.looks[-1]
+        trajectory.end("infra_error", session.upstream_errors[0])
+    elif trajectory.outcome == "choice":
+        look = trajectory.looks[-1]
         choice = in_cart(look, trial, session.product_at(look.url), session.plan)
-        seen = sights(course, design, trial, session)
+        seen = sights(trajectory, design, trial, session)
         opened = choice if design.experiment.task == "compare-tabs" else ""
         if choice not in keys:
-            course.end("no_choice", f"put {choice!r} into the cart, which is not in the choice set")
+            trajectory.end("no_choice", f"put {choice!r} into the cart, which is not in the choice set")
         elif session.awaited:
-            course.end("treatment_failed", next(iter(session.awaited.values())))
+            trajectory.end("treatment_failed", next(iter(session.awaited.values())))
         elif reason := untreated(design.plan(trial), seen, session, keys, opened):
-            course.end("treatment_failed", reason)
+            trajectory.end("treatment_failed", reason)
         else:
-            course.end("choice", course.reason, choice)
+            trajectory.end("choice", trajectory.reason, choice)
 
 
 def in_cart(look: Look, trial: ShopTrial, at: str, plan: Plan) -> str:
@@ -182,16 +182,21 @@ _NOBODY = re.compile(r"|it|(?:this|the|an?|1|one)?\s*(?:item|product)s?", re.I)
 
 
 async def _act_until_over(
-    course: Course, episode: Episode, agent: Agent, trial: ShopTrial, design: ShopDesign, session: Session
+    trajectory: Trajectory,
+    episode: Episode,
+    agent: Agent,
+    trial: ShopTrial,
+    design: ShopDesign,
+    session: Session,
 ) -> None:
     max_steps = design.experiment.limits.steps
     for step in range(max_steps + 1):
         look = await episode.look()
-        course.looks.append(look)
+        trajectory.looks.append(look)
         if is_spoilt(look, trial, design, session):
             return
         if look.stop is not None:
-            course.end(
+            trajectory.end(
                 look.stop.outcome,
                 look.stop.text or "about to press what stop_before names",
                 product_key(look.url),
@@ -201,10 +206,10 @@ async def _act_until_over(
             break
         began = time.perf_counter()
         decision = await agent.act(look.observation)
-        course.decisions.append(decision)
-        course.errors.append(await episode.act(decision.action))
-        course.times.append(time.perf_counter() - began)
-    course.end("agent_limit", f"{max_steps} actions without a choice")
+        trajectory.decisions.append(decision)
+        trajectory.errors.append(await episode.act(decision.action))
+        trajectory.times.append(time.perf_counter() - began)
+    trajectory.end("agent_limit", f"{max_steps} actions without a choice")
 
 
 def is_spoilt(look: Look, trial: ShopTrial, design: ShopDesign, session: Session) -> bool:
@@ -222,13 +227,19 @@ def is_error_page(look: Look) -> bool:
 
 
 def to_record(
-    trial: ShopTrial, design: ShopDesign, course: Course, session: Session, *, began: float, attempts: int
+    trial: ShopTrial,
+    design: ShopDesign,
+    trajectory: Trajectory,
+    session: Session,
+    *,
+    began: float,
+    attempts: int,
 ) -> TrialRecord:
     """The record of a finished trial."""
-    calls = recorded_calls(course)
+    calls = recorded_calls(trajectory)
     nudge = trial.nudge
     record = TrialRecord(
-        trial=trial_row(design.run, trial, course, calls, began=began, attempts=attempts)
+        trial=trial_row(design.run, trial, trajectory, calls, began=began, attempts=attempts)
         | {
             "nudge": nudge.id if nudge else "",
             "nudge_text": nudge.text if nudge else "",
@@ -245,12 +256,12 @@ def to_record(
     record.disagreements = [
         {"number": number, "text": text} for number, text in enumerate(disagreements(shown))
     ]
-    seen = sights(course, design, trial, session)
+    seen = sights(trajectory, design, trial, session)
     record.unchecked = [
         {"number": number, **effect._asdict()}
         for number, effect in enumerate(unchecked(design.plan(trial), seen, session))
     ]
-    record.steps, record.artifacts = trace(course)
+    record.steps, record.artifacts = trace(trajectory)
     return record
 
 

@@ -25,7 +25,7 @@ TEXT_LIMIT: Final = 20_000
 
 
 @dataclass(slots=True)
-class Course:
+class Trajectory:
     """What happened in an episode, step by step."""
 
     outcome: Outcome = "infra_error"
@@ -44,27 +44,27 @@ class Course:
 
 
 @asynccontextmanager
-async def limited(course: Course, seconds: float) -> AsyncIterator[None]:
+async def limited(trajectory: Trajectory, seconds: float) -> AsyncIterator[None]:
     """What keeps an attempt from its own end becomes its outcome."""
     try:
         async with asyncio.timeout(seconds):
             yield
     except TimeoutError:
-        course.end("agent_limit", f"{seconds:g} seconds have passed")
+        trajectory.end("agent_limit", f"{seconds:g} seconds have passed")
     except AgentError as error:
-        course.vain_calls = error.calls
-        course.end("agent_error", str(error))
+        trajectory.vain_calls = error.calls
+        trajectory.end("agent_error", str(error))
     except ProviderError as error:
-        course.vain_calls = error.calls
-        course.end("infra_error", f"provider: {error}")
+        trajectory.vain_calls = error.calls
+        trajectory.end("infra_error", f"provider: {error}")
     except BrowserFailure as error:
-        course.end("infra_error", f"browser: {error}")
+        trajectory.end("infra_error", f"browser: {error}")
 
 
 def trial_row(
     run: str,
     trial: ShopTrial | CardTrial,
-    course: Course,
+    trajectory: Trajectory,
     calls: Sequence[tuple[int, Call]],
     *,
     began: float,
@@ -87,23 +87,23 @@ def trial_row(
         "ordering": trial.ordering,
         "repeat": trial.repeat,
         "seed": trial.seed,
-        "outcome": course.outcome,
-        "choice": course.choice,
-        "reason": course.reason,
+        "outcome": trajectory.outcome,
+        "choice": trajectory.choice,
+        "reason": trajectory.reason,
         "attempts": attempts,
         "started_at": datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
         "seconds": time.time() - began,
-        "steps": len(course.decisions),
+        "steps": len(trajectory.decisions),
         "tokens_in": usage.tokens_in,
         "tokens_out": usage.tokens_out,
         "cost": usage.cost,
     }
 
 
-def recorded_calls(course: Course) -> list[tuple[int, Call]]:
+def recorded_calls(trajectory: Trajectory) -> list[tuple[int, Call]]:
     """The requests to a provider, each with the step that it was made for."""
-    used = [(step, call) for step, decision in enumerate(course.decisions) for call in decision.calls]
-    return used + [(len(course.decisions), call) for call in course.vain_calls]
+    used = [(step, call) for step, decision in enumerate(trajectory.decisions) for call in decision.calls]
+    return used + [(len(trajectory.decisions), call) for call in trajectory.vain_calls]
 
 
 def as_stored(observation: Observation, screenshot: str = "") -> str:
@@ -119,17 +119,17 @@ def without_screenshot(page: str) -> str:
     return re.sub(r"\n<!-- screenshot [0-9a-f]+ -->\Z", "", page)
 
 
-def trace(course: Course) -> tuple[list[Row], dict[str, str]]:
+def trace(trajectory: Trajectory) -> tuple[list[Row], dict[str, str]]:
     """A row for each look and what the agent did then, and the pages that it saw, by their hash."""
     steps: list[Row] = []
     artifacts: dict[str, str] = {}
-    for step, look in enumerate(course.looks):
+    for step, look in enumerate(trajectory.looks):
         pictured = base64.b64encode(look.observation.screenshot).decode()
         if pictured:
             artifacts[artifact_hash(pictured)] = pictured
         page = as_stored(look.observation, artifact_hash(pictured) if pictured else "")
         artifacts[name := artifact_hash(page)] = page
-        decision = course.decisions[step] if step < len(course.decisions) else None
+        decision = trajectory.decisions[step] if step < len(trajectory.decisions) else None
         steps.append(
             {
                 "step": step,
@@ -138,8 +138,8 @@ def trace(course: Course) -> tuple[list[Row], dict[str, str]]:
                 "thought": decision.thought[:TEXT_LIMIT] if decision else "",
                 "memory": decision.memory[:TEXT_LIMIT] if decision else "",
                 "action": str(decision.action) if decision else "",
-                "error": course.errors[step] if step < len(course.errors) else "",
-                "seconds": course.times[step] if step < len(course.times) else 0.0,
+                "error": trajectory.errors[step] if step < len(trajectory.errors) else "",
+                "seconds": trajectory.times[step] if step < len(trajectory.times) else 0.0,
             }
         )
     return steps, artifacts

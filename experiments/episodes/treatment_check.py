@@ -11,9 +11,9 @@ from environments.episode import Look
 from environments.observe import Wanted
 from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.designs.shop.listing import ShowOnly
-from experiments.episodes.trajectory import Course
+from experiments.episodes.trajectory import Trajectory
 from interventions.apply.engine import is_for_own_page
-from interventions.apply.mapped_page import View
+from interventions.apply.mapped_page import MappedPage
 from interventions.apply.plan import Plan
 from interventions.edits.base import Change, Edit
 from interventions.edits.in_browser import NotRead, Standing, There, Verdict, as_read, bounded, holds
@@ -56,11 +56,11 @@ def wanted_in_browser(design: ShopDesign, trial: ShopTrial) -> Wanted:
     return Wanted(tuple(dict.fromkeys(spots)), own, tuple(cards) if own else ())
 
 
-def sights(course: Course, design: ShopDesign, trial: ShopTrial, session: Session) -> list[Sight]:
+def sights(trajectory: Trajectory, design: ShopDesign, trial: ShopTrial, session: Session) -> list[Sight]:
     """The products' own pages at which the agent looked before it acted."""
     return [
         Sight(shown_product(look, trial, design, session), look.observation.html, look.standing)
-        for look in course.looks[: len(course.decisions)]
+        for look in trajectory.looks[: len(trajectory.decisions)]
     ]
 
 
@@ -273,7 +273,7 @@ def cards(
         return
     try:
         read = Page(page.body, page.content_type, Marks(frozenset()), page.url)
-        view = View(read, session.site, session.plan.by_product, session.known)
+        view = MappedPage(read, session.site, session.plan.by_product, session.known)
     except CannotEdit:
         return
     for key, showing in view.showings():

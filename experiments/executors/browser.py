@@ -15,7 +15,7 @@ from environments.browser import BrowserPool, run_browsers
 from environments.episode import first_line
 from environments.shop.server import shop
 from environments.through_proxy import BrowserFailure
-from experiments.episodes.trajectory import Course
+from experiments.episodes.trajectory import Trajectory
 from experiments.executors.executor import AnyTrial, Attempt
 from experiments.executors.shop_watch import ShopWatch, watch_shop
 from experiments.records.store import TrialRecord
@@ -24,7 +24,7 @@ from proxy.session import Session
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class Testbed:
     """What episodes need: a shop, a proxy in front of it, a browser."""
 
     base_url: str
@@ -34,7 +34,7 @@ class Stage:
 
 
 @asynccontextmanager
-async def open_stage(folder: Path, base_url: str | None = None) -> AsyncIterator[Stage]:
+async def open_testbed(folder: Path, base_url: str | None = None) -> AsyncIterator[Testbed]:
     """Start the shop, the proxy (its certificate authority lives in `folder`) and the browser.
 
     With `base_url`, the address of a shop that runs already (it ends with a slash), none is started.
@@ -45,14 +45,14 @@ async def open_stage(folder: Path, base_url: str | None = None) -> AsyncIterator
         run_proxy(folder / "ca") as proxy,
         run_browsers(proxy.spki) as browsers,
     ):
-        yield Stage(shop_url, shop_watch, proxy, browsers)
+        yield Testbed(shop_url, shop_watch, proxy, browsers)
 
 
 T = TypeVar("T", bound=AnyTrial)
 T_contra = TypeVar("T_contra", bound=AnyTrial, contravariant=True)
 
 
-class Episodes(Protocol[T_contra]):
+class TrialRunner(Protocol[T_contra]):
     """What the runner needs to know of one kind of trials."""
 
     def agent(self, trial: T_contra) -> Agent:
@@ -63,63 +63,65 @@ class Episodes(Protocol[T_contra]):
 
     async def episode(
         self, trial: T_contra, agent: Agent, context: BrowserContext, session: Session
-    ) -> Course:
+    ) -> Trajectory:
         """Run one attempt in a fresh context whose traffic passes through the session's proxy port."""
 
     def record(
-        self, trial: T_contra, course: Course, session: Session, *, began: float, attempts: int
+        self, trial: T_contra, trajectory: Trajectory, session: Session, *, began: float, attempts: int
     ) -> TrialRecord:
         """The record of a finished trial."""
 
 
-class Runner(Generic[T]):
+class BrowserExecutor(Generic[T]):
     """Runs attempts in this process, each in a slot of the proxy and a fresh browser context."""
 
-    def __init__(self, episodes: Episodes[T], stage: Stage, slots: int) -> None:
+    def __init__(self, episodes: TrialRunner[T], testbed: Testbed, slots: int) -> None:
         self.slots = slots
         self._episodes = episodes
-        self._stage = stage
+        self._testbed = testbed
         self._free: list[Slot] = []
 
     async def run(self, attempt: Attempt[T]) -> TrialRecord:
         """Run one attempt; how it ended stands in its record."""
-        episodes, shop, proxy = self._episodes, self._stage.shop, self._stage.proxy
+        episodes, shop, proxy = self._episodes, self._testbed.shop, self._testbed.proxy
         session = episodes.session(attempt.trial)
         absences = shop.absences
         slot = await self._slot()
-        course = await self._episode(attempt.trial, slot, session)
+        trajectory = await self._episode(attempt.trial, slot, session)
         if shop.absences > absences:
-            course.end("infra_error", "the shop went away while the trial ran")
+            trajectory.end("infra_error", "the shop went away while the trial ran")
         elif not proxy.listens(slot):
-            course.end("infra_error", "the proxy's port was closed while the trial ran")
+            trajectory.end("infra_error", "the proxy's port was closed while the trial ran")
         self._free.append(slot)
-        if course.outcome == "infra_error":
+        if trajectory.outcome == "infra_error":
             await shop.until_back()
-        return episodes.record(attempt.trial, course, session, began=attempt.began, attempts=attempt.number)
+        return episodes.record(
+            attempt.trial, trajectory, session, began=attempt.began, attempts=attempt.number
+        )
 
     async def _slot(self) -> Slot:
         """One that is free, a new one if there is none; one whose port is closed is left behind."""
         while self._free:
             slot = self._free.pop()
-            if self._stage.proxy.listens(slot):
+            if self._testbed.proxy.listens(slot):
                 return slot
-        return await self._stage.proxy.open_slot()
+        return await self._testbed.proxy.open_slot()
 
-    async def _episode(self, trial: T, slot: Slot, session: Session) -> Course:
+    async def _episode(self, trial: T, slot: Slot, session: Session) -> Trajectory:
         slot.session = session
         agent = self._episodes.agent(trial)
         try:
-            async with self._stage.browsers.context(slot.url) as context:
+            async with self._testbed.browsers.context(slot.url) as context:
                 return await self._episodes.episode(trial, agent, context, session)
         except (PlaywrightError, BrowserFailure) as error:
-            course = Course()
-            course.end("infra_error", f"browser: {first_line(error)}")
-            return course
+            trajectory = Trajectory()
+            trajectory.end("infra_error", f"browser: {first_line(error)}")
+            return trajectory
         finally:
             slot.session = None
 
 
 def default_slots(agents: Iterable[str], cores: int | None = None) -> int:
-    """Episodes at once: as many as cores when agents answer at once, more when a provider takes its time."""
+    """Trials at once: as many as cores when agents answer at once, more when a provider takes its time."""
     cores = cores or os.cpu_count() or 1
     return cores if all(agent.startswith("simulated:") for agent in agents) else 4 * cores

@@ -12,7 +12,7 @@ from agents.scoring import Scorer, TargetScore, make_scorer, score_choices
 from experiments.designs.scoring.design import ScoreDesign
 from experiments.designs.scoring.scored_cards import ScoredCards
 from experiments.episodes.answers import Given, card_record, conclude
-from experiments.episodes.trajectory import Course, limited, trial_row
+from experiments.episodes.trajectory import Trajectory, limited, trial_row
 from experiments.executors.executor import Attempt
 from experiments.records.store import Row, TrialRecord, artifact_hash
 
@@ -23,7 +23,7 @@ Question = tuple[str, tuple[str, ...]]
 """A prompt and the targets after it."""
 
 
-class Together:
+class BatchingScorer:
     """A scorer that hands prompts of calls at the same time to another one in batches.
 
     The scores of prompts in `kept` are remembered, so that whoever else asks for them waits for no model.
@@ -83,38 +83,38 @@ class Together:
                 await self._task
 
 
-class ScoreRunner:
+class ScoringExecutor:
     """Scores the trials of an experiment in this process, with a scorer for each agent."""
 
     slots = 2 * BATCH
     """While one batch is scored the next one comes together."""
 
-    def __init__(self, design: ScoreDesign | ScoredCards, scorers: Mapping[str, Together]) -> None:
+    def __init__(self, design: ScoreDesign | ScoredCards, scorers: Mapping[str, BatchingScorer]) -> None:
         self._design = design
         self._scorers = scorers
 
     async def run(self, attempt: Attempt[Any]) -> TrialRecord:
         """Run one attempt; how it ended stands in its record."""
-        course = Course()
+        trajectory = Trajectory()
         scorer = self._scorers[attempt.trial.agent]
         if isinstance(self._design, ScoreDesign):
-            return await self._prompt(self._design, scorer, course, attempt)
-        return await self._card(self._design, scorer, course, attempt)
+            return await self._prompt(self._design, scorer, trajectory, attempt)
+        return await self._card(self._design, scorer, trajectory, attempt)
 
     def lost(self, attempt: Attempt[Any], reason: str) -> TrialRecord:
         """The record of an attempt that never came back: there is none, since this process runs them all."""
         raise RuntimeError(f"trial {attempt.trial.id}: {reason}")
 
     async def _prompt(
-        self, design: ScoreDesign, scorer: Together, course: Course, attempt: Attempt[Any]
+        self, design: ScoreDesign, scorer: BatchingScorer, trajectory: Trajectory, attempt: Attempt[Any]
     ) -> TrialRecord:
         trial = attempt.trial
         scores: list[TargetScore] = []
-        async with limited(course, math.inf):
+        async with limited(trajectory, math.inf):
             (scores,) = await scorer.score([trial.prompt], list(design.targets))
             if all(score.logprob is None for score in scores):
                 raise AgentError(f"no target has a score: {scores[0].note}")
-            course.end("choice")
+            trajectory.end("choice")
         rows = [
             _row(number, target, value, score)
             for number, ((target, value), score) in enumerate(
@@ -122,29 +122,29 @@ class ScoreRunner:
             )
         ]
         record = TrialRecord(
-            trial=trial_row(design.run, trial, course, [], began=attempt.began, attempts=attempt.number),
+            trial=trial_row(design.run, trial, trajectory, [], began=attempt.began, attempts=attempt.number),
             prompts=[{"anchor": trial.anchor, "fields": "+".join(trial.fields)}],
             scores=rows,
         )
         return _traced(record, trial.prompt, "")
 
     async def _card(
-        self, design: ScoredCards, scorer: Together, course: Course, attempt: Attempt[Any]
+        self, design: ScoredCards, scorer: BatchingScorer, trajectory: Trajectory, attempt: Attempt[Any]
     ) -> TrialRecord:
         trial = attempt.trial
         (card,) = trial.cards
         prompt = f"{card.system}\n\n{card.prompt}" if card.system else card.prompt
         given: list[Given] = []
         shares: dict[str, float] = {}
-        async with limited(course, math.inf):
+        async with limited(trajectory, math.inf):
             shares = await score_choices(scorer, prompt, list(card.answer.labels))
             letter = max(shares, key=shares.__getitem__)
             given = [Given(card.id, letter, letter)]
-            conclude(course, trial, given)
+            conclude(trajectory, trial, given)
         record = card_record(
             design.run,
             trial,
-            course,
+            trajectory,
             given,
             [],
             mode="logprobs",
@@ -199,12 +199,12 @@ def scorers_of(design: ScoreDesign | ScoredCards, agents: Sequence[str]) -> dict
 @asynccontextmanager
 async def open_scoring(
     design: ScoreDesign | ScoredCards, scorers: Mapping[str, Scorer]
-) -> AsyncIterator[ScoreRunner]:
+) -> AsyncIterator[ScoringExecutor]:
     """What runs the trials of an experiment, for the time of a `with` block."""
     kept = design.repeated if isinstance(design, ScoreDesign) else frozenset[str]()
-    together = {agent: Together(scorer, kept) for agent, scorer in scorers.items()}
+    together = {agent: BatchingScorer(scorer, kept) for agent, scorer in scorers.items()}
     try:
-        yield ScoreRunner(design, together)
+        yield ScoringExecutor(design, together)
     finally:
         for each in together.values():
             await each.close()

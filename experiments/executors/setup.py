@@ -10,12 +10,12 @@ from agents.registry import close_agents
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.shop.design import ShopDesign
 from experiments.episodes.answers import card_record
-from experiments.episodes.card_episode import CardEpisodes
-from experiments.episodes.shop_episode import ShopEpisodes
-from experiments.episodes.trajectory import Course
-from experiments.executors.browser import Episodes, Runner, open_stage
+from experiments.episodes.card_episode import CardTrialRunner
+from experiments.episodes.shop_episode import ShopTrialRunner
+from experiments.episodes.trajectory import Trajectory
+from experiments.executors.browser import BrowserExecutor, TrialRunner, open_testbed
 from experiments.executors.executor import Attempt, Executor
-from experiments.executors.text import TextRunner
+from experiments.executors.text import TextExecutor
 from experiments.records.store import TrialRecord
 
 NOWHERE = "http://127.0.0.1/"
@@ -40,25 +40,25 @@ class Setup:
         """Whether the trials need no browser."""
         return isinstance(self.design, CardDesign) and self.design.experiment.mode == "text"
 
-    def episodes(self, base_url: str) -> Episodes[Any]:
+    def episodes(self, base_url: str) -> TrialRunner[Any]:
         """The episodes of the experiment, at a shop with this address."""
         design = self.design
         return (
-            CardEpisodes(design, base_url)
+            CardTrialRunner(design, base_url)
             if isinstance(design, CardDesign)
-            else ShopEpisodes(design, base_url)
+            else ShopTrialRunner(design, base_url)
         )
 
     def lost(self, attempt: Attempt[Any], reason: str) -> TrialRecord:
         """The record of an attempt that never came back from another process."""
-        course = Course()
-        course.end("infra_error", reason)
+        trajectory = Trajectory()
+        trajectory.end("infra_error", reason)
         trial, began, attempts = attempt.trial, attempt.began, attempt.number
         if self.is_text:
             run = self.design.run
-            return card_record(run, trial, course, [], [], mode="text", began=began, attempts=attempts)
+            return card_record(run, trial, trajectory, [], [], mode="text", began=began, attempts=attempts)
         episodes = self.episodes(NOWHERE)
-        return episodes.record(trial, course, episodes.session(trial), began=began, attempts=attempts)
+        return episodes.record(trial, trajectory, episodes.session(trial), began=began, attempts=attempts)
 
 
 @asynccontextmanager
@@ -71,9 +71,9 @@ async def open_executor(setup: Setup) -> AsyncIterator[Executor]:
     try:
         if setup.is_text:
             seconds = setup.design.experiment.limits.seconds
-            yield TextRunner(setup.design.run, seconds, setup.slots)
+            yield TextExecutor(setup.design.run, seconds, setup.slots)
         else:
-            async with open_stage(setup.folder, setup.base_url) as stage:
-                yield Runner(setup.episodes(stage.base_url), stage, setup.slots)
+            async with open_testbed(setup.folder, setup.base_url) as testbed:
+                yield BrowserExecutor(setup.episodes(testbed.base_url), testbed, setup.slots)
     finally:
         await close_agents()

@@ -18,9 +18,9 @@ from environments.episode import Episode
 from environments.through_proxy import BrowserFailure
 from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.episodes.shop_episode import allowed, known, start_urls
-from experiments.executors.browser import Stage, open_stage
+from experiments.executors.browser import Testbed, open_testbed
 from experiments.pages.download import download
-from interventions.apply.mapped_page import View
+from interventions.apply.mapped_page import MappedPage
 from interventions.apply.plan import Plan
 from interventions.errors import CannotEdit, UserError
 from interventions.html.content_type import is_html
@@ -84,9 +84,9 @@ async def check_start_pages(
                 error = source.error(key, f"{product.key} could not be treated at {url}: it {problem}")
                 suspected.setdefault(trial.set, []).append((product.key, error))
 
-    async def look(trial: ShopTrial, stage: Stage) -> None:
+    async def look(trial: ShopTrial, testbed: Testbed) -> None:
         async with free:
-            shown = await _shown(stage, design, trial, base_url, allow)
+            shown = await _shown(testbed, design, trial, base_url, allow)
         for product, error in suspected[trial.set]:
             if product not in shown:
                 raise error
@@ -98,8 +98,8 @@ async def check_start_pages(
         raise next(iter(suspected.values()))[0][1]
     if suspected:
         with TemporaryDirectory(prefix="souk-start-") as folder:
-            async with open_stage(Path(folder), base_url) as stage:
-                await _together(look(first[name], stage) for name in suspected)
+            async with open_testbed(Path(folder), base_url) as testbed:
+                await _together(look(first[name], testbed) for name in suspected)
 
 
 async def _together(jobs: Iterable[Coroutine[Any, Any, None]]) -> None:
@@ -114,15 +114,15 @@ async def _together(jobs: Iterable[Coroutine[Any, Any, None]]) -> None:
 
 
 async def _shown(
-    stage: Stage, design: ShopDesign, trial: ShopTrial, base_url: str, allow: AllowList
+    testbed: Testbed, design: ShopDesign, trial: ShopTrial, base_url: str, allow: AllowList
 ) -> set[str]:
     """The products whose own pages pass the proxy when the start pages are opened as in a trial."""
     everywhere = Plan(tuple(each for each in design.plan(trial).treatments if each.product is None))
     session = Session(everywhere, design.site, allow, known=known(design, trial, base_url))
-    slot = await stage.proxy.open_slot()
+    slot = await testbed.proxy.open_slot()
     slot.session = session
     with suppress(PlaywrightError, BrowserFailure):  # what has not come was not shown
-        async with stage.browsers.context(slot.url) as context:
+        async with testbed.browsers.context(slot.url) as context:
             episode = Episode(context, trial.goal)
             await episode.open(start_urls(base_url, trial))
             for tab in range(len(trial.products)):  # each is waited for while it is the active one
@@ -159,7 +159,7 @@ def _mistaken(session: Session, page: Fetched, product: str, design: ShopDesign)
         return f"is no page but {page.kind}"
     try:
         read = Page(page.body, page.kind, Marks(frozenset()), page.address)
-        shown = View(read, session.site, known=session.known).product
+        shown = MappedPage(read, session.site, known=session.known).product
     except CannotEdit as error:
         return f"cannot be read: {error}"
     if shown == product:

@@ -7,7 +7,7 @@ from agents.base import Call, Message
 from agents.registry import make_respondent
 from experiments.designs.cards.trial import CardTrial
 from experiments.episodes.answers import Given, card_record, conclude, read_answer
-from experiments.episodes.trajectory import Course, limited
+from experiments.episodes.trajectory import Trajectory, limited
 from experiments.executors.executor import Attempt
 from experiments.records.store import Row, TrialRecord, artifact_hash
 
@@ -15,7 +15,7 @@ SLOTS_WITHOUT_WAITING: Final = 64
 """Trials at once for agents that answer at once: what ends while others are written is written together."""
 
 
-class TextRunner:
+class TextExecutor:
     """Asks the cards of trials in this process."""
 
     def __init__(self, run: str, seconds: float, slots: int) -> None:
@@ -26,16 +26,16 @@ class TextRunner:
 
     async def run(self, attempt: Attempt[CardTrial]) -> TrialRecord:
         """Run one attempt; how it ended stands in its record."""
-        trial, course = attempt.trial, Course()
+        trial, trajectory = attempt.trial, Trajectory()
         conversation = Conversation(trial)
-        async with limited(course, self._seconds):
+        async with limited(trajectory, self._seconds):
             await conversation.hold()
-            conclude(course, trial, conversation.given)
-        conversation.calls += ((len(conversation.given), call) for call in course.vain_calls)
+            conclude(trajectory, trial, conversation.given)
+        conversation.calls += ((len(conversation.given), call) for call in trajectory.vain_calls)
         record = card_record(
             self._run,
             trial,
-            course,
+            trajectory,
             conversation.given,
             conversation.calls,
             mode="text",

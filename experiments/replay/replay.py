@@ -21,7 +21,7 @@ from environments.browser import run_browsers
 from experiments.designs.cards.design import CardDesign, make_card_design
 from experiments.designs.cards.trial import CardTrial
 from experiments.designs.shop.design import ShopDesign, ShopTrial
-from experiments.executors.browser import Episodes, Runner, Stage, default_slots, open_stage
+from experiments.executors.browser import BrowserExecutor, Testbed, TrialRunner, default_slots, open_testbed
 from experiments.executors.executor import MAX_ATTEMPTS, Attempt, first_leaf
 from experiments.executors.setup import Setup
 from experiments.executors.shop_watch import ShopWatch
@@ -166,16 +166,16 @@ class Replay:
         queue = iter(enumerate(self.trials))
         attempts = 1 if upstream else MAX_ATTEMPTS
 
-        async def work(runner: Runner[Any]) -> None:
+        async def work(runner: BrowserExecutor[Any]) -> None:
             for number, (row, trial) in queue:
                 again = await _attempted(runner, replace(trial, id=row["trial"]), attempts)
                 if difference := in_episode(self._stored(row), again, self._kept):
                     found[number] = difference
                 compared(again)
 
-        async with _open(setup, upstream) as stage:
-            runner: Runner[Any] = Runner(
-                Again(setup.episodes(stage.base_url), self._agent), stage, setup.slots
+        async with _open(setup, upstream) as testbed:
+            runner: BrowserExecutor[Any] = BrowserExecutor(
+                Again(setup.episodes(testbed.base_url), self._agent), testbed, setup.slots
             )
             try:
                 async with asyncio.TaskGroup() as group:
@@ -207,9 +207,9 @@ class Replay:
 
 
 class Again:
-    """Episodes in which the stored actions take the place of the agent; trials go by their stored ids."""
+    """TrialRunner in which the stored actions take the place of the agent; trials go by their stored ids."""
 
-    def __init__(self, episodes: Episodes[Any], stored_agent: Callable[[str], Agent]) -> None:
+    def __init__(self, episodes: TrialRunner[Any], stored_agent: Callable[[str], Agent]) -> None:
         self._stored_agent = stored_agent
         self.session, self.episode, self.record = episodes.session, episodes.episode, episodes.record
 
@@ -251,7 +251,7 @@ def _changes(design: AnyDesign, found: Row) -> Iterator[str]:
     yield f"the experiment as it is now gives run {design.run}, not {found['run']}{changed}"
 
 
-async def _attempted(runner: Runner[Any], trial: Any, attempts: int) -> TrialRecord:
+async def _attempted(runner: BrowserExecutor[Any], trial: Any, attempts: int) -> TrialRecord:
     for number in range(1, attempts + 1):
         record = await runner.run(Attempt(trial, number, 0.0))
         if record.trial["outcome"] != "infra_error":
@@ -260,11 +260,11 @@ async def _attempted(runner: Runner[Any], trial: Any, attempts: int) -> TrialRec
 
 
 @asynccontextmanager
-async def _open(setup: Setup, upstream: Path | None) -> AsyncIterator[Stage]:
+async def _open(setup: Setup, upstream: Path | None) -> AsyncIterator[Testbed]:
     base_url = setup.design.base_url if isinstance(setup.design, ShopDesign) else None
     if upstream is None:
-        async with open_stage(setup.folder, base_url) as stage:
-            yield stage
+        async with open_testbed(setup.folder, base_url) as testbed:
+            yield testbed
         return
     recorded = Recording(upstream).answers()
     if not recorded:
@@ -274,4 +274,4 @@ async def _open(setup: Setup, upstream: Path | None) -> AsyncIterator[Stage]:
         run_proxy(setup.folder / "ca", replay=upstream) as proxy,
         run_browsers(proxy.spki) as browsers,
     ):
-        yield Stage(shop, NeverAway(shop), proxy, browsers)
+        yield Testbed(shop, NeverAway(shop), proxy, browsers)

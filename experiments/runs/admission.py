@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class Admissible(Protocol):
-    """What the gate has to know of a trial."""
+    """What decides whether a trial may start."""
 
     @property
     def id(self) -> str: ...
@@ -40,7 +40,7 @@ class Admissible(Protocol):
     def agent(self) -> str: ...
 
 
-class Gate:
+class Admission:
     """Asked before each trial. As a context manager it also gives signs of life while it is open."""
 
     def __init__(
@@ -70,7 +70,7 @@ class Gate:
         """This process, as it says."""
         self._running: dict[str, str] = {}
         self._paused = False
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gate")
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="admission")
         self._changed = asyncio.Event()
         self._spent = 0.0
         self._dearest: dict[str, float] = {}

@@ -21,7 +21,7 @@ from experiments.executors.executor import (
 )
 from experiments.records.store import TrialRecord
 from experiments.records.writer import Writer
-from experiments.runs.admission import Gate
+from experiments.runs.admission import Admission
 from experiments.runs.claims import ClaimedTrials
 from experiments.runs.outages import LOOK_SECONDS, Outages
 
@@ -38,10 +38,10 @@ Lost = Callable[[Attempt[Any], str], TrialRecord]
 class Coordinator:
     """Holds the queue of one command. Executors never see the database; this claims and stores trials."""
 
-    def __init__(self, executor: Executor, writer: Writer, gate: Gate, lost: Lost) -> None:
+    def __init__(self, executor: Executor, writer: Writer, admission: Admission, lost: Lost) -> None:
         self._executor = executor
         self._writer = writer
-        self._gate = gate
+        self._admission = admission
         self._lost = lost
         self._outages = Outages()
         self._places = asyncio.Semaphore(executor.slots)
@@ -52,18 +52,18 @@ class Coordinator:
         finished: Callable[[TrialRecord], None],
         elsewhere: Callable[[int], None] = lambda _: None,
     ) -> None:
-        """Run all trials that the gate admits, until all have ended; `finished` is told of each stored one.
+        """Run all trials that are admitted, until all have ended; `finished` is told of each stored one.
 
         Other processes may run some of them: `elsewhere` is told how many these have ended.
         Cancelling stops the running trials; they leave no record and run again when resumed.
         """
         try:
             async with asyncio.TaskGroup() as group:
-                claim = partial(self._writer.claim, self._gate.runner)
-                slots, say = self._executor.slots, self._gate.say
+                claim = partial(self._writer.claim, self._admission.runner)
+                slots, say = self._executor.slots, self._admission.say
                 queue = ClaimedTrials(trials, claim, slots, elsewhere=elsewhere, say=say)
                 async for trial in self._due(queue):
-                    if not await self._gate.admit(trial):
+                    if not await self._admission.admit(trial):
                         break
                     await self._places.acquire()
                     group.create_task(self._see_through(trial, finished))
@@ -97,7 +97,7 @@ class Coordinator:
         try:
             record = await self._outcome(trial)
             await self._writer.store(record)
-            self._gate.settle(record)
+            self._admission.settle(record)
             finished(record)
         finally:
             self._places.release()

@@ -26,7 +26,7 @@ from experiments.executors.workers import Workers, open_workers
 from experiments.records.control import Runner
 from experiments.records.store import Records
 from experiments.records.writer import Trace, Writer
-from experiments.runs.admission import Gate
+from experiments.runs.admission import Admission
 from experiments.runs.coordinator import Coordinator, Lost
 from interventions.errors import UserError
 
@@ -179,7 +179,7 @@ class ExperimentRun:
         design, records = self.design, self.records
         progress = RunProgress(console, self.total, self.done)
         todo = (trial for trial in self.wanted() if trial.id not in self._done)
-        gate = Gate(
+        admission = Admission(
             records,
             design.run,
             budget=budget,
@@ -192,13 +192,13 @@ class ExperimentRun:
             self.begin(trace)
             writer = Writer(records, trace, say=progress.say)
             try:
-                async with gate:
+                async with admission:
                     with progress:
-                        coordinator = Coordinator(executor, writer, gate, lost)
+                        coordinator = Coordinator(executor, writer, admission, lost)
                         await coordinator.run(todo, progress.note, progress.note_elsewhere)
             finally:
                 await writer.close()
-        self.stopped = gate.reason
+        self.stopped = admission.reason
 
     @asynccontextmanager
     async def _executor(

@@ -27,13 +27,13 @@ from environments.stops import COMPARE_TABS, NOT_PRESSED, guard
 from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.designs.shop.experiment_file import experiment_source
 from experiments.episodes.shop_episode import allowed, is_spoilt, judge, session, start_urls, to_record
-from experiments.episodes.trajectory import Course
-from experiments.executors.browser import Stage, open_stage
+from experiments.episodes.trajectory import Trajectory
+from experiments.executors.browser import Testbed, open_testbed
 from experiments.executors.start_pages import check_start_pages
 from experiments.records.control import named
 from experiments.records.store import Records, TrialRecord
 from experiments.records.writer import Writer
-from experiments.runs.admission import Gate
+from experiments.runs.admission import Admission
 from experiments.runs.experiment_run import analysis_of, load_design
 from interventions.errors import UserError
 from interventions.yaml.sitemap import product_key
@@ -80,13 +80,13 @@ def open_experiment(
         portal = stack.enter_context(start_blocking_portal())
         url = f"{base_url.rstrip('/')}/" if base_url else design.base_url
         portal.call(check_start_pages, design, trials, experiment_source(name), url)
-        stage = stack.enter_context(portal.wrap_async_context_manager(open_stage(folder, url)))
+        testbed = stack.enter_context(portal.wrap_async_context_manager(open_testbed(folder, url)))
         facts = {**design.facts([agent]), "analysis": analysis_of(design)}
         records.begin_run(design.run, design.name, facts)
-        gate = stack.enter_context(
-            portal.wrap_async_context_manager(Gate(records, design.run, trials=len(done) + len(trials)))
+        admission = stack.enter_context(
+            portal.wrap_async_context_manager(Admission(records, design.run, trials=len(done) + len(trials)))
         )
-        venue = Venue(design, Writer(records), gate, stage, portal)
+        venue = Venue(design, Writer(records), admission, testbed, portal)
         stack.callback(venue.close)
         tasks = {f"{PREFIX}{design.run}.{trial.id}": trial for trial in trials}
         for task, trial in tasks.items():
@@ -102,11 +102,16 @@ class Venue:
     """
 
     def __init__(
-        self, design: ShopDesign, writer: Writer, gate: Gate, stage: Stage, portal: BlockingPortal
+        self,
+        design: ShopDesign,
+        writer: Writer,
+        admission: Admission,
+        testbed: Testbed,
+        portal: BlockingPortal,
     ) -> None:
-        self.design, self.stage = design, stage
-        self._allow = allowed(design, stage.base_url)
-        self._writer, self._gate, self._portal = writer, gate, portal
+        self.design, self.testbed = design, testbed
+        self._allow = allowed(design, testbed.base_url)
+        self._writer, self._admission, self._portal = writer, admission, portal
         self._free: list[Slot] = []
         self.opened: set[TrialEnv] = set()
 
@@ -116,11 +121,11 @@ class Venue:
 
     def session(self, trial: ShopTrial) -> Session:
         """The session that makes the trial's edits."""
-        return session(self.design, trial, self.stage.base_url, self._allow)
+        return session(self.design, trial, self.testbed.base_url, self._allow)
 
     def lend(self) -> Slot:
         """A port of the proxy."""
-        return self._free.pop() if self._free else self._portal.call(self.stage.proxy.open_slot)
+        return self._free.pop() if self._free else self._portal.call(self.testbed.proxy.open_slot)
 
     def take_back(self, slot: Slot) -> None:
         """A port that is used no more."""
@@ -129,7 +134,7 @@ class Venue:
 
     def claim(self, trial: ShopTrial) -> None:
         """Take the trial for this process. Raises UserError: it has ended, or another process runs it."""
-        claimed = self._portal.call(self._writer.claim, self._gate.runner, [trial.id])
+        claimed = self._portal.call(self._writer.claim, self._admission.runner, [trial.id])
         if process := claimed.others.get(trial.id):
             raise UserError(f"trial {trial.id}: {named(process)} runs it; go on with the next task")
         if trial.id not in claimed.own:
@@ -137,12 +142,12 @@ class Venue:
 
     def release(self, trial: ShopTrial) -> None:
         """Leave a trial that has not ended to whoever takes it next."""
-        self._portal.call(self._writer.release, self._gate.runner, trial.id)
+        self._portal.call(self._writer.release, self._admission.runner, trial.id)
 
     def store(self, record: TrialRecord) -> None:
         """Return once the record is durable. Raises UserError when it cannot be stored."""
         self._portal.call(self._writer.store, record)
-        self._portal.call(self._gate.settle, record)
+        self._portal.call(self._admission.settle, record)
 
     def close(self) -> None:
         """Close what is still open."""
@@ -173,12 +178,12 @@ class TrialEnv(ShopEnv):
         task = partial(
             ShopTask,
             goal=trial.goal,
-            urls=start_urls(venue.stage.base_url, trial),
+            urls=start_urls(venue.testbed.base_url, trial),
             stops=(*COMPARE_TABS, NOT_PRESSED),
             script=guard(live.stop_before) if live else "",
             facts=self._facts,
         )
-        super().__init__(task, proxy=self._slot.url, spki=venue.stage.proxy.spki, **options)
+        super().__init__(task, proxy=self._slot.url, spki=venue.testbed.proxy.spki, **options)
         venue.opened.add(self)
 
     def reset(
@@ -196,8 +201,8 @@ class TrialEnv(ShopEnv):
         self._venue.claim(self._trial)
         self._facts |= {"outcome": "", "reason": ""}
         self._attempts += 1
-        self._began, self._course, self._unusable = time.time(), Course(), 0
-        self._absences = self._venue.stage.shop.absences
+        self._began, self._course, self._unusable = time.time(), Trajectory(), 0
+        self._absences = self._venue.testbed.shop.absences
         self._slot.session = self._session = self._venue.session(self._trial)
         try:
             observation, info = super().reset(seed=seed, options=options)
@@ -221,12 +226,12 @@ class TrialEnv(ShopEnv):
             observation, _, terminated, _, info = super().step(action)
             thought, memory, calls = self._note
             self._note = ("", "", ())
-            course, now = self._course, time.perf_counter()
-            course.decisions.append(
+            trajectory, now = self._course, time.perf_counter()
+            trajectory.decisions.append(
                 Decision(storable(thought), storable(memory), Verbatim(storable(action)), calls=calls)
             )
-            course.errors.append(storable(self.last_action_error))
-            course.times.append(now - self._turn)
+            trajectory.errors.append(storable(self.last_action_error))
+            trajectory.times.append(now - self._turn)
             self._look(observation)
         except Exception as error:
             self._fail(error)
@@ -264,27 +269,27 @@ class TrialEnv(ShopEnv):
         self._course.looks.append(look_of(observation, len(self._course.decisions), self.task.stop, page))
 
     def _end_if_over(self, terminated: bool) -> None:
-        course, limits = self._course, self._venue.design.experiment.limits
-        look, steps = course.looks[-1], len(course.decisions)
+        trajectory, limits = self._course, self._venue.design.experiment.limits
+        look, steps = trajectory.looks[-1], len(trajectory.decisions)
         if is_spoilt(look, self._trial, self._venue.design, self._session):
             pass
         elif look.stop is not None:
             reason = look.stop.text or "about to press what stop_before names"
-            course.end(look.stop.outcome, reason, product_key(look.url))
+            trajectory.end(look.stop.outcome, reason, product_key(look.url))
         elif terminated:
             said = [message["message"] for message in self.chat.messages if message["role"] == "infeasible"]
-            course.end("no_choice", f"the agent gave up: {' '.join(said)}")
+            trajectory.end("no_choice", f"the agent gave up: {' '.join(said)}")
         elif self._unusable == UNUSABLE_ANSWERS:
-            course.end("agent_error", f"{steps} actions, the last {UNUSABLE_ANSWERS} of which were none")
+            trajectory.end("agent_error", f"{steps} actions, the last {UNUSABLE_ANSWERS} of which were none")
         elif steps >= limits.steps:
-            course.end("agent_limit", f"{limits.steps} actions without a choice")
+            trajectory.end("agent_limit", f"{limits.steps} actions without a choice")
         elif time.time() - self._began > limits.seconds:
-            course.end("agent_limit", f"{limits.seconds:g} seconds have passed")
+            trajectory.end("agent_limit", f"{limits.seconds:g} seconds have passed")
         else:
             return
-        judge(course, self._trial, self._venue.design, self._session)
-        if self._venue.stage.shop.absences > self._absences:
-            course.end("infra_error", "the shop went away while the trial ran")
+        judge(trajectory, self._trial, self._venue.design, self._session)
+        if self._venue.testbed.shop.absences > self._absences:
+            trajectory.end("infra_error", "the shop went away while the trial ran")
         self._store()
 
     def _fail(self, error: Exception) -> None:
@@ -293,12 +298,12 @@ class TrialEnv(ShopEnv):
         self._quit()
 
     def _store(self) -> None:
-        course, design = self._course, self._venue.design
+        trajectory, design = self._course, self._venue.design
         record = to_record(
-            self._trial, design, course, self._session, began=self._began, attempts=self._attempts
+            self._trial, design, trajectory, self._session, began=self._began, attempts=self._attempts
         )
         self._venue.store(record)
-        self._facts |= {"outcome": course.outcome, "reason": course.reason}
+        self._facts |= {"outcome": trajectory.outcome, "reason": trajectory.reason}
 
 
 class Verbatim(Action):

@@ -20,12 +20,12 @@ from experiments.console.background import ready
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.episodes.shop_episode import allowed, session, start_urls, to_record
-from experiments.episodes.trajectory import Course
+from experiments.episodes.trajectory import Trajectory
 from experiments.episodes.treatment_check import Sight, untreated
 from experiments.executors.start_pages import check_start_pages
 from experiments.records.database import cause
 from experiments.records.store import Records, Row, TrialRecord, artifact_hash
-from experiments.runs.admission import Gate
+from experiments.runs.admission import Admission
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import did_you_mean
 from proxy.guests import PREFIX, Guests
@@ -68,46 +68,48 @@ class GuestTrial:
     def chose(self, product: str) -> None:
         """The shop has put this product into the cart."""
         keys = [item.key for item in self.definition.products]
-        course = Course()
+        trajectory = Trajectory()
         if product not in keys:
-            course.end("no_choice", f"put {product!r} into the cart, which is not in the choice set")
+            trajectory.end("no_choice", f"put {product!r} into the cart, which is not in the choice set")
         elif reason := untreated(self.design.plan(self.definition), self._shown(), self.session, keys):
-            course.end("treatment_failed", reason)
+            trajectory.end("treatment_failed", reason)
         else:
-            course.end("choice", choice=product)
-        self._end(course)
+            trajectory.end("choice", choice=product)
+        self._end(trajectory)
 
     def gave_up(self) -> None:
         """The guest wants none."""
-        course = Course()
-        course.end("no_choice", "the guest ended the trial")
-        self._end(course)
+        trajectory = Trajectory()
+        trajectory.end("no_choice", "the guest ended the trial")
+        self._end(trajectory)
 
     def ran_out(self) -> None:
         """The time is over."""
-        course = Course()
-        course.end("agent_limit", f"{self.design.experiment.limits.seconds:g} seconds have passed")
-        self._end(course)
+        trajectory = Trajectory()
+        trajectory.end("agent_limit", f"{self.design.experiment.limits.seconds:g} seconds have passed")
+        self._end(trajectory)
 
     def _shown(self) -> list[Sight]:
         """The products' pages that the guest was sent, as HTML."""
         return [Sight(page.product, page.text) for page in self.session.pages if page.product]
 
-    def _end(self, course: Course) -> None:
+    def _end(self, trajectory: Trajectory) -> None:
         if self.outcome:
             return
         if self.session.failures:
-            course.end("treatment_failed", self.session.failures[0])
+            trajectory.end("treatment_failed", self.session.failures[0])
         elif self.session.upstream_errors:
-            course.end("infra_error", self.session.upstream_errors[0])
-        self.outcome = course.outcome
-        record = to_record(self.definition, self.design, course, self.session, began=self._began, attempts=1)
+            trajectory.end("infra_error", self.session.upstream_errors[0])
+        self.outcome = trajectory.outcome
+        record = to_record(
+            self.definition, self.design, trajectory, self.session, began=self._began, attempts=1
+        )
         record.trial["steps"] = len(self.session.pages)
         record.steps = [_step(number, page, record) for number, page in enumerate(self.session.pages)]
         self.finished(record)
 
 
-class Reception:
+class TrialDispenser:
     """Hands out trials in the design's order."""
 
     def __init__(
@@ -191,20 +193,20 @@ async def serve_guests(options: Serving) -> None:
         writer = stack.enter_context(ThreadPoolExecutor(max_workers=1, thread_name_prefix="records"))
 
         wanted_in_all = len(records.finished(design.run)) + len(trials)
-        gate = Gate(records, design.run, trials=wanted_in_all, say=_tell)
+        admission = Admission(records, design.run, trials=wanted_in_all, say=_tell)
 
         def finished(record: TrialRecord) -> None:
-            gate.settle(record)
+            admission.settle(record)
             writer.submit(records.save, record).add_done_callback(lambda saved: _say(record, saved))
 
         def claim(trial: str) -> bool:
             # In the loop: a guest waits for its trial, and a database is asked in milliseconds.
-            return trial in gate.runner.claim(records, [trial]).own
+            return trial in admission.runner.claim(records, [trial]).own
 
         shop_url = await stack.enter_async_context(shop()) if wanted == EMBEDDED else wanted
         shop_url = shop_url.rstrip("/") + "/"
         folder = options.ca or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="souk-ca-")))
-        reception = Reception(design, trials, shop_url, finished, claim)
+        reception = TrialDispenser(design, trials, shop_url, finished, claim)
         guests = Guests(reception.welcome, by_cookie=options.reverse is not None)
         proxy = await stack.enter_async_context(run_proxy(folder, guests=guests))
         slots = [
@@ -215,7 +217,7 @@ async def serve_guests(options: Serving) -> None:
         ]
         if wanted != EMBEDDED:
             await check_start_pages(design, trials, source, shop_url, in_browser=False)
-        await stack.enter_async_context(gate)
+        await stack.enter_async_context(admission)
         for slot in slots:
             sys.stderr.write(f"souk proxy on {slot.url}: a subject, whose task is at {slot.url}{PREFIX}\n")
         records.begin_run(design.run, design.name, design.facts([options.label]))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import groupby
 
-from interventions.apply.mapped_page import View
+from interventions.apply.mapped_page import MappedPage
 from interventions.apply.product_json import Document
 from interventions.edits.base import LONGEST, tolerance_at, value_at
 from interventions.errors import CannotEdit
@@ -65,7 +65,7 @@ def _order(sighting: Sighting) -> tuple[str, str]:
 
 
 def _on_page(page: Page, site: SiteMap) -> Iterator[Sighting]:
-    view = View(page, site)
+    view = MappedPage(page, site)
     for key, showing in view.showings():
         if not key or showing.group == "page":
             continue

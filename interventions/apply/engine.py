@@ -7,7 +7,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from interventions.apply.mapped_page import NONE_KNOWN, View, product_at
+from interventions.apply.mapped_page import NONE_KNOWN, MappedPage, product_at
 from interventions.apply.plan import Plan, Treatment
 from interventions.apply.product_json import Document
 from interventions.edits.base import Change, Edit, Showing
@@ -91,7 +91,7 @@ def rewrite(
 ) -> Rewrite:
     """The page, or the answer in JSON, with the plan's edits, and a receipt of each.
 
-    `known` says which products have their pages at which addresses (see View).
+    `known` says which products have their pages at which addresses (see MappedPage).
 
     On a product's own page all its treatments have to succeed; in cards, cart rows and data those of the
     products that are there. What the plan does not concern is returned as the same object. Raises EditFailed.
@@ -159,7 +159,7 @@ class _Rewriting:
     def run(self, page: Page) -> Rewrite:
         """Raises CannotEdit, Unmarked."""
         self.page, self.done = page, []
-        view = View(page, self.site, self.plan.by_product, self.known)
+        view = MappedPage(page, self.site, self.plan.by_product, self.known)
         page_type, product = view.page_type, view.product
         if product is None:
             self.check_address()
@@ -204,7 +204,7 @@ class _Rewriting:
             for owner, key, change in self.done
         )
 
-    def write_embedded(self, view: View) -> None:
+    def write_embedded(self, view: MappedPage) -> None:
         """Keep the data that the page embeds in step."""
         for node, attribute, document, rules in view.documents():
             for data in rules:

@@ -30,7 +30,7 @@ class Embedded(NamedTuple):
     rules: list[Data]
 
 
-class View:
+class MappedPage:
     """A page as the site map sees it; `planned`: products that its address may name, if the page does not.
 
     `known`: the key of an address (`product_key`) -> the product that has its page there, where a shop's

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from interventions.apply.consistency import Sighting, sightings
-from interventions.apply.mapped_page import View
+from interventions.apply.mapped_page import MappedPage
 from interventions.apply.plan import ProductFacts
 from interventions.edits.base import Showing
 from interventions.html.marking import Marks
@@ -22,7 +22,7 @@ class PageFacts:
 
 def page_facts(body: bytes, *, content_type: str, url: str, site: SiteMap) -> PageFacts:
     """Read a page; categories are known where the site map has a role for them. Raises CannotEdit."""
-    view = View(Page(body, content_type, Marks(frozenset()), url), site)
+    view = MappedPage(Page(body, content_type, Marks(frozenset()), url), site)
     seen = sightings(body, content_type=content_type, url=url, site=site)
     products: dict[str, ProductFacts] = {}
     for key, showing in view.showings():

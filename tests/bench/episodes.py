@@ -10,8 +10,8 @@ from pathlib import Path
 from environments.shop.server import shop
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign, ShopTrial
-from experiments.episodes.shop_episode import ShopEpisodes
-from experiments.executors.browser import Runner, default_slots, open_stage
+from experiments.episodes.shop_episode import ShopTrialRunner
+from experiments.executors.browser import BrowserExecutor, default_slots, open_testbed
 from experiments.records.store import Records, TrialRecord
 from tests.bench.result import Result
 from tests.experiments.running import run_trials
@@ -88,8 +88,8 @@ async def souk(design: ShopDesign, warm_up: list[ShopTrial], trials: list[ShopTr
     with tempfile.TemporaryDirectory() as folder:
         records = Records(f"sqlite:///{folder}/souk.db")
         records.begin_run(design.run, design.experiment.name, {})
-        async with open_stage(Path(folder)) as stage:
-            runner = Runner(ShopEpisodes(design, stage.base_url), stage, slots)
+        async with open_testbed(Path(folder)) as testbed:
+            runner = BrowserExecutor(ShopTrialRunner(design, testbed.base_url), testbed, slots)
             await run_trials(runner, design, records, warm_up)
             began = time.perf_counter()
             await run_trials(runner, design, records, trials, finished.append)

@@ -6,7 +6,7 @@ import time
 
 from experiments.designs.cards.design import make_card_design
 from experiments.designs.inputs.experiment_file import experiment_source
-from experiments.executors.text import SLOTS_WITHOUT_WAITING, TextRunner
+from experiments.executors.text import SLOTS_WITHOUT_WAITING, TextExecutor
 from experiments.records.store import Records
 from tests.bench.result import Result
 from tests.experiments.running import run_trials
@@ -23,10 +23,10 @@ async def run() -> Result:
     trials = design.trials([AGENT])
     with tempfile.TemporaryDirectory() as folder:
         records = Records(f"sqlite:///{folder}/souk.db")
-        warm_up = TextRunner("warm-up", 300, SLOTS_WITHOUT_WAITING)
+        warm_up = TextExecutor("warm-up", 300, SLOTS_WITHOUT_WAITING)
         await run_trials(warm_up, design, records, itertools.islice(trials, WARM_UP))
         began, processor = time.perf_counter(), time.process_time()
-        runner = TextRunner(design.run, 300, SLOTS_WITHOUT_WAITING)
+        runner = TextExecutor(design.run, 300, SLOTS_WITHOUT_WAITING)
         await run_trials(runner, design, records, itertools.islice(trials, TRIALS))
         seconds, processor = time.perf_counter() - began, time.process_time() - processor
         outcomes = records.outcomes(design.run)

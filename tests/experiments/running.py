@@ -14,7 +14,7 @@ from experiments.executors.executor import Executor
 from experiments.executors.setup import Setup
 from experiments.records.store import Records, TrialRecord
 from experiments.records.writer import Writer
-from experiments.runs.admission import Gate
+from experiments.runs.admission import Admission
 from experiments.runs.coordinator import Coordinator
 from experiments.runs.experiment_run import ExperimentRun
 
@@ -48,6 +48,6 @@ async def run_trials(
     """Run them at this executor; `finished` is called after each has been stored."""
     writer = Writer(records)
     lost = Setup(design, Path(), None, executor.slots).lost
-    async with Gate(records, design.run) as gate:
-        await Coordinator(executor, writer, gate, lost).run(trials, finished)
+    async with Admission(records, design.run) as admission:
+        await Coordinator(executor, writer, admission, lost).run(trials, finished)
     await writer.close()

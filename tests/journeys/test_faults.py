@@ -20,9 +20,9 @@ from starlette.routing import Route
 from agents.base import Agent, Decision
 from environments.observation import Observation
 from experiments.designs.shop.design import ShopTrial
-from experiments.episodes.shop_episode import ShopEpisodes
-from experiments.episodes.trajectory import Course
-from experiments.executors.browser import Runner, Stage, open_stage
+from experiments.episodes.shop_episode import ShopTrialRunner
+from experiments.episodes.trajectory import Trajectory
+from experiments.executors.browser import BrowserExecutor, Testbed, open_testbed
 from experiments.executors.setup import Setup, open_executor
 from experiments.records import tables
 from experiments.records.store import Records, TrialRecord
@@ -38,33 +38,33 @@ AGENT = "simulated:balanced"
 TRIALS = 3
 SLOTS = 2
 
-Fault = Callable[[BrowserContext, Stage], Awaitable[None]]
+Fault = Callable[[BrowserContext, Testbed], Awaitable[None]]
 
 
-class Disturbed(ShopEpisodes):
+class Disturbed(ShopTrialRunner):
     """In the second step of the first attempt of all, something breaks."""
 
     disturbed = ""
     """The trial in which that was."""
 
-    def __init__(self, *arguments: Any, fault: Fault, stage: Stage) -> None:
+    def __init__(self, *arguments: Any, fault: Fault, testbed: Testbed) -> None:
         super().__init__(*arguments)
         self._fault: Fault | None = fault
-        self._stage = stage
+        self._testbed = testbed
 
     async def episode(
         self, trial: ShopTrial, agent: Agent, context: BrowserContext, session: Session
-    ) -> Course:
+    ) -> Trajectory:
         fault, self._fault = self._fault, None
 
         class Saboteur:
             async def act(self, observation: Observation) -> Decision:
                 if fault and observation.step == 1:
                     episodes.disturbed = trial.id
-                    await fault(context, stage)
+                    await fault(context, testbed)
                 return await agent.act(observation)
 
-        episodes, stage = self, self._stage
+        episodes, testbed = self, self._testbed
         return await super().episode(trial, Saboteur(), context, session)
 
 
@@ -93,15 +93,15 @@ def kill(program: str) -> None:
                 os.kill(number, signal.SIGKILL)
 
 
-async def crash_the_tab(context: BrowserContext, _: Stage) -> None:
+async def crash_the_tab(context: BrowserContext, _: Testbed) -> None:
     page = context.pages[-1]
     crash = asyncio.ensure_future((await context.new_cdp_session(page)).send("Page.crash"))
     await page.wait_for_event("crash")
     crash.cancel()
 
 
-async def close_the_proxys_ports(_: BrowserContext, stage: Stage) -> None:
-    for listener in stage.proxy._listeners.values():
+async def close_the_proxys_ports(_: BrowserContext, testbed: Testbed) -> None:
+    for listener in testbed.proxy._listeners.values():
         await listener.stop()
 
 
@@ -112,27 +112,27 @@ def rows(records: Records, *columns: sql.Column[Any]) -> list[tuple[Any, ...]]:
 
 @pytest.fixture(scope="module")
 def setup(tmp_path_factory: pytest.TempPathFactory) -> Setup:
-    return Setup(load_design("nudges"), tmp_path_factory.mktemp("stage"), None, SLOTS)
+    return Setup(load_design("nudges"), tmp_path_factory.mktemp("testbed"), None, SLOTS)
 
 
 @pytest.fixture(scope="module")
-async def stage(setup: Setup) -> AsyncIterator[Stage]:
-    async with open_stage(setup.folder) as stage:
-        yield stage
+async def testbed(setup: Setup) -> AsyncIterator[Testbed]:
+    async with open_testbed(setup.folder) as testbed:
+        yield testbed
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
 @pytest.mark.parametrize("fault", [kill_the_browser, crash_the_tab, close_the_proxys_ports, kill_playwright])
 async def test_what_breaks_amid_a_trial_costs_an_attempt(
-    fault: Fault, setup: Setup, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fault: Fault, setup: Setup, testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if fault is kill_playwright:  # its pages seem to be there, but never settle
         monkeypatch.setattr("environments.episode.SETTLE_SECONDS", 0.2)
     design: Any = setup.design
     finished: list[TrialRecord] = []
-    episodes = Disturbed(design, stage.base_url, fault=fault, stage=stage)
+    episodes = Disturbed(design, testbed.base_url, fault=fault, testbed=testbed)
     trials = list(islice(design.trials([AGENT]), TRIALS))
-    executor = Runner(episodes, stage, SLOTS)
+    executor = BrowserExecutor(episodes, testbed, SLOTS)
     records = Records(f"sqlite:///{tmp_path}/t.db")
     await run_trials(executor, design, records, trials, finished.append)
     assert sorted(record.trial["trial"] for record in finished) == sorted(trial.id for trial in trials)

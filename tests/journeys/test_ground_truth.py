@@ -19,8 +19,8 @@ from agents.simulated.utility import Alternative, choice_probabilities, draw
 from analysis.choice.effects import choice_effects, true_effects
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign, ShopTrial
-from experiments.episodes.shop_episode import ShopEpisodes, squeeze
-from experiments.executors.browser import Runner, open_stage
+from experiments.episodes.shop_episode import ShopTrialRunner, squeeze
+from experiments.executors.browser import BrowserExecutor, open_testbed
 from experiments.records import tables
 from experiments.records.store import Records
 from experiments.records.tidy_tables import tidy_table
@@ -58,8 +58,8 @@ async def carry_out(folder: Path, source: Source, agent: str, count: int, slots:
     design = ShopDesign(source)
     trials = {trial.id: trial for trial in islice(design.trials([agent]), count)}
     records = Records(f"sqlite:///{folder}/t.db")
-    async with open_stage(folder) as stage:
-        runner = Runner(ShopEpisodes(design, stage.base_url), stage, slots)
+    async with open_testbed(folder) as testbed:
+        runner = BrowserExecutor(ShopTrialRunner(design, testbed.base_url), testbed, slots)
         await run_trials(runner, design, records, trials.values())
     return Done(records, design, trials, tidy_table(records, design.run))
 

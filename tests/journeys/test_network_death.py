@@ -26,8 +26,8 @@ from environments.shop.app import create_app
 from environments.shop.catalogue import generate
 from environments.through_proxy import BrowserFailure
 from experiments.designs.shop.design import ShopDesign, ShopTrial
-from experiments.episodes.shop_episode import ShopEpisodes
-from experiments.executors.browser import Runner, Stage
+from experiments.episodes.shop_episode import ShopTrialRunner
+from experiments.executors.browser import BrowserExecutor, Testbed
 from experiments.executors.executor import Attempt
 from experiments.records.store import TrialRecord
 from experiments.replay.replay import NeverAway
@@ -107,7 +107,7 @@ class Struck:
         return decision
 
 
-class StruckEpisodes(ShopEpisodes):
+class StruckEpisodes(ShopTrialRunner):
     def __init__(self, design: ShopDesign, base_url: str, world: World) -> None:
         super().__init__(design, base_url)
         self._world = world
@@ -142,7 +142,9 @@ async def test_what_counts_is_what_an_undisturbed_run_gives(world: World, tmp_pa
     ):
         proxy._master.addons.add(ThroughProxy())
         episodes = StruckEpisodes(design, url, world)
-        runner: Runner[Any] = Runner(episodes, Stage(url, NeverAway(url), proxy, browsers), 1)
+        runner: BrowserExecutor[Any] = BrowserExecutor(
+            episodes, Testbed(url, NeverAway(url), proxy, browsers), 1
+        )
 
         async def attempt(trial: ShopTrial, moment: tuple[str, int] | None) -> TrialRecord:
             world.requests = world.decisions = 0

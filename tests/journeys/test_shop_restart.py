@@ -13,8 +13,8 @@ import sqlalchemy as sql
 
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
-from experiments.episodes.shop_episode import ShopEpisodes
-from experiments.executors.browser import Runner, open_stage
+from experiments.episodes.shop_episode import ShopTrialRunner
+from experiments.executors.browser import BrowserExecutor, open_testbed
 from experiments.records import tables
 from experiments.records.store import Records, TrialRecord
 from tests.experiments.running import run_trials
@@ -94,12 +94,16 @@ async def run_all(folder: Path, shop: Shop, *, disturbed: bool) -> Records:
         if disturbed and len(finished) == 3:
             amid.set()
 
-    async with open_stage(folder, shop.url) as stage:
+    async with open_testbed(folder, shop.url) as testbed:
         trials = islice(design.trials(["simulated:balanced"]), TRIALS)
         async with asyncio.TaskGroup() as group:
             group.create_task(
                 run_trials(
-                    Runner(ShopEpisodes(design, stage.base_url), stage, SLOTS), design, records, trials, note
+                    BrowserExecutor(ShopTrialRunner(design, testbed.base_url), testbed, SLOTS),
+                    design,
+                    records,
+                    trials,
+                    note,
                 )
             )
             if disturbed:
@@ -144,9 +148,9 @@ async def test_a_shop_that_is_gone_for_good_ends_the_trials_as_infra_error(
     design = ShopDesign(experiment_source("nudges"))
     records = Records(f"sqlite:///{tmp_path}/t.db")
     await shop.kill()
-    async with open_stage(tmp_path, shop.url) as stage:
+    async with open_testbed(tmp_path, shop.url) as testbed:
         trials = islice(design.trials(["simulated:balanced"]), 3)
-        runner = Runner(ShopEpisodes(design, stage.base_url), stage, SLOTS)
+        runner = BrowserExecutor(ShopTrialRunner(design, testbed.base_url), testbed, SLOTS)
         await run_trials(runner, design, records, trials)
     assert records.outcomes(design.run) == {"infra_error": 3}
     assert rows(records, tables.trials.c.attempts) == [(3,), (3,), (3,)]

@@ -12,10 +12,10 @@ from environments.actions import Action
 from environments.observation import Observation
 from experiments.designs.shop.design import ShopTrial
 from experiments.designs.shop.listing import ShowOnly
-from experiments.episodes.shop_episode import ShopEpisodes, judge
-from experiments.episodes.trajectory import Course
+from experiments.episodes.shop_episode import ShopTrialRunner, judge
+from experiments.episodes.trajectory import Trajectory
 from experiments.episodes.treatment_check import Sight, unchecked, untreated
-from experiments.executors.browser import Stage, open_stage
+from experiments.executors.browser import Testbed, open_testbed
 from interventions.apply.engine import rewrite
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.in_browser import Element, Inserted, Spot, Standing
@@ -38,15 +38,18 @@ class Place:
 
     shop: ForeignShop
     address: str
-    stage: Stage
+    testbed: Testbed
     slot: Slot
 
 
 @pytest.fixture(scope="module")
 async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Place]:
     shop = ForeignShop()
-    async with serve(shop.app()) as address, open_stage(tmp_path_factory.mktemp("stage"), address) as stage:
-        yield Place(shop, address, stage, await stage.proxy.open_slot())
+    async with (
+        serve(shop.app()) as address,
+        open_testbed(tmp_path_factory.mktemp("testbed"), address) as testbed,
+    ):
+        yield Place(shop, address, testbed, await testbed.proxy.open_slot())
 
 
 @pytest.fixture
@@ -58,18 +61,18 @@ def shop(place: Place) -> ForeignShop:
 
 async def carry_out(
     place: Place, folder: Path, agent: Agent | None = None, control: bool = False, **how: Any
-) -> tuple[Course, Session, ShopTrial]:
+) -> tuple[Trajectory, Session, ShopTrial]:
     """One trial; the nudge is on the product that is bought."""
     prefix = how.pop("prefix", "")
     made = design(experiment(folder, place.shop, place.address + prefix, **how))
     trials = made.trials(["simulated:balanced"])
     trial = next(t for t in trials if t.carrier == (None if control else t.products[0].key))
-    episodes = ShopEpisodes(made, str(made.base_url))
+    episodes = ShopTrialRunner(made, str(made.base_url))
     session = place.slot.session = episodes.session(trial)
     try:
-        async with place.stage.browsers.context(place.slot.url) as context:
-            course = await episodes.episode(trial, agent or Buyer(), context, session)
-            return course, session, trial
+        async with place.testbed.browsers.context(place.slot.url) as context:
+            trajectory = await episodes.episode(trial, agent or Buyer(), context, session)
+            return trajectory, session, trial
     finally:
         place.slot.session = None
 
@@ -103,9 +106,9 @@ async def test_wherever_its_address_leads_a_product_is_treated(
     how = dict(ADDRESSES[address])
     shop.moved, shop.canonical = how.pop("moved", ""), how.pop("canonical", "")
     buyer = Buyer()
-    course, session, trial = await carry_out(place, tmp_path, buyer, control, **how)
-    assert course.outcome == "choice", course.reason
-    assert course.choice == trial.products[0].key
+    trajectory, session, trial = await carry_out(place, tmp_path, buyer, control, **how)
+    assert trajectory.outcome == "choice", trajectory.reason
+    assert trajectory.choice == trial.products[0].key
     assert {r.product for r in session.receipts} == {product.key for product in trial.products}
     assert nudges(session) == ({trial.carrier} if trial.carrier else set())
     assert [NUDGE in html for html in buyer.seen] == [False, not control]
@@ -136,9 +139,9 @@ async def test_what_moves_the_address_does_not_switch_the_check_off(
 ) -> None:
     vars(shop).update(MOVED[way])
     buyer = Buyer()
-    course, _, _ = await carry_out(place, tmp_path, buyer)
+    trajectory, _, _ = await carry_out(place, tmp_path, buyer)
     assert not any(NUDGE in html for html in buyer.seen), "the attack does nothing"
-    assert course.outcome == "treatment_failed", course.reason
+    assert trajectory.outcome == "treatment_failed", trajectory.reason
 
 
 class Reader:
@@ -156,21 +159,21 @@ async def test_a_page_that_an_agent_sees_in_the_place_of_a_treated_one_fails_the
 ) -> None:
     shop.wall = "<title>Are you human?</title>"
     for agent, wanted in ((Reader(0), "treatment_failed"), (Reader(1), "agent_limit")):
-        course, session, trial = await carry_out(place, tmp_path, agent)
-        assert (course.outcome, nudges(session)) == (wanted, set()), course.reason
+        trajectory, session, trial = await carry_out(place, tmp_path, agent)
+        assert (trajectory.outcome, nudges(session)) == (wanted, set()), trajectory.reason
         if wanted == "treatment_failed":
-            assert f"{trial.carrier}.html: praised" in course.reason
-            assert "not a product's page" in course.reason
+            assert f"{trial.carrier}.html: praised" in trajectory.reason
+            assert "not a product's page" in trajectory.reason
 
 
 async def test_a_choice_does_not_count_where_a_products_page_never_came(
     place: Place, shop: ForeignShop, tmp_path: Path
 ) -> None:
-    course, session, trial = await carry_out(place, tmp_path)
-    assert course.outcome == "choice", course.reason
+    trajectory, session, trial = await carry_out(place, tmp_path)
+    assert trajectory.outcome == "choice", trajectory.reason
     session.awaited = {trial.products[0].key: "oats.html: not a product's page"}
-    judge(course, trial, design(tmp_path / "foreign.yaml"), session)
-    assert (course.outcome, course.reason) == ("treatment_failed", "oats.html: not a product's page")
+    judge(trajectory, trial, design(tmp_path / "foreign.yaml"), session)
+    assert (trajectory.outcome, trajectory.reason) == ("treatment_failed", "oats.html: not a product's page")
 
 
 def edit(kind: str, value: Any) -> Edits:
@@ -254,14 +257,14 @@ async def test_what_a_script_puts_back_fails_the_trial(
     edits, script, extra = RESTORED[kind]
     shop.price = "19.99 €" if "€" in script + extra else "$19.99"
     # First as it is: with neither script nor a second text the trial counts.
-    course, session, trial = await carry_out(place, tmp_path, edits=edits)
-    assert course.outcome == "choice", course.reason
+    trajectory, session, trial = await carry_out(place, tmp_path, edits=edits)
+    assert trajectory.outcome == "choice", trajectory.reason
     assert nudges(session) == {trial.carrier}
     shop.script = f"if ('KEY' === '{trial.carrier}') {{ {script} }}"
     shop.extra = extra
-    course, session, trial = await carry_out(place, tmp_path, edits=edits)
+    trajectory, session, trial = await carry_out(place, tmp_path, edits=edits)
     assert nudges(session) == {trial.carrier}
-    assert course.outcome == "treatment_failed", course.reason
+    assert trajectory.outcome == "treatment_failed", trajectory.reason
 
 
 UNSEEN = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
@@ -287,18 +290,18 @@ async def test_characters_that_nobody_sees_change_nothing(
 ) -> None:
     edits, script, extra = RESTORED[kind]
     shop.script = SPRINKLED
-    course, session, trial = await carry_out(place, tmp_path, edits=edits)
-    assert (course.outcome, nudges(session)) == ("choice", {trial.carrier}), course.reason
+    trajectory, session, trial = await carry_out(place, tmp_path, edits=edits)
+    assert (trajectory.outcome, nudges(session)) == ("choice", {trial.carrier}), trajectory.reason
     shop.script = f"if ('KEY' === '{trial.carrier}') {{ {script} }} {SPRINKLED}"
     shop.extra = extra.replace("19", f"1{UNSEEN}9")
-    course, session, trial = await carry_out(place, tmp_path, edits=edits)
-    assert course.outcome == "treatment_failed", course.reason
+    trajectory, session, trial = await carry_out(place, tmp_path, edits=edits)
+    assert trajectory.outcome == "treatment_failed", trajectory.reason
 
 
 async def test_a_message_is_read_without_them(place: Place, shop: ForeignShop, tmp_path: Path) -> None:
     shop.message = f"You added {f'{UNSEEN}'.join('Harbour Desk Lamp')} to your shopping cart."
-    course, _, _ = await carry_out(place, tmp_path)
-    assert (course.outcome, course.choice) == ("choice", "harbour-desk-lamp"), course.reason
+    trajectory, _, _ = await carry_out(place, tmp_path)
+    assert (trajectory.outcome, trajectory.choice) == ("choice", "harbour-desk-lamp"), trajectory.reason
 
 
 @pytest.mark.parametrize("kind", [{"reorder": {"rank": 1}}, {"swap": "cedar-reading-lamp"}])
@@ -309,10 +312,10 @@ async def test_what_cannot_be_checked_is_on_record(
     card = '<li class="product-item"><a class="product-item-link" href="/{0}.html">{0}</a></li>'
     shop.extra = f"<ol>{card.format('cedar-reading-lamp')}{card.format('harbour-desk-lamp')}</ol>"
     shop.script = "document.querySelector('ol').append(document.querySelector('li.product-item'));"
-    course, session, trial = await carry_out(place, tmp_path, edits=[kind])
+    trajectory, session, trial = await carry_out(place, tmp_path, edits=[kind])
     made = design(tmp_path / "foreign.yaml")
-    episodes = ShopEpisodes(made, place.address)
-    record = episodes.record(trial, course, session, began=0, attempts=1)
+    episodes = ShopTrialRunner(made, place.address)
+    record = episodes.record(trial, trajectory, session, began=0, attempts=1)
     assert record.trial["outcome"] == "choice"
     assert nudges(session) == {trial.carrier}
     rows = [(row["intervention"], row["edit"], row["page_type"]) for row in record.unchecked]
@@ -324,13 +327,13 @@ async def test_one_look_is_not_enough_for_the_later_ones(
 ) -> None:
     shop.script = f"addEventListener('scroll', () => {{ {TAKEN} }});"
     shop.extra = '<div style="height:3000px;position:absolute;top:0;width:1px"></div>'
-    course, _, _ = await carry_out(place, tmp_path, Buyer())
-    assert course.outcome == "choice", course.reason
+    trajectory, _, _ = await carry_out(place, tmp_path, Buyer())
+    assert trajectory.outcome == "choice", trajectory.reason
     scroll = (Action("scroll", (0.0, 5.0)), Action("scroll", (0.0, -5.0)))
     buyer = Buyer(*scroll)
-    course, _, _ = await carry_out(place, tmp_path, buyer)
+    trajectory, _, _ = await carry_out(place, tmp_path, buyer)
     assert [NUDGE in html for html in buyer.seen] == [False, True, False, False]
-    assert course.outcome == "treatment_failed", course.reason
+    assert trajectory.outcome == "treatment_failed", trajectory.reason
 
 
 async def test_a_page_that_is_loaded_twice_is_checked_as_well(
@@ -338,50 +341,54 @@ async def test_a_page_that_is_loaded_twice_is_checked_as_well(
 ) -> None:
     """Also where the edit leaves the price as it is: the second receipt begins where the first ends."""
     same = edit("set_price", 19.99)
-    course, _, trial = await carry_out(place, tmp_path, edits=same)
+    trajectory, _, trial = await carry_out(place, tmp_path, edits=same)
     again = Action("goto", (f"{place.address}{trial.carrier}.html",))
-    course, session, _ = await carry_out(place, tmp_path, Buyer(again), edits=same)
-    assert course.outcome == "choice", course.reason
+    trajectory, session, _ = await carry_out(place, tmp_path, Buyer(again), edits=same)
+    assert trajectory.outcome == "choice", trajectory.reason
     assert [r.before == r.after for r in session.receipts if r.edit == "set_price"] == [True, True]
     shop.script = put(PRICE, "$21.99")
-    course, _, _ = await carry_out(place, tmp_path, Buyer(again), edits=same)
-    assert course.outcome == "treatment_failed", course.reason
+    trajectory, _, _ = await carry_out(place, tmp_path, Buyer(again), edits=same)
+    assert trajectory.outcome == "treatment_failed", trajectory.reason
 
 
 async def test_an_edit_may_itself_name_the_old_price(place: Place, shop: ForeignShop, tmp_path: Path) -> None:
     edits: Edits = [{"set_price": 9.99}, {"strike_price": {"was": 19.99}}]
-    course, _, _ = await carry_out(place, tmp_path, edits=edits)
-    assert course.outcome == "choice", course.reason
+    trajectory, _, _ = await carry_out(place, tmp_path, edits=edits)
+    assert trajectory.outcome == "choice", trajectory.reason
     shop.extra = "<p>Buy now for $19.99</p>"
-    course, _, _ = await carry_out(place, tmp_path, edits=edits)
-    assert (course.outcome, "old price" in course.reason) == ("treatment_failed", True), course.reason
+    trajectory, _, _ = await carry_out(place, tmp_path, edits=edits)
+    assert (trajectory.outcome, "old price" in trajectory.reason) == ("treatment_failed", True), (
+        trajectory.reason
+    )
 
 
 async def test_what_goes_after_the_decision_does_not_matter(
     place: Place, shop: ForeignShop, tmp_path: Path
 ) -> None:
     shop.script = f"addEventListener('click', () => {{ {TAKEN} }});"
-    course, _, _ = await carry_out(place, tmp_path)
-    assert course.outcome == "choice", course.reason
+    trajectory, _, _ = await carry_out(place, tmp_path)
+    assert trajectory.outcome == "choice", trajectory.reason
 
 
 async def test_what_was_never_in_view_was_not_shown(place: Place, shop: ForeignShop, tmp_path: Path) -> None:
     far = edit("insert_text", {"after": "product.description", "text": NUDGE})
-    course, _, _ = await carry_out(place, tmp_path, edits=far)
-    assert course.outcome == "choice", course.reason
+    trajectory, _, _ = await carry_out(place, tmp_path, edits=far)
+    assert trajectory.outcome == "choice", trajectory.reason
     shop.script = "document.querySelector('#description').style.marginTop = '3000px';"
-    course, _, _ = await carry_out(place, tmp_path, edits=far)
-    assert (course.outcome, "was not shown" in course.reason) == ("treatment_failed", True), course.reason
-    course, _, _ = await carry_out(place, tmp_path, edits=far, observation={"page": "whole"})
-    assert course.outcome == "choice", course.reason
+    trajectory, _, _ = await carry_out(place, tmp_path, edits=far)
+    assert (trajectory.outcome, "was not shown" in trajectory.reason) == ("treatment_failed", True), (
+        trajectory.reason
+    )
+    trajectory, _, _ = await carry_out(place, tmp_path, edits=far, observation={"page": "whole"})
+    assert trajectory.outcome == "choice", trajectory.reason
 
 
 async def test_after_a_page_is_loaded_anew_it_is_still_its_products(
     place: Place, shop: ForeignShop, tmp_path: Path
 ) -> None:
     shop.reloads = True
-    course, session, trial = await carry_out(place, tmp_path, page="products/${key}")
-    assert (course.outcome, course.choice) == ("choice", trial.products[0].key), course.reason
+    trajectory, session, trial = await carry_out(place, tmp_path, page="products/${key}")
+    assert (trajectory.outcome, trajectory.choice) == ("choice", trial.products[0].key), trajectory.reason
     assert len([r for r in session.receipts if r.intervention == "praised"]) == 2
 
 
@@ -389,8 +396,8 @@ async def test_a_page_with_another_good_status_is_treated(
     place: Place, shop: ForeignShop, tmp_path: Path
 ) -> None:
     shop.status = 203
-    course, session, trial = await carry_out(place, tmp_path)
-    assert (course.outcome, nudges(session)) == ("choice", {trial.carrier}), course.reason
+    trajectory, session, trial = await carry_out(place, tmp_path)
+    assert (trajectory.outcome, nudges(session)) == ("choice", {trial.carrier}), trajectory.reason
 
 
 BOUGHT = {
@@ -410,8 +417,8 @@ async def test_a_name_that_the_shop_reads_from_its_page_is_the_products(
         "const old = say; say = () => old(`You added ${document.querySelector('h1').textContent.trim()}`"
         " + ' to your shopping cart.');"
     )
-    course, _, trial = await carry_out(place, tmp_path, edits=edit("set_title", "Golden Lamp"))
-    assert (course.outcome, course.choice) == ("choice", trial.carrier), course.reason
+    trajectory, _, trial = await carry_out(place, tmp_path, edits=edit("set_title", "Golden Lamp"))
+    assert (trajectory.outcome, trajectory.choice) == ("choice", trial.carrier), trajectory.reason
 
 
 @pytest.mark.parametrize("bought", BOUGHT)
@@ -425,21 +432,21 @@ async def test_what_the_shop_says_was_added_is_the_choice(
     first = next(t for t in made.trials(["simulated:balanced"]) if t.carrier == t.products[0].key)
     if first.products[0].key == "cedar-reading-lamp":
         shop.message = message.replace("{other}", "Harbour Desk Lamp")
-    course, _, trial = await carry_out(place, tmp_path)
+    trajectory, _, trial = await carry_out(place, tmp_path)
     own, other = (product.key for product in trial.products)
     if not whose:
-        assert course.outcome == "no_choice", course.choice
-        assert "which is not in the choice set" in course.reason
+        assert trajectory.outcome == "no_choice", trajectory.choice
+        assert "which is not in the choice set" in trajectory.reason
     else:
-        assert (course.outcome, course.choice) == ("choice", {"own": own, "other": other}[whose])
+        assert (trajectory.outcome, trajectory.choice) == ("choice", {"own": own, "other": other}[whose])
 
 
 async def test_the_longest_name_wins(place: Place, shop: ForeignShop, tmp_path: Path) -> None:
     shop.names = {"oat-cookies-large": "Oat Cookies Large", "oat-cookies-plain": "Oat Cookies"}
     for message, choice in (("Oat Cookies Large", "oat-cookies-large"), ("Oat Cookies", "oat-cookies-plain")):
         shop.message = f"You added {message} to your shopping cart."
-        course, _, _ = await carry_out(place, tmp_path)
-        assert (course.outcome, course.choice) == ("choice", choice), course.reason
+        trajectory, _, _ = await carry_out(place, tmp_path)
+        assert (trajectory.outcome, trajectory.choice) == ("choice", choice), trajectory.reason
 
 
 # What the receipts have to prove, on pages as the proxy has passed them on

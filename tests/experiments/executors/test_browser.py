@@ -16,7 +16,7 @@ from experiments.executors.setup import Setup, open_executor
 from experiments.records.store import Records, TrialRecord
 from experiments.records.writer import Writer
 from experiments.runs import coordinator
-from experiments.runs.admission import Gate
+from experiments.runs.admission import Admission
 from experiments.runs.coordinator import Coordinator
 from experiments.runs.experiment_run import load_design
 from experiments.runs.outages import Outages
@@ -72,11 +72,11 @@ async def test_a_gate_that_closes_lets_running_trials_end(setup: Setup, records:
 
     def note(record: TrialRecord) -> None:
         finished.append(record)
-        gate.reason = "enough"
+        admission.reason = "enough"
 
-    async with open_executor(setup) as executor, Gate(records, setup.design.run) as gate:
+    async with open_executor(setup) as executor, Admission(records, setup.design.run) as admission:
         trials = setup.design.trials(["simulated:balanced"])
-        await Coordinator(executor, writer, gate, setup.lost).run(trials, note)
+        await Coordinator(executor, writer, admission, setup.lost).run(trials, note)
     await writer.close()
     assert 1 <= len(finished) <= setup.slots
     assert records.outcomes(setup.design.run) == {"choice": len(finished)}

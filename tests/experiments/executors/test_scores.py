@@ -17,7 +17,7 @@ from agents.scoring import Scorer, TargetScore
 from analysis.anchoring.study import analyze_anchoring
 from analysis.anchoring.table import read_anchoring
 from experiments.designs.scoring.design import ScoreDesign
-from experiments.executors.scores import BATCH, Together
+from experiments.executors.scores import BATCH, BatchingScorer
 from experiments.records import tables
 from experiments.records.store import Records
 from experiments.records.tidy_tables import score_table, write_table
@@ -162,7 +162,7 @@ async def test_who_stops_waiting_does_not_stop_the_others() -> None:
             await slow.wait()
             return await super().score(prompts, targets)
 
-    together = Together(Slow())
+    together = BatchingScorer(Slow())
     one, other = (asyncio.create_task(together.score(["a 8"], ["1%", "2%"])) for _ in range(2))
     await asyncio.sleep(0)
     one.cancel()

@@ -15,7 +15,7 @@ from rich.console import Console
 from experiments.records import tables
 from experiments.records.store import Records
 from experiments.records.writer import Writer
-from experiments.runs.admission import Gate
+from experiments.runs.admission import Admission
 from tests.experiments.command_line import environment
 from tests.experiments.postgres_server import PostgresServer, postgres_server
 from tests.experiments.records.test_store import a_record, count
@@ -38,12 +38,12 @@ async def test_a_server_that_restarts_is_waited_for(server: PostgresServer) -> N
         threading.Thread(target=server.start).start()
 
     writer = Writer(records, say=say)
-    async with Gate(records, "r-1") as gate:
+    async with Admission(records, "r-1") as admission:
         for number in range(10):
             await writer.store(a_record(f"t{number}"))
         server.stop()
         await asyncio.gather(*(writer.store(a_record(f"t{number}")) for number in range(10, 30)))
-        assert gate.reason == ""
+        assert admission.reason == ""
     await writer.close()
     assert len(said) == 1
     assert said[0].startswith("waiting for the database ")

@@ -14,8 +14,8 @@ from environments.browser import run_browsers
 from environments.shop.server import shop
 from experiments.commands.replay import replay
 from experiments.designs.shop.design import ShopDesign
-from experiments.episodes.shop_episode import ShopEpisodes
-from experiments.executors.browser import Runner, Stage
+from experiments.episodes.shop_episode import ShopTrialRunner
+from experiments.executors.browser import BrowserExecutor, Testbed
 from experiments.executors.executor import Attempt
 from experiments.executors.shop_watch import ShopWatch
 from experiments.records.store import Records, TrialRecord, artifact_hash
@@ -144,8 +144,10 @@ async def test_a_recording_answers_for_the_shop(here: Path) -> None:
         run_proxy(here / "ca", record=here / "recording") as proxy,
         run_browsers(proxy.spki) as browsers,
     ):
-        episodes = Again(ShopEpisodes(again.design, url), again._agent)
-        runner: Runner[Any] = Runner(episodes, Stage(url, ShopWatch(url), proxy, browsers), 1)
+        episodes = Again(ShopTrialRunner(again.design, url), again._agent)
+        runner: BrowserExecutor[Any] = BrowserExecutor(
+            episodes, Testbed(url, ShopWatch(url), proxy, browsers), 1
+        )
         assert (await runner.run(Attempt(trial, 1, 0.0))).trial["outcome"] == "choice"
     told: list[TrialRecord] = []
     found = await again.run(told.append, upstream=here / "recording")

@@ -1,4 +1,4 @@
-"""The gate: a budget that is never passed and never stalls a run, and a run that is paused from elsewhere."""
+"""Which trials may start: a budget is never passed and never stalls a run; a run is paused from elsewhere."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ from agents.providers.pricing import price_of
 from experiments.records.control import Runner, runners_of, tell
 from experiments.records.store import Records, TrialRecord
 from experiments.runs import admission as gate_module
-from experiments.runs.admission import ANSWER_TOKENS, MARGIN, PROMPT_TOKENS, Gate
+from experiments.runs.admission import ANSWER_TOKENS, MARGIN, PROMPT_TOKENS, Admission
 from interventions.errors import UserError
 from tests.experiments.records.test_store import a_record
 
@@ -31,7 +31,7 @@ def worst() -> float:
 
 @dataclass(frozen=True)
 class ATrial:
-    """What the gate is shown."""
+    """A trial, as the admission sees it."""
 
     id: str
     agent: str = MODEL
@@ -51,7 +51,7 @@ def records(tmp_path: Path) -> Iterator[Records]:
     opened.close()
 
 
-async def spend(gate: Gate, trials: int, slots: int, costs: random.Random, most: float) -> float:
+async def spend(admission: Admission, trials: int, slots: int, costs: random.Random, most: float) -> float:
     """Run trials that cost up to `most` USD, some at a time; what they cost."""
     queue = iter(range(trials))
     spent = 0.0
@@ -59,13 +59,13 @@ async def spend(gate: Gate, trials: int, slots: int, costs: random.Random, most:
     async def work() -> None:
         nonlocal spent
         for number in queue:
-            if not await gate.admit(ATrial(f"t{number}")):
+            if not await admission.admit(ATrial(f"t{number}")):
                 return
             for _ in range(costs.randint(0, 5)):
                 await asyncio.sleep(0)  # others go on meanwhile
             cost = costs.uniform(0.6, 1) * most
             spent += cost
-            gate.settle(ended(f"t{number}", cost))
+            admission.settle(ended(f"t{number}", cost))
 
     await asyncio.gather(*(work() for _ in range(slots)))
     return spent
@@ -79,11 +79,11 @@ async def spend(gate: Gate, trials: int, slots: int, costs: random.Random, most:
     budget=st.floats(0.5, 20),
 )
 def test_a_budget_is_used_and_never_passed(seed: int, slots: int, share: float, budget: float) -> None:
-    gate = Gate(Records("sqlite://"), "r-1", budget=budget * worst(), agents=[MODEL], steps=STEPS)
+    admission = Admission(Records("sqlite://"), "r-1", budget=budget * worst(), agents=[MODEL], steps=STEPS)
     most = share * worst()
-    spent = asyncio.run(spend(gate, 100_000, slots, random.Random(seed), most))
+    spent = asyncio.run(spend(admission, 100_000, slots, random.Random(seed), most))
     assert spent <= budget * worst()
-    assert gate.reason.startswith("--budget ")
+    assert admission.reason.startswith("--budget ")
     if budget < 1:
         assert spent == 0
     else:
@@ -91,28 +91,28 @@ def test_a_budget_is_used_and_never_passed(seed: int, slots: int, share: float, 
 
 
 async def test_without_a_budget_everything_may_start(records: Records) -> None:
-    gate = Gate(records, "r-1", agents=["nobody:knows-its-price"])
-    assert [await gate.admit(ATrial(str(number), "nobody:x")) for number in range(9)] == [True] * 9
+    admission = Admission(records, "r-1", agents=["nobody:knows-its-price"])
+    assert [await admission.admit(ATrial(str(number), "nobody:x")) for number in range(9)] == [True] * 9
 
 
 async def test_what_costs_nothing_passes_any_budget(records: Records) -> None:
     agents = ["simulated:balanced", "ollama:llama3"]
-    gate = Gate(records, "r-1", budget=0, agents=agents)
-    assert [await gate.admit(ATrial(agent, agent)) for agent in agents] == [True, True]
-    assert not gate.reason
+    admission = Admission(records, "r-1", budget=0, agents=agents)
+    assert [await admission.admit(ATrial(agent, agent)) for agent in agents] == [True, True]
+    assert not admission.reason
 
 
 def test_a_budget_needs_a_price(records: Records) -> None:
     with pytest.raises(
         UserError, match="price of openai:no-such-model is unknown; add it to your price file"
     ):
-        Gate(records, "r-1", budget=1, agents=["simulated:balanced", "openai:no-such-model"])
+        Admission(records, "r-1", budget=1, agents=["simulated:balanced", "openai:no-such-model"])
 
 
 async def may_spend(records: Records, budget: float) -> bool:
     """Whether a further trial fits into the budget of the run r-1."""
-    gate = Gate(records, "r-1", budget=budget, agents=[MODEL], steps=STEPS)
-    return await gate.admit(ATrial("next"))
+    admission = Admission(records, "r-1", budget=budget, agents=[MODEL], steps=STEPS)
+    return await admission.admit(ATrial("next"))
 
 
 async def test_what_the_run_has_cost_before_counts(records: Records) -> None:
@@ -147,32 +147,32 @@ async def test_a_stored_trial_of_unknown_cost_counts_as_one_that_may_still_come(
 
 
 async def test_the_dearest_trial_and_not_the_last_says_what_the_next_may_cost(records: Records) -> None:
-    gate = Gate(records, "r-1", budget=100, agents=[MODEL], steps=STEPS)
+    admission = Admission(records, "r-1", budget=100, agents=[MODEL], steps=STEPS)
     for number, cost in enumerate((30.0, 0.01)):
-        assert await gate.admit(ATrial(f"t{number}")), "nothing has been spent yet"
-        gate.settle(ended(f"t{number}", cost))
-    assert await gate.admit(ATrial("t2")), "30.01 are spent, and one may cost 60"
-    waiting = asyncio.create_task(gate.admit(ATrial("t3")))
+        assert await admission.admit(ATrial(f"t{number}")), "nothing has been spent yet"
+        admission.settle(ended(f"t{number}", cost))
+    assert await admission.admit(ATrial("t2")), "30.01 are spent, and one may cost 60"
+    waiting = asyncio.create_task(admission.admit(ATrial("t3")))
     await asyncio.sleep(0)
     assert not waiting.done(), "beside the one that runs, another could pass the budget"
     waiting.cancel()
 
 
 async def test_a_trial_of_unknown_cost_counts_as_one_that_may_still_come(records: Records) -> None:
-    gate = Gate(records, "r-1", budget=2.5 * worst(), agents=[MODEL], steps=STEPS)
+    admission = Admission(records, "r-1", budget=2.5 * worst(), agents=[MODEL], steps=STEPS)
     for number in range(2):
-        assert await gate.admit(ATrial(f"t{number}"))
-        gate.settle(ended(f"t{number}", None))
-    assert not await gate.admit(ATrial("t2"))
+        assert await admission.admit(ATrial(f"t{number}"))
+        admission.settle(ended(f"t{number}", None))
+    assert not await admission.admit(ATrial("t2"))
 
 
 async def test_a_run_pauses_and_resumes_as_told(records: Records, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate_module, "LOOK", 0.01)
     said: asyncio.Queue[str] = asyncio.Queue()
     tell(records, "r-1", "paused")
-    async with Gate(records, "r-1", trials=3, say=said.put_nowait) as gate:
+    async with Admission(records, "r-1", trials=3, say=said.put_nowait) as admission:
         assert await said.get() == "paused; souk resume r-1 goes on"
-        waiting = asyncio.create_task(gate.admit(ATrial("t1")))
+        waiting = asyncio.create_task(admission.admit(ATrial("t1")))
         await asyncio.sleep(0)
         assert not waiting.done()
         tell(records, "r-1", "running")
@@ -180,8 +180,8 @@ async def test_a_run_pauses_and_resumes_as_told(records: Records, monkeypatch: p
         assert await waiting
         tell(records, "r-1", "paused")
         assert (await said.get()).startswith("paused")
-        gate.settle(ended("t1", None))
-        waiting = asyncio.create_task(gate.admit(ATrial("t2")))
+        admission.settle(ended("t1", None))
+        waiting = asyncio.create_task(admission.admit(ATrial("t2")))
         await asyncio.sleep(0)
         assert not waiting.done()
         waiting.cancel()
@@ -197,14 +197,14 @@ async def test_with_a_budget_a_run_has_one_process(
     other = Runner("r-1", pid=os.getppid(), budget=theirs)
     other.begin(records)
     said: list[str] = []
-    gate = Gate(records, "r-1", budget=mine, agents=[MODEL], say=said.append)
+    admission = Admission(records, "r-1", budget=mine, agents=[MODEL], say=said.append)
     if mine is theirs is None:
-        async with gate:
+        async with admission:
             assert said == [
                 f"process {other.pid} on {other.host} runs r-1 too: each trial is run by one of them"
             ]
         return
     with pytest.raises(UserError, match=rf"--budget: process {other.pid} on .* runs r-1 too"):
-        async with gate:
+        async with admission:
             pass
     assert {row["pid"] for row in runners_of(records, "r-1") if row["alive"]} == {other.pid}

@@ -17,8 +17,8 @@ from experiments.commands.control import pause, resume
 from experiments.commands.status import status
 from experiments.records.control import Runner, tell
 from experiments.records.store import Records
-from experiments.runs import admission as gate
-from experiments.runs.admission import Gate
+from experiments.runs import admission
+from experiments.runs.admission import Admission
 from experiments.runs.experiment_run import ExperimentRun
 from experiments.runs.status import RunStatus, run_statuses
 from tests.experiments.command_line import start, wait_for_trials
@@ -67,7 +67,7 @@ def records(tmp_path: Path) -> Records:
 
 
 def test_a_run_is_paused_resumed_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "LOOK", 0.02)
+    monkeypatch.setattr(admission, "LOOK", 0.02)
     db, said = f"sqlite:///{tmp_path}/t.db", io.StringIO()
     experiment = an_experiment(tmp_path, 500)
     console = Console(file=said, width=200)
@@ -106,7 +106,7 @@ async def test_costs_budget_and_outcomes_by_condition(tmp_path: Path, records: R
         record = a_record(f"t{number}", outcome)
         record.trial |= {"condition": condition, "cost": cost, "tokens_in": 1_000, "tokens_out": 10}
         records.save(record)
-    async with Gate(records, "r-1", budget=4, trials=8) as entry:
+    async with Admission(records, "r-1", budget=4, trials=8) as entry:
         entry.settle(a_record("t1"))
         (seen,) = json.loads(souk("status", "nudges", "--json", "--db", f"sqlite:///{tmp_path}/t.db"))
     expected = {

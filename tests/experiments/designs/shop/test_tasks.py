@@ -20,9 +20,9 @@ from environments.observation import Observation
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.designs.shop.listing import ShowOnly, category_address
-from experiments.episodes.shop_episode import ShopEpisodes
-from experiments.episodes.trajectory import Course, as_stored, trace, without_screenshot
-from experiments.executors.browser import Stage, open_stage
+from experiments.episodes.shop_episode import ShopTrialRunner
+from experiments.episodes.trajectory import Trajectory, as_stored, trace, without_screenshot
+from experiments.executors.browser import Testbed, open_testbed
 from interventions.yaml.sitemap import product_key
 from interventions.yaml.yaml_source import parse_yaml
 from proxy.server import Slot
@@ -32,8 +32,8 @@ PROFILE = "balanced"
 
 
 @pytest.fixture(scope="module")
-async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Stage, Slot]]:
-    async with open_stage(tmp_path_factory.mktemp("stage")) as opened:
+async def testbed(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Testbed, Slot]]:
+    async with open_testbed(tmp_path_factory.mktemp("testbed")) as opened:
         yield opened, await opened.proxy.open_slot()
 
 
@@ -48,10 +48,10 @@ def trials(made: ShopDesign) -> Iterator[ShopTrial]:
 
 
 async def carry_out(
-    stage: tuple[Stage, Slot], made: ShopDesign, trial: ShopTrial, agent: Agent | None = None
-) -> tuple[Course, Session]:
-    opened, slot = stage
-    episodes = ShopEpisodes(made, opened.base_url)
+    testbed: tuple[Testbed, Slot], made: ShopDesign, trial: ShopTrial, agent: Agent | None = None
+) -> tuple[Trajectory, Session]:
+    opened, slot = testbed
+    episodes = ShopTrialRunner(made, opened.base_url)
     session = slot.session = episodes.session(trial)
     try:
         async with opened.browsers.context(slot.url) as context:
@@ -89,27 +89,31 @@ SHIPPED = (
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-async def test_a_shipped_experiment_gives_the_weights_choices(name: str, stage: tuple[Stage, Slot]) -> None:
+async def test_a_shipped_experiment_gives_the_weights_choices(
+    name: str, testbed: tuple[Testbed, Slot]
+) -> None:
     made = design(name)
     assert 300 <= sum(1 for _ in trials(made)) <= 3000
     assert not made.shortage()
     treated = (trial for trial in trials(made) if trial.carrier or trial.nudge is None)
     for trial in islice(treated, 0, 30, 15):
-        course, session = await carry_out(stage, made, trial)
-        assert (course.outcome, course.choice) == ("choice", expected(made, trial)), course.reason
-        record = ShopEpisodes(made, "http://shop.test/").record(trial, course, session, began=0, attempts=1)
+        trajectory, session = await carry_out(testbed, made, trial)
+        assert (trajectory.outcome, trajectory.choice) == ("choice", expected(made, trial)), trajectory.reason
+        record = ShopTrialRunner(made, "http://shop.test/").record(
+            trial, trajectory, session, began=0, attempts=1
+        )
         assert record.trial["profile"] == trial.profile
         assert record.disagreements == []
         rows = [(row["option"], row["price"], row["nudged"]) for row in record.options]
         assert rows == [(p.key, p.price, int(p.key == trial.carrier)) for p in trial.products]
 
 
-async def test_a_listing_shows_the_choice_set_alone_and_in_order(stage: tuple[Stage, Slot]) -> None:
+async def test_a_listing_shows_the_choice_set_alone_and_in_order(testbed: tuple[Testbed, Slot]) -> None:
     made = design("listing", match=["price"])
     nudged = next(trial for trial in trials(made) if trial.carrier and trial.ordering == "reversed")
-    course, session = await carry_out(stage, made, nudged)
-    assert course.outcome == "choice", course.reason
-    html = course.looks[0].observation.html
+    trajectory, session = await carry_out(testbed, made, nudged)
+    assert trajectory.outcome == "choice", trajectory.reason
+    html = trajectory.looks[0].observation.html
     cards = re.findall(r'<strong>\s*<a bid="\w+" href="([^"]+)"', html)
     assert [product_key(address) for address in cards] == [product.key for product in nudged.products]
     price = nudged.products[0].price
@@ -119,7 +123,9 @@ async def test_a_listing_shows_the_choice_set_alone_and_in_order(stage: tuple[St
     assert {("set_price", product.key, "listing") for product in nudged.products} <= receipts
     assert ("insert_text", nudged.carrier, "listing") in receipts
     assert ("show_only", nudged.products[0].key, "listing") in receipts
-    record = ShopEpisodes(made, "http://shop.test/").record(nudged, course, session, began=0, attempts=1)
+    record = ShopTrialRunner(made, "http://shop.test/").record(
+        nudged, trajectory, session, began=0, attempts=1
+    )
     assert [(row["position"], row["viewed_first"]) for row in record.options] == [(0, 1), (1, 0)]
 
 
@@ -143,47 +149,49 @@ class Scripted:
 ADD = r'.*?<button bid="(\w+)"[^>]*>Add to Cart'
 
 
-async def test_a_product_can_be_chosen_from_its_card(stage: tuple[Stage, Slot]) -> None:
+async def test_a_product_can_be_chosen_from_its_card(testbed: tuple[Testbed, Slot]) -> None:
     made = design("listing")
     for trial in islice(trials(made), 1, 3):
         second = trial.products[1]
-        course, session = await carry_out(stage, made, trial, Scripted(f"{second.key}.html{ADD}"))
-        assert (course.outcome, course.choice) == ("choice", second.key), course.reason
+        trajectory, session = await carry_out(testbed, made, trial, Scripted(f"{second.key}.html{ADD}"))
+        assert (trajectory.outcome, trajectory.choice) == ("choice", second.key), trajectory.reason
         assert {receipt.page_type for receipt in session.receipts} == {"listing"}
 
 
-async def test_a_product_outside_the_set_is_no_choice(stage: tuple[Stage, Slot]) -> None:
+async def test_a_product_outside_the_set_is_no_choice(testbed: tuple[Testbed, Slot]) -> None:
     made = design("search")
     trial = next(trials(made))
     agent = Scripted(r'Product Showcases.*?<button bid="(\w+)"[^>]*>Add to Cart')
-    course, _ = await carry_out(stage, made, trial, agent)
-    assert course.outcome == "no_choice"
-    assert "which is not in the choice set" in course.reason
+    trajectory, _ = await carry_out(testbed, made, trial, agent)
+    assert trajectory.outcome == "no_choice"
+    assert "which is not in the choice set" in trajectory.reason
 
 
-async def test_what_tells_of_other_products_is_taken_from_a_listing(stage: tuple[Stage, Slot]) -> None:
+async def test_what_tells_of_other_products_is_taken_from_a_listing(testbed: tuple[Testbed, Slot]) -> None:
     made = design("listing")
     trial = next(trials(made))
-    course, _ = await carry_out(stage, made, trial)
-    assert course.outcome == "choice", course.reason
-    text = re.sub("<[^>]+>", " ", course.looks[0].observation.html)
+    trajectory, _ = await carry_out(testbed, made, trial)
+    assert trajectory.outcome == "choice", trajectory.reason
+    text = re.sub("<[^>]+>", " ", trajectory.looks[0].observation.html)
     assert trial.products[0].name.split(",")[0] in text
     assert not re.search(r"Items\s+1|Sort By|per page|Shopping Options|Compare Products", text)
 
 
 @pytest.mark.parametrize("task", ["listing", "search"])
-async def test_an_untreated_list_fails_closed(task: str, stage: tuple[Stage, Slot], tmp_path: Path) -> None:
+async def test_an_untreated_list_fails_closed(
+    task: str, testbed: tuple[Testbed, Slot], tmp_path: Path
+) -> None:
     """The site map does not know this shop's cards: they show untreated, and the choice is none."""
     site = tmp_path / "site.yaml"
     site.write_text("name: blind\nextends: onestopmarket\nroles: {item: li.no-such-card}\n")
     made = design(task, site=str(site))
     trial = next(trials(made))
     product = trial.products[0]
-    opened, _ = stage
+    opened, _ = testbed
     agent = Scripted(f"goto {opened.base_url}{product.key}.html", f"Add.*?Qty{ADD}|{ADD.lstrip('.*?')}")
-    course, _ = await carry_out(stage, made, trial, agent)
-    assert course.outcome == "treatment_failed", (course.outcome, course.reason)
-    assert course.reason == "show-only: no page has listed the choice set"
+    trajectory, _ = await carry_out(testbed, made, trial, agent)
+    assert trajectory.outcome == "treatment_failed", (trajectory.outcome, trajectory.reason)
+    assert trajectory.reason == "show-only: no page has listed the choice set"
 
 
 def test_the_goal_names_the_category_and_the_page_is_the_categorys() -> None:
@@ -198,11 +206,11 @@ def test_the_goal_names_the_category_and_the_page_is_the_categorys() -> None:
         assert edit.keys == tuple(product.key for product in trial.products)
 
 
-async def test_all_that_an_agent_was_given_is_kept(stage: tuple[Stage, Slot]) -> None:
+async def test_all_that_an_agent_was_given_is_kept(testbed: tuple[Testbed, Slot]) -> None:
     made = design("nudges", observation={"tree": True, "screenshot": True})
-    course, _ = await carry_out(stage, made, next(trials(made)))
-    steps, artifacts = trace(course)
-    page, look = artifacts[steps[0]["observation"]], course.looks[0].observation
+    trajectory, _ = await carry_out(testbed, made, next(trials(made)))
+    steps, artifacts = trace(trajectory)
+    page, look = artifacts[steps[0]["observation"]], trajectory.looks[0].observation
     assert look.tree
     assert page.startswith(look.html)
     assert look.tree in page
