@@ -44,9 +44,9 @@ def show(
 
 
 def _facts(path: Path) -> dict[str, Any]:
-    from experiments.runs.experiment_run import analysis_of, any_design
+    from experiments.designs.loading import load_design
 
-    design = any_design(path.stem)
+    design = load_design(path.stem)
     comment = " ".join(
         line.lstrip("# ") for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("#")
     )
@@ -54,7 +54,7 @@ def _facts(path: Path) -> dict[str, Any]:
         "name": path.stem,
         "task": getattr(design.experiment, "task", "card"),
         "trials": sum(1 for _ in design.trials([""])),
-        "analysis": analysis_of(design),
+        "analysis": design.analysis,
         "about": re.split(r"(?<=[.?]) ", comment)[0],
         "path": str(path),
     }

@@ -78,7 +78,6 @@ def run(
       souk run my-experiment.yaml --db sqlite:///study.db --dry-run
     """
     from experiments.console.detach import detach
-    from experiments.designs.cards.design import CardDesign
     from experiments.executors.workers import Workers
     from experiments.runs.experiment_run import ExperimentRun
 
@@ -94,11 +93,10 @@ def run(
             typer.echo(json.dumps(found, indent=2))
             return
         print_outlook(stdout_console(), found)
-        if isinstance(session.design, CardDesign):
-            from experiments.designs.cards.balance import balance
+        if (balance := session.design.balance(session.wanted())) is not None:
             from experiments.studies.printing import print_balance
 
-            print_balance(console, balance(session.wanted()), out)
+            print_balance(console, balance, out)
         return
     if detached:
         log = session.folder / "log.txt"

@@ -14,8 +14,7 @@ from agents.base import AgentError, Call, Decision, ProviderError, Usage
 from environments.episode import Look
 from environments.observation import Observation
 from environments.through_proxy import BrowserFailure
-from experiments.designs.cards.trial import CardTrial
-from experiments.designs.shop.design import ShopTrial
+from experiments.designs.design import Trial
 from experiments.records.store import Row, artifact_hash
 
 Outcome = Literal["choice", "no_choice", "agent_limit", "agent_error", "treatment_failed", "infra_error"]
@@ -63,7 +62,7 @@ async def limited(trajectory: Trajectory, seconds: float) -> AsyncIterator[None]
 
 def trial_row(
     run: str,
-    trial: ShopTrial | CardTrial,
+    trial: Trial,
     trajectory: Trajectory,
     calls: Sequence[tuple[int, Call]],
     *,

@@ -4,17 +4,20 @@ import asyncio
 import math
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from agents.base import AgentError
 from agents.registry import close_agents
 from agents.scoring import Scorer, TargetScore, make_scorer, score_choices
+from experiments.designs.cards.trial import CardTrial
 from experiments.designs.scoring.design import ScoreDesign
 from experiments.designs.scoring.scored_cards import ScoredCards
+from experiments.designs.scoring.trial import ScoreTrial
 from experiments.episodes.answers import Given, card_record, conclude
 from experiments.episodes.trajectory import Trajectory, limited, trial_row
 from experiments.executors.executor import Attempt
 from experiments.records.store import Row, TrialRecord, artifact_hash
+from interventions.cards.card import Card, LetterAnswer
 
 BATCH: Final = 16
 """Prompts that a model is given at once; a run that is killed loses no more."""
@@ -83,32 +86,33 @@ class BatchingScorer:
                 await self._task
 
 
-class ScoringExecutor:
-    """Scores the trials of an experiment in this process, with a scorer for each agent."""
+class Scoring(Protocol):
+    """How the trials of one kind of design are scored."""
 
-    slots = 2 * BATCH
-    """While one batch is scored the next one comes together."""
+    kept: Collection[str]
+    """Prompts whose scores are remembered, since several trials ask for them."""
 
-    def __init__(self, design: ScoreDesign | ScoredCards, scorers: Mapping[str, BatchingScorer]) -> None:
+    def scorer(self, agent: str) -> Scorer:
+        """Make the scorer of an agent. Raises UserError where it cannot be scored, or lacks a setting."""
+
+    async def record(self, scorer: Scorer, attempt: Attempt[Any]) -> TrialRecord:
+        """Score a trial; how it ended stands in its record."""
+
+
+class PromptScoring:
+    """Scores the targets after each prompt of a stimulus."""
+
+    def __init__(self, design: ScoreDesign) -> None:
         self._design = design
-        self._scorers = scorers
+        self.kept: Collection[str] = design.repeated
 
-    async def run(self, attempt: Attempt[Any]) -> TrialRecord:
-        """Run one attempt; how it ended stands in its record."""
-        trajectory = Trajectory()
-        scorer = self._scorers[attempt.trial.agent]
-        if isinstance(self._design, ScoreDesign):
-            return await self._prompt(self._design, scorer, trajectory, attempt)
-        return await self._card(self._design, scorer, trajectory, attempt)
+    def scorer(self, agent: str) -> Scorer:
+        """See `Scoring.scorer`."""
+        return make_scorer(agent, legacy=self._design.experiment.legacy_scoring)
 
-    def lost(self, attempt: Attempt[Any], reason: str) -> TrialRecord:
-        """The record of an attempt that never came back: there is none, since this process runs them all."""
-        raise RuntimeError(f"trial {attempt.trial.id}: {reason}")
-
-    async def _prompt(
-        self, design: ScoreDesign, scorer: BatchingScorer, trajectory: Trajectory, attempt: Attempt[Any]
-    ) -> TrialRecord:
-        trial = attempt.trial
+    async def record(self, scorer: Scorer, attempt: Attempt[ScoreTrial]) -> TrialRecord:
+        """See `Scoring.record`."""
+        design, trial, trajectory = self._design, attempt.trial, Trajectory()
         scores: list[TargetScore] = []
         async with limited(trajectory, math.inf):
             (scores,) = await scorer.score([trial.prompt], list(design.targets))
@@ -128,21 +132,33 @@ class ScoringExecutor:
         )
         return _traced(record, trial.prompt, "")
 
-    async def _card(
-        self, design: ScoredCards, scorer: BatchingScorer, trajectory: Trajectory, attempt: Attempt[Any]
-    ) -> TrialRecord:
-        trial = attempt.trial
+
+class CardScoring:
+    """Scores the letters of each card."""
+
+    kept: Collection[str] = ()
+
+    def __init__(self, design: ScoredCards) -> None:
+        self._design = design
+
+    def scorer(self, agent: str) -> Scorer:
+        """See `Scoring.scorer`."""
+        return make_scorer(agent, chat=True)
+
+    async def record(self, scorer: Scorer, attempt: Attempt[CardTrial]) -> TrialRecord:
+        """See `Scoring.record`."""
+        trial, trajectory = attempt.trial, Trajectory()
         (card,) = trial.cards
         prompt = f"{card.system}\n\n{card.prompt}" if card.system else card.prompt
         given: list[Given] = []
         shares: dict[str, float] = {}
         async with limited(trajectory, math.inf):
-            shares = await score_choices(scorer, prompt, list(card.answer.labels))
+            shares = await score_choices(scorer, prompt, _letters(card))
             letter = max(shares, key=shares.__getitem__)
             given = [Given(card.id, letter, letter)]
             conclude(trajectory, trial, given)
         record = card_record(
-            design.run,
+            self._design.run,
             trial,
             trajectory,
             given,
@@ -156,6 +172,31 @@ class ScoringExecutor:
             for number, (letter, share) in enumerate(shares.items())
         ]
         return _traced(record, prompt, given[0].text if given else "")
+
+
+class ScoringExecutor:
+    """Scores the trials of an experiment in this process, with a scorer for each agent."""
+
+    slots = 2 * BATCH
+    """While one batch is scored the next one comes together."""
+
+    def __init__(self, scoring: Scoring, scorers: Mapping[str, BatchingScorer]) -> None:
+        self._scoring = scoring
+        self._scorers = scorers
+
+    async def run(self, attempt: Attempt[Any]) -> TrialRecord:
+        """Run one attempt; how it ended stands in its record."""
+        return await self._scoring.record(self._scorers[attempt.trial.agent], attempt)
+
+    def lost(self, attempt: Attempt[Any], reason: str) -> TrialRecord:
+        """Raise RuntimeError: this process runs all attempts, so none is ever lost."""
+        raise RuntimeError(f"trial {attempt.trial.id}: {reason}")
+
+
+def _letters(card: Card) -> list[str]:
+    if not isinstance(card.answer, LetterAnswer):
+        raise TypeError(f"card {card.id} asks for no letter")  # ScoredCards leaves these out
+    return list(card.answer.labels)
 
 
 def _share_score(share: float) -> TargetScore:
@@ -188,24 +229,13 @@ def _traced(record: TrialRecord, prompt: str, answer: str) -> TrialRecord:
     return record
 
 
-def scorers_of(design: ScoreDesign | ScoredCards, agents: Sequence[str]) -> dict[str, Scorer]:
-    """The scorer of each agent. Raises UserError where one cannot be scored, or lacks a setting."""
-    if isinstance(design, ScoreDesign):
-        legacy = design.experiment.legacy_scoring
-        return {agent: make_scorer(agent, legacy=legacy) for agent in agents}
-    return {agent: make_scorer(agent, chat=True) for agent in agents}
-
-
 @asynccontextmanager
-async def open_scoring(
-    design: ScoreDesign | ScoredCards, scorers: Mapping[str, Scorer]
-) -> AsyncIterator[ScoringExecutor]:
-    """What runs the trials of an experiment, for the time of a `with` block."""
-    kept = design.repeated if isinstance(design, ScoreDesign) else frozenset[str]()
-    together = {agent: BatchingScorer(scorer, kept) for agent, scorer in scorers.items()}
+async def open_scoring(scoring: Scoring, agents: Iterable[str]) -> AsyncIterator[ScoringExecutor]:
+    """Open what scores the trials of these agents. Raises UserError where one cannot be scored."""
+    scorers = {agent: BatchingScorer(scoring.scorer(agent), scoring.kept) for agent in agents}
     try:
-        yield ScoringExecutor(design, together)
+        yield ScoringExecutor(scoring, scorers)
     finally:
-        for each in together.values():
+        for each in scorers.values():
             await each.close()
         await close_agents()

@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from agents.registry import close_agents
-from experiments.designs.cards.design import CardDesign
-from experiments.designs.shop.design import ShopDesign
+from experiments.designs.loading import AnyDesign
 from experiments.episodes.answers import card_record
-from experiments.episodes.card_episode import CardTrialRunner
-from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import BrowserExecutor, TrialRunner, open_testbed
 from experiments.executors.executor import Attempt, Executor
+from experiments.executors.kinds import KINDS
 from experiments.executors.text import TextExecutor
 from experiments.records.store import TrialRecord
 
@@ -29,7 +27,7 @@ class Setup:
     they are sent comes from nobody else.
     """
 
-    design: ShopDesign | CardDesign
+    design: AnyDesign
     folder: Path
     """For the proxy's certificate authority."""
     base_url: str | None
@@ -38,16 +36,14 @@ class Setup:
     @property
     def is_text(self) -> bool:
         """Whether the trials need no browser."""
-        return isinstance(self.design, CardDesign) and self.design.experiment.mode == "text"
+        return self.design.mode == "text"
 
-    def episodes(self, base_url: str) -> TrialRunner[Any]:
-        """The episodes of the experiment, at a shop with this address."""
-        design = self.design
-        return (
-            CardTrialRunner(design, base_url)
-            if isinstance(design, CardDesign)
-            else ShopTrialRunner(design, base_url)
-        )
+    def trial_runner(self, base_url: str) -> TrialRunner[Any]:
+        """Make what runs episodes at a shop with this address."""
+        on_pages = KINDS[self.design.kind].on_pages
+        if on_pages is None:
+            raise TypeError(f"trials of kind {self.design.kind} do not run on pages")
+        return on_pages(self.design, base_url)
 
     def lost(self, attempt: Attempt[Any], reason: str) -> TrialRecord:
         """The record of an attempt that never came back from another process."""
@@ -57,8 +53,8 @@ class Setup:
         if self.is_text:
             run = self.design.run
             return card_record(run, trial, trajectory, [], [], mode="text", began=began, attempts=attempts)
-        episodes = self.episodes(NOWHERE)
-        return episodes.record(trial, trajectory, episodes.session(trial), began=began, attempts=attempts)
+        runner = self.trial_runner(NOWHERE)
+        return runner.record(trial, trajectory, runner.session(trial), began=began, attempts=attempts)
 
 
 @asynccontextmanager
@@ -70,10 +66,9 @@ async def open_executor(setup: Setup) -> AsyncIterator[Executor]:
     """
     try:
         if setup.is_text:
-            seconds = setup.design.experiment.limits.seconds
-            yield TextExecutor(setup.design.run, seconds, setup.slots)
+            yield TextExecutor(setup.design.run, setup.design.most_seconds, setup.slots)
         else:
             async with open_testbed(setup.folder, setup.base_url) as testbed:
-                yield BrowserExecutor(setup.episodes(testbed.base_url), testbed, setup.slots)
+                yield BrowserExecutor(setup.trial_runner(testbed.base_url), testbed, setup.slots)
     finally:
         await close_agents()

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from environments.shop.server import shop
-from experiments.designs.cards.design import CardDesign
-from experiments.designs.shop.design import ShopDesign
+from experiments.designs.loading import AnyDesign
 from experiments.executors.browser import default_slots
 from experiments.executors.executor import Executor
 from experiments.executors.pool import Say
@@ -28,10 +27,9 @@ class Workers:
     backend: Literal["local", "ray"] = "local"
     address: str = "auto"
 
-    def setup(self, design: ShopDesign | CardDesign, folder: Path, agents: Iterable[str]) -> Setup:
+    def setup(self, design: AnyDesign, folder: Path, agents: Iterable[str]) -> Setup:
         """What each of them needs to know of an experiment."""
-        base_url = design.base_url if isinstance(design, ShopDesign) else None
-        setup = Setup(design, folder, base_url, self.slots or 0)
+        setup = Setup(design, folder, design.base_url, self.slots or 0)
         if self.slots:
             return setup
         cores = max(1, (os.cpu_count() or 1) // self.count) if self.backend == "local" else 1

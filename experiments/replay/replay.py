@@ -11,16 +11,16 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import sqlalchemy as sql
 
 from agents.base import Agent
 from agents.replay import ReplayAgent, StoredStep, origin
 from environments.browser import run_browsers
-from experiments.designs.cards.design import CardDesign, make_card_design
 from experiments.designs.cards.trial import CardTrial
-from experiments.designs.shop.design import ShopDesign, ShopTrial
+from experiments.designs.loading import AnyDesign, load_design, stored_design
+from experiments.designs.shop.design import ShopTrial
 from experiments.executors.browser import BrowserExecutor, Testbed, TrialRunner, default_slots, open_testbed
 from experiments.executors.executor import MAX_ATTEMPTS, Attempt, first_leaf
 from experiments.executors.setup import Setup
@@ -28,17 +28,13 @@ from experiments.executors.shop_watch import ShopWatch
 from experiments.records.store import Records, Row, TrialRecord
 from experiments.records.tables import answers, options, steps, trials
 from experiments.replay.difference import Difference, Stored, in_episode, in_prompts
-from experiments.runs.experiment_run import load_design
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import Source
 from proxy.recording import Recording
 from proxy.server import run_proxy
 
-AnyDesign = ShopDesign | CardDesign
 Compared = Callable[[TrialRecord], None]
 """Is told of each trial that was replayed."""
-
-_CELL: Final = ("agent", "set", "nudge", "ordering", "profile", "repeat")
 
 
 class Replay:
@@ -73,7 +69,7 @@ class Replay:
                 f"{self.run_id}: no actions were stored; what subjects do that Souk did not start cannot be "
                 "done again"
             )
-        self.design = load_design(experiment) if experiment else stored_design(found)
+        self.design = load_design(experiment) if experiment else stored(found)
         self.notes = list(_changes(self.design, found))
         """What to know beforehand, such as that the experiment is no longer what it was."""
         rows = self._rows()
@@ -83,7 +79,7 @@ class Replay:
         wanted = {name: row for name, row in rows.items() if trial in (None, name) and name not in broken}
         if trial is not None and not wanted:
             raise UserError(f"--trial {trial}: run {self.run_id} has no such trial with an end of its own")
-        defined = self._defined(wanted, facts["agents"])
+        defined = self.design.matching(wanted, self._carriers(), facts["agents"])
         self.trials = [(wanted[name], trial) for name, trial in islice(defined, limit)]
         missing = wanted.keys() - {row["trial"] for row, _ in self.trials} if limit is None else set()
         self.missing = [
@@ -101,31 +97,6 @@ class Replay:
         with self._records.engine.connect() as connection:
             found = connection.execute(sql.select(trials).where(trials.c.run == self.run_id)).mappings()
             return {row["trial"]: dict(row) for row in found}
-
-    def _defined(self, wanted: dict[str, Row], agents: list[str]) -> Iterator[tuple[str, Any]]:
-        """The definitions of stored trials in the order of the design.
-
-        Trials in a shop go by their cell: their id holds the run's, which changes with the experiment.
-        """
-        design = self.design
-        if isinstance(design, ShopDesign):
-            carriers = self._carriers()
-            cells = {(*(row[key] for key in _CELL), carriers.get(id)): id for id, row in wanted.items()}
-            for trial in design.trials(agents):
-                nudge = trial.nudge.id if trial.nudge else ""
-                cell = (trial.agent, trial.set, nudge, trial.ordering, trial.profile, trial.repeat)
-                if stored := cells.pop((*cell, trial.carrier), None):
-                    yield stored, trial
-            return
-        # What was asked again for lack of a valid answer is not among the design's own trials.
-        again = dict.fromkeys(wanted)
-        largest = max((row["repeat"] for row in wanted.values()), default=0)
-        for first in design.trials(agents):
-            repeats = range(first.repeat + 1, largest + 1) if design.quota and first.repeat == 0 else ()
-            for each in (first, *(design.again(first, repeat) for repeat in repeats)):
-                if each.id in again:
-                    del again[each.id]
-                    yield each.id, each
 
     def _carriers(self) -> dict[str, str]:
         nudged = sql.select(options.c.trial, options.c.option).where(
@@ -175,7 +146,7 @@ class Replay:
 
         async with _open(setup, upstream) as testbed:
             runner: BrowserExecutor[Any] = BrowserExecutor(
-                Again(setup.episodes(testbed.base_url), self._agent), testbed, setup.slots
+                Again(setup.trial_runner(testbed.base_url), self._agent), testbed, setup.slots
             )
             try:
                 async with asyncio.TaskGroup() as group:
@@ -207,7 +178,7 @@ class Replay:
 
 
 class Again:
-    """TrialRunner in which the stored actions take the place of the agent; trials go by their stored ids."""
+    """Episodes in which the stored actions take the place of the agent; trials go by their stored ids."""
 
     def __init__(self, episodes: TrialRunner[Any], stored_agent: Callable[[str], Agent]) -> None:
         self._stored_agent = stored_agent
@@ -225,13 +196,10 @@ class NeverAway(ShopWatch):
         """At once."""
 
 
-def stored_design(found: Row) -> AnyDesign:
-    """The design of a run, from its stored experiment. Raises UserError."""
-    experiment = _said(found["facts"]["experiment"])
-    source = Source(f"run {found['run']}", experiment, {(): (1, 1)})
-    if experiment.get("task") == "card":
-        return make_card_design(source)
-    return ShopDesign(source, subject=found["facts"].get("subject", ""))
+def stored(found: Row) -> AnyDesign:
+    """Make the design of a run from its stored experiment. Raises UserError."""
+    source = Source(f"run {found['run']}", _said(found["facts"]["experiment"]), {(): (1, 1)})
+    return stored_design(source, found["facts"].get("subject", ""))
 
 
 def _said(stored: dict[str, Any]) -> dict[str, Any]:
@@ -261,7 +229,7 @@ async def _attempted(runner: BrowserExecutor[Any], trial: Any, attempts: int) ->
 
 @asynccontextmanager
 async def _open(setup: Setup, upstream: Path | None) -> AsyncIterator[Testbed]:
-    base_url = setup.design.base_url if isinstance(setup.design, ShopDesign) else None
+    base_url = setup.design.base_url
     if upstream is None:
         async with open_testbed(setup.folder, base_url) as testbed:
             yield testbed

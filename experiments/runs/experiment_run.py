@@ -3,25 +3,19 @@
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 from agents.registry import check_agent, check_name
 from experiments.console.progress import RunProgress
-from experiments.designs.cards.design import CardDesign, make_card_design
-from experiments.designs.cards.trial import CardTrial
+from experiments.designs.design import Mode, Trial
 from experiments.designs.inputs.experiment_file import experiment_source
-from experiments.designs.scoring.design import ScoreDesign
-from experiments.designs.scoring.scored_cards import ScoredCards
-from experiments.designs.shop.design import ShopDesign
-from experiments.episodes.answers import Mode
+from experiments.designs.loading import load_design
 from experiments.executors.executor import Executor
-from experiments.executors.scores import open_scoring, scorers_of
-from experiments.executors.start_pages import check_start_pages
+from experiments.executors.kinds import KINDS
+from experiments.executors.scores import Scoring, open_scoring
 from experiments.executors.workers import Workers, open_workers
 from experiments.records.control import Runner
 from experiments.records.store import Records
@@ -53,7 +47,8 @@ class ExperimentRun:
             UserError: a mistake in the experiment, an unknown agent, a missing key, an unusable database.
         """
         self._name = name
-        self.design = any_design(name, mode)
+        self.design = load_design(name, mode)
+        self._running = KINDS[self.design.kind]
         self.agents = tuple(dict.fromkeys(agents or self.design.experiment.agents))
         self.not_ready: list[str] = []
         """What agents lack, a key for example; a line each."""
@@ -64,7 +59,7 @@ class ExperimentRun:
         self.stopped = ""
         """Why it ended before all wanted trials had run."""
         self._done = self.records.finished(self.design.run)
-        self._again: list[CardTrial] = []
+        self._again: list[Trial] = []
         self._ids = {trial.id for trial in self.wanted()}
         self._ask_again()
 
@@ -73,14 +68,19 @@ class ExperimentRun:
             if dry:
                 check_name(agent)
             try:
-                if isinstance(self.design, ScoreDesign | ScoredCards):
-                    scorers_of(self.design, [agent])
+                if scoring := self._scoring():
+                    scoring.scorer(agent)
                 else:
-                    check_agent(agent, mode="text" if mode_of(self.design) == "text" else "page")
+                    check_agent(agent, mode="text" if self.design.mode == "text" else "page")
             except UserError as error:
                 if not dry:
                     raise
                 self.not_ready.append(f"{agent} cannot run yet: {error}")
+
+    def _scoring(self) -> Scoring | None:
+        """What scores the trials, where they are scored."""
+        scoring = self._running.scoring
+        return scoring(self.design) if scoring and self.design.mode == "logprobs" else None
 
     @property
     def total(self) -> int:
@@ -97,7 +97,7 @@ class ExperimentRun:
         """How many trials the run will have; other commands may run it with other agents."""
         return len(self._ids | self._done)
 
-    def wanted(self) -> Iterator[Any]:
+    def wanted(self) -> Iterator[Trial]:
         """The trials, those of an earlier command included."""
         per_agent = dict.fromkeys(self.agents, 0)
         for trial in self.design.trials(self.agents):
@@ -108,21 +108,9 @@ class ExperimentRun:
 
     def _ask_again(self) -> bool:
         """Where valid answers are wanted in a number, want as many more trials as lack one; False: none."""
-        design = self.design
-        if not isinstance(design, CardDesign) or not design.quota or self.limit is not None:
+        if not self.design.quota or self.limit is not None:
             return False
-        asked, answered = self.records.answered(design.run)
-        cells: dict[object, list[CardTrial]] = {}
-        for trial in self.wanted():
-            cells.setdefault(trial.cell, []).append(trial)
-        more = []
-        for trials in cells.values():
-            if any(trial.id not in asked for trial in trials):
-                continue
-            lacking = design.quota - sum(trial.id in answered for trial in trials)
-            allowed = max(0, design.attempts - len(trials))
-            repeats = range(len(trials), len(trials) + min(lacking, allowed))
-            more += [design.again(trials[0], repeat) for repeat in repeats]
+        more = self.design.lacking(self.wanted(), *self.records.answered(self.design.run))
         self._again += more
         self._ids |= {trial.id for trial in more}
         # What an earlier command has asked again counts at once, so that the same answers lead on.
@@ -131,13 +119,7 @@ class ExperimentRun:
     def summary(self) -> str:
         """What will run, for people."""
         lines = [f"{self.design.run}: {self.design.summary()}, agents: {', '.join(self.agents)}"]
-        lines += self.design.shortage()
-        if isinstance(self.design, ShopDesign) and any(name.startswith("simulated:") for name in self.agents):
-            lines += [
-                f"simulated shoppers see nothing of {name}: they read texts, prices, ratings, numbers of "
-                "reviews and the order; whether it moves an agent only a real one can show"
-                for name in self.design.unreadable()
-            ]
+        lines += self.design.notes(self.agents)
         if self.limit is not None and self.limit % self.design.block_size():
             size = self.design.block_size()
             lines.append(f"--limit {self.limit} cuts a block in two; multiples of {size} are balanced")
@@ -169,9 +151,9 @@ class ExperimentRun:
 
     async def _check_start_pages(self) -> None:
         """Raises UserError where a start page could not be treated."""
-        if isinstance(self.design, ShopDesign):
+        if check := self._running.check:
             todo = (trial for trial in self.wanted() if trial.id not in self._done)
-            await check_start_pages(self.design, todo, experiment_source(self._name), self.design.base_url)
+            await check(self.design, todo, experiment_source(self._name), self.design.base_url)
 
     async def _run_round(
         self, console: Console, workers: Workers, trace: Trace, budget: float | None
@@ -184,7 +166,7 @@ class ExperimentRun:
             design.run,
             budget=budget,
             agents=self.agents,
-            steps=1 if isinstance(design, ScoreDesign) else design.experiment.limits.steps,
+            steps=design.most_steps,
             trials=self._in_all,
             say=progress.say,
         )
@@ -206,15 +188,15 @@ class ExperimentRun:
     ) -> AsyncIterator[tuple[Executor, Lost]]:
         """What runs the trials, and what makes records of those that it loses."""
         design = self.design
-        if isinstance(design, ScoreDesign | ScoredCards):
+        if scoring := self._scoring():
             if workers.count > 1 or workers.backend != "local":
                 raise UserError("--workers, --backend: scores are made in one process; leave these out")
-            async with open_scoring(design, scorers_of(design, self.agents)) as scoring:
-                yield scoring, scoring.lost
+            async with open_scoring(scoring, self.agents) as executor:
+                yield executor, executor.lost
             return
         setup = workers.setup(design, self.folder, self.agents)
-        async with open_workers(workers, setup, progress.say) as executor:
-            yield executor, setup.lost
+        async with open_workers(workers, setup, progress.say) as pool:
+            yield pool, setup.lost
 
     def runner(self, process: int, budget: float | None) -> Runner:
         """Another process of this machine that is to run it, before it can speak for itself."""
@@ -222,8 +204,8 @@ class ExperimentRun:
 
     def begin(self, trace: Trace) -> None:
         """Note the run, once nothing can keep it from starting."""
-        facts = {**self.design.facts(self.agents), "analysis": analysis_of(self.design), "trace": trace}
-        self.records.begin_run(self.design.run, self.design.experiment.name, facts)
+        facts = {**self.design.facts(self.agents), "analysis": self.design.analysis, "trace": trace}
+        self.records.begin_run(self.design.run, self.design.name, facts)
 
     def warnings(self) -> Iterator[str]:
         """What may have spoilt trials that count."""
@@ -258,57 +240,9 @@ class ExperimentRun:
 
     def _never_received(self) -> Iterator[tuple[str, int]]:
         """The interventions without a receipt in the whole run, with the trials that they were planned in."""
-        design = self.design
-        if not isinstance(design, ShopDesign):
+        done = (trial for trial in self.wanted() if trial.id in self._done)
+        planned = Counter(name for trial in done for name in self.design.planned(trial))
+        if not planned:
             return
-        planned = Counter(
-            name
-            for trial in self.wanted()
-            if trial.id in self._done
-            for name in {treatment.intervention for treatment in design.plan(trial).treatments}
-        )
-        received = self.records.received(design.run)
+        received = self.records.received(self.design.run)
         yield from ((name, trials) for name, trials in sorted(planned.items()) if name not in received)
-
-
-def analysis_of(design: ShopDesign | CardDesign | ScoreDesign) -> str:
-    """What follows `souk analyze` for its runs."""
-    if isinstance(design, ScoreDesign):
-        return "anchoring"
-    if isinstance(design, ShopDesign):
-        return "choice"
-    (part,) = design.experiment.design.model_fields_set
-    return {"conjoint": "conjoint", "factorial": "montecarlo", "battery": "biases"}[part]
-
-
-def mode_of(design: ShopDesign | CardDesign) -> Mode:
-    """Whether its trials need a browser."""
-    return design.experiment.mode if isinstance(design, CardDesign) else "page"
-
-
-def any_design(name: str, mode: Mode | None = None) -> ShopDesign | CardDesign | ScoreDesign:
-    """The design of any experiment. Raises UserError."""
-    source = experiment_source(name)
-    if source.data.get("task") != "score":
-        return load_design(name, mode)
-    if mode:
-        raise UserError(f"--mode {mode}: {name} scores targets; leave --mode out")
-    return ScoreDesign(source)
-
-
-def load_design(name: str, mode: Mode | None = None, *, subject: str = "") -> ShopDesign | CardDesign:
-    """The design of an experiment with episodes or conversations.
-
-    `mode` is in the place of the one that its file says; for `subject` see `Design`. Raises UserError.
-    """
-    source = experiment_source(name)
-    if source.data.get("task") == "score":
-        raise UserError(f"{name} scores targets and has no episodes; run it: souk run {name}")
-    if source.data.get("task") != "card":
-        if mode not in (None, "page"):
-            raise UserError(
-                f"--mode {mode}: {name} is about pages of a shop; only cards can be asked otherwise"
-            )
-        return ShopDesign(source, subject=subject)
-    design = make_card_design(replace(source, data={**source.data, "mode": mode}) if mode else source)
-    return ScoredCards(design) if design.experiment.mode == "logprobs" else design

@@ -17,15 +17,11 @@ from agents.providers.tokens import estimate_tokens
 from analysis.estimators.detectable import detectable_d, detectable_effect
 from experiments.console.progress import duration
 from experiments.console.terminal import new_table
-from experiments.designs.cards.design import CardDesign
-from experiments.designs.cards.trial import CardTrial
-from experiments.designs.scoring.design import ScoreDesign
-from experiments.designs.scoring.scored_cards import ScoredCards
-from experiments.designs.shop.design import CONTROL, ShopDesign, ShopTrial
+from experiments.designs.loading import AnyDesign
 from experiments.executors.browser import default_slots
 from experiments.executors.workers import Workers
 from experiments.records.tables import trials as stored_trials
-from experiments.runs.experiment_run import ExperimentRun, mode_of
+from experiments.runs.experiment_run import ExperimentRun
 
 PAGE_TOKENS: Final = 2_500
 """Of a request with a page. Those of the embedded shop have 1,900 (a product) to 4,000 (search results)."""
@@ -36,7 +32,6 @@ REQUEST_SECONDS: Final = 3.0
 PAGE_CORE_SECONDS: Final = 0.7
 """That one core takes for an episode of an agent that answers at once: 140 to 210 a minute on two."""
 TEXT_CORE_SECONDS: Final = 0.005
-_TAB_REQUESTS: Final = {"listing": 3, "search": 5}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,56 +81,28 @@ def _interventions(trials: Sequence[Any]) -> dict[str, int]:
     return dict(Counter(nudge.id for nudge in nudges if nudge))
 
 
-def _example(design: Any, trials: Sequence[Any]) -> dict[str, Any]:
-    """One trial in full, one with a treatment where there is any."""
-    treated = (each for each in trials if each.condition not in (CONTROL, ""))
-    trial = next(treated, trials[0])
-    if isinstance(design, ScoreDesign):
-        trial = max(trials, key=lambda each: len(each.fields))
+def _example(design: AnyDesign, trials: Sequence[Any]) -> dict[str, Any]:
+    """Describe one trial in full."""
+    trial = design.exemplary(trials)
     shown = {"trial": trial.id, "condition": trial.condition, "set": trial.set, "ordering": trial.ordering}
-    if isinstance(trial, ShopTrial):
-        carried = design.plan(trial).by_product.get(trial.carrier, ())
-        return shown | {
-            "goal": trial.goal,
-            "options": [
-                {"name": p.name, "price": p.price, "rating": p.rating, "reviews": p.reviews}
-                | {"intervention": trial.nudge.id if trial.nudge and p.key == trial.carrier else ""}
-                for p in trial.products
-            ],
-            "texts": [edit.words() for treatment in carried for edit in treatment.edits if edit.words()],
-        }
-    if isinstance(trial, CardTrial):
-        cards = [card.prompt for card in trial.cards]
-        return shown | {"system": trial.cards[0].system, "prompts": cards, "temperature": trial.temperature}
-    return shown | {"prompts": [trial.prompt]}
+    return shown | design.example(trial)
 
 
-def _smallest_effect(design: Any, trials: Sequence[Any]) -> dict[str, Any] | None:
-    """What one agent's trials find with a power of 0.8 at the level 0.05; None where nothing is sampled."""
+def _smallest_effect(design: AnyDesign, trials: Sequence[Any]) -> dict[str, Any] | None:
+    """Compute what one agent's trials find with power 0.8 at the level 0.05; None: nothing is sampled."""
+    found = design.comparison(trials)
+    if found is None:
+        return None
     told = {"power": 0.8, "alpha": 0.05}
-    if isinstance(design, ShopDesign):
-        carried = [trial for trial in trials if trial.carrier is not None]
-        sizes = [len(trial.products) for trial in carried or trials]
-        of = "carrying an intervention" if carried else "being seen first"
-    elif isinstance(design, CardDesign) and trials[0].options:
-        carried, sizes, of = [], [len(trial.options) for trial in trials], "being shown first"
-    elif isinstance(design, CardDesign):
-        cells = Counter((trial.set, trial.scenario, trial.temperature, trial.condition) for trial in trials)
-        smallest = max(min(cells.values()), design.quota or 0)
-        if smallest < 2:
-            return None
-        value = detectable_d(smallest)
+    if not found.alternatives:
         return told | {
-            "of": f"a condition on one question, with {smallest:,} answers in each",
-            "value": value,
+            "of": found.of,
+            "value": detectable_d(found.trials),
             "unit": "standard deviations (Cohen's d)",
         }
-    else:
-        return None
-    mean = round(sum(sizes) / len(sizes))
     return told | {
-        "of": f"{of}, in {len(sizes):,} trials",
-        "value": detectable_effect(len(sizes), mean),
+        "of": f"{found.of}, in {found.trials:,} trials",
+        "value": detectable_effect(found.trials, found.alternatives),
         "unit": "percentage points",
     }
 
@@ -155,8 +122,8 @@ def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Any], workers: Wo
             count * seconds / total_slots,
             f"{number:,} trials of this run that have ended; {total_slots} at the same time",
         )
-    is_text = not isinstance(run.design, ShopDesign | ScoreDesign) and mode_of(run.design) != "page"
-    if isinstance(run.design, ScoreDesign | ScoredCards):
+    is_text = run.design.mode == "text"
+    if run.design.mode == "logprobs":
         return Forecast(agent, count, count, None, None, None, None, "not known before the first trials")
     if agent.partition(":")[0] not in PROVIDERS:
         if not agent.startswith("simulated:"):
@@ -184,17 +151,14 @@ def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Any], workers: Wo
     )
 
 
-def _requests(trial: Any, design: Any, is_text: bool) -> tuple[int, int, int]:
-    """Requests of a trial, and their tokens in and out, where nothing goes wrong."""
-    if isinstance(trial, ShopTrial):
-        requests = _TAB_REQUESTS.get(design.experiment.task, len(trial.products) + 1)
-    elif is_text:
-        prompts = [estimate_tokens(f"{card.system}{card.prompt}") for card in trial.cards]
-        asked = sum(sum(prompts[: number + 1]) for number in range(len(prompts)))
-        return len(prompts), asked, TEXT_ANSWER_TOKENS * len(prompts)
-    else:
-        requests = sum(1 if trial.options else 2 for _ in trial.cards)
-    return requests, requests * PAGE_TOKENS, requests * PAGE_ANSWER_TOKENS
+def _requests(trial: Any, design: AnyDesign, is_text: bool) -> tuple[int, int, int]:
+    """Count the requests of a trial, and their tokens in and out, where nothing goes wrong."""
+    requests = design.requests(trial)
+    if not is_text:
+        return requests, requests * PAGE_TOKENS, requests * PAGE_ANSWER_TOKENS
+    prompts = [estimate_tokens(f"{card.system}{card.prompt}") for card in trial.cards]
+    asked = sum(sum(prompts[: number + 1]) for number in range(len(prompts)))
+    return requests, asked, requests * TEXT_ANSWER_TOKENS
 
 
 def _stored(run: ExperimentRun, agent: str) -> tuple[int, float, float, float | None, float] | None:

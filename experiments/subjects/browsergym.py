@@ -24,8 +24,9 @@ from environments.actions import Action
 from environments.episode import first_line
 from environments.observe import storable
 from environments.stops import COMPARE_TABS, NOT_PRESSED, guard
+from experiments.designs.inputs.experiment_file import experiment_source
+from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign, ShopTrial
-from experiments.designs.shop.experiment_file import experiment_source
 from experiments.episodes.shop_episode import allowed, is_spoilt, judge, session, start_urls, to_record
 from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import Testbed, open_testbed
@@ -34,7 +35,6 @@ from experiments.records.control import named
 from experiments.records.store import Records, TrialRecord
 from experiments.records.writer import Writer
 from experiments.runs.admission import Admission
-from experiments.runs.experiment_run import analysis_of, load_design
 from interventions.errors import UserError
 from interventions.yaml.sitemap import product_key
 from proxy.server import Slot
@@ -69,9 +69,7 @@ def open_experiment(
     """
     if any(task.startswith(PREFIX) for task in gymnasium.registry):
         raise UserError(f"{name}: a process can open one experiment at a time; leave the other's block first")
-    design = load_design(name, subject=agent)
-    if not isinstance(design, ShopDesign):
-        raise UserError(f"{name}: its trials show cards; BrowserGym tasks are made of trials in a shop")
+    design = load_shop_design(name, agent)
     records = Records(db)
     done = records.finished(design.run)
     trials = [trial for trial in islice(design.trials([agent]), limit) if trial.id not in done]
@@ -81,7 +79,7 @@ def open_experiment(
         url = f"{base_url.rstrip('/')}/" if base_url else design.base_url
         portal.call(check_start_pages, design, trials, experiment_source(name), url)
         testbed = stack.enter_context(portal.wrap_async_context_manager(open_testbed(folder, url)))
-        facts = {**design.facts([agent]), "analysis": analysis_of(design)}
+        facts = {**design.facts([agent]), "analysis": design.analysis}
         records.begin_run(design.run, design.name, facts)
         admission = stack.enter_context(
             portal.wrap_async_context_manager(Admission(records, design.run, trials=len(done) + len(trials)))

@@ -19,6 +19,7 @@ from starlette.routing import Route
 
 from agents.base import Agent, Decision
 from environments.observation import Observation
+from experiments.designs.loading import load_design
 from experiments.designs.shop.design import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.episodes.trajectory import Trajectory
@@ -28,7 +29,6 @@ from experiments.records import tables
 from experiments.records.store import Records, TrialRecord
 from experiments.runs import outages
 from experiments.runs.coordinator import with_calls_of
-from experiments.runs.experiment_run import load_design
 from proxy.session import Session
 from tests.experiments.records.test_store import a_record
 from tests.experiments.running import HOTELS, run_trials

@@ -4,9 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.designs.inputs.experiment_file import experiment_source
-from experiments.designs.scoring.design import ScoreDesign
-from experiments.runs.experiment_run import load_design
+from experiments.designs.loading import load_design
 from interventions.errors import UserError
 from interventions.files.schema import library_path
 
@@ -50,8 +48,7 @@ FILES: dict[str, tuple[str, dict[str, str]]] = {
 
 
 def load(path: str) -> object:
-    source = experiment_source(path)
-    return ScoreDesign(source) if source.data.get("task") == "score" else load_design(path)
+    return load_design(path)
 
 
 def write(folder: Path, files: dict[str, str]) -> None:

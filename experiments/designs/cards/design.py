@@ -1,18 +1,25 @@
 """From an experiment with choice cards to its trials: identities, blocks, agents."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from experiments.designs.cards.battery import BatteryDesign
 from experiments.designs.cards.conjoint import ConjointDesign
 from experiments.designs.cards.experiment_file import CardExperiment, Conjoint, Factorial
 from experiments.designs.cards.factorial import FactorialDesign
 from experiments.designs.cards.trial import CardTrial
+from experiments.designs.design import Comparison, Design, Mode, StoredTrials
 from experiments.designs.inputs.identity import VERSIONED, digest
 from interventions.yaml.yaml_source import Source, validate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_ANALYSES: Final = {"conjoint": "conjoint", "factorial": "montecarlo", "battery": "biases"}
 
 
 class Part(Protocol):
@@ -35,7 +42,7 @@ class Part(Protocol):
         """What is asked, for people."""
 
 
-class CardDesign:
+class CardDesign(Design[CardTrial]):
     """An experiment with choice cards, with everything it refers to.
 
     A run is known by everything in its file but the agents. A trial is known by what is asked of whom: its
@@ -44,13 +51,37 @@ class CardDesign:
     same trials, which can be compared one by one.
     """
 
+    kind = "cards"
+    experiment: CardExperiment
+
     def __init__(self, experiment: CardExperiment, part: Part) -> None:
         self.experiment = experiment
         self._part = part
 
     @property
+    def analysis(self) -> str:
+        """The command of `souk analyze` for its runs."""
+        (part,) = self.experiment.design.model_fields_set
+        return _ANALYSES[part]
+
+    @property
+    def mode(self) -> Mode:
+        """Whether its cards are pages in the browser or prompts."""
+        return self.experiment.mode
+
+    @property
+    def most_steps(self) -> int:
+        """The largest number of actions on pages, or of answers to prompts."""
+        return self.experiment.limits.steps
+
+    @property
+    def most_seconds(self) -> float:
+        """The largest wall-clock time of a trial, in seconds."""
+        return self.experiment.limits.seconds
+
+    @property
     def quota(self) -> int | None:
-        """Valid answers wanted in every cell; None: each trial is asked once, whatever comes of it."""
+        """The number of valid answers wanted in every cell; None: each trial is asked once."""
         return self._part.quota
 
     @property
@@ -86,6 +117,66 @@ class CardDesign:
                 for trial in block:
                     yield self._identified(replace(trial, agent=agent))
 
+    def lacking(
+        self, wanted: Iterable[CardTrial], asked: Collection[str], answered: Collection[str]
+    ) -> list[CardTrial]:
+        """Ask cells again that have ended with fewer valid answers than the quota."""
+        if not self.quota:
+            return []
+        cells: dict[object, list[CardTrial]] = {}
+        for trial in wanted:
+            cells.setdefault(trial.cell, []).append(trial)
+        more = []
+        for trials in cells.values():
+            if any(trial.id not in asked for trial in trials):
+                continue
+            lacking = self.quota - sum(trial.id in answered for trial in trials)
+            allowed = max(0, self.attempts - len(trials))
+            repeats = range(len(trials), len(trials) + min(lacking, allowed))
+            more += [self.again(trials[0], repeat) for repeat in repeats]
+        return more
+
+    def matching(
+        self, stored: StoredTrials, carriers: Mapping[str, str], agents: Sequence[str]
+    ) -> Iterator[tuple[str, CardTrial]]:
+        """Match trials by their ids; what was asked again is not among the design's own trials."""
+        left = dict.fromkeys(stored)
+        largest = max((row["repeat"] for row in stored.values()), default=0)
+        for first in self.trials(agents):
+            repeats = range(first.repeat + 1, largest + 1) if self.quota and first.repeat == 0 else ()
+            for each in (first, *(self.again(first, repeat) for repeat in repeats)):
+                if each.id in left:
+                    del left[each.id]
+                    yield each.id, each
+
+    def example(self, trial: CardTrial) -> dict[str, Any]:
+        """Describe the prompts of one trial."""
+        prompts = [card.prompt for card in trial.cards]
+        return {"system": trial.cards[0].system, "prompts": prompts, "temperature": trial.temperature}
+
+    def comparison(self, trials: Sequence[CardTrial]) -> Comparison | None:
+        """Compare the alternative shown first with the others, or the answers in two conditions."""
+        if trials[0].options:
+            sizes = [len(trial.options) for trial in trials]
+            return Comparison("being shown first", len(sizes), round(sum(sizes) / len(sizes)))
+        cells = Counter((trial.set, trial.scenario, trial.temperature, trial.condition) for trial in trials)
+        smallest = max(min(cells.values()), self.quota or 0)
+        if smallest < 2:
+            return None
+        return Comparison(f"a condition on one question, with {smallest:,} answers in each", smallest)
+
+    def balance(self, trials: Iterable[CardTrial]) -> "pd.DataFrame":
+        """Count how evenly these trials spread alternatives and attributes over places and conditions."""
+        from experiments.designs.cards.balance import balance  # noqa: PLC0415 (pandas takes a while to load)
+
+        return balance(trials)
+
+    def requests(self, trial: CardTrial) -> int:
+        """Count the answers to prompts, or the actions on pages (to fill in a number and to send it)."""
+        if self.mode == "page" and not trial.options:
+            return 2 * len(trial.cards)
+        return len(trial.cards)
+
     def again(self, trial: CardTrial, repeat: int) -> CardTrial:
         """Another repeat of the same cell: the same question with a new id and seed."""
         return self._identified(replace(trial, repeat=repeat))
@@ -104,10 +195,6 @@ class CardDesign:
     def summary(self) -> str:
         """What will be asked, for people."""
         return self._part.summary()
-
-    def shortage(self) -> list[str]:
-        """A line where there is less than was asked for: never, since that is a mistake here."""
-        return []
 
 
 def make_card_design(source: Source) -> CardDesign:

@@ -1,13 +1,15 @@
 """From an experiment in log-probabilities to its trials: stimuli x anchors x sets of fields x agents."""
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from analysis.anchoring.coalitions import coalitions
 from analysis.tables.errors import AnalysisError
+from experiments.designs.design import Design, StoredTrials
 from experiments.designs.inputs.identity import digest
 from experiments.designs.scoring.experiment_file import ScoreExperiment
 from experiments.designs.scoring.stimuli import load_stimuli
@@ -18,12 +20,19 @@ CONDITIONS: Final[tuple[Literal["low", "high"], ...]] = ("low", "high")
 VERSIONED: Final = ("souk", "torch", "transformers", "numpy")
 
 
-class ScoreDesign:
+class ScoreDesign(Design[ScoreTrial]):
     """An experiment in log-probabilities with its stimuli.
 
     A trial is known by the prompt and its place in the design, by what is scored and how, and by the agent;
     not by the experiment's name.
     """
+
+    kind = "scores"
+    analysis = "anchoring"
+    mode = "logprobs"
+    most_steps = 1
+    most_seconds = math.inf
+    experiment: ScoreExperiment
 
     def __init__(self, source: Source) -> None:
         """Check the experiment and find the sets of fields that its attribution needs.
@@ -108,9 +117,23 @@ class ScoreDesign:
             f"{different:,} forward passes of prompts for {len(prompts) * len(self.targets):,} scores"
         )
 
-    def shortage(self) -> list[str]:
-        """Nothing can be fewer than asked for."""
-        return []
+    def matching(
+        self, stored: StoredTrials, carriers: Mapping[str, str], agents: Sequence[str]
+    ) -> Iterator[tuple[str, ScoreTrial]]:
+        """Match trials by their ids."""
+        yield from ((trial.id, trial) for trial in self.trials(agents) if trial.id in stored)
+
+    def exemplary(self, trials: Sequence[ScoreTrial]) -> ScoreTrial:
+        """Choose the trial with the longest prompt: the most fields are present."""
+        return max(trials, key=lambda trial: len(trial.fields))
+
+    def example(self, trial: ScoreTrial) -> dict[str, Any]:
+        """Describe the prompt of one trial."""
+        return {"prompts": [trial.prompt]}
+
+    def requests(self, trial: ScoreTrial) -> int:
+        """Count one: all answers to a prompt are scored at once."""
+        return 1
 
 
 def _versions() -> Iterator[tuple[str, str]]:

@@ -28,6 +28,8 @@ class ScoredCards(CardDesign):
                 "use mode text"
             )
 
+    mode = "logprobs"
+
     @property
     def quota(self) -> int | None:
         """None: each question is scored once."""
@@ -48,8 +50,8 @@ class ScoredCards(CardDesign):
         """What would be asked, for people, and that it is scored instead."""
         return f"{super().summary()}; scored instead, each letter question once"
 
-    def shortage(self) -> list[str]:
-        """The questions that are left out."""
+    def notes(self, agents: Sequence[str]) -> list[str]:
+        """Name the questions that are left out."""
         if not self._numbers:
             return []
         names = ", ".join(self._numbers)

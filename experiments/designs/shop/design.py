@@ -1,7 +1,7 @@
 """From an experiment to its trials: choice sets x nudge x profile x carrier x order x agent, in blocks."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
@@ -14,6 +14,7 @@ from agents.language_model.prompt import DEFAULT, PromptTemplates, default_promp
 from environments.episode import View
 from environments.launchable import launchable
 from experiments.designs.choice_sets import ChoiceSet, form_choice_sets
+from experiments.designs.design import CONTROL, Comparison, Design, StoredTrials
 from experiments.designs.inputs.identity import VERSIONED, digest
 from experiments.designs.shop.experiment_file import EMBEDDED, Experiment
 from experiments.designs.shop.listing import category_address, listed_sets, show_only
@@ -23,12 +24,13 @@ from interventions.files.schema import Intervention, load_interventions
 from interventions.yaml.sitemap import SiteMap, load_site_map
 from interventions.yaml.yaml_source import Source, validate
 
-CONTROL: Final = "control"
 NUDGED: Final = "nudged"
 PLACEBO: Final = "placebo"
 _FIGURES: Final = {"price", "rating", "reviews"}
 """What simulated shoppers read of a product besides texts."""
 PRODUCT_PAGE: Final = "${key}.html"
+_CELL: Final = ("agent", "set", "nudge", "ordering", "profile", "repeat")
+_REQUESTS: Final = {"listing": 3, "search": 5}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +63,13 @@ class ShopTrial:
         return PLACEBO if self.nudge.kind == "placebo" else NUDGED
 
 
-class ShopDesign:
-    """An experiment with everything it refers to: products, interventions, profiles, prompt, site map."""
+class ShopDesign(Design[ShopTrial]):
+    """A study in a shop: products, interventions, profiles, prompt, site map."""
+
+    kind = "shop"
+    analysis = "choice"
+    mode = "page"
+    experiment: Experiment
 
     def __init__(self, source: Source, *, subject: str = "") -> None:
         """Check the experiment and form its choice sets.
@@ -75,6 +82,7 @@ class ShopDesign:
         """
         self._subject = subject
         self.experiment = experiment = validate(source, Experiment)
+        self.base_url = _address(experiment.environment)
         self.site: SiteMap = load_site_map(source.shipped_or_file(("site",), experiment.site))
         self.profiles = sentences(experiment.profiles, source)
         self.prompt = _prompt(experiment.prompt, source)
@@ -133,17 +141,6 @@ class ShopDesign:
             shown = replace(product, price=price) if "price" in match else product
             yield replace(shown, reviews=reviews) if "reviews" in match else shown
 
-    @cached_property
-    def base_url(self) -> str | None:
-        """The address of the shop, with a slash at its end; None: the embedded one, still to be started."""
-        environment = self.experiment.environment
-        if environment == EMBEDDED:
-            return None
-        if environment.startswith("compose:"):
-            target = launchable(environment.removeprefix("compose:"))
-            return target.url.format(port=target.port)
-        return environment.rstrip("/") + "/"
-
     @property
     def view(self) -> View:
         """What the agent is shown of the browser."""
@@ -193,9 +190,25 @@ class ShopDesign:
         conditions = self.block_size() // len(self.profiles)
         return f"{parts}, {conditions} conditions and orders each"
 
-    def shortage(self) -> list[str]:
-        """A line for each thing to know of the choice sets, such as that there are fewer than asked for."""
-        return self._notes
+    def notes(self, agents: Sequence[str]) -> list[str]:
+        """Say where there are fewer choice sets than asked for, and what simulated shoppers do not see."""
+        if not any(name.startswith("simulated:") for name in agents):
+            return self._notes
+        return self._notes + [
+            f"simulated shoppers see nothing of {name}: they read texts, prices, ratings, numbers of "
+            "reviews and the order; whether it moves an agent only a real one can show"
+            for name in self.unreadable()
+        ]
+
+    @property
+    def most_steps(self) -> int:
+        """The largest number of actions in an episode."""
+        return self.experiment.limits.steps
+
+    @property
+    def most_seconds(self) -> float:
+        """The largest wall-clock time of an episode, in seconds."""
+        return self.experiment.limits.seconds
 
     def facts(self, agents: Sequence[str]) -> dict[str, object]:
         """What the records keep of the run as a whole; `inputs` is all that its trials follow from."""
@@ -293,6 +306,45 @@ class ShopDesign:
         listing = () if self.experiment.task == "compare-tabs" else (show_only(trial.products),)
         return Plan((*treatments, *listing, *self._everywhere))
 
+    def planned(self, trial: ShopTrial) -> frozenset[str]:
+        """Return the ids of the interventions in the trial's plan."""
+        return frozenset(treatment.intervention for treatment in self.plan(trial).treatments)
+
+    def matching(
+        self, stored: StoredTrials, carriers: Mapping[str, str], agents: Sequence[str]
+    ) -> Iterator[tuple[str, ShopTrial]]:
+        """Match trials by their cells: their ids hold the run's, which changes with the experiment."""
+        cells = {(*(row[key] for key in _CELL), carriers.get(name)): name for name, row in stored.items()}
+        for trial in self.trials(agents):
+            nudge = trial.nudge.id if trial.nudge else ""
+            cell = (trial.agent, trial.set, nudge, trial.ordering, trial.profile, trial.repeat)
+            if name := cells.pop((*cell, trial.carrier), None):
+                yield name, trial
+
+    def example(self, trial: ShopTrial) -> dict[str, Any]:
+        """Describe the goal, the products and the texts of one trial."""
+        carried = self.plan(trial).by_product.get(trial.carrier, ()) if trial.carrier else ()
+        return {
+            "goal": trial.goal,
+            "options": [
+                {"name": p.name, "price": p.price, "rating": p.rating, "reviews": p.reviews}
+                | {"intervention": trial.nudge.id if trial.nudge and p.key == trial.carrier else ""}
+                for p in trial.products
+            ],
+            "texts": [edit.words() for treatment in carried for edit in treatment.edits if edit.words()],
+        }
+
+    def comparison(self, trials: Sequence[ShopTrial]) -> Comparison:
+        """Compare the carrier of an intervention with the others; without one, who is seen first."""
+        carried = [trial for trial in trials if trial.carrier is not None]
+        sizes = [len(trial.products) for trial in carried or trials]
+        of = "carrying an intervention" if carried else "being seen first"
+        return Comparison(of, len(sizes), round(sum(sizes) / len(sizes)))
+
+    def requests(self, trial: ShopTrial) -> int:
+        """Count the actions of a shopper who looks at every product and buys one."""
+        return _REQUESTS.get(self.experiment.task, len(trial.products) + 1)
+
     def interventions(self, trial: ShopTrial) -> Iterator[Intervention]:
         """The interventions of a trial's cell: the nudge too where no product carries it."""
         yield from (self._matching[f"match-{name}"] for name in self.experiment.match)
@@ -329,6 +381,15 @@ class ShopDesign:
             known = compile_treatment(intervention, product, **values)
             self._treatments[intervention.id, product] = known
         return known
+
+
+def _address(environment: str) -> str | None:
+    if environment == EMBEDDED:
+        return None
+    if environment.startswith("compose:"):
+        target = launchable(environment.removeprefix("compose:"))
+        return target.url.format(port=target.port)
+    return environment.rstrip("/") + "/"
 
 
 def _prompt(name: str, source: Source) -> PromptTemplates:

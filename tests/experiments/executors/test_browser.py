@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agents.base import ProviderError, Reply
+from experiments.designs.loading import load_design
 from experiments.executors import text as text_runner
 from experiments.executors.browser import default_slots
 from experiments.executors.executor import Attempt
@@ -18,7 +19,6 @@ from experiments.records.writer import Writer
 from experiments.runs import coordinator
 from experiments.runs.admission import Admission
 from experiments.runs.coordinator import Coordinator
-from experiments.runs.experiment_run import load_design
 from experiments.runs.outages import Outages
 from interventions.errors import UserError
 from tests.experiments.running import HOTELS, run_trials

@@ -11,11 +11,12 @@ import pytest
 import sqlalchemy as sql
 from rich.console import Console
 
+from experiments.designs.loading import load_design
 from experiments.executors import pool
 from experiments.executors.executor import Attempt
 from experiments.executors.workers import Workers
 from experiments.records import tables
-from experiments.runs.experiment_run import ExperimentRun, load_design
+from experiments.runs.experiment_run import ExperimentRun
 from interventions.errors import UserError
 from tests.experiments.command_line import left_after, processes_with
 from tests.experiments.running import HOTELS

@@ -1,0 +1,187 @@
+"""What every kind of design has in common: trials, and what is known of them before they run."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Kind = Literal["shop", "cards", "scores"]
+"""What a trial is: an episode in a shop, a conversation over cards, a prompt whose answers are scored."""
+
+Mode = Literal["page", "text", "logprobs"]
+"""How trials run: on pages in the browser, as prompts, or by the log-probabilities of answers."""
+
+CONTROL: Final = "control"
+"""The condition of a trial without treatment."""
+
+StoredTrials = Mapping[str, Mapping[str, Any]]
+"""Rows of the table of trials, by trial id."""
+
+
+class Trial(Protocol):
+    """What every trial has."""
+
+    @property
+    def id(self) -> str:
+        """The same for equal trials, on every machine."""
+
+    @property
+    def agent(self) -> str:
+        """The name of the agent, such as `simulated:balanced`."""
+
+    @property
+    def seed(self) -> int:
+        """The seed of the agent's random numbers."""
+
+    @property
+    def set(self) -> str:
+        """The id of the choice set or question."""
+
+    @property
+    def condition(self) -> str:
+        """The treatment, or the control; empty where the design has none."""
+
+    @property
+    def ordering(self) -> str:
+        """`forward`, or `reversed`."""
+
+    @property
+    def repeat(self) -> int:
+        """The number of the repeat, from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a design compares, for the smallest effect that it can find.
+
+    of: the comparison in words. trials: choices between `alternatives` (mean number) each; or, where
+    `alternatives` is 0, numeric answers in each of two conditions.
+    """
+
+    of: str
+    trials: int
+    alternatives: int = 0
+
+
+class ExperimentFile(Protocol):
+    """The keys that every experiment file has."""
+
+    @property
+    def name(self) -> str:
+        """The name of the experiment."""
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The agents that run it when none is named."""
+
+
+T = TypeVar("T", bound=Trial)
+
+
+class Design(ABC, Generic[T]):
+    """An experiment with everything that it refers to, and so all of its trials."""
+
+    kind: ClassVar[Kind]
+    experiment: ExperimentFile
+    """The checked experiment file."""
+    base_url: str | None = None
+    """The address of the shop, with a slash at its end; None: the embedded one, or no shop at all."""
+
+    @property
+    def name(self) -> str:
+        """The name of the run."""
+        return self.experiment.name
+
+    @property
+    @abstractmethod
+    def run(self) -> str:
+        """The id of the run: equal experiments resume the same run."""
+
+    @property
+    @abstractmethod
+    def analysis(self) -> str:
+        """The command of `souk analyze` for its runs."""
+
+    @property
+    @abstractmethod
+    def mode(self) -> Mode:
+        """How its trials run."""
+
+    @property
+    @abstractmethod
+    def most_steps(self) -> int:
+        """The largest number of requests to a model in one trial."""
+
+    @property
+    @abstractmethod
+    def most_seconds(self) -> float:
+        """The largest wall-clock time of a trial, in seconds."""
+
+    @property
+    def quota(self) -> int | None:
+        """The number of valid answers wanted in every cell; None: each trial runs once."""
+        return None
+
+    @abstractmethod
+    def trials(self, agents: Sequence[str]) -> Iterator[T]:
+        """Yield all trials of these agents, block by block; any number of whole blocks is balanced."""
+
+    @abstractmethod
+    def block_size(self) -> int:
+        """Count the trials of a block and agent."""
+
+    @abstractmethod
+    def facts(self, agents: Sequence[str]) -> dict[str, object]:
+        """Return what the records keep of the run as a whole, as plain data."""
+
+    @abstractmethod
+    def summary(self) -> str:
+        """Say in one line what will run."""
+
+    def notes(self, agents: Sequence[str]) -> list[str]:
+        """Say, a line each, what to know before it runs: less than was asked for, treatments not seen."""
+        return []
+
+    def planned(self, trial: T) -> frozenset[str]:
+        """Return the ids of the interventions that pages of the trial must show."""
+        return frozenset()
+
+    def lacking(self, wanted: Iterable[T], asked: Collection[str], answered: Collection[str]) -> list[T]:
+        """Return more trials for cells with fewer valid answers than the quota.
+
+        wanted: all trials so far; asked: ids of those that have ended; answered: of those among them with
+        a valid answer.
+        """
+        return []
+
+    @abstractmethod
+    def matching(
+        self, stored: StoredTrials, carriers: Mapping[str, str], agents: Sequence[str]
+    ) -> Iterator[tuple[str, T]]:
+        """Yield the definitions of stored trials with their stored ids, in the order of the design.
+
+        carriers: the option that carried the treatment, by trial id.
+        """
+
+    def exemplary(self, trials: Sequence[T]) -> T:
+        """Choose the trial that shows most: one with a treatment, where there is any."""
+        return next((trial for trial in trials if trial.condition not in ("", CONTROL)), trials[0])
+
+    @abstractmethod
+    def example(self, trial: T) -> dict[str, Any]:
+        """Describe one trial as plain data, for people."""
+
+    def comparison(self, trials: Sequence[T]) -> Comparison | None:
+        """Say what these trials of one agent compare; None: nothing is sampled."""
+        return None
+
+    def balance(self, trials: Iterable[T]) -> "pd.DataFrame | None":
+        """Count how evenly these trials spread what they show; None where nothing is drawn."""
+        return None
+
+    @abstractmethod
+    def requests(self, trial: T) -> int:
+        """Count the requests to a model that the trial takes where nothing goes wrong."""

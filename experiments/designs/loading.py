@@ -1,0 +1,67 @@
+"""From the name of an experiment to its design: the one table of the kinds of experiments."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from experiments.designs.cards.design import CardDesign, make_card_design
+from experiments.designs.design import Design, Mode
+from experiments.designs.inputs.experiment_file import experiment_source
+from experiments.designs.scoring.design import ScoreDesign
+from experiments.designs.scoring.scored_cards import ScoredCards
+from experiments.designs.shop.design import ShopDesign
+from interventions.errors import UserError
+from interventions.yaml.yaml_source import Source
+
+AnyDesign = Design[Any]
+
+
+def load_design(name: str, mode: Mode | None = None) -> AnyDesign:
+    """Make the design of a shipped experiment, or of a file.
+
+    mode: in the place of the one that the file says. Raises UserError with file, line and key.
+    """
+    source = experiment_source(name)
+    return _TASKS.get(str(source.data.get("task")), _shop)(source, name, mode)
+
+
+def load_shop_design(name: str, subject: str) -> ShopDesign:
+    """Make the design of an experiment in a shop for a subject that Souk does not run. Raises UserError."""
+    source = experiment_source(name)
+    task = str(source.data.get("task"))
+    if task in _TASKS:
+        raise UserError(
+            f"{name}: its trials are no visits to a shop (task: {task}); choose another experiment"
+        )
+    return ShopDesign(source, subject=subject)
+
+
+def stored_design(source: Source, subject: str) -> AnyDesign:
+    """Make a design from the experiment that the records have kept. Raises UserError."""
+    if source.data.get("task") in _TASKS:
+        return _TASKS[source.data["task"]](source, source.name, None)
+    return ShopDesign(source, subject=subject)
+
+
+def _shop(source: Source, name: str, mode: Mode | None) -> ShopDesign:
+    if mode not in (None, "page"):
+        raise UserError(f"--mode {mode}: {name} is about pages of a shop; only cards can be asked otherwise")
+    return ShopDesign(source)
+
+
+def _cards(source: Source, name: str, mode: Mode | None) -> CardDesign:
+    design = make_card_design(replace(source, data={**source.data, "mode": mode}) if mode else source)
+    return ScoredCards(design) if design.experiment.mode == "logprobs" else design
+
+
+def _scores(source: Source, name: str, mode: Mode | None) -> ScoreDesign:
+    if mode:
+        raise UserError(f"--mode {mode}: {name} scores targets; leave --mode out")
+    return ScoreDesign(source)
+
+
+_TASKS: Final[Mapping[str, Callable[[Source, str, Mode | None], AnyDesign]]] = {
+    "card": _cards,
+    "score": _scores,
+}
+"""What makes the design of an experiment with this `task`; every other task is one in a shop."""
