@@ -122,7 +122,7 @@ async def test_a_worker_killed_amid_an_episode_leaves_no_browser_and_loses_no_tr
             workers = [
                 number
                 for number, command in processes_with("TMPDIR", str(folder)).items()
-                if "backends.worker" in command
+                if "executors.worker" in command
             ]
             killed.append(workers[0])
             os.kill(workers[0], signal.SIGKILL)

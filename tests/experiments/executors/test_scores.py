@@ -13,7 +13,7 @@ import sqlalchemy as sql
 from rich.console import Console
 
 from agents.base import ProviderError
-from agents.scoring import Scorer, TargetScore
+from agents.scoring import TargetScore
 from analysis.anchoring.study import analyze_anchoring
 from analysis.anchoring.table import read_anchoring
 from experiments.designs.scoring.design import ScoreDesign
@@ -68,10 +68,7 @@ def scorer(monkeypatch: pytest.MonkeyPatch) -> NearAnchor:
 
 
 def used(scorer: NearAnchor, monkeypatch: pytest.MonkeyPatch) -> NearAnchor:
-    def scorers_of(_: object, agents: Sequence[str]) -> dict[str, Scorer]:
-        return dict.fromkeys(agents, scorer)
-
-    monkeypatch.setattr("experiments.runs.experiment_run.scorers_of", scorers_of)
+    monkeypatch.setattr("experiments.executors.scores.make_scorer", lambda *_, **__: scorer)
     return scorer
 
 

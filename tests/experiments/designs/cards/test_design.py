@@ -38,7 +38,7 @@ def test_the_shipped_experiments(name: str, count: int, block: int) -> None:
     assert len({trial.id for trial in asked}) == len({trial.seed for trial in asked}) == count
     assert design.block_size() == block
     assert f"{count:,}" in design.summary() or name == "biases"
-    assert not design.shortage()
+    assert not design.notes([])
 
 
 def test_known_trials_have_the_ids_they_always_had() -> None:

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sql
 from rich.console import Console
 
-from agents.scoring import Scorer, TargetScore
+from agents.scoring import TargetScore
 from experiments.records import tables
 from experiments.records.tidy_tables import response_table, tidy_table
 from experiments.runs.experiment_run import ExperimentRun
@@ -41,10 +41,7 @@ class Alphabet:
 
 @pytest.fixture(autouse=True)
 def scorer(monkeypatch: pytest.MonkeyPatch) -> None:
-    def scorers_of(_: object, agents: Sequence[str]) -> dict[str, Scorer]:
-        return dict.fromkeys(agents, Alphabet())
-
-    monkeypatch.setattr("experiments.runs.experiment_run.scorers_of", scorers_of)
+    monkeypatch.setattr("experiments.executors.scores.make_scorer", lambda *_, **__: Alphabet())
 
 
 def ended(folder: Path, text: str) -> ExperimentRun:

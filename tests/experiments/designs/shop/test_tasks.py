@@ -94,7 +94,7 @@ async def test_a_shipped_experiment_gives_the_weights_choices(
 ) -> None:
     made = design(name)
     assert 300 <= sum(1 for _ in trials(made)) <= 3000
-    assert not made.shortage()
+    assert not made.notes([])
     treated = (trial for trial in trials(made) if trial.carrier or trial.nudge is None)
     for trial in islice(treated, 0, 30, 15):
         trajectory, session = await carry_out(testbed, made, trial)
