@@ -9,10 +9,17 @@ One object serves one trial and may hold state; it may be both. A failure is one
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NotRequired, Protocol, Self, TypedDict, runtime_checkable
+from typing import Any, Final, NotRequired, Protocol, Self, TypedDict, runtime_checkable
 
 from environments.actions import Action
 from environments.observation import Observation
+
+SIMULATED: Final = "simulated"
+
+
+def is_simulated(agent: str) -> bool:
+    """Tell by its name whether an agent is a simulated one: it answers at once and costs nothing."""
+    return agent.partition(":")[0] == SIMULATED
 
 
 class Message(TypedDict):

@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 from playwright.async_api import BrowserContext
 from playwright.async_api import Error as PlaywrightError
 
-from agents.base import Agent
+from agents.base import Agent, is_simulated
 from environments.browser import BrowserPool, run_browsers
 from environments.episode import first_line
 from environments.shop.server import shop
@@ -124,4 +124,4 @@ class BrowserExecutor(Generic[T]):
 def default_slots(agents: Iterable[str], cores: int | None = None) -> int:
     """Trials at once: as many as cores when agents answer at once, more when a provider takes its time."""
     cores = cores or os.cpu_count() or 1
-    return cores if all(agent.startswith("simulated:") for agent in agents) else 4 * cores
+    return cores if all(is_simulated(agent) for agent in agents) else 4 * cores

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from agents.base import is_simulated
 from environments.shop.server import shop
 from experiments.designs.loading import AnyDesign
 from experiments.executors.browser import default_slots
@@ -34,7 +35,7 @@ class Workers:
             return setup
         cores = max(1, (os.cpu_count() or 1) // self.count) if self.backend == "local" else 1
         agents = tuple(agents)
-        simulated = all(agent.startswith("simulated:") for agent in agents)
+        simulated = all(is_simulated(agent) for agent in agents)
         slots = SLOTS_WITHOUT_WAITING if setup.is_text and simulated else default_slots(agents, cores)
         return replace(setup, slots=slots)
 

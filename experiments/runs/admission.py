@@ -10,6 +10,7 @@ from typing import Final, Protocol, Self, TypeVar
 import sqlalchemy as sql
 from sqlalchemy.exc import SQLAlchemyError
 
+from agents.base import is_simulated
 from agents.providers.pricing import price_of
 from experiments.records.control import BEAT, Runner, named, told
 from experiments.records.store import Records, Row, TrialRecord
@@ -169,7 +170,7 @@ class Admission:
         return MARGIN * dearest if dearest else self._worst(agent)
 
     def _worst(self, agent: str) -> float:
-        if agent.startswith("simulated:"):
+        if is_simulated(agent):
             return 0.0
         price = price_of(agent)
         if price is None:

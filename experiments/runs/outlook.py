@@ -11,6 +11,7 @@ import sqlalchemy as sql
 from rich.console import Console
 from rich.markup import escape
 
+from agents.base import is_simulated
 from agents.providers import PROVIDERS
 from agents.providers.pricing import cost_of, price_table
 from agents.providers.tokens import estimate_tokens
@@ -126,7 +127,7 @@ def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Any], workers: Wo
     if run.design.mode == "logprobs":
         return Forecast(agent, count, count, None, None, None, None, "not known before the first trials")
     if agent.partition(":")[0] not in PROVIDERS:
-        if not agent.startswith("simulated:"):
+        if not is_simulated(agent):
             return Forecast(agent, count, None, None, None, None, None, "not known before the first trials")
         cores = os.cpu_count() or 1
         core_seconds = TEXT_CORE_SECONDS if is_text else PAGE_CORE_SECONDS

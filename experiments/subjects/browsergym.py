@@ -199,7 +199,7 @@ class TrialEnv(ShopEnv):
         self._venue.claim(self._trial)
         self._facts |= {"outcome": "", "reason": ""}
         self._attempts += 1
-        self._began, self._course, self._unusable = time.time(), Trajectory(), 0
+        self._began, self._trajectory, self._unusable = time.time(), Trajectory(), 0
         self._absences = self._venue.testbed.shop.absences
         self._slot.session = self._session = self._venue.session(self._trial)
         try:
@@ -224,7 +224,7 @@ class TrialEnv(ShopEnv):
             observation, _, terminated, _, info = super().step(action)
             thought, memory, calls = self._note
             self._note = ("", "", ())
-            trajectory, now = self._course, time.perf_counter()
+            trajectory, now = self._trajectory, time.perf_counter()
             trajectory.decisions.append(
                 Decision(storable(thought), storable(memory), Verbatim(storable(action)), calls=calls)
             )
@@ -264,10 +264,12 @@ class TrialEnv(ShopEnv):
     def _look(self, observation: dict[str, Any]) -> None:
         self._last = observation
         page = self._venue.design.view.page
-        self._course.looks.append(look_of(observation, len(self._course.decisions), self.task.stop, page))
+        self._trajectory.looks.append(
+            look_of(observation, len(self._trajectory.decisions), self.task.stop, page)
+        )
 
     def _end_if_over(self, terminated: bool) -> None:
-        trajectory, limits = self._course, self._venue.design.experiment.limits
+        trajectory, limits = self._trajectory, self._venue.design.experiment.limits
         look, steps = trajectory.looks[-1], len(trajectory.decisions)
         if is_spoilt(look, self._trial, self._venue.design, self._session):
             pass
@@ -291,12 +293,12 @@ class TrialEnv(ShopEnv):
         self._store()
 
     def _fail(self, error: Exception) -> None:
-        self._course.end("infra_error", f"browser: {first_line(error)}")
+        self._trajectory.end("infra_error", f"browser: {first_line(error)}")
         self._store()
         self._quit()
 
     def _store(self) -> None:
-        trajectory, design = self._course, self._venue.design
+        trajectory, design = self._trajectory, self._venue.design
         record = to_record(
             self._trial, design, trajectory, self._session, began=self._began, attempts=self._attempts
         )

@@ -10,6 +10,7 @@ from statistics import mean
 from typing import Any, Final, Literal
 from urllib.parse import quote
 
+from agents.base import is_simulated
 from agents.language_model.prompt import DEFAULT, PromptTemplates, default_prompt, load_prompt
 from environments.episode import View
 from environments.launchable import launchable
@@ -192,7 +193,7 @@ class ShopDesign(Design[ShopTrial]):
 
     def notes(self, agents: Sequence[str]) -> list[str]:
         """Say where there are fewer choice sets than asked for, and what simulated shoppers do not see."""
-        if not any(name.startswith("simulated:") for name in agents):
+        if not any(is_simulated(name) for name in agents):
             return self._notes
         return self._notes + [
             f"simulated shoppers see nothing of {name}: they read texts, prices, ratings, numbers of "
