@@ -293,7 +293,7 @@ async def test_a_wall_before_the_start_pages_is_passed(
 
 def test_cards_are_refused(db: str) -> None:
     with (
-        pytest.raises(UserError, match="its trials show cards"),
+        pytest.raises(UserError, match="its trials are no visits to a shop"),
         open_experiment("hotels", agent="tester", db=db),
     ):
         pass
