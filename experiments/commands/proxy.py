@@ -21,9 +21,27 @@ app = typer.Typer(no_args_is_help=True, help="The rewriting proxy on its own.")
 WHERE, WHAT, HOW = "Where it stands", "What it changes", "How it reaches shops"
 TRIALS = "Trials for any agent, or a person"
 
+_SHOWN = "the experiment says what is shown"
+_REACHED = "trials reach the experiment's shop and what its live.allow names, directly"
+OF_NO_TRIALS = {
+    "interventions": _SHOWN,
+    "only": _SHOWN,
+    "site": _SHOWN,
+    "var": _SHOWN,
+    "record": _SHOWN,
+    "replay": _SHOWN,
+    "allow": _REACHED,
+    "upstream_ca": _REACHED,
+    "upstream_proxy": _REACHED,
+}
+"""Options that mean nothing beside --experiment, and why."""
+OF_TRIALS = ("trial", "label", "subjects", "shop", "db")
+"""Options that mean nothing without it."""
+
 
 @app.command("serve")
 def serve(
+    ctx: typer.Context,
     interventions: Annotated[
         str | None,
         typer.Option(
@@ -177,6 +195,17 @@ def serve(
 
       curl --proxy http://127.0.0.1:8080 http://souk.test/.souk/trial
     """
+    for parameter in ctx.command.params:
+        source = ctx.get_parameter_source(str(parameter.name))
+        if source is None or source.name != "COMMANDLINE":
+            continue
+        option = min(parameter.opts, key=len)
+        if experiment is not None and parameter.name in OF_NO_TRIALS:
+            raise UserError(f"{option}: {OF_NO_TRIALS[parameter.name]}; leave it out")
+        if experiment is None and parameter.name in OF_TRIALS:
+            raise UserError(
+                f"{option}: is about trials; name their experiment with --experiment, or leave it out"
+            )
     if detached:
         from experiments.console.background import start
 
@@ -186,9 +215,6 @@ def serve(
         from experiments.subjects.guests import Serving as GuestServing
         from experiments.subjects.guests import serve_guests
 
-        for option, given in (("-i", interventions), ("--record", record), ("--replay", replay)):
-            if given:
-                raise UserError(f"{option}: the experiment says what is shown; leave it out")
         guests = GuestServing(
             experiment=experiment,
             label=label,

@@ -1,0 +1,37 @@
+"""The options of souk proxy serve: each is used, or refused in one line; none is passed over."""
+
+from pathlib import Path
+
+import pytest
+import typer
+
+from experiments.commands.proxy import OF_NO_TRIALS, OF_TRIALS, TRIALS, app
+from tests.experiments.command_line import forked_souk
+
+serve = next(
+    command
+    for name, command in typer.main.get_command(app).commands.items()
+    if name == "serve"  # type: ignore[attr-defined]
+)
+EVERYWHERE = {"port", "reverse", "detached", "ca", "experiment", "help"}
+"""The options that are used with an experiment and without."""
+VALUES = {"subjects": "2"}
+
+
+def test_each_option_is_for_one_of_the_two_or_for_both() -> None:
+    named = {parameter.name: getattr(parameter, "rich_help_panel", None) for parameter in serve.params}
+    assert set(named) - {"help"} == (EVERYWHERE | set(OF_NO_TRIALS) | set(OF_TRIALS)) - {"help"}
+    assert {name for name, panel in named.items() if panel == TRIALS} == {*OF_TRIALS, "experiment"}
+
+
+@pytest.mark.parametrize("parameter", serve.params, ids=lambda parameter: str(parameter.name))
+def test_what_would_be_passed_over_is_refused(parameter: typer.core.TyperOption, tmp_path: Path) -> None:
+    name = str(parameter.name)
+    if name in EVERYWHERE:
+        pytest.skip("is used in both")
+    mode = ["--experiment", "nudges"] if name in OF_NO_TRIALS else ["-i", "nudges"]
+    option = parameter.opts[-1]
+    ended = forked_souk("proxy", "serve", *mode, option, VALUES.get(name, "x"), cwd=tmp_path)
+    assert (ended.status, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert ended.err.startswith(f"error: {min(parameter.opts, key=len)}: ")
+    assert ended.err.endswith("leave it out\n")
