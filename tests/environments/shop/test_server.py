@@ -39,6 +39,8 @@ async def is_gone(url: str) -> bool:
             await client.get(url)
     except httpx.ConnectError:
         return True
+    except httpx.TransportError:  # it is going
+        return False
     return False
 
 

@@ -16,7 +16,7 @@ from interventions.authoring.json_schema import interventions_schema
 from interventions.cards.card import Card
 from interventions.cards.template import CardTemplate
 from interventions.errors import UserError
-from interventions.files.schema import load_interventions
+from interventions.files.schema import LIBRARY, load_interventions
 from interventions.yaml.sitemap import load_site_map
 
 TASKS = Path(__file__).parents[4] / "shared/data/pricebench/tasks.csv"
@@ -265,9 +265,7 @@ def test_what_a_design_cannot_fill_in(
     with pytest.raises(UserError) as error:
         template("hotels", "hotel-choice").fill(values, alternatives, id="x")
     assert message in str(error.value)
-    assert str(error.value).startswith(
-        str(Path(load_interventions.__code__.co_filename).parent / "library/hotels.yaml")
-    )
+    assert str(error.value).startswith(str(LIBRARY / "hotels.yaml"))
     assert "\n" not in str(error.value)
 
 
