@@ -100,6 +100,7 @@ def card_record(
             }
             for number, answer in enumerate(given)
         ],
+        cause=trajectory.cause,
     )
 
 

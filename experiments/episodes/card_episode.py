@@ -66,7 +66,7 @@ class CardTrialRunner:
         if session.failures:
             trajectory.end("treatment_failed", session.failures[0])
         elif session.upstream_errors:
-            trajectory.end("infra_error", session.upstream_errors[0])
+            trajectory.fail("shop", session.upstream_errors[0])
         elif cards.done or _gave_up(cards, trial.cards):
             conclude(trajectory, trial, given(session))
         return trajectory

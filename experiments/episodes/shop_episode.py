@@ -118,7 +118,7 @@ def judge(trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session:
     if session.failures:
         trajectory.end("treatment_failed", session.failures[0])
     elif session.upstream_errors:
-        trajectory.end("infra_error", session.upstream_errors[0])
+        trajectory.fail("shop", session.upstream_errors[0])
     elif trajectory.outcome == "choice":
         look = trajectory.looks[-1]
         choice = in_cart(look, trial, session.product_at(look.url), session.plan)
@@ -251,6 +251,7 @@ def to_record(
         options=_option_rows(trial, design),
         receipts=[to_row(receipt, number=number) for number, receipt in enumerate(session.receipts)],
         calls=[to_row(call, number=number, step=step) for number, (step, call) in enumerate(calls)],
+        cause=trajectory.cause,
     )
     shown = (figure for page in session.pages for figure in page.sightings(session.site))
     record.disagreements = [

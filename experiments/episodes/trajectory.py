@@ -15,7 +15,7 @@ from environments.episode import Look
 from environments.observation import Observation
 from environments.through_proxy import BrowserFailure
 from experiments.designs.design import Trial
-from experiments.records.store import Row, artifact_hash
+from experiments.records.store import Cause, Row, artifact_hash
 
 Outcome = Literal["choice", "no_choice", "agent_limit", "agent_error", "treatment_failed", "infra_error"]
 
@@ -29,6 +29,8 @@ class Trajectory:
 
     outcome: Outcome = "infra_error"
     reason: str = ""
+    cause: Cause | None = None
+    """The part of the infrastructure that failed, where the outcome is `infra_error`."""
     choice: str | None = None
     looks: list[Look] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
@@ -39,7 +41,12 @@ class Trajectory:
 
     def end(self, outcome: Outcome, reason: str = "", choice: str | None = None) -> None:
         """Set how the episode ended."""
-        self.outcome, self.reason, self.choice = outcome, reason, choice
+        self.outcome, self.reason, self.choice, self.cause = outcome, reason, choice, None
+
+    def fail(self, cause: Cause, reason: str) -> None:
+        """Set that the infrastructure failed."""
+        self.end("infra_error", reason)
+        self.cause = cause
 
 
 @asynccontextmanager
@@ -55,9 +62,9 @@ async def limited(trajectory: Trajectory, seconds: float) -> AsyncIterator[None]
         trajectory.end("agent_error", str(error))
     except ProviderError as error:
         trajectory.vain_calls = error.calls
-        trajectory.end("infra_error", f"provider: {error}")
+        trajectory.fail("provider", f"provider: {error}")
     except BrowserFailure as error:
-        trajectory.end("infra_error", f"browser: {error}")
+        trajectory.fail("browser", f"browser: {error}")
 
 
 def trial_row(

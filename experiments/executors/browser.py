@@ -89,9 +89,9 @@ class BrowserExecutor(Generic[T]):
         slot = await self._slot()
         trajectory = await self._episode(attempt.trial, slot, session)
         if shop.absences > absences:
-            trajectory.end("infra_error", "the shop went away while the trial ran")
+            trajectory.fail("shop", "the shop went away while the trial ran")
         elif not proxy.listens(slot):
-            trajectory.end("infra_error", "the proxy's port was closed while the trial ran")
+            trajectory.fail("proxy", "the proxy's port was closed while the trial ran")
         self._free.append(slot)
         if trajectory.outcome == "infra_error":
             await shop.until_back()
@@ -115,7 +115,7 @@ class BrowserExecutor(Generic[T]):
                 return await self._episodes.episode(trial, agent, context, session)
         except (PlaywrightError, BrowserFailure) as error:
             trajectory = Trajectory()
-            trajectory.end("infra_error", f"browser: {first_line(error)}")
+            trajectory.fail("browser", f"browser: {first_line(error)}")
             return trajectory
         finally:
             slot.session = None

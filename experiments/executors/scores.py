@@ -129,6 +129,7 @@ class PromptScoring:
             trial=trial_row(design.run, trial, trajectory, [], began=attempt.began, attempts=attempt.number),
             prompts=[{"anchor": trial.anchor, "fields": "+".join(trial.fields)}],
             scores=rows,
+            cause=trajectory.cause,
         )
         return _traced(record, trial.prompt, "")
 

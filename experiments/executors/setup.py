@@ -48,7 +48,7 @@ class Setup:
     def lost(self, attempt: Attempt[Any], reason: str) -> TrialRecord:
         """The record of an attempt that never came back from another process."""
         trajectory = Trajectory()
-        trajectory.end("infra_error", reason)
+        trajectory.fail("worker", reason)
         trial, began, attempts = attempt.trial, attempt.began, attempt.number
         if self.is_text:
             run = self.design.run

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import sqlalchemy as sql
 import zstandard
@@ -43,6 +43,9 @@ _SEEN: Final = 10_000
 
 Row = dict[str, Any]
 
+Cause = Literal["provider", "browser", "proxy", "shop", "worker"]
+"""The part of the infrastructure that failed."""
+
 
 @dataclass(slots=True)
 class TrialRecord:
@@ -65,6 +68,8 @@ class TrialRecord:
     prompts: list[Row] = field(default_factory=list)
     scores: list[Row] = field(default_factory=list)
     artifacts: dict[str, str] = field(default_factory=dict)
+    cause: Cause | None = None
+    """The part that failed, of an attempt that ended as `infra_error`; it is not stored."""
 
 
 def artifact_hash(text: str) -> str:

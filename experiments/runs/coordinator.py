@@ -106,17 +106,16 @@ class Coordinator:
         began, failed = time.time(), list[TrialRecord]()
         for number in count(1):
             record = await self._attempt(Attempt(trial, number, began))
-            reason = record.trial["reason"]
             if record.trial["outcome"] != "infra_error":
                 self._outages.answered(trial.agent)
                 break
-            if by_provider := reason.startswith("provider: "):
+            if record.cause == "provider":
                 self._outages.failed(trial.agent, number)
             if number == MAX_ATTEMPTS:
                 break
             failed.append(record)
-            logger.warning("trial %s, attempt %d: %s", trial.id, number, reason)
-            if by_provider:
+            logger.warning("trial %s, attempt %d: %s", trial.id, number, record.trial["reason"])
+            if record.cause == "provider":
                 async with self._stepped_aside():
                     await self._outages.over(trial.agent)
         return with_calls_of(failed, record)

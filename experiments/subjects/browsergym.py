@@ -289,11 +289,11 @@ class TrialEnv(ShopEnv):
             return
         judge(trajectory, self._trial, self._venue.design, self._session)
         if self._venue.testbed.shop.absences > self._absences:
-            trajectory.end("infra_error", "the shop went away while the trial ran")
+            trajectory.fail("shop", "the shop went away while the trial ran")
         self._store()
 
     def _fail(self, error: Exception) -> None:
-        self._trajectory.end("infra_error", f"browser: {first_line(error)}")
+        self._trajectory.fail("browser", f"browser: {first_line(error)}")
         self._store()
         self._quit()
 

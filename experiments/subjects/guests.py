@@ -99,7 +99,7 @@ class GuestTrial:
         if self.session.failures:
             trajectory.end("treatment_failed", self.session.failures[0])
         elif self.session.upstream_errors:
-            trajectory.end("infra_error", self.session.upstream_errors[0])
+            trajectory.fail("shop", self.session.upstream_errors[0])
         self.outcome = trajectory.outcome
         record = to_record(
             self.definition, self.design, trajectory, self.session, began=self._began, attempts=1

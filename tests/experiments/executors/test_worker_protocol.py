@@ -6,6 +6,7 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -20,7 +21,7 @@ from experiments.executors.worker_protocol import (
     send_answer,
     send_order,
 )
-from experiments.records.store import TrialRecord
+from experiments.records.store import Cause, TrialRecord
 from interventions.errors import UserError
 
 Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -51,9 +52,10 @@ def after(talk: Callable[[Ends, Ends], Awaitable[object]]) -> object:
     trial=st.dictionaries(st.text(), cells),
     rows=st.lists(st.dictionaries(st.text(), cells | st.dictionaries(st.text(), cells))),
     artifacts=st.dictionaries(st.text(), st.text(st.characters(exclude_categories=()))),
+    cause=st.none() | st.sampled_from(get_args(Cause)),
 )
-def test_a_record_arrives_as_it_was(trial: dict, rows: list, artifacts: dict) -> None:
-    record = TrialRecord(trial, attributes=rows, artifacts=artifacts)
+def test_a_record_arrives_as_it_was(trial: dict, rows: list, artifacts: dict, cause: Cause | None) -> None:
+    record = TrialRecord(trial, attributes=rows, artifacts=artifacts, cause=cause)
 
     async def talk(command: Ends, worker: Ends) -> object:
         await send_answer(worker[1], 7, record)
