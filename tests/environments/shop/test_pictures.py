@@ -2,12 +2,19 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
+from playwright.async_api import Page, Route
 
 from environments.shop.catalogue import Catalogue
 from environments.shop.market import MARKETS
 from environments.shop.pictures import picture
+from tests.environments.shop.examples import Examples
+from tests.environments.shop.test_dom import CATEGORY, SEARCH
 
 SVG = "{http://www.w3.org/2000/svg}"
+SHAPE = """() => [...document.body.querySelectorAll("*")].map((element) => {
+  const { x, y, width, height } = element.getBoundingClientRect();
+  return [element.tagName, x, y, width, height].join(" ");
+})"""
 
 
 @pytest.mark.parametrize("category", MARKETS)
@@ -27,3 +34,29 @@ def test_a_hostile_brand_stays_text(catalogue: Catalogue) -> None:
     root = ElementTree.fromstring(picture(hostile))
     assert [text.text for text in root.iter(f"{SVG}text")] == ["<script>&$main"]
     assert not list(root.iter(f"{SVG}script"))
+
+
+@pytest.mark.parametrize("kind", ["home", "product", "listing", "search", "cart"])
+async def test_a_page_has_its_shape_before_its_pictures_come(
+    kind: str, page: Page, base: str, examples: Examples
+) -> None:
+    """What is in view, and so in an observation, must not hang on how soon a picture is there."""
+    addresses = {"home": "", "listing": CATEGORY, "search": SEARCH, "cart": "checkout/cart/"}
+    address = base + addresses.get(kind, f"{examples.rated.key}.html")
+    if kind == "cart":
+        await page.goto(f"{base}{examples.rated.key}.html", wait_until="networkidle")
+        await page.locator("#product-addtocart-button").click()
+        await page.locator(".message-success").wait_for()
+    await page.goto(address, wait_until="networkidle")
+    with_pictures = await page.evaluate(SHAPE)
+    await page.route("**/*", _unless_picture)
+    await page.goto(address, wait_until="networkidle")
+    assert await page.evaluate(SHAPE) == with_pictures
+    assert len(with_pictures) > 50
+
+
+async def _unless_picture(route: Route) -> None:
+    if route.request.resource_type == "image":
+        await route.abort()
+    else:
+        await route.continue_()
