@@ -38,8 +38,8 @@ def load_shop_design(name: str, subject: str) -> ShopDesign:
 
 def stored_design(source: Source, subject: str) -> AnyDesign:
     """Make a design from the experiment that the records have kept. Raises UserError."""
-    if source.data.get("task") in _TASKS:
-        return _TASKS[source.data["task"]](source, source.name, None)
+    if make := _TASKS.get(str(source.data.get("task"))):
+        return make(source, source.name, None)
     return ShopDesign(source, subject=subject)
 
 

@@ -2,18 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from agents.base import Call
 from experiments.designs.cards.trial import CardTrial
+from experiments.designs.design import Mode
 from experiments.episodes.trajectory import Trajectory, trial_row
 from experiments.records.store import Row, TrialRecord, to_row
 from interventions.cards.card import Card, InvalidAnswer
 
 ANSWER_LIMIT: Final = 200
 """Longest answer that is stored, in characters."""
-
-Mode = Literal["page", "text", "logprobs"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,7 +193,7 @@ async def _act_until_over(
     for step in range(max_steps + 1):
         look = await episode.look()
         trajectory.looks.append(look)
-        if is_spoilt(look, trial, design, session):
+        if spoilt(look, trial, design, session):
             return
         if look.stop is not None:
             trajectory.end(
@@ -212,8 +212,11 @@ async def _act_until_over(
     trajectory.end("agent_limit", f"{max_steps} actions without a choice")
 
 
-def is_spoilt(look: Look, trial: ShopTrial, design: ShopDesign, session: Session) -> bool:
-    """Whether a trial is over because the agent is not shown what it should be."""
+def spoilt(look: Look, trial: ShopTrial, design: ShopDesign, session: Session) -> bool:
+    """Whether a trial is over because the agent is not shown what it should be.
+
+    An agent that looks at a page whose treatment has not arrived is noted as a failure of the session.
+    """
     awaited = (session.awaited or {}).get(shown_product(look, trial, design, session))
     if awaited:
         session.failed(awaited)

@@ -15,8 +15,9 @@ from environments.browser import BrowserPool, run_browsers
 from environments.episode import first_line
 from environments.shop.server import shop
 from environments.through_proxy import BrowserFailure
+from experiments.designs.design import Trial
 from experiments.episodes.trajectory import Trajectory
-from experiments.executors.executor import AnyTrial, Attempt
+from experiments.executors.executor import Attempt
 from experiments.executors.shop_watch import ShopWatch, watch_shop
 from experiments.records.store import TrialRecord
 from proxy.server import Proxy, Slot, run_proxy
@@ -48,8 +49,8 @@ async def open_testbed(folder: Path, base_url: str | None = None) -> AsyncIterat
         yield Testbed(shop_url, shop_watch, proxy, browsers)
 
 
-T = TypeVar("T", bound=AnyTrial)
-T_contra = TypeVar("T_contra", bound=AnyTrial, contravariant=True)
+T = TypeVar("T", bound=Trial)
+T_contra = TypeVar("T_contra", bound=Trial, contravariant=True)
 
 
 class TrialRunner(Protocol[T_contra]):

@@ -3,29 +3,14 @@
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeVar
 
+from experiments.designs.design import Trial
 from experiments.records.store import TrialRecord
 
 MAX_ATTEMPTS: Final = 3
 """How often a trial is tried when the infrastructure fails. Nothing else is ever repeated."""
 
 
-class AnyTrial(Protocol):
-    """What every trial has."""
-
-    @property
-    def id(self) -> str:
-        """The same for equal trials, on every machine."""
-
-    @property
-    def agent(self) -> str:
-        """Who acts."""
-
-    @property
-    def seed(self) -> int:
-        """For the agent's random numbers."""
-
-
-T_co = TypeVar("T_co", bound=AnyTrial, covariant=True)
+T_co = TypeVar("T_co", bound=Trial, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)

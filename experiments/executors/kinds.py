@@ -1,6 +1,6 @@
 """How the trials of each kind of design run; which kinds there are is said in designs/loading.py."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,12 +18,12 @@ class Running:
 
     on_pages: from the design and the shop's address to what runs an episode. scoring: from the design to what
     scores the answers of a trial. check: looks, before the first trial, whether trials can be treated, from
-    the design, the trials and the experiment file; it raises UserError.
+    the design, the trials and the shop's address (None: the embedded one); it raises UserError.
     """
 
     on_pages: Callable[[Any, str], TrialRunner[Any]] | None = None
     scoring: Callable[[Any], Scoring] | None = None
-    check: Callable[..., Awaitable[None]] | None = None
+    check: Callable[[Any, Iterable[Any], str | None], Awaitable[None]] | None = None
 
 
 KINDS: Final[Mapping[Kind, Running]] = {

@@ -26,7 +26,6 @@ from interventions.errors import CannotEdit, UserError
 from interventions.html.content_type import is_html
 from interventions.html.marking import Marks
 from interventions.html.page import Page
-from interventions.yaml.yaml_source import Source
 from proxy.session import AllowList, Session
 
 TOGETHER: Final = 8
@@ -49,7 +48,6 @@ class Fetched:
 async def check_start_pages(
     design: ShopDesign,
     trials: Iterable[ShopTrial],
-    source: Source,
     base_url: str | None,
     *,
     in_browser: bool = True,
@@ -81,7 +79,7 @@ async def check_start_pages(
         pages = await asyncio.gather(*(fetch(session, url) for url in urls))
         for product, url, page in zip(trial.products, urls, pages, strict=True):
             if page and (problem := page.problem or _mistaken(session, page, product.key, design)):
-                error = source.error(key, f"{product.key} could not be treated at {url}: it {problem}")
+                error = design.source.error(key, f"{product.key} could not be treated at {url}: it {problem}")
                 suspected.setdefault(trial.set, []).append((product.key, error))
 
     async def look(trial: ShopTrial, testbed: Testbed) -> None:

@@ -70,6 +70,11 @@ class Replay:
                 "done again"
             )
         self.design = load_design(experiment) if experiment else stored(found)
+        if self.design.mode == "logprobs":
+            raise UserError(
+                f"{self.design.name}: answers are scored in its trials and nobody acts; "
+                f"name the experiment of run {self.run_id}, or leave --experiment out"
+            )
         self.notes = list(_changes(self.design, found))
         """What to know beforehand, such as that the experiment is no longer what it was."""
         rows = self._rows()

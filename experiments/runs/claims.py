@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from itertools import islice
 from typing import Final, Generic, TypeVar
 
-from experiments.executors.executor import AnyTrial
+from experiments.designs.design import Trial
 from experiments.records.control import Claimed, named
 
 MOST_AT_ONCE: Final = 500
@@ -14,7 +14,7 @@ MOST_AT_ONCE: Final = 500
 SAY_AFTER: Final = 3
 """Looks in vain for a trial to run, a second apart, before it says what it waits for."""
 
-T = TypeVar("T", bound=AnyTrial)
+T = TypeVar("T", bound=Trial)
 Claim = Callable[[Sequence[str]], Awaitable[Claimed]]
 
 

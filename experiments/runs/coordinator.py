@@ -11,9 +11,9 @@ from functools import partial
 from itertools import count
 from typing import Any, Final, TypeVar
 
+from experiments.designs.design import Trial
 from experiments.executors.executor import (
     MAX_ATTEMPTS,
-    AnyTrial,
     Attempt,
     Executor,
     WorkerDied,
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 LOOK_AHEAD: Final = 1_000
 """Most trials that are passed over while their agent's provider is down."""
 
-T = TypeVar("T", bound=AnyTrial)
+T = TypeVar("T", bound=Trial)
 Lost = Callable[[Attempt[Any], str], TrialRecord]
 """Makes the record of an attempt that never came back, for this reason."""
 
@@ -48,7 +48,7 @@ class Coordinator:
 
     async def run(
         self,
-        trials: Iterable[AnyTrial],
+        trials: Iterable[Trial],
         finished: Callable[[TrialRecord], None],
         elsewhere: Callable[[int], None] = lambda _: None,
     ) -> None:
@@ -93,7 +93,7 @@ class Coordinator:
             else:
                 return
 
-    async def _see_through(self, trial: AnyTrial, finished: Callable[[TrialRecord], None]) -> None:
+    async def _see_through(self, trial: Trial, finished: Callable[[TrialRecord], None]) -> None:
         try:
             record = await self._outcome(trial)
             await self._writer.store(record)
@@ -102,7 +102,7 @@ class Coordinator:
         finally:
             self._places.release()
 
-    async def _outcome(self, trial: AnyTrial) -> TrialRecord:
+    async def _outcome(self, trial: Trial) -> TrialRecord:
         began, failed = time.time(), list[TrialRecord]()
         for number in count(1):
             record = await self._attempt(Attempt(trial, number, began))
@@ -120,7 +120,7 @@ class Coordinator:
                     await self._outages.over(trial.agent)
         return with_calls_of(failed, record)
 
-    async def _attempt(self, attempt: Attempt[AnyTrial]) -> TrialRecord:
+    async def _attempt(self, attempt: Attempt[Trial]) -> TrialRecord:
         try:
             return await self._executor.run(attempt)
         except WorkerDied as death:

@@ -11,7 +11,6 @@ from rich.console import Console
 from agents.registry import check_agent, check_name
 from experiments.console.progress import RunProgress
 from experiments.designs.design import Mode, Trial
-from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.loading import load_design
 from experiments.executors.executor import Executor
 from experiments.executors.kinds import KINDS
@@ -46,7 +45,6 @@ class ExperimentRun:
         Raises:
             UserError: a mistake in the experiment, an unknown agent, a missing key, an unusable database.
         """
-        self._name = name
         self.design = load_design(name, mode)
         self._running = KINDS[self.design.kind]
         self.agents = tuple(dict.fromkeys(agents or self.design.experiment.agents))
@@ -153,7 +151,7 @@ class ExperimentRun:
         """Raises UserError where a start page could not be treated."""
         if check := self._running.check:
             todo = (trial for trial in self.wanted() if trial.id not in self._done)
-            await check(self.design, todo, experiment_source(self._name), self.design.base_url)
+            await check(self.design, todo, self.design.base_url)
 
     async def _run_round(
         self, console: Console, workers: Workers, trace: Trace, budget: float | None

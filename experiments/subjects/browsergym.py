@@ -24,10 +24,9 @@ from environments.actions import Action
 from environments.episode import first_line
 from environments.observe import storable
 from environments.stops import COMPARE_TABS, NOT_PRESSED, guard
-from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign, ShopTrial
-from experiments.episodes.shop_episode import allowed, is_spoilt, judge, session, start_urls, to_record
+from experiments.episodes.shop_episode import allowed, judge, session, spoilt, start_urls, to_record
 from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import Testbed, open_testbed
 from experiments.executors.start_pages import check_start_pages
@@ -77,7 +76,7 @@ def open_experiment(
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="souk-gym-")))
         portal = stack.enter_context(start_blocking_portal())
         url = f"{base_url.rstrip('/')}/" if base_url else design.base_url
-        portal.call(check_start_pages, design, trials, experiment_source(name), url)
+        portal.call(check_start_pages, design, trials, url)
         testbed = stack.enter_context(portal.wrap_async_context_manager(open_testbed(folder, url)))
         facts = {**design.facts([agent]), "analysis": design.analysis}
         records.begin_run(design.run, design.name, facts)
@@ -271,7 +270,7 @@ class TrialEnv(ShopEnv):
     def _end_if_over(self, terminated: bool) -> None:
         trajectory, limits = self._trajectory, self._venue.design.experiment.limits
         look, steps = trajectory.looks[-1], len(trajectory.decisions)
-        if is_spoilt(look, self._trial, self._venue.design, self._session):
+        if spoilt(look, self._trial, self._venue.design, self._session):
             pass
         elif look.stop is not None:
             reason = look.stop.text or "about to press what stop_before names"

@@ -17,7 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from environments.shop.server import shop
 from experiments.console.background import ready
-from experiments.designs.inputs.experiment_file import experiment_source
+from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.episodes.shop_episode import allowed, session, start_urls, to_record
 from experiments.episodes.trajectory import Trajectory
@@ -182,10 +182,9 @@ async def serve_guests(options: Serving) -> None:
         UserError: a mistake in the experiment or an option, a start page that could not be treated, or a port
             is taken.
     """
-    source = experiment_source(options.experiment)
-    design = ShopDesign(source, subject=options.label)
+    design = load_shop_design(options.experiment, options.label)
     if design.experiment.live:
-        raise source.error(("live",), "nothing keeps guests from pressing a button; use `souk run`")
+        raise design.source.error(("live",), "nothing keeps guests from pressing a button; use `souk run`")
     records = Records(options.db)
     trials = _wanted(design, records, options)
     wanted = options.reverse or options.at
@@ -216,7 +215,7 @@ async def serve_guests(options: Serving) -> None:
             for number in range(options.subjects)
         ]
         if wanted != EMBEDDED:
-            await check_start_pages(design, trials, source, shop_url, in_browser=False)
+            await check_start_pages(design, trials, shop_url, in_browser=False)
         await stack.enter_async_context(admission)
         for slot in slots:
             sys.stderr.write(f"souk proxy on {slot.url}: a subject, whose task is at {slot.url}{PREFIX}\n")

@@ -47,7 +47,7 @@ class Stage:
 
 
 @pytest.fixture
-def testbed(ca_dir: Path) -> Stage:
+def stage(ca_dir: Path) -> Stage:
     return Stage(ca_dir)
 
 
@@ -59,13 +59,13 @@ def bodies(folder: Path) -> list[Path]:
     return files(folder / "bodies")
 
 
-async def test_what_was_recorded_is_replayed_without_the_shop(testbed: Stage, tmp_path: Path) -> None:
+async def test_what_was_recorded_is_replayed_without_the_shop(stage: Stage, tmp_path: Path) -> None:
     packed = CODINGS["gzip"](PAGE.encode())
     image = message(b"\x89PNG" * 1000, "Content-Type: image/png", "Transfer-Encoding: chunked")
     image = image.replace(b"\x89PNG" * 1000, b"fa0\r\n" + b"\x89PNG" * 1000 + b"\r\n0\r\n\r\n")
     page = message(packed, "Content-Encoding: gzip", "Set-Cookie: a=1", "Set-Cookie: b=2", "X-Odd: \xe9")
-    async with testbed:
-        _, slot, client = await testbed.open(record=tmp_path)
+    async with stage:
+        _, slot, client = await stage.open(record=tmp_path)
         async with upstream(page) as shop, upstream(image) as pictures:
             slot.session = session(shop.url)
             slot.session.allow = None
@@ -82,7 +82,7 @@ async def test_what_was_recorded_is_replayed_without_the_shop(testbed: Stage, tm
         assert (second.status, second.size) == (200, 4000)
         assert "secret" not in (tmp_path / "index.jsonl").read_text()
 
-        _, slot, client = await testbed.open(replay=tmp_path)
+        _, slot, client = await stage.open(replay=tmp_path)
         slot.session = session(shop.url)
         slot.session.allow = None
         replayed = await client.get(shop.url + "oats.html?", headers=secret)
@@ -102,19 +102,19 @@ async def test_what_was_recorded_is_replayed_without_the_shop(testbed: Stage, tm
         assert "content-encoding" not in plain.headers
 
 
-async def test_requests_differ_by_method_address_and_body(testbed: Stage, tmp_path: Path) -> None:
+async def test_requests_differ_by_method_address_and_body(stage: Stage, tmp_path: Path) -> None:
     async def answer(request: Request) -> Response:
         text = f"{request.method} {request.url.query} {(await request.body()).decode()}"
         return Response(text, media_type="text/plain")
 
     asked = [("GET", "?a=1", ""), ("GET", "?a=2", ""), ("POST", "?a=1", "one"), ("POST", "?a=1", "two")]
-    async with testbed:
-        _, slot, client = await testbed.open(record=tmp_path)
+    async with stage:
+        _, slot, client = await stage.open(record=tmp_path)
         async with serve(Starlette(routes=[Route("/{p:path}", answer, methods=["GET", "POST"])])) as url:
             slot.session = session(url)
             for method, query, body in asked:
                 await client.request(method, url + query, content=body or None)
-        _, slot, client = await testbed.open(replay=tmp_path)
+        _, slot, client = await stage.open(replay=tmp_path)
         slot.session = session(url)
         for method, query, body in reversed(asked):
             got = await client.request(method, url + query, content=body or None)
@@ -122,26 +122,26 @@ async def test_requests_differ_by_method_address_and_body(testbed: Stage, tmp_pa
         assert (await client.post(url + "?a=1", content="three")).status_code == 504
 
 
-async def test_the_same_request_gets_its_answers_in_order(testbed: Stage, tmp_path: Path) -> None:
+async def test_the_same_request_gets_its_answers_in_order(stage: Stage, tmp_path: Path) -> None:
     count = iter(range(10))
-    async with testbed:
-        _, slot, client = await testbed.open(record=tmp_path)
+    async with stage:
+        _, slot, client = await stage.open(record=tmp_path)
         async with pages({"/cart": lambda _: HTMLResponse(f"{next(count) // 2} items")}) as url:
             slot.session = session(url)
             for _ in range(4):
                 await client.get(url + "cart")
         assert len(bodies(tmp_path)) == 2  # each body once
-        _, slot, client = await testbed.open(replay=tmp_path)
+        _, slot, client = await stage.open(replay=tmp_path)
         for _ in range(2):  # each session from the start
             slot.session = session(url)
             got = [(await client.get(url + "cart")).text for _ in range(6)]
             assert [text[0] for text in got] == ["0", "0", "1", "1", "1", "1"]
 
 
-async def test_what_was_not_recorded_is_an_upstream_error(testbed: Stage, tmp_path: Path) -> None:
+async def test_what_was_not_recorded_is_an_upstream_error(stage: Stage, tmp_path: Path) -> None:
     Recording(tmp_path).create()
-    async with testbed, upstream(PAGE) as shop:
-        _, slot, client = await testbed.open(replay=tmp_path)
+    async with stage, upstream(PAGE) as shop:
+        _, slot, client = await stage.open(replay=tmp_path)
         slot.session = session(shop.url)
         page = await client.get(shop.url + "oats.html", headers={"accept": "text/html"})
         icon = await client.get(shop.url + "favicon.ico", headers={"sec-fetch-dest": "image"})
@@ -152,9 +152,9 @@ async def test_what_was_not_recorded_is_an_upstream_error(testbed: Stage, tmp_pa
     assert slot.session.upstream_errors == [f"{shop.url}oats.html: HTTP 504 not recorded"]
 
 
-async def test_only_whole_answers_of_the_shop_are_recorded(testbed: Stage, tmp_path: Path) -> None:
-    async with testbed, upstream(message(b"half", "Connection: close", "Content-Length: 900")) as shop:
-        _, slot, client = await testbed.open(record=tmp_path)
+async def test_only_whole_answers_of_the_shop_are_recorded(stage: Stage, tmp_path: Path) -> None:
+    async with stage, upstream(message(b"half", "Connection: close", "Content-Length: 900")) as shop:
+        _, slot, client = await stage.open(record=tmp_path)
         slot.session = session(shop.url)
         broken = await client.get(shop.url + "oats.html")
         assert broken.status_code == 502
@@ -165,10 +165,10 @@ async def test_only_whole_answers_of_the_shop_are_recorded(testbed: Stage, tmp_p
         assert bodies(tmp_path) == []
 
 
-async def test_a_recording_is_private(testbed: Stage, tmp_path: Path) -> None:
+async def test_a_recording_is_private(stage: Stage, tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "may"
-    async with testbed, upstream(PAGE) as shop:
-        _, slot, client = await testbed.open(record=folder)
+    async with stage, upstream(PAGE) as shop:
+        _, slot, client = await stage.open(record=folder)
         slot.session = session(shop.url)
         await client.get(shop.url)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -220,22 +220,22 @@ def test_a_line_that_is_no_answer_is_a_mistake_with_its_place(recording: Recordi
     assert str(caught.value).startswith(f"{recording.folder}/index.jsonl:2: not an answer")
 
 
-async def test_a_damaged_body_is_not_replayed(testbed: Stage, tmp_path: Path) -> None:
-    async with testbed:
-        _, slot, client = await testbed.open(record=tmp_path)
+async def test_a_damaged_body_is_not_replayed(stage: Stage, tmp_path: Path) -> None:
+    async with stage:
+        _, slot, client = await stage.open(record=tmp_path)
         async with upstream(PAGE) as shop:
             slot.session = session(shop.url)
             await client.get(shop.url + "oats.html")
         (body,) = bodies(tmp_path)
         body.write_bytes(zstandard.ZstdCompressor().compress(b"another page"))
-        _, slot, client = await testbed.open(replay=tmp_path)
+        _, slot, client = await stage.open(replay=tmp_path)
         slot.session = session(shop.url)
         response = await client.get(shop.url + "oats.html", headers={"accept": "text/html"})
     assert response.status_code == 504
     assert "damaged" in slot.session.upstream_errors[0]
 
 
-async def test_folders_of_something_else_are_left_alone(testbed: Stage, tmp_path: Path) -> None:
+async def test_folders_of_something_else_are_left_alone(stage: Stage, tmp_path: Path) -> None:
     letter = tmp_path / "letter.txt"
     letter.write_text("private")
     for options, cause in (
@@ -243,5 +243,5 @@ async def test_folders_of_something_else_are_left_alone(testbed: Stage, tmp_path
         ({"replay": tmp_path}, "not a recording"),
     ):
         with pytest.raises(UserError, match=cause):
-            await testbed.open(**options)
+            await stage.open(**options)
     assert files(tmp_path) == [letter]

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from experiments.designs.design import Mode
 from experiments.designs.inputs.experiment_file import Limits, Model, Name
 from interventions.yaml.yaml_source import problem_at
 
@@ -111,7 +112,7 @@ class CardExperiment(Model):
 
     name: Name
     task: Literal["card"]
-    mode: Literal["page", "text", "logprobs"] = "page"
+    mode: Mode = "page"
     """`page`: in a browser, through the proxy; `text`: as a prompt, without a browser; `logprobs`: as a
     prompt, of which the letters are scored and the likeliest is the answer."""
     cards: str

@@ -82,6 +82,7 @@ class ShopDesign(Design[ShopTrial]):
             UserError: a mistake in the experiment or in a file that it names.
         """
         self._subject = subject
+        self.source = source
         self.experiment = experiment = validate(source, Experiment)
         self.base_url = _address(experiment.environment)
         self.site: SiteMap = load_site_map(source.shipped_or_file(("site",), experiment.site))

@@ -7,8 +7,8 @@ from pydantic import AfterValidator, Field, model_validator
 
 from environments.launchable import LAUNCHABLE
 from experiments.designs.choice_sets.options import Options
-from experiments.designs.inputs.experiment_file import Limits, Model, Name, experiment_source
-from interventions.yaml.yaml_source import did_you_mean, problem_at, validate
+from experiments.designs.inputs.experiment_file import Limits, Model, Name
+from interventions.yaml.yaml_source import did_you_mean, problem_at
 
 EMBEDDED: Final = "shop"
 SHOPS: Final = tuple(name for name, each in LAUNCHABLE.items() if each.url.startswith("http"))
@@ -143,8 +143,3 @@ class Experiment(Model):
                 message = f'nothing is known of "${{{name}}}"; a goal can name ${{category}}'
                 raise problem_at("goal", message=message)
         return self
-
-
-def load_experiment(name_or_path: str) -> Experiment:
-    """Read and check an experiment. Raises UserError with file, line and key."""
-    return validate(experiment_source(name_or_path), Experiment)

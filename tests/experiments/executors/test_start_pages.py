@@ -10,7 +10,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.executors.start_pages import check_start_pages
 from interventions.errors import UserError
 from tests.experiments.command_line import Ended, forked_souk
@@ -77,11 +76,11 @@ async def test_a_shop_that_answers_programs_otherwise_is_looked_at_in_the_browse
             return await super().answer(request)
 
     async with serve(NotForPrograms().app()) as address:
-        made = design(file := experiment(tmp_path, ForeignShop(), address))
-        trials, source = list(made.trials(["simulated:balanced"])), experiment_source(str(file))
-        await check_start_pages(made, trials, source, made.base_url)
+        made = design(experiment(tmp_path, ForeignShop(), address))
+        trials = list(made.trials(["simulated:balanced"]))
+        await check_start_pages(made, trials, made.base_url)
         with pytest.raises(UserError, match=r"could not be treated at \S+: it is no page \(HTTP 404\)"):
-            await check_start_pages(made, trials, source, made.base_url, in_browser=False)
+            await check_start_pages(made, trials, made.base_url, in_browser=False)
 
 
 async def test_one_path_for_all_products_works_where_the_site_map_says_what_names_them(
@@ -134,19 +133,14 @@ async def test_what_could_not_be_treated_is_refused_in_one_line(kind: str, tmp_p
 async def test_a_shop_that_is_down_is_left_to_the_trials(tmp_path: Path) -> None:
     async with serve(ForeignShop().app()) as address:
         pass
-    file = experiment(tmp_path, ForeignShop(), address)
-    made = design(file)
-    await check_start_pages(
-        made, made.trials(["simulated:balanced"]), experiment_source(str(file)), made.base_url
-    )
+    made = design(experiment(tmp_path, ForeignShop(), address))
+    await check_start_pages(made, made.trials(["simulated:balanced"]), made.base_url)
 
 
 async def test_a_shop_that_does_not_answer_programs_is_left_to_the_trials(tmp_path: Path) -> None:
     async with serve(ForeignShop(status=403).app()) as address:
-        made = design(file := experiment(tmp_path, ForeignShop(), address))
-        await check_start_pages(
-            made, made.trials(["simulated:balanced"]), experiment_source(str(file)), made.base_url
-        )
+        made = design(experiment(tmp_path, ForeignShop(), address))
+        await check_start_pages(made, made.trials(["simulated:balanced"]), made.base_url)
 
 
 @pytest.mark.parametrize("lost", range(4))
@@ -155,22 +149,19 @@ async def test_each_product_of_each_set_is_looked_for(lost: int, tmp_path: Path)
     shop = ForeignShop(names={name.lower().replace(" ", "-"): name for name in names})
     options = {"catalogue": str(tmp_path / "products.csv"), "set_size": 2, "sets": 2, "max_rating_gap": 1}
     async with serve(shop.app()) as address:
-        made = design(file := experiment(tmp_path, shop, address, options=options))
+        made = design(experiment(tmp_path, shop, address, options=options))
         assert len(made.sets) == 2
         del shop.names[key := list(shop.names)[lost]]
         with pytest.raises(UserError, match=f"{key} could not be treated at "):
-            source = experiment_source(str(file))
             trials = made.trials(["simulated:balanced"])
-            await check_start_pages(made, trials, source, made.base_url, in_browser=False)
+            await check_start_pages(made, trials, made.base_url, in_browser=False)
 
 
 async def test_each_start_page_is_asked_for_once(tmp_path: Path) -> None:
     shop = ForeignShop()
     async with serve(shop.app()) as address:
-        made = design(file := experiment(tmp_path, shop, address))
-        await check_start_pages(
-            made, made.trials(["simulated:balanced"]), experiment_source(str(file)), made.base_url
-        )
+        made = design(experiment(tmp_path, shop, address))
+        await check_start_pages(made, made.trials(["simulated:balanced"]), made.base_url)
     assert sorted(shop.asked) == sorted(f"/{key}.html" for key in KEYS)
 
 

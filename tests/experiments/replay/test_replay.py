@@ -212,3 +212,9 @@ def test_cards_on_pages_are_acted_again(tmp_path: Path, monkeypatch: pytest.Monk
     assert "it ended with choice" in line
     assert line.endswith("(Z)")
     assert summary == "1 of 2 episodes are the same"
+
+
+def test_an_experiment_in_which_nobody_acts_is_refused(here: Path) -> None:
+    ended = souk_replay("--experiment", "anchoring", "--db", "sqlite:///t.db")
+    assert isinstance(ended.exception, UserError)
+    assert "answers are scored in its trials and nobody acts; name the experiment" in str(ended.exception)

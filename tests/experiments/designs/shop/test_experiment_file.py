@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.designs.inputs.experiment_file import LIBRARY
+from experiments.designs.inputs.experiment_file import LIBRARY, experiment_source
 from experiments.designs.shop.design import ShopDesign
-from experiments.designs.shop.experiment_file import Experiment, load_experiment
+from experiments.designs.shop.experiment_file import Experiment
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import parse_yaml, validate
 
@@ -17,7 +17,7 @@ LIVE = "live: {allow: [], stop_before: [Pay now]}\noptions: {catalogue: c.csv}\n
 def test_the_shipped_experiments_can_be_read() -> None:
     shop = [path.stem for path in LIBRARY.glob("*.yaml") if "goal:" in path.read_text()]
     assert len(shop) == 9
-    assert {load_experiment(name).name for name in shop} == set(shop)
+    assert {validate(experiment_source(name), Experiment).name for name in shop} == set(shop)
 
 
 @pytest.mark.parametrize(
