@@ -106,7 +106,9 @@ class Rewriter:
         if session is None or response is None:
             return
         if response.status_code >= 500 and is_document_request(flow.request):
-            session.broke(f"{flow.request.url}: HTTP {response.status_code} {response.reason}".rstrip())
+            session.note_upstream_error(
+                f"{flow.request.url}: HTTP {response.status_code} {response.reason}".rstrip()
+            )
         if flow.request.method == "GET" and 300 <= response.status_code < 400:
             session.redirected(flow.request.url, response.headers.get("location", ""))
         if is_treatable(flow, session):
@@ -146,9 +148,9 @@ class Rewriter:
         if session is None or flow.error is None or flow.error.msg.startswith(ABORTS):
             return
         if flow.response is not None and TOO_LARGE in flow.error.msg:
-            session.failed(f"{flow.request.url}: the page cannot be rewritten: too large")
+            session.note_failure(f"{flow.request.url}: the page cannot be rewritten: too large")
         elif flow.client_conn.connected and is_document_request(flow.request):
-            session.broke(f"{flow.request.url}: {flow.error.msg}")
+            session.note_upstream_error(f"{flow.request.url}: {flow.error.msg}")
 
 
 def treat(request: http.Request, response: http.Response, session: Session) -> None:
@@ -167,12 +169,12 @@ def treat(request: http.Request, response: http.Response, session: Session) -> N
         if session.awaited is None or not is_document_request(request):
             raise
         session.awaited[failure.product] = str(failure)
-        session.showed(ShownPage(request.url, content_type(response), body, None))
+        session.note_page(ShownPage(request.url, content_type(response), body, None))
         response.headers["cache-control"] = "no-store"
         return
     if session.awaited and result.product:
         session.awaited.pop(result.product, None)
-    session.showed(ShownPage(request.url, content_type(response), result.body, result.product))
+    session.note_page(ShownPage(request.url, content_type(response), result.body, result.product))
     if result.body is body:
         return
     headers = response.headers
@@ -180,13 +182,13 @@ def treat(request: http.Request, response: http.Response, session: Session) -> N
         headers.set_all(CSP, [allow(policy, result.inline) for policy in policies])
     headers["cache-control"] = "no-store"
     replace_body(response, result.body)
-    session.received(result.receipts)
+    session.note_receipts(result.receipts)
 
 
 def fail(flow: http.HTTPFlow, session: Session, reason: str) -> None:
     """Replace the page by an error page and note the failure."""
     respond(flow, 502, NOT_TREATED, "The page cannot be shown. Please do not go on.")
-    session.failed(reason)  # comes last: whoever listens may have gone
+    session.note_failure(reason)  # comes last: whoever listens may have gone
 
 
 def respond(flow: http.HTTPFlow, status: int, title: str, explanation: str) -> http.Response:

@@ -12,7 +12,7 @@ MAX_TEXT: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class SentAnswer:
     """One answer as it was sent (at most 200 characters); an invalid one has a reason, and no value."""
 
     card: int
@@ -31,7 +31,7 @@ class CardRun:
 
     cards: Sequence[Card]
     plans: Sequence[Plan] = ()
-    answers: list[Given] = field(default_factory=list)
+    answers: list[SentAnswer] = field(default_factory=list)
     problem: str = ""
     """What was wrong with the last answer; empty once the card is answered."""
 
@@ -73,8 +73,8 @@ class CardRun:
         text = text.encode(errors="replace").decode().replace("\0", "\ufffd")[:MAX_TEXT]
         asked = self.cards[card]
         try:
-            self.answers.append(Given(card, text, asked.answer.read(text)))
+            self.answers.append(SentAnswer(card, text, asked.answer.read(text)))
             self.problem = ""
         except InvalidAnswer as invalid:
-            self.answers.append(Given(card, text, None, str(invalid)))
+            self.answers.append(SentAnswer(card, text, None, str(invalid)))
             self.problem = f"This answer cannot be taken: {invalid}. {asked.reminder}"

@@ -68,9 +68,9 @@ def _show(flow: http.HTTPFlow, session: Session, run: CardRun) -> None:
         after = card.question if len(card.question) <= 200 else card.question[:199] + "…"
         digest = sha256(body).hexdigest()[:32]
         receipt = Receipt(card.id, "card", "page.body", "card", "", 1, "", after, "", digest)
-        session.received([receipt])
+        session.note_receipts([receipt])
     flow.response = http.Response.make(200, body, HEADERS)
-    session.showed(ShownPage(flow.request.url, CONTENT_TYPE, body, None))
+    session.note_page(ShownPage(flow.request.url, CONTENT_TYPE, body, None))
 
 
 def _take(flow: http.HTTPFlow, run: CardRun) -> None:

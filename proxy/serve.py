@@ -160,19 +160,19 @@ def variables(intervention: Intervention) -> set[str]:
 class PrintingSession(Session):
     """Writes what happens as JSON lines instead of keeping it: such a proxy may run for long."""
 
-    def showed(self, page: ShownPage) -> None:
+    def note_page(self, page: ShownPage) -> None:
         """Nothing is kept."""
 
-    def received(self, receipts: Iterable[Receipt]) -> None:
+    def note_receipts(self, receipts: Iterable[Receipt]) -> None:
         """One line per receipt."""
         for receipt in receipts:
             say({"receipt": receipt.to_dict()})
 
-    def failed(self, reason: str) -> None:
+    def note_failure(self, reason: str) -> None:
         """One line."""
         say({"treatment_failed": reason})
 
-    def broke(self, reason: str) -> None:
+    def note_upstream_error(self, reason: str) -> None:
         """One line."""
         say({"upstream_error": reason})
 

@@ -103,18 +103,18 @@ class Session:
         named = (page.product for page in reversed(self.pages) if page.url == address and page.product)
         return next(named, product_at(url, self.known))
 
-    def showed(self, page: ShownPage) -> None:
+    def note_page(self, page: ShownPage) -> None:
         """A page was passed on, rewritten or not."""
         self.pages.append(page)
 
-    def received(self, receipts: Iterable[Receipt]) -> None:
+    def note_receipts(self, receipts: Iterable[Receipt]) -> None:
         """A page was rewritten."""
         self.receipts.extend(receipts)
 
-    def failed(self, reason: str) -> None:
+    def note_failure(self, reason: str) -> None:
         """A planned edit did not reach a page."""
         self.failures.append(reason)
 
-    def broke(self, reason: str) -> None:
+    def note_upstream_error(self, reason: str) -> None:
         """The shop did not deliver a document."""
         self.upstream_errors.append(reason)

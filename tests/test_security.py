@@ -492,7 +492,7 @@ async def test_pages_and_files_do_not_speak_to_the_terminal(tmp_path: Path) -> N
 
 
 def test_the_proxys_lines_hold_no_escape_sequence(capsys: pytest.CaptureFixture[str]) -> None:
-    PrintingSession(Plan(()), SITE).failed(f"http://shop.test/: {HOSTILE}")
+    PrintingSession(Plan(()), SITE).note_failure(f"http://shop.test/: {HOSTILE}")
     said = capsys.readouterr().out
     assert "\x1b" not in said
     assert said.count("\n") == 1

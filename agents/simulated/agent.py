@@ -8,14 +8,16 @@ from agents.simulated.listing_shopper import ListingShopper, words_to_search
 from agents.simulated.page_respondent import PageRespondent
 from agents.simulated.readers.listing_page import read_cards
 from agents.simulated.respondent import SimulatedRespondent
-from agents.simulated.tab_shopper import Profile, SimulatedShopper, taste_for
+from agents.simulated.tab_shopper import ShopperProfile, SimulatedShopper, taste_for
 from environments.observation import Observation
 
 
 class SimulatedAgent:
     """An agent and respondent of a known profile, drawing by `seed`; for `nudges` see `simulated.Reader`."""
 
-    def __init__(self, profile: Profile, *, seed: int, nudges: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self, profile: ShopperProfile, *, seed: int, nudges: Mapping[str, int] | None = None
+    ) -> None:
         self._taste, self._seed, self._nudges = profile.taste, seed, nudges
         self._shopper: SimulatedShopper | ListingShopper | None = None
         self._respondent = SimulatedRespondent(profile, seed=seed)

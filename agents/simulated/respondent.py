@@ -12,7 +12,7 @@ from typing import Any, Final
 from agents.base import AgentError, Message, Reply
 from agents.simulated.readers.card_text import card_probabilities, read_options
 from agents.simulated.survey import shipped_survey
-from agents.simulated.tab_shopper import Profile
+from agents.simulated.tab_shopper import ShopperProfile
 from agents.simulated.utility import draw
 from agents.simulated.valuation import shipped_valuations, willingness_to_pay
 
@@ -34,7 +34,7 @@ class SimulatedRespondent:
     A question that is asked again, as after an invalid answer, gets the same answer, then always a valid one.
     """
 
-    def __init__(self, profile: Profile, *, seed: int) -> None:
+    def __init__(self, profile: ShopperProfile, *, seed: int) -> None:
         self._profile = profile
         self._random = random.Random(seed)  # noqa: S311 (sampling must be reproducible; nothing is secret)
         self._answers: dict[str, str | None] = {}

@@ -59,7 +59,7 @@ class Wish(BaseModel):
     times: float = Field(ge=0, description="what these weights are multiplied by")
 
 
-class Profile(BaseModel):
+class ShopperProfile(BaseModel):
     """All that is known of a simulated agent."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -81,7 +81,7 @@ class Profiles(BaseModel):
 
     cues: Cues
     wishes: tuple[Wish, ...] = ()
-    agents: dict[str, Profile]
+    agents: dict[str, ShopperProfile]
 
 
 @functools.cache
@@ -90,7 +90,7 @@ def shipped() -> Profiles:
     return load_model(Path(__file__).with_name("simulated.yaml"), Profiles)
 
 
-def shipped_profile(name: str) -> Profile:
+def shipped_profile(name: str) -> ShopperProfile:
     """A profile of `simulated.yaml` by its name. Raises UserError when there is none."""
     agents = shipped().agents
     if name not in agents:

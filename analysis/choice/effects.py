@@ -9,7 +9,7 @@ import pandas as pd
 from statsmodels.stats.multitest import multipletests
 
 from analysis.estimators.clusters import choose_clusters, cluster_codes
-from analysis.estimators.contrasts import Design, Query, best_design, interactions
+from analysis.estimators.contrasts import Query, Specification, best_specification, interactions
 from analysis.estimators.lpm import LEAST_CLUSTERS, Contrast, Fit, Model
 from analysis.tables.choice_table import check_table, trial_ids
 from analysis.tables.errors import AnalysisError
@@ -157,8 +157,10 @@ def main_estimands(rows: pd.DataFrame, codes: Mapping[str, Ints]) -> Estimands:
     if not varying:
         return Estimands(None, {}, reasons)
     one = np.zeros(len(rows), int)
-    designs = [
-        Design(x, {"all": one}, interactions(varying, order, "all", one), left_out(order, len(varying)))
+    specifications = [
+        Specification(
+            x, {"all": one}, interactions(varying, order, "all", one), left_out(order, len(varying))
+        )
         for order in range(len(varying), 0, -1)
     ]
     queries = [Query(term, term, one, 1) for term in varying]
@@ -166,14 +168,14 @@ def main_estimands(rows: pd.DataFrame, codes: Mapping[str, Ints]) -> Estimands:
     code = next(iter(clusters.values())) if len(clusters) == 1 else None
     if code is not None and len(np.unique(code)) < LEAST_CLUSTERS[1]:
         code = None  # there is no jackknife anyway
-    design, model, found = best_design(designs, trial, queries, code)
+    specification, model, found = best_specification(specifications, trial, queries, code)
     weights = {term: row for term, (row,) in zip(varying, found, strict=True) if model.identifies(row)}
     untold = {
         term: f"{term} cannot be told from the other features in these trials"
         for term in varying
         if term not in weights
     }
-    return Estimands(model, weights, reasons | untold, design.note)
+    return Estimands(model, weights, reasons | untold, specification.note)
 
 
 def left_out(order: int, count: int) -> str:

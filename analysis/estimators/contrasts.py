@@ -37,7 +37,7 @@ Column = tuple[frozenset[str], str, int]
 
 
 @dataclass(frozen=True)
-class Design:
+class Specification:
     """A model. x: regressors by name (N rows). parts: partitions of the rows by name, integers from 0.
 
     note: what was left out, and why.
@@ -90,37 +90,40 @@ def interactions(names: Sequence[str], order: int, by: str, parts: Ints) -> list
     return [(product, by, int(part)) for part in np.unique(parts) for product in products]
 
 
-class Found(NamedTuple):
-    """A design, its model, and the weights of each query's contrasts."""
+class BestSpecification(NamedTuple):
+    """A specification, its model, and the weights of each query's contrasts."""
 
-    design: Design
+    specification: Specification
     model: Model
     weights: list[Floats]
 
 
-def best_design(
-    designs: Sequence[Design], trial: Ints, queries: Sequence[Query], code: Ints | None = None
-) -> Found:
-    """The first design that identifies all contrasts, or else most of them.
+def best_specification(
+    specifications: Sequence[Specification], trial: Ints, queries: Sequence[Query], code: Ints | None = None
+) -> BestSpecification:
+    """The first specification that identifies all contrasts, or else most of them.
 
-    designs: from the richest to the poorest. One with too many coefficients for the data is passed over, the
-    last one never. code: clusters of rows; a contrast that is identified also without any one of them counts
-    for more, because it has a jackknife error.
+    specifications: from the richest to the poorest. One with too many coefficients for the data is passed
+    over, the last one never. code: clusters of rows; a contrast that is identified also without any one of
+    them counts for more, because it has a jackknife error.
     """
-    best: Found | None = None
+    best: BestSpecification | None = None
     most = (-1, -1)
-    for design in designs:
-        model = Model(design.values(), trial)
-        if design is not designs[-1] and model.comparisons < COMPARISONS_PER_COEFFICIENT * model.rank:
+    for specification in specifications:
+        model = Model(specification.values(), trial)
+        if (
+            specification is not specifications[-1]
+            and model.comparisons < COMPARISONS_PER_COEFFICIENT * model.rank
+        ):
             continue
-        weights = [design.weights(query) for query in queries]
+        weights = [specification.weights(query) for query in queries]
         wanted = [row for rows in weights for row in rows]
         told = [row for row in wanted if model.identifies(row)]
         left_out = model.leave_out(code) if code is not None and told else None
         kept = sum(left_out.identifies(row) for row in told) if left_out else len(told)
         if (len(told), kept) > most:
-            best, most = Found(design, model, weights), (len(told), kept)
+            best, most = BestSpecification(specification, model, weights), (len(told), kept)
         if most == (len(wanted), len(wanted)):
             break
-    assert best is not None  # noqa: S101 (the last design is never passed over)
+    assert best is not None  # noqa: S101 (the last specification is never passed over)
     return best

@@ -32,7 +32,7 @@ NO_RESIDUAL = "no residual degrees of freedom"
 
 
 @dataclass(frozen=True)
-class Design:
+class DesignMatrix:
     """One row per cell. `terms` maps each term of the model to its columns of the matrix."""
 
     matrix: Floats
@@ -59,7 +59,7 @@ def empty_cells(cells: pd.DataFrame, factors: Sequence[str]) -> list[str]:
 
 def full_factorial(
     cells: pd.DataFrame, factors: Sequence[str], coding: Coding = "treatment", order: int | None = None
-) -> Design:
+) -> DesignMatrix:
     """Intercept, main effects and interactions up to `order` (all by default).
 
     A column of numbers enters as it is. A column of text is coded with treatment (dummy) coding, reference
@@ -78,7 +78,7 @@ def full_factorial(
             terms[":".join(chosen)] = list(range(len(columns), len(columns) + len(products)))
             columns += products
     names = tuple(name for name, _ in columns)
-    return Design(np.column_stack([values for _, values in columns]), names, terms)
+    return DesignMatrix(np.column_stack([values for _, values in columns]), names, terms)
 
 
 def _code(values: pd.Series, name: str, coding: Coding) -> list[tuple[str, Floats]]:
@@ -102,7 +102,7 @@ class LinearFit:
     `covariance` is that of the coefficients over the residual variance; `rank` is the true rank.
     """
 
-    design: Design
+    design: DesignMatrix
     coefficients: Floats
     covariance: Floats
     null_space: Floats
@@ -175,7 +175,7 @@ class LinearFit:
         return [*rows, {"term": "Residual", "df": self.df_residual, "sum_sq": self.ss_residual}]
 
 
-def fit_cells(design: Design, cells: pd.DataFrame) -> LinearFit:
+def fit_cells(design: DesignMatrix, cells: pd.DataFrame) -> LinearFit:
     """Least squares of the cells' means on the design, weighted by count. Cells: n, mean, ss.
 
     Raises AnalysisError without cells.

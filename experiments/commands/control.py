@@ -26,11 +26,11 @@ def resume(run: RunName = None, db: Db = DEFAULT_DB) -> None:
 
 
 def _tell(run: str | None, db: str, *, paused: bool) -> None:
-    from experiments.records.control import runners_of, tell
+    from experiments.records.control import request_state, runners_of
 
     records = open_records(db)
     found = records.latest_run(run)["run"]
-    tell(records, found, "paused" if paused else "running")
+    request_state(records, found, "paused" if paused else "running")
     alive = any(process["alive"] for process in runners_of(records, found))
     if paused:
         then = "what runs ends, nothing more starts" if alive else "its next souk run waits for souk resume"

@@ -103,7 +103,7 @@ def run(
         process = detach(log, "choose another folder with --out").pid
         session.begin(trace)
         session.runner(process, budget).beat(session.records)
-        name = session.design.run + (f" --db {session.records.url}" if db != DEFAULT_DB else "")
+        name = session.design.run_id + (f" --db {session.records.url}" if db != DEFAULT_DB else "")
         for line in (
             f"runs in the background as process {process}; what it says is in {log}",
             f"souk status --watch {name} follows it, souk pause {name} pauses it",
@@ -118,7 +118,7 @@ def run(
         console.print(line, style="red", highlight=False, markup=False, soft_wrap=True)
         status = 1
     try:
-        found = session.records.latest_run(session.design.run)
+        found = session.records.latest_run(session.design.run_id)
         analyze_stored(session.records, found, session.folder, as_json=as_json)
     except AnalysisError as error:
         console.print(f"no effects: {error}", highlight=False, markup=False, soft_wrap=True)

@@ -97,7 +97,7 @@ class Design(ABC, Generic[T]):
 
     @property
     @abstractmethod
-    def run(self) -> str:
+    def run_id(self) -> str:
         """The id of the run: equal experiments resume the same run."""
 
     @property

@@ -16,7 +16,7 @@ ANSWER_LIMIT: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenAnswer:
     """An answer as it was given; `value` is the letter or number, None where it is invalid."""
 
     card: str
@@ -25,15 +25,15 @@ class Given:
     reason: str = ""
 
 
-def read_answer(card: Card, text: str) -> Given:
+def read_answer(card: Card, text: str) -> GivenAnswer:
     """What an answer says."""
     try:
-        return Given(card.id, text[:ANSWER_LIMIT], card.answer.read(text))
+        return GivenAnswer(card.id, text[:ANSWER_LIMIT], card.answer.read(text))
     except InvalidAnswer as problem:
-        return Given(card.id, text[:ANSWER_LIMIT], None, str(problem))
+        return GivenAnswer(card.id, text[:ANSWER_LIMIT], None, str(problem))
 
 
-def conclude(trajectory: Trajectory, trial: CardTrial, given: Sequence[Given]) -> None:
+def conclude(trajectory: Trajectory, trial: CardTrial, given: Sequence[GivenAnswer]) -> None:
     """End a trial by its answers: one that lacks a valid answer to its last card has no choice to analyse."""
     if len(valid(given)) == len(trial.cards):
         letter = given[-1].value
@@ -42,12 +42,12 @@ def conclude(trajectory: Trajectory, trial: CardTrial, given: Sequence[Given]) -
         trajectory.end("agent_error", f"invalid answer: {given[-1].reason}")
 
 
-def valid(given: Sequence[Given]) -> list[Given]:
+def valid(given: Sequence[GivenAnswer]) -> list[GivenAnswer]:
     """The answers that are some."""
     return [answer for answer in given if answer.value is not None]
 
 
-def response(trial: CardTrial, given: Sequence[Given]) -> float | None:
+def response(trial: CardTrial, given: Sequence[GivenAnswer]) -> float | None:
     """The answer to the last card as a number: for letters 1 where it is the biased one, else 0."""
     answers = valid(given)
     if trial.options or len(answers) < len(trial.cards):
@@ -60,7 +60,7 @@ def card_record(
     run: str,
     trial: CardTrial,
     trajectory: Trajectory,
-    given: Sequence[Given],
+    given: Sequence[GivenAnswer],
     calls: Sequence[tuple[int, Call]],
     *,
     mode: Mode,

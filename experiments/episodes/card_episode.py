@@ -11,7 +11,7 @@ from agents.registry import make_agent
 from environments.episode import Episode
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.trial import CardTrial
-from experiments.episodes.answers import Given, card_record, conclude
+from experiments.episodes.answers import GivenAnswer, card_record, conclude
 from experiments.episodes.shop_episode import is_error_page
 from experiments.episodes.trajectory import Trajectory, limited, recorded_calls, trace
 from experiments.records.store import TrialRecord, to_row
@@ -76,7 +76,7 @@ class CardTrialRunner:
     ) -> TrialRecord:
         """The record of a finished trial."""
         record = card_record(
-            self._design.run,
+            self._design.run_id,
             trial,
             trajectory,
             given(session),
@@ -103,11 +103,11 @@ def run_of(session: Session) -> CardRun:
     return session.cards
 
 
-def given(session: Session) -> list[Given]:
+def given(session: Session) -> list[GivenAnswer]:
     """The answers that the proxy has taken."""
     cards = run_of(session)
     return [
-        Given(cards.cards[answer.card].id, answer.text, answer.value, answer.reason)
+        GivenAnswer(cards.cards[answer.card].id, answer.text, answer.value, answer.reason)
         for answer in cards.answers
     ]
 

@@ -219,7 +219,7 @@ def spoilt(look: Look, trial: ShopTrial, design: ShopDesign, session: Session) -
     """
     awaited = (session.awaited or {}).get(shown_product(look, trial, design, session))
     if awaited:
-        session.failed(awaited)
+        session.note_failure(awaited)
     return bool(awaited or session.upstream_errors or is_error_page(look))
 
 
@@ -242,7 +242,7 @@ def to_record(
     calls = recorded_calls(trajectory)
     nudge = trial.nudge
     record = TrialRecord(
-        trial=trial_row(design.run, trial, trajectory, calls, began=began, attempts=attempts)
+        trial=trial_row(design.run_id, trial, trajectory, calls, began=began, attempts=attempts)
         | {
             "nudge": nudge.id if nudge else "",
             "nudge_text": nudge.text if nudge else "",

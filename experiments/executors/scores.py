@@ -13,7 +13,7 @@ from experiments.designs.cards.trial import CardTrial
 from experiments.designs.scoring.design import ScoreDesign
 from experiments.designs.scoring.scored_cards import ScoredCards
 from experiments.designs.scoring.trial import ScoreTrial
-from experiments.episodes.answers import Given, card_record, conclude
+from experiments.episodes.answers import GivenAnswer, card_record, conclude
 from experiments.episodes.trajectory import Trajectory, limited, trial_row
 from experiments.executors.executor import Attempt
 from experiments.records.store import Row, TrialRecord, artifact_hash
@@ -126,7 +126,9 @@ class PromptScoring:
             )
         ]
         record = TrialRecord(
-            trial=trial_row(design.run, trial, trajectory, [], began=attempt.began, attempts=attempt.number),
+            trial=trial_row(
+                design.run_id, trial, trajectory, [], began=attempt.began, attempts=attempt.number
+            ),
             prompts=[{"anchor": trial.anchor, "fields": "+".join(trial.fields)}],
             scores=rows,
             cause=trajectory.cause,
@@ -151,15 +153,15 @@ class CardScoring:
         trial, trajectory = attempt.trial, Trajectory()
         (card,) = trial.cards
         prompt = f"{card.system}\n\n{card.prompt}" if card.system else card.prompt
-        given: list[Given] = []
+        given: list[GivenAnswer] = []
         shares: dict[str, float] = {}
         async with limited(trajectory, math.inf):
             shares = await score_choices(scorer, prompt, _letters(card))
             letter = max(shares, key=shares.__getitem__)
-            given = [Given(card.id, letter, letter)]
+            given = [GivenAnswer(card.id, letter, letter)]
             conclude(trajectory, trial, given)
         record = card_record(
-            self._design.run,
+            self._design.run_id,
             trial,
             trajectory,
             given,

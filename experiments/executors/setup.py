@@ -51,7 +51,7 @@ class Setup:
         trajectory.fail("worker", reason)
         trial, began, attempts = attempt.trial, attempt.began, attempt.number
         if self.is_text:
-            run = self.design.run
+            run = self.design.run_id
             return card_record(run, trial, trajectory, [], [], mode="text", began=began, attempts=attempts)
         runner = self.trial_runner(NOWHERE)
         return runner.record(trial, trajectory, runner.session(trial), began=began, attempts=attempts)
@@ -66,7 +66,7 @@ async def open_executor(setup: Setup) -> AsyncIterator[Executor]:
     """
     try:
         if setup.is_text:
-            yield TextExecutor(setup.design.run, setup.design.most_seconds, setup.slots)
+            yield TextExecutor(setup.design.run_id, setup.design.most_seconds, setup.slots)
         else:
             async with open_testbed(setup.folder, setup.base_url) as testbed:
                 yield BrowserExecutor(setup.trial_runner(testbed.base_url), testbed, setup.slots)

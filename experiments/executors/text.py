@@ -6,7 +6,7 @@ from typing import Final
 from agents.base import Call, Message
 from agents.registry import make_respondent
 from experiments.designs.cards.trial import CardTrial
-from experiments.episodes.answers import Given, card_record, conclude, read_answer
+from experiments.episodes.answers import GivenAnswer, card_record, conclude, read_answer
 from experiments.episodes.trajectory import Trajectory, limited
 from experiments.executors.executor import Attempt
 from experiments.records.store import Row, TrialRecord, artifact_hash
@@ -54,7 +54,7 @@ class Conversation:
         self._trial = trial
         self._messages: list[Message] = []
         self._asked: list[tuple[str, str, float]] = []
-        self.given: list[Given] = []
+        self.given: list[GivenAnswer] = []
         self.calls: list[tuple[int, Call]] = []
 
     async def hold(self) -> None:

@@ -14,7 +14,7 @@ from environments.browser import VIEWPORT, run_browsers
 from experiments.pages.site_mapping import PATIENCE_S, Mapped, keep_to
 from interventions.errors import UserError
 from interventions.proposal.check import HTML, PRICE, TEXT, treated
-from interventions.proposal.roles import Found
+from interventions.proposal.roles import FoundRole
 from interventions.proposal.scan import Capture
 from interventions.yaml.sitemap import SiteMap
 
@@ -84,7 +84,7 @@ async def _outlined(context: BrowserContext, url: str, roles: Sequence[tuple[str
     return await page.screenshot(full_page=True, clip=clip)  # type: ignore[arg-type]
 
 
-def _drawn(roles: Sequence[Found], kind: str) -> list[tuple[str, str | None, str]]:
+def _drawn(roles: Sequence[FoundRole], kind: str) -> list[tuple[str, str | None, str]]:
     """Role, selector of its card, selector: those with something to see on this page, larger ones first."""
     card = next((role.places[0].css for role in roles if role.role == "item"), None)
     drawn: list[tuple[str, str | None, str]] = []

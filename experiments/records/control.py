@@ -30,7 +30,7 @@ Process = tuple[str, int]
 """A process by its host and number."""
 
 
-def tell(records: Records, run: str, wanted: Wanted) -> None:
+def request_state(records: Records, run: str, wanted: Wanted) -> None:
     """Say what a run shall do; it obeys within a second or two."""
     with records.writing() as connection:
         _control(connection, run, wanted=wanted, updated_at=now())
@@ -43,7 +43,7 @@ def _control(connection: sql.Connection, run: str, **changes: Any) -> None:
         connection.execute(changed.values(changes))
 
 
-def told(records: Records, run: str) -> Wanted:
+def requested_state(records: Records, run: str) -> Wanted:
     """What a run shall do."""
     with records.engine.connect() as connection:
         wanted = connection.scalar(sql.select(control.c.wanted).where(control.c.run == run))

@@ -214,14 +214,14 @@ def _said(stored: dict[str, Any]) -> dict[str, Any]:
 
 
 def _changes(design: AnyDesign, found: Row) -> Iterator[str]:
-    if design.run == found["run"]:
+    if design.run_id == found["run"]:
         return
     then, now = found["facts"].get("inputs"), design.facts([]).get("inputs")
     changed = ""
     if isinstance(then, dict) and isinstance(now, dict):
         names = sorted(name for name in then.keys() | now.keys() if then.get(name) != now.get(name))
         changed = f"; changed: {', '.join(names)}" if names else ""
-    yield f"the experiment as it is now gives run {design.run}, not {found['run']}{changed}"
+    yield f"the experiment as it is now gives run {design.run_id}, not {found['run']}{changed}"
 
 
 async def _attempted(runner: BrowserExecutor[Any], trial: Any, attempts: int) -> TrialRecord:

@@ -12,7 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from agents.base import is_simulated
 from agents.providers.pricing import price_of
-from experiments.records.control import BEAT, Runner, named, told
+from experiments.records.control import BEAT, Runner, named, requested_state
 from experiments.records.store import Records, Row, TrialRecord
 from experiments.records.tables import control, trials
 from interventions.errors import UserError
@@ -202,7 +202,7 @@ class Admission:
         """See what the run is told. A database that is away is the writer's concern."""
         if beat:
             await self._in_thread(lambda: self.runner.beat(self._records))
-        wanted = await self._in_thread(lambda: told(self._records, self._run))
+        wanted = await self._in_thread(lambda: requested_state(self._records, self._run))
         paused = self._paused if wanted is None else wanted == "paused"
         if paused != self._paused:
             self._paused = paused

@@ -53,10 +53,10 @@ class ExperimentRun:
         self._check_agents(dry)
         self.limit = limit
         self.records = Records(db)
-        self.folder = out or self.records.folder(self.design.run)
+        self.folder = out or self.records.folder(self.design.run_id)
         self.stopped = ""
         """Why it ended before all wanted trials had run."""
-        self._done = self.records.finished(self.design.run)
+        self._done = self.records.finished(self.design.run_id)
         self._again: list[Trial] = []
         self._ids = {trial.id for trial in self.wanted()}
         self._ask_again()
@@ -108,7 +108,7 @@ class ExperimentRun:
         """Where valid answers are wanted in a number, want as many more trials as lack one; False: none."""
         if not self.design.quota or self.limit is not None:
             return False
-        more = self.design.lacking(self.wanted(), *self.records.answered(self.design.run))
+        more = self.design.lacking(self.wanted(), *self.records.answered(self.design.run_id))
         self._again += more
         self._ids |= {trial.id for trial in more}
         # What an earlier command has asked again counts at once, so that the same answers lead on.
@@ -116,7 +116,7 @@ class ExperimentRun:
 
     def summary(self) -> str:
         """What will run, for people."""
-        lines = [f"{self.design.run}: {self.design.summary()}, agents: {', '.join(self.agents)}"]
+        lines = [f"{self.design.run_id}: {self.design.summary()}, agents: {', '.join(self.agents)}"]
         lines += self.design.notes(self.agents)
         if self.limit is not None and self.limit % self.design.block_size():
             size = self.design.block_size()
@@ -141,7 +141,7 @@ class ExperimentRun:
         for turn in count():
             if self.done < self.total:
                 await self._run_round(console, workers or Workers(), trace, budget)
-            self._done = self.records.finished(self.design.run)
+            self._done = self.records.finished(self.design.run_id)
             if self.stopped or not self._ask_again():
                 return
             wanted = self.total - self.done
@@ -161,7 +161,7 @@ class ExperimentRun:
         todo = (trial for trial in self.wanted() if trial.id not in self._done)
         admission = Admission(
             records,
-            design.run,
+            design.run_id,
             budget=budget,
             agents=self.agents,
             steps=design.most_steps,
@@ -198,16 +198,16 @@ class ExperimentRun:
 
     def runner(self, process: int, budget: float | None) -> Runner:
         """Another process of this machine that is to run it, before it can speak for itself."""
-        return Runner(self.design.run, trials=self._in_all, budget=budget, pid=process)
+        return Runner(self.design.run_id, trials=self._in_all, budget=budget, pid=process)
 
     def begin(self, trace: Trace) -> None:
         """Note the run, once nothing can keep it from starting."""
         facts = {**self.design.facts(self.agents), "analysis": self.design.analysis, "trace": trace}
-        self.records.begin_run(self.design.run, self.design.name, facts)
+        self.records.begin_run(self.design.run_id, self.design.name, facts)
 
     def warnings(self) -> Iterator[str]:
         """What may have spoilt trials that count."""
-        disagreeing, example = self.records.disagreeing(self.design.run, self._ids)
+        disagreeing, example = self.records.disagreeing(self.design.run_id, self._ids)
         if disagreeing:
             yield (
                 f"{disagreeing:,} of {self.total:,} trials gave a product different values: {example}; "
@@ -218,10 +218,10 @@ class ExperimentRun:
         """A line for whatever kept the run from its end, and for each kind of failure among its trials."""
         if self.stopped:
             yield self.stopped
-        counts = self.records.outcomes(self.design.run, self._ids)
+        counts = self.records.outcomes(self.design.run_id, self._ids)
         untreated = counts.get("treatment_failed", 0)
         if untreated:
-            reason = self.records.first_reason(self.design.run, "treatment_failed")
+            reason = self.records.first_reason(self.design.run_id, "treatment_failed")
             yield f"{untreated:,} of {self.total:,} trials ended as treatment_failed: {reason}"
         for name, trials in self._never_received():
             yield (
@@ -230,7 +230,7 @@ class ExperimentRun:
             )
         broken = counts.get("infra_error", 0)
         if broken:
-            reason = self.records.first_reason(self.design.run, "infra_error")
+            reason = self.records.first_reason(self.design.run_id, "infra_error")
             yield (
                 f"{broken:,} of {self.total:,} trials ended as infra_error: {reason}; "
                 "the same command tries them again"
@@ -242,5 +242,5 @@ class ExperimentRun:
         planned = Counter(name for trial in done for name in self.design.planned(trial))
         if not planned:
             return
-        received = self.records.received(self.design.run)
+        received = self.records.received(self.design.run_id)
         yield from ((name, trials) for name, trials in sorted(planned.items()) if name not in received)

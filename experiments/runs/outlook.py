@@ -53,10 +53,10 @@ class Forecast:
 def outlook(run: ExperimentRun, workers: Workers) -> dict[str, Any]:
     """All of it as plain data."""
     trials = list(run.wanted())
-    done = run.records.finished(run.design.run)
+    done = run.records.finished(run.design.run_id)
     one_agent = [trial for trial in trials if trial.agent == run.agents[0]]
     return {
-        "run": run.design.run,
+        "run": run.design.run_id,
         "summary": run.summary(),
         "agents": list(run.agents),
         "not_ready": run.not_ready,
@@ -167,7 +167,7 @@ def _stored(run: ExperimentRun, agent: str) -> tuple[int, float, float, float | 
     of = stored_trials.c
     means = [sql.func.avg(of[name]) for name in ("tokens_in", "tokens_out", "cost", "seconds")]
     query = sql.select(sql.func.count(), sql.func.count(of.cost), *means).where(
-        of.run == run.design.run, of.agent == agent, of.outcome != "infra_error"
+        of.run == run.design.run_id, of.agent == agent, of.outcome != "infra_error"
     )
     with run.records.engine.connect() as connection:
         number, priced, tokens_in, tokens_out, cost, seconds = connection.execute(query).one()

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 import sqlalchemy as sql
 
-from experiments.records.control import runners_of, told
+from experiments.records.control import requested_state, runners_of
 from experiments.records.store import Records, Row
 from experiments.records.tables import control, runs, trials
 
@@ -86,7 +86,7 @@ def _status(records: Records, run: str, name: str, started_at: str) -> RunStatus
     alive = [process for process in processes if process["alive"]]
     last = processes[-1] if processes else None
     wanted = last["trials"] if last else None
-    paused = told(records, run) == "paused"
+    paused = requested_state(records, run) == "paused"
     rate = sum(map(_per_second, alive))
     budget = last["budget"] if last else None
     return RunStatus(

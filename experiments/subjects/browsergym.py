@@ -70,7 +70,7 @@ def open_experiment(
         raise UserError(f"{name}: a process can open one experiment at a time; leave the other's block first")
     design = load_shop_design(name, agent)
     records = Records(db)
-    done = records.finished(design.run)
+    done = records.finished(design.run_id)
     trials = [trial for trial in islice(design.trials([agent]), limit) if trial.id not in done]
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="souk-gym-")))
@@ -79,13 +79,15 @@ def open_experiment(
         portal.call(check_start_pages, design, trials, url)
         testbed = stack.enter_context(portal.wrap_async_context_manager(open_testbed(folder, url)))
         facts = {**design.facts([agent]), "analysis": design.analysis}
-        records.begin_run(design.run, design.name, facts)
+        records.begin_run(design.run_id, design.name, facts)
         admission = stack.enter_context(
-            portal.wrap_async_context_manager(Admission(records, design.run, trials=len(done) + len(trials)))
+            portal.wrap_async_context_manager(
+                Admission(records, design.run_id, trials=len(done) + len(trials))
+            )
         )
         venue = Venue(design, Writer(records), admission, testbed, portal)
         stack.callback(venue.close)
-        tasks = {f"{PREFIX}{design.run}.{trial.id}": trial for trial in trials}
+        tasks = {f"{PREFIX}{design.run_id}.{trial.id}": trial for trial in trials}
         for task, trial in tasks.items():
             gymnasium.register(task, entry_point=venue.entry_point(trial), nondeterministic=True)
             stack.callback(gymnasium.registry.pop, task)

@@ -191,8 +191,8 @@ async def serve_guests(options: Serving) -> None:
     async with AsyncExitStack() as stack:
         writer = stack.enter_context(ThreadPoolExecutor(max_workers=1, thread_name_prefix="records"))
 
-        wanted_in_all = len(records.finished(design.run)) + len(trials)
-        admission = Admission(records, design.run, trials=wanted_in_all, say=_tell)
+        wanted_in_all = len(records.finished(design.run_id)) + len(trials)
+        admission = Admission(records, design.run_id, trials=wanted_in_all, say=_tell)
 
         def finished(record: TrialRecord) -> None:
             admission.settle(record)
@@ -219,9 +219,9 @@ async def serve_guests(options: Serving) -> None:
         await stack.enter_async_context(admission)
         for slot in slots:
             sys.stderr.write(f"souk proxy on {slot.url}: a subject, whose task is at {slot.url}{PREFIX}\n")
-        records.begin_run(design.run, design.name, design.facts([options.label]))
+        records.begin_run(design.run_id, design.name, design.facts([options.label]))
         sys.stderr.write(
-            f"  {design.run}: {len(trials):,} trials to give as {options.label}; Ctrl-C ends it\n"
+            f"  {design.run_id}: {len(trials):,} trials to give as {options.label}; Ctrl-C ends it\n"
         )
         sys.stderr.flush()
         ready(slot.url)
@@ -234,7 +234,7 @@ def _wanted(design: ShopDesign, records: Records, options: Serving) -> list[Shop
     for name in options.trial:
         if name not in trials:
             raise UserError(f"--trial {name}: no trial of this experiment; {did_you_mean(name, trials)}")
-    done = records.finished(design.run)
+    done = records.finished(design.run_id)
     if ended := next((name for name in options.trial if name in done), None):
         raise UserError(f"--trial {ended}: it has ended and is stored; name another, or another --db")
     return [trials[name] for name in options.trial] or [t for t in trials.values() if t.id not in done]

@@ -9,7 +9,7 @@ from selectolax.lexbor import LexborNode
 
 from interventions.proposal.phrases import REVIEWS, STOCK, is_cart_button
 from interventions.proposal.ratings import shown_ratings
-from interventions.proposal.roles import Found, box_of, value_of, with_places
+from interventions.proposal.roles import FoundRole, box_of, value_of, with_places
 from interventions.proposal.scan import PRICE, Scan, called, is_former_price, number, text, words
 from interventions.proposal.selectors import common_selector, unique_selector
 from interventions.yaml.sitemap import Place, product_key
@@ -44,14 +44,14 @@ def find_cards(scan: Scan) -> Cards | None:
     return best
 
 
-def card_roles(scan: Scan, cards: Cards) -> Iterator[Found]:
+def card_roles(scan: Scan, cards: Cards) -> Iterator[FoundRole]:
     """The roles `item` and `item.*`."""
     root = scan.tree.root
     assert root is not None  # noqa: S101 - there are cards
     css, nodes = _container(scan, cards)
     if css is None:
         return
-    yield Found(
+    yield FoundRole(
         "item", (Place(css=css),), f"{len(nodes)} cards", "high", "repeat, each with a link and a price"
     )
     parts: dict[str, list[tuple[LexborNode, LexborNode | None]]] = {
@@ -68,7 +68,7 @@ def card_roles(scan: Scan, cards: Cards) -> Iterator[Found]:
             place = next(shape for _, shape in shown_ratings([first]))
             place = place.model_copy(update={"css": selector})
         reason = _REASONS[part] + (f"; in {len(found) - missing} of {len(found)} cards" if missing else "")
-        role = Found(
+        role = FoundRole(
             f"item.{part}", (place,), value_of(first, place), "medium" if missing else "high", reason
         )
         more = (

@@ -30,7 +30,7 @@ Confidence = Literal["high", "medium", "low"]
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundRole:
     """A role, where it stands, the text there, and how sure that is, with the reason.
 
     `scripted`: it is there only after the page's scripts ran, where the proxy cannot edit it.
@@ -46,7 +46,7 @@ class Found:
 
 def product_roles(
     scan: Scan, facts: Facts, cards: frozenset[int], listing: Scan | None = None
-) -> Iterator[Found]:
+) -> Iterator[FoundRole]:
     """The roles `product.*`; `cards`: elements (`mem_id`) that show other products."""
     search = _Search(scan, facts, cards, listing)
     yield from filter(
@@ -96,27 +96,27 @@ class _Search:
         confidence: Confidence,
         reason: str,
         shape: Place | None = None,
-    ) -> Found | None:
+    ) -> FoundRole | None:
         """The role at an element; `shape`: attribute, pattern and scale of the place."""
         selector = self.selector(node) if node is not None else None
         if node is None or selector is None:
             return None
         place = (shape or Place(css=selector)).model_copy(update={"css": selector})
-        return Found(role, (place,), value_of(node, place), confidence, reason)
+        return FoundRole(role, (place,), value_of(node, place), confidence, reason)
 
-    def link(self) -> Found | None:
+    def link(self) -> FoundRole | None:
         for css, attribute in (("link[rel=canonical]", "href"), ('meta[property="og:url"]', "content")):
             node = self.scan.tree.css_first(css)
             value = (node.attributes.get(attribute) or "") if node is not None else ""
             if value and product_key(value, self.scan.url) == self.scan.key:
                 place = Place(css=css, attribute=attribute)
-                return Found("product.link", (place,), value, "high", "names this page's address")
+                return FoundRole("product.link", (place,), value, "high", "names this page's address")
         return None
 
-    def title(self) -> Found | None:
+    def title(self) -> FoundRole | None:
         return self.found("product.title", self.heading, "high", "the page's main heading")
 
-    def name(self) -> Found | None:
+    def name(self) -> FoundRole | None:
         node = self.heading
         if node is None:
             return None
@@ -141,7 +141,7 @@ class _Search:
             if called(node, "breadcrumb", 6) and (crumb := self.selector(node)):
                 yield Place(css=crumb)
 
-    def price(self) -> Found | None:
+    def price(self) -> FoundRole | None:
         scored = sorted(self._price_candidates(), key=lambda item: -item[0])
         for score, node, reasons in scored:
             if score <= 0:
@@ -218,10 +218,10 @@ class _Search:
             if other and (css := self.selector(node)):
                 yield Place(css=css)
 
-    def rating(self) -> Found | None:
+    def rating(self) -> FoundRole | None:
         stated, best = (self.facts.values.get(part) for part in ("rating", "best"))
         limit = int(highest) if best and (highest := number(best)) else None
-        found: Found | None = None
+        found: FoundRole | None = None
         for node, shape in shown_ratings(self.scan.visible, limit):
             value = value_of(node, shape)
             known = stated is not None and number(rating_text(value)) == number(stated)
@@ -237,7 +237,7 @@ class _Search:
                     found = with_places(found, [place])
         return found
 
-    def reviews(self) -> Found | None:
+    def reviews(self) -> FoundRole | None:
         def shows(value: str) -> object:
             return number(value) is not None and (
                 self.facts.states("reviews", value) or REVIEWS.search(value)
@@ -254,14 +254,14 @@ class _Search:
                 return with_places(found, self._other_counters(node))
         return None
 
-    def stars(self) -> Found | None:
+    def stars(self) -> FoundRole | None:
         box = box_of(self.rating_node, r"rating|\bstars?\b")
         return self.found("product.stars", box, "medium", "is called a rating")
 
-    def price_box(self) -> Found | None:
+    def price_box(self) -> FoundRole | None:
         return self.found("product.price_box", box_of(self.price_node, "price"), "medium", "holds the price")
 
-    def image(self) -> Found | None:
+    def image(self) -> FoundRole | None:
         stated = self.scan.tree.css_first('meta[property="og:image"]')
         url = (stated.attributes.get("content") or "") if stated is not None else ""
         images = [
@@ -290,7 +290,7 @@ class _Search:
             if about and self.in_main(node) and (css := self.selector(node)):
                 yield Place(css=css)
 
-    def stock(self) -> Found | None:
+    def stock(self) -> FoundRole | None:
         for node, _ in self.scan.innermost(STOCK.search):
             named = called(node, r"stock|availab|inventory", 1)
             if self.in_main(node) and node.tag not in ("button", "a"):
@@ -299,7 +299,7 @@ class _Search:
                     return found
         return None
 
-    def description(self) -> Found | None:
+    def description(self) -> FoundRole | None:
         for css in (
             "[itemprop=description]",
             "#description",
@@ -311,7 +311,7 @@ class _Search:
                     return self.found("product.description", node, "medium", f"matches {css}")
         return None
 
-    def add_to_cart(self) -> Found | None:
+    def add_to_cart(self) -> FoundRole | None:
         for node in self.scan.visible:
             if is_cart_button(node) and self.in_main(node):
                 return self.found("product.add_to_cart", node, "high", "a button that says so")
@@ -326,7 +326,7 @@ class _Search:
         return None
 
 
-def with_places(found: Found, more: Iterable[Place]) -> Found:
+def with_places(found: FoundRole, more: Iterable[Place]) -> FoundRole:
     """The role with further places, each once."""
     return replace(found, places=tuple(dict.fromkeys((*found.places, *more))))
 

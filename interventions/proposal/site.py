@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from interventions.proposal.cards import card_roles, find_cards
 from interventions.proposal.embedded import FoundData, embedded_data
 from interventions.proposal.facts import stated_facts
-from interventions.proposal.roles import Found, product_roles
+from interventions.proposal.roles import FoundRole, product_roles
 from interventions.proposal.scan import Capture, Scan, number
 from interventions.proposal.selectors import names
 from interventions.yaml.sitemap import Place, Value, product_key
@@ -30,7 +30,7 @@ class Proposal:
     product_url: str
     listing_url: str | None
     pages: dict[str, str]
-    roles: tuple[Found, ...]
+    roles: tuple[FoundRole, ...]
     data: tuple[FoundData, ...]
 
     @property
@@ -80,12 +80,12 @@ def cards_on(capture: Capture) -> set[str]:
     return {product_key(link, capture.url) for link in cards.links} if cards else set()
 
 
-def _marked(role: Found, trees: Sequence[LexborHTMLParser]) -> Found:
+def _marked(role: FoundRole, trees: Sequence[LexborHTMLParser]) -> FoundRole:
     css = role.places[0].css
     return replace(role, scripted=not any(tree.css_first(css) is not None for tree in trees))
 
 
-def _data(page: Scan, other: Scan | None, roles: Sequence[Found]) -> Iterator[FoundData]:
+def _data(page: Scan, other: Scan | None, roles: Sequence[FoundRole]) -> Iterator[FoundData]:
     """Without doubles: product pages and listings often embed the same kind of object."""
     kinds: dict[tuple[str | None, str], FoundData] = {}
     by_role = {role.role: role for role in roles}
@@ -99,7 +99,7 @@ def _data(page: Scan, other: Scan | None, roles: Sequence[Found]) -> Iterator[Fo
     yield from kinds.values()
 
 
-def _shown(scan: Scan, page: Scan, roles: dict[str, Found]) -> dict[str, tuple[str, Decimal]]:
+def _shown(scan: Scan, page: Scan, roles: dict[str, FoundRole]) -> dict[str, tuple[str, Decimal]]:
     """The products that a page shows, with name and price."""
     shown: dict[str, tuple[str, Decimal]] = {}
     name, price = roles.get("product.name"), roles.get("product.price")
@@ -121,7 +121,7 @@ def _shown(scan: Scan, page: Scan, roles: dict[str, Found]) -> dict[str, tuple[s
     return shown
 
 
-def _page_types(page: Scan, other: Scan | None, roles: Sequence[Found]) -> dict[str, str]:
+def _page_types(page: Scan, other: Scan | None, roles: Sequence[FoundRole]) -> dict[str, str]:
     """Tests that hold on one of the pages and not on the other."""
     pages: dict[str, str] = {}
     heading = next((page.tree.css_first(r.places[0].css) for r in roles if r.role == "product.title"), None)
@@ -190,7 +190,7 @@ def _lines(proposal: Proposal) -> Iterator[str]:
             yield from _data_lines(found)
 
 
-def _role_lines(role: Found) -> Iterator[str]:
+def _role_lines(role: FoundRole) -> Iterator[str]:
     note = f"{role.confidence}: {role.reason}" + ("; only after scripts ran" if role.scripted else "")
     yield f"  # {note} ({_cut(role.text)})"
     places = [_place(place) for place in role.places]

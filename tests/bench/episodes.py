@@ -87,7 +87,7 @@ async def souk(design: ShopDesign, warm_up: list[ShopTrial], trials: list[ShopTr
     finished: list[TrialRecord] = []
     with tempfile.TemporaryDirectory() as folder:
         records = Records(f"sqlite:///{folder}/souk.db")
-        records.begin_run(design.run, design.experiment.name, {})
+        records.begin_run(design.run_id, design.experiment.name, {})
         async with open_testbed(Path(folder)) as testbed:
             runner = BrowserExecutor(ShopTrialRunner(design, testbed.base_url), testbed, slots)
             await run_trials(runner, design, records, warm_up)

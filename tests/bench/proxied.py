@@ -100,7 +100,7 @@ def get(client: HTTPConnection, url: str) -> bytes:
 class Forgetful(Session):
     """Keeps no pages: nobody ends this episode."""
 
-    def showed(self, page: ShownPage) -> None:
+    def note_page(self, page: ShownPage) -> None:
         """Nothing."""
 
 

@@ -81,21 +81,21 @@ class Counting(Session):
     problems: int = 0
     _waiting: tuple[int, asyncio.Event] = field(default_factory=lambda: (0, asyncio.Event()))
 
-    def showed(self, page: ShownPage) -> None:
+    def note_page(self, page: ShownPage) -> None:
         pass
 
-    def received(self, receipts: object) -> None:
+    def note_receipts(self, receipts: object) -> None:
         self.treated += 1
         if self.treated >= self._waiting[0]:
             self._waiting[1].set()
 
-    def failed(self, reason: str) -> None:
+    def note_failure(self, reason: str) -> None:
         self.problems += 1
         sys.stdout.write(f"failed: {reason}\n")
         self._waiting[1].set()
 
-    def broke(self, reason: str) -> None:
-        self.failed(reason)
+    def note_upstream_error(self, reason: str) -> None:
+        self.note_failure(reason)
 
     async def reached(self, pages: int) -> None:
         """Return once so many pages were treated, or one could not be."""

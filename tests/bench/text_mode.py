@@ -26,10 +26,10 @@ async def run() -> Result:
         warm_up = TextExecutor("warm-up", 300, SLOTS_WITHOUT_WAITING)
         await run_trials(warm_up, design, records, itertools.islice(trials, WARM_UP))
         began, processor = time.perf_counter(), time.process_time()
-        runner = TextExecutor(design.run, 300, SLOTS_WITHOUT_WAITING)
+        runner = TextExecutor(design.run_id, 300, SLOTS_WITHOUT_WAITING)
         await run_trials(runner, design, records, itertools.islice(trials, TRIALS))
         seconds, processor = time.perf_counter() - began, time.process_time() - processor
-        outcomes = records.outcomes(design.run)
+        outcomes = records.outcomes(design.run_id)
     assert outcomes == {"choice": TRIALS}, outcomes
     rate = 60 * TRIALS / seconds
     return Result(

@@ -114,7 +114,7 @@ def trial_rows(trial: ShopTrial, design: ShopDesign) -> Iterator[dict[str, Any]]
     nudge = trial.nudge
     for position, item in enumerate(trial.products):
         yield {
-            "run": design.run,
+            "run": design.run_id,
             "trial": trial.id,
             "agent": trial.agent,
             "set": trial.set,

@@ -61,7 +61,7 @@ async def carry_out(folder: Path, source: Source, agent: str, count: int, slots:
     async with open_testbed(folder) as testbed:
         runner = BrowserExecutor(ShopTrialRunner(design, testbed.base_url), testbed, slots)
         await run_trials(runner, design, records, trials.values())
-    return Done(records, design, trials, tidy_table(records, design.run))
+    return Done(records, design, trials, tidy_table(records, design.run_id))
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def redraw(table: pd.DataFrame, chances: "pd.Series[float]", seed: int) -> pd.Da
 
 
 def test_every_trial_ends_in_a_choice(done: Done) -> None:
-    assert done.records.outcomes(done.design.run) == {"choice": TRIALS}
+    assert done.records.outcomes(done.design.run_id) == {"choice": TRIALS}
     assert set(done.table["trial"]) == set(done.trials)
     assert (done.table.groupby("trial")["chosen"].sum() == 1).all()
 

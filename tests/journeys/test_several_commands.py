@@ -226,7 +226,7 @@ async def test_a_second_command_whose_provider_fails_replaces_nothing(
     monkeypatch.setattr(text_runner, "make_respondent", lambda *_, **__: Failing())
     before = stored(f"sqlite:///{tmp_path}/t.db", *OF_CARDS)
     await failing.run(Console(quiet=True))
-    assert failing.records.outcomes(failing.design.run) == {"choice": TRIALS}
+    assert failing.records.outcomes(failing.design.run_id) == {"choice": TRIALS}
     assert stored(f"sqlite:///{tmp_path}/t.db", *OF_CARDS) == before
     assert list(failing.complaints()) == []
 

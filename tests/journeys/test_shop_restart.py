@@ -152,5 +152,5 @@ async def test_a_shop_that_is_gone_for_good_ends_the_trials_as_infra_error(
         trials = islice(design.trials(["simulated:balanced"]), 3)
         runner = BrowserExecutor(ShopTrialRunner(design, testbed.base_url), testbed, SLOTS)
         await run_trials(runner, design, records, trials)
-    assert records.outcomes(design.run) == {"infra_error": 3}
+    assert records.outcomes(design.run_id) == {"infra_error": 3}
     assert rows(records, tables.trials.c.attempts) == [(3,), (3,), (3,)]

@@ -93,8 +93,8 @@ async def test_the_check_says_what_the_page_shows(done: list[str], page: Page) -
     plan = Plan((Treatment("all", KEY, EDITS),))
     treated = rewrite(product_page(), content_type=HTML, url=f"{HOST}{KEY}.html", plan=plan, site=SITE)
     session = Session(plan, SITE)
-    session.received(treated.receipts)
-    session.showed(ShownPage(f"{HOST}{KEY}.html", HTML, treated.body, KEY))
+    session.note_receipts(treated.receipts)
+    session.note_page(ShownPage(f"{HOST}{KEY}.html", HTML, treated.body, KEY))
     async with pages({"/": treated.body}) as url:
         await page.goto(url)
         for name in done:

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 from experiments.designs.cards.alternatives import ChoiceCard, as_shown
 from experiments.designs.cards.experiment_file import CardExperiment, Conjoint
-from experiments.designs.cards.hotel_profiles import Profile, is_table_of_profiles, profiles_from
+from experiments.designs.cards.hotel_profiles import HotelProfile, is_table_of_profiles, profiles_from
 from experiments.designs.cards.hotels import hotels
 from experiments.designs.cards.profile_sets import form_sets, showings_of
 from experiments.designs.cards.ready_cards import Showing, showings_from
@@ -35,7 +35,7 @@ class ConjointDesign:
         self._seed = experiment.seed
         self._temperature = experiment.temperature
         self._card = ChoiceCard(experiment.cards, source)
-        self._profiles: tuple[Profile, ...] = ()
+        self._profiles: tuple[HotelProfile, ...] = ()
         self._ready: tuple[Showing, ...] = ()
         self._read_pool(source)
         self._both_orders = spec.order == "both"

@@ -21,7 +21,7 @@ SCORE_SPREAD = 0.2
 REVIEWS_SPREAD = 0.1
 
 
-class Profile(Model):
+class HotelProfile(Model):
     """One hotel. Prices are in dollars per night; the review score runs from 0 to 10."""
 
     id: Text
@@ -49,7 +49,7 @@ class Profile(Model):
         return tuple(room.strip() for room in value.split("|")) if isinstance(value, str) else value
 
     @model_validator(mode="after")
-    def _is_a_range(self) -> "Profile":
+    def _is_a_range(self) -> "HotelProfile":
         if self.high < self.low:
             raise problem_at("high", message=f"is below low, {self.low}; swap the two")
         return self
@@ -86,11 +86,11 @@ def is_table_of_profiles(columns: list[str]) -> bool:
     return {"low", "high", "rooms"} <= set(columns)
 
 
-def profiles_from(rows: list[Row]) -> tuple[Profile, ...]:
+def profiles_from(rows: list[Row]) -> tuple[HotelProfile, ...]:
     """The profiles of a table. Raises UserError."""
-    profiles: dict[str, Profile] = {}
+    profiles: dict[str, HotelProfile] = {}
     for row in rows:
-        profile = row.read(Profile)
+        profile = row.read(HotelProfile)
         if profile.id in profiles:
             raise row.error("id", f"the id {profile.id} is taken; give each hotel its own")
         profiles[profile.id] = profile

@@ -4,7 +4,7 @@ import random
 from functools import cache
 from typing import Final
 
-from experiments.designs.cards.hotel_profiles import Profile
+from experiments.designs.cards.hotel_profiles import HotelProfile
 
 SIZE: Final = 180
 LOWEST_PRICE: Final = 45
@@ -92,7 +92,7 @@ _ROOMS: Final = {
 
 
 @cache
-def hotels() -> tuple[Profile, ...]:
+def hotels() -> tuple[HotelProfile, ...]:
     """The 180 profiles: price goes with stars, neighborhood and amenities, the score with stars and price."""
     rng = random.Random(_SEED)  # noqa: S311 - a design, not a secret
     stars = [number for number, count in _SHARES.items() for _ in range(count)]
@@ -105,7 +105,7 @@ def hotels() -> tuple[Profile, ...]:
     )
 
 
-def _hotel(number: int, stars: int, place: str, words: tuple[str, str], rng: random.Random) -> Profile:
+def _hotel(number: int, stars: int, place: str, words: tuple[str, str], rng: random.Random) -> HotelProfile:
     chain, name = _chain_and_name(stars, words, rng)
     amenities = _amenities(stars, rng)
     low, high = _PRICES[stars]
@@ -116,7 +116,7 @@ def _hotel(number: int, stars: int, place: str, words: tuple[str, str], rng: ran
     )
     typical = low + (high - low) * worth
     score = _SCORES[stars] + 0.6 * (worth - 0.5) + rng.uniform(-0.5, 0.5)
-    return Profile(
+    return HotelProfile(
         id=f"hotel-{number:03}",
         name=name,
         stars=stars,

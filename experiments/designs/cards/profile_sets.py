@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from experiments.designs.cards.experiment_file import Block
-from experiments.designs.cards.hotel_profiles import Profile
+from experiments.designs.cards.hotel_profiles import HotelProfile
 from experiments.designs.cards.ready_cards import Showing
 
 _REACHES: Final = (0.05, 0.15, 0.4, 1.0)
@@ -14,10 +14,10 @@ _REACHES: Final = (0.05, 0.15, 0.4, 1.0)
 a quarter of the sets each, so that price gaps run from small to large."""
 _NAMES: Final = {2: "pair", 3: "triple"}
 
-ProfileSet = tuple[Profile, ...]
+ProfileSet = tuple[HotelProfile, ...]
 
 
-def form_sets(profiles: Sequence[Profile], block: Block, seed: int) -> list[ProfileSet]:
+def form_sets(profiles: Sequence[HotelProfile], block: Block, seed: int) -> list[ProfileSet]:
     """Different sets of different hotels, each hotel in about as many of them as any other.
 
     The caller sees to it that the pool holds as many sets.

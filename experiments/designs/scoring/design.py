@@ -56,7 +56,7 @@ class ScoreDesign(Design[ScoreTrial]):
         return [tuple(field for field in fields if field in present) for present in found]
 
     @cached_property
-    def run(self) -> str:
+    def run_id(self) -> str:
         """The id of the run: the same experiment with the same stimuli resumes it."""
         content = [self.experiment.model_dump(mode="json", exclude={"agents"}), self.stimuli.model_dump()]
         return f"{self.experiment.name}-{digest(content)[:8]}"

@@ -176,7 +176,7 @@ class ShopDesign(Design[ShopTrial]):
         return f"{self.experiment.name}-{own}" if own else self.experiment.name
 
     @property
-    def run(self) -> str:
+    def run_id(self) -> str:
         """The id of the run: the same experiment, from the same texts, products and site map, resumes it."""
         return f"{self.name}-{self._digest}"
 

@@ -14,7 +14,7 @@ NO_PROFILE: Final = "none"
 """The goal as it is written."""
 
 
-class Profile(BaseModel, frozen=True, extra="forbid"):
+class ShippedProfile(BaseModel, frozen=True, extra="forbid"):
     """A shipped sentence, the attribute it speaks of, and whether that is to count more (+1) or less (-1)."""
 
     id: str
@@ -26,11 +26,11 @@ class Profile(BaseModel, frozen=True, extra="forbid"):
 class ProfileFile(BaseModel, frozen=True, extra="forbid"):
     """The contents of `profiles.yaml`."""
 
-    profiles: tuple[Profile, ...]
+    profiles: tuple[ShippedProfile, ...]
 
 
 @cache
-def shipped_profiles() -> dict[str, Profile]:
+def shipped_profiles() -> dict[str, ShippedProfile]:
     """The profiles that come with Souk, by id."""
     file = load_model(Path(__file__).with_name("profiles.yaml"), ProfileFile)
     return {profile.id: profile for profile in file.profiles}

@@ -15,7 +15,7 @@ from agents.language_model.agent import LanguageModelShopper
 from agents.registry import make_agent
 from agents.simulated.agent import SimulatedAgent
 from agents.simulated.respondent import SimulatedRespondent
-from agents.simulated.tab_shopper import Profile, shipped_profile
+from agents.simulated.tab_shopper import ShopperProfile, shipped_profile
 from environments.browser import run_browsers
 from environments.episode import Episode
 from environments.observation import Observation, Tab
@@ -153,16 +153,16 @@ async def test_one_card_after_the_other() -> None:
 @pytest.mark.parametrize("within", ["", SHOP_PAGE])
 async def test_the_anchor_of_an_earlier_page_is_remembered(within: str) -> None:
     questioner = Questioner([BUY, WORTH], within)
-    decisions = await respond(SimulatedAgent(Profile(anchoring=0.4), seed=5), questioner)
+    decisions = await respond(SimulatedAgent(ShopperProfile(anchoring=0.4), seed=5), questioner)
     assert [decision.action.name for decision in decisions] == ["click", "fill", "click"]
-    respondent = SimulatedRespondent(Profile(anchoring=0.4), seed=5)
+    respondent = SimulatedRespondent(ShopperProfile(anchoring=0.4), seed=5)
     bought = respondent.reply([BUY.prompt])
     assert questioner.valid == [bought, float(respondent.reply([BUY.prompt, WORTH.prompt]))]
 
 
 async def test_an_invalid_answer_is_mended_when_the_page_says_so() -> None:
     questioner = Questioner([WORTH])
-    await respond(SimulatedAgent(Profile(invalid=1.0), seed=6), questioner)
+    await respond(SimulatedAgent(ShopperProfile(invalid=1.0), seed=6), questioner)
     refusal, mended = questioner.given
     assert not any(digit in refusal for digit in "0123456789")
     assert [float(mended)] == questioner.valid
@@ -170,7 +170,7 @@ async def test_an_invalid_answer_is_mended_when_the_page_says_so() -> None:
 
 async def test_there_is_no_button_for_a_refusal() -> None:
     questioner = Questioner([hotels(2), FRAMING])
-    await respond(SimulatedAgent(Profile(invalid=1.0), seed=6), questioner)
+    await respond(SimulatedAgent(ShopperProfile(invalid=1.0), seed=6), questioner)
     assert questioner.given == questioner.valid
 
 
@@ -206,5 +206,5 @@ async def test_a_language_model_chooses_among_hotels(provider) -> None:
 async def test_without_a_card_it_shops(observe: Callable[..., Observation]) -> None:
     page = '<h1>Lamp</h1><span>$20.00</span><button bid="55">Add to Cart</button>'
     observation = Observation("Buy.", page, (Tab("Lamp", "http://shop.test/", True),))
-    decision = await SimulatedAgent(Profile(), seed=1).act(observation)
+    decision = await SimulatedAgent(ShopperProfile(), seed=1).act(observation)
     assert str(decision.action) == "click('55')"

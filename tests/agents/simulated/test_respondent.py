@@ -11,7 +11,7 @@ from agents.base import AgentError, Message
 from agents.registry import make_respondent
 from agents.simulated.readers.card_text import card_probabilities
 from agents.simulated.respondent import REFUSAL, SimulatedRespondent
-from agents.simulated.tab_shopper import Profile, shipped_profile
+from agents.simulated.tab_shopper import ShopperProfile, shipped_profile
 from agents.simulated.utility import Taste
 from agents.simulated.valuation import shipped_valuations
 from interventions.cards.card import InvalidAnswer, LetterAnswer, NumberAnswer
@@ -37,7 +37,7 @@ BUY = (
 WORTH = "What is the maximum amount in US dollars that you would be willing to pay for the docking station?"
 
 
-def ask(profile: Profile, texts: list[str], seed: int) -> str:
+def ask(profile: ShopperProfile, texts: list[str], seed: int) -> str:
     return SimulatedRespondent(profile, seed=seed).reply(texts)
 
 
@@ -74,7 +74,7 @@ def test_equal_seeds_give_equal_answers() -> None:
 
 def _mean_worth(anchoring: float, anchor: int | None, seeds: range) -> float:
     texts = [WORTH] if anchor is None else [BUY.format(anchor=anchor), WORTH]
-    return statistics.fmean(float(ask(Profile(anchoring=anchoring), texts, seed)) for seed in seeds)
+    return statistics.fmean(float(ask(ShopperProfile(anchoring=anchoring), texts, seed)) for seed in seeds)
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.4, 1.0])
@@ -88,7 +88,7 @@ def test_the_anchoring_weight_is_recovered(weight: float) -> None:
 
 def test_answers_follow_the_known_valuations() -> None:
     known = shipped_valuations().products["docking station"]
-    worth = [float(ask(Profile(), [WORTH], seed)) for seed in range(1_000)]
+    worth = [float(ask(ShopperProfile(), [WORTH], seed)) for seed in range(1_000)]
     logs = np.log(worth)
     assert abs(logs.mean() - math.log(known.median)) < 4 * known.spread / math.sqrt(len(worth))
     assert logs.std() == pytest.approx(known.spread, rel=0.1)
@@ -100,8 +100,8 @@ def test_answers_follow_the_known_valuations() -> None:
 def test_what_is_worth_its_price_is_bought(anchor: int, question: str) -> None:
     yes = "A" if "A: Yes" in question else "B"
     for seed in range(50):
-        worth = float(ask(Profile(), [WORTH], seed))
-        assert (ask(Profile(), [question.format(anchor=anchor)], seed) == yes) == (worth >= anchor)
+        worth = float(ask(ShopperProfile(), [WORTH], seed))
+        assert (ask(ShopperProfile(), [question.format(anchor=anchor)], seed) == yes) == (worth >= anchor)
 
 
 def test_a_product_is_known_by_its_title_and_any_other_too() -> None:
@@ -109,7 +109,7 @@ def test_a_product_is_known_by_its_title_and_any_other_too() -> None:
     table = shipped_valuations()
     assert table.of("Oak Paper Towels, softer than any coffee pods") == table.products["paper towels"]
     assert table.of("desk lamp") == table.other
-    assert ask(Profile(), [lamp], 1) != ask(Profile(), [WORTH], 1)
+    assert ask(ShopperProfile(), [lamp], 1) != ask(ShopperProfile(), [WORTH], 1)
 
 
 @pytest.mark.parametrize(("condition", "anchor"), [("low", 15), ("high", 95)])
@@ -121,7 +121,9 @@ def test_the_shipped_cards_are_understood(condition: str, anchor: int) -> None:
         for name in ("buy", "wtp", "wtp-control")
         if (card := shipped[name].card) is not None
     )
-    pulled, free = (SimulatedRespondent(Profile(anchoring=anchoring), seed=2) for anchoring in (0.25, 0))
+    pulled, free = (
+        SimulatedRespondent(ShopperProfile(anchoring=anchoring), seed=2) for anchoring in (0.25, 0)
+    )
     letter = buy.answer.read(pulled.reply([buy.prompt]))
     after = worth.answer.read(pulled.reply([buy.prompt, worth.prompt]))
     value = control.answer.read(free.reply([control.prompt]))
@@ -154,7 +156,7 @@ def test_invalid_answers_come_as_often_as_configured_and_are_mended(
 ) -> None:
     refused = 0
     for seed in range(1_000):
-        respondent = SimulatedRespondent(Profile(invalid=0.1), seed=seed)
+        respondent = SimulatedRespondent(ShopperProfile(invalid=0.1), seed=seed)
         if respondent.reply([text]) == REFUSAL:
             refused += 1
             with pytest.raises(InvalidAnswer):
@@ -166,7 +168,7 @@ def test_invalid_answers_come_as_often_as_configured_and_are_mended(
 
 def test_a_question_that_is_asked_again_gets_the_same_answer() -> None:
     for seed in range(20):
-        respondent = SimulatedRespondent(Profile(taste=Taste()), seed=seed)
+        respondent = SimulatedRespondent(ShopperProfile(taste=Taste()), seed=seed)
         assert len({respondent.reply([TRIPLE]) for _ in range(5)}) == 1
 
 

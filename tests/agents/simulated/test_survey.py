@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 
 from agents.simulated.respondent import SimulatedRespondent
 from agents.simulated.survey import LetterQuestion, Normal, NumberQuestion, Survey, shipped_survey
-from agents.simulated.tab_shopper import Profile, shipped_profile
+from agents.simulated.tab_shopper import ShopperProfile, shipped_profile
 from interventions.errors import UserError
 from interventions.files.battery import CONDITIONS, SCENARIOS, load_battery
 from interventions.yaml.yaml_source import load_model
@@ -18,7 +18,7 @@ PRICES = {"base": 4, "no-persona": 4, "odd": 39, "large": 222_222}
 ASKED = 150
 
 
-def answers(bias: str, condition: str, scenario: str, profile: Profile) -> list[str | float]:
+def answers(bias: str, condition: str, scenario: str, profile: ShopperProfile) -> list[str | float]:
     """What respondents of `ASKED` seeds say to the prompt of the shipped card, as the card reads it."""
     card = BATTERY.card(bias, condition, scenario, persona="both")
     return [
@@ -55,7 +55,7 @@ def test_each_bias_has_its_known_size(bias: str, scenario: str) -> None:
     question = shipped_survey().questions[bias]
     letter = question.letter if isinstance(question, LetterQuestion) else ""
     unit = PRICES[scenario] if isinstance(question, NumberQuestion) and question.of_price else 1
-    biased, unbiased = Profile(bias=1), Profile(bias=0)
+    biased, unbiased = ShopperProfile(bias=1), ShopperProfile(bias=0)
     assert letter == BATTERY.biased_letter(bias)
     assert fits(answers(bias, "control", scenario, biased), question.control, letter, unit)
     assert fits(answers(bias, "treatment", scenario, biased), question.treated, letter, unit)
@@ -73,7 +73,7 @@ def test_every_known_effect_has_the_direction_of_the_bias() -> None:
 def test_half_a_bias_is_half_the_effect() -> None:
     framing = shipped_survey().questions["framing"]
     assert isinstance(framing, LetterQuestion)
-    given = answers("framing", "treatment", "base", Profile(bias=0.5))
+    given = answers("framing", "treatment", "base", ShopperProfile(bias=0.5))
     assert fits(given, (framing.control + framing.treated) / 2, "B", 1)
 
 
@@ -92,7 +92,7 @@ def test_numbers_stay_in_range() -> None:
     question = NumberQuestion(about="x", treatment="y", control=wide, treated=wide, high=100)
     survey = Survey(choices={}, estimates={"x": question})
     assert survey.find("no such thing") is None
-    source = SimulatedRespondent(Profile(), seed=1)._random
+    source = SimulatedRespondent(ShopperProfile(), seed=1)._random
     drawn = {int(question.draw("X", 1.0, source)) for _ in range(200)}
     assert min(drawn) == 0
     assert max(drawn) == 100

@@ -14,7 +14,7 @@ import statsmodels.formula.api as smf
 from scipy import stats
 
 from analysis.choice.effects import TERMS
-from analysis.estimators.contrasts import Design, Query, interactions
+from analysis.estimators.contrasts import Query, Specification, interactions
 from analysis.estimators.lpm import Contrast, Fit, Model
 
 Simulate = Callable[..., Any]
@@ -48,9 +48,9 @@ def prepare(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def design(data: pd.DataFrame, terms: tuple[str, ...] = TERMS, order: int = 4) -> Design:
+def design(data: pd.DataFrame, terms: tuple[str, ...] = TERMS, order: int = 4) -> Specification:
     one = np.zeros(len(data), int)
-    return Design(data[list(terms)], {"all": one}, interactions(terms, order, "all", one))
+    return Specification(data[list(terms)], {"all": one}, interactions(terms, order, "all", one))
 
 
 def contrast(data: pd.DataFrame, focus: str, order: int = 4, **clusters: str) -> Contrast:
@@ -379,7 +379,7 @@ def test_interactions_are_all_products() -> None:
     assert columns == [(each, "by", part) for part in (0, 2) for each, *_ in columns[:6]]
     assert {each for each, *_ in columns} == factors
     x = pd.DataFrame({"a": [1, 1, 1, 0], "b": [1, 0, 1, 1], "c": [0, 0, 1, 1]})
-    values = Design(x, {"by": parts}, columns).values()
+    values = Specification(x, {"by": parts}, columns).values()
     for k, (each, _, part) in enumerate(columns):
         assert values[:, k].tolist() == (x[list(each)].prod(axis=1) * (parts == part)).tolist()
 
@@ -389,7 +389,7 @@ def test_identification(data: pd.DataFrame) -> None:
 
     def identified(x: pd.DataFrame, focus: str, order: int) -> bool:
         one = np.zeros(len(x), int)
-        made = Design(x, {"all": one}, interactions(list(x), order, "all", one))
+        made = Specification(x, {"all": one}, interactions(list(x), order, "all", one))
         return Model(made.values(), trial).identifies(made.weights(Query(focus, focus, one, 1))[0])
 
     x = data[list(TERMS)]

@@ -30,7 +30,7 @@ def ended(folder: Path, text: str, agent: str, limit: int, mode: str) -> Experim
 def both(folder: Path, text: str, agent: str, limit: int) -> tuple[ExperimentRun, ExperimentRun]:
     """The same experiment as pages and as prompts."""
     page, prompt = (ended(folder / mode, text, agent, limit, mode) for mode in ("page", "text"))
-    assert page.records.outcomes(page.design.run).keys() <= {"choice", "agent_error"}
+    assert page.records.outcomes(page.design.run_id).keys() <= {"choice", "agent_error"}
     return page, prompt
 
 
@@ -42,7 +42,7 @@ def hotels(tmp_path_factory: pytest.TempPathFactory) -> tuple[ExperimentRun, Exp
 def test_hotels_are_the_same_trials_with_the_same_choices(
     hotels: tuple[ExperimentRun, ExperimentRun],
 ) -> None:
-    page, prompt = (tidy_table(run.records, run.design.run) for run in hotels)
+    page, prompt = (tidy_table(run.records, run.design.run_id) for run in hotels)
     assert list(page) == list(prompt)
     shown = [*KEPT, "chosen", *(name for name in page if name.startswith("attr_"))]
     pd.testing.assert_frame_equal(page[shown], prompt[shown])
@@ -64,7 +64,7 @@ def test_a_page_leaves_a_receipt_and_a_trace(hotels: tuple[ExperimentRun, Experi
 def test_willingness_to_pay_is_asked_on_the_products_page_without_its_price(tmp_path: Path) -> None:
     page, prompt = both(tmp_path, WTP, "simulated:anchored", 9)
     columns = ["trial", "item", "condition", "repeat", "response", "reference", "low", "high"]
-    tables = [response_table(run.records, run.design.run) for run in (page, prompt)]
+    tables = [response_table(run.records, run.design.run_id) for run in (page, prompt)]
     assert list(tables[0]) == list(tables[1])
     pd.testing.assert_frame_equal(tables[0][columns], tables[1][columns])
     with page.records.engine.connect() as connection:
@@ -81,7 +81,7 @@ def test_an_invalid_answer_is_told_on_the_page_and_recorded(tmp_path: Path) -> N
     # Where there are letters a page has buttons, and no answer can be invalid.
     numbers = BIASES.replace("[anchoring, framing]", "[anchoring, endowment]")
     page, prompt = both(tmp_path, numbers, "simulated:biased", 48)
-    tables = [response_table(run.records, run.design.run) for run in (page, prompt)]
+    tables = [response_table(run.records, run.design.run_id) for run in (page, prompt)]
     columns = ["trial", "item", "condition", "response", "reason"]
     pd.testing.assert_frame_equal(tables[0][columns], tables[1][columns])
     assert tables[0]["response"].isna().any(), "no simulated answer was invalid; take more trials"

@@ -460,8 +460,8 @@ def passed_on(plan: Plan, *answers: tuple[str, bytes], treat: bool = True) -> Se
     session = Session(plan, SITE)
     for path, body in answers:
         done = rewrite(body, content_type=HTML, url=HOST + path, plan=plan, site=SITE)
-        session.received(done.receipts if treat else ())
-        session.showed(ShownPage(HOST + path, HTML, done.body if treat else body, done.product))
+        session.note_receipts(done.receipts if treat else ())
+        session.note_page(ShownPage(HOST + path, HTML, done.body if treat else body, done.product))
     return session
 
 
@@ -515,7 +515,7 @@ def test_what_one_look_could_not_check_is_on_record() -> None:
     for looks in ([looked, blind], [blind, looked]):
         assert [effect.edit for effect in unchecked(plan, looks, session)] == ["insert_text"]
     in_data = replace(session.receipts[0], edit="set_price", role="data.price")
-    session.received((in_data,))
+    session.note_receipts((in_data,))
     assert unchecked(plan, [looked], session) == [], "nobody reads data but the page's scripts"
 
 

@@ -63,7 +63,7 @@ async def test_never_more_at_once_than_there_are_slots(setup: Setup, records: Re
         await run_trials(executor, setup.design, records, trials, finished.append)
     assert executor.most == setup.slots
     assert sorted(record.trial["trial"] for record in finished) == sorted(trial.id for trial in trials)
-    assert records.outcomes(setup.design.run) == {"choice": len(trials)}
+    assert records.outcomes(setup.design.run_id) == {"choice": len(trials)}
 
 
 async def test_a_gate_that_closes_lets_running_trials_end(setup: Setup, records: Records) -> None:
@@ -74,12 +74,12 @@ async def test_a_gate_that_closes_lets_running_trials_end(setup: Setup, records:
         finished.append(record)
         admission.reason = "enough"
 
-    async with open_executor(setup) as executor, Admission(records, setup.design.run) as admission:
+    async with open_executor(setup) as executor, Admission(records, setup.design.run_id) as admission:
         trials = setup.design.trials(["simulated:balanced"])
         await Coordinator(executor, writer, admission, setup.lost).run(trials, note)
     await writer.close()
     assert 1 <= len(finished) <= setup.slots
-    assert records.outcomes(setup.design.run) == {"choice": len(finished)}
+    assert records.outcomes(setup.design.run_id) == {"choice": len(finished)}
 
 
 async def test_what_the_user_has_to_mend_stops_the_run(
@@ -122,7 +122,7 @@ async def test_only_so_many_trials_are_passed_over_during_an_outage(
         await run_trials(executor, setup.design, records, trials())
     # Read when the first answer after the outage was asked for: as many are claimed at a time as run at once.
     assert asked[setup.slots] == 2 * setup.slots
-    assert records.outcomes(setup.design.run) == {"choice": len(read)}
+    assert records.outcomes(setup.design.run_id) == {"choice": len(read)}
 
 
 async def test_an_answer_ends_an_outage_at_once() -> None:

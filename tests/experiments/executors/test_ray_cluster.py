@@ -57,7 +57,7 @@ async def test_a_node_that_is_lost_costs_no_trial(
     await run.run(Console(quiet=True), Workers(2, 1, "ray", cluster.address))
     assert len(nodes) == 1
     assert len(finished) == len(set(finished)) == run.total == 2 * LIMIT
-    assert run.records.outcomes(run.design.run) == {"choice": 2 * LIMIT}
+    assert run.records.outcomes(run.design.run_id) == {"choice": 2 * LIMIT}
     assert run_of(tmp_path).done == run.total
 
 

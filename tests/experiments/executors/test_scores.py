@@ -90,7 +90,7 @@ def test_every_trial_has_the_scores_of_its_prompt(tmp_path: Path, scorer: NearAn
     assert (run.total, run.done) == (352, 352)
     assert len(scorer.prompts) == len(set(scorer.prompts)) == 209
     assert max(scorer.batches) == BATCH
-    table = score_table(run.records, run.design.run)
+    table = score_table(run.records, run.design.run_id)
     assert len(table) == 352 * 21
     assert isinstance(run.design, ScoreDesign)
     direct = NearAnchor()
@@ -106,7 +106,7 @@ def test_every_trial_has_the_scores_of_its_prompt(tmp_path: Path, scorer: NearAn
 
 def test_from_the_store_over_a_file_to_the_analysis(tmp_path: Path, scorer: NearAnchor) -> None:
     run = ended(tmp_path)
-    stored = score_table(run.records, run.design.run)
+    stored = score_table(run.records, run.design.run_id)
     write_table(stored, tmp_path / "s.csv")
     frames = [analyze_anchoring(table).results for table in (stored, read_anchoring(tmp_path / "s.csv"))]
     pd.testing.assert_frame_equal(*frames)
@@ -118,7 +118,7 @@ def test_from_the_store_over_a_file_to_the_analysis(tmp_path: Path, scorer: Near
 def test_undefined_scores_keep_their_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     used(NearAnchor(undefined="3%"), monkeypatch)
     run = ended(tmp_path, STUDY, limit=32)
-    table = score_table(run.records, run.design.run)
+    table = score_table(run.records, run.design.run_id)
     empty = table[table["logprob"].isna()]
     assert set(empty["target"]) == {"3%"}
     assert set(empty["note"]) == {"not a number"}
@@ -129,7 +129,7 @@ def test_a_batch_that_fails_is_scored_again(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr("experiments.runs.outages.PAUSES", (0.0, 0.0))
     used(NearAnchor(failures=1), monkeypatch)
     run = ended(tmp_path, STUDY, limit=32)
-    assert run.records.outcomes(run.design.run) == {"choice": 32}
+    assert run.records.outcomes(run.design.run_id) == {"choice": 32}
 
 
 def test_a_command_again_scores_what_is_missing(tmp_path: Path, scorer: NearAnchor) -> None:

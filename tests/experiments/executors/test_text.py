@@ -67,7 +67,7 @@ def ended(folder: Path, text: str, agent: str, limit: int | None = None) -> Expe
 def test_choices_between_hotels(tmp_path: Path) -> None:
     run = ended(tmp_path, HOTELS, "simulated:balanced")
     assert (run.total, run.done) == (32, 32)
-    table = tidy_table(run.records, run.design.run)
+    table = tidy_table(run.records, run.design.run_id)
     assert len(table) == 2 * (12 * 2 + 4 * 3)
     assert set(table["outcome"]) == {"choice"}
     assert table.groupby("trial")["chosen"].sum().eq(1).all()
@@ -90,7 +90,7 @@ def test_choices_between_hotels(tmp_path: Path) -> None:
 
 def test_willingness_to_pay_is_asked_after_the_anchor_in_one_conversation(tmp_path: Path) -> None:
     run = ended(tmp_path, WTP, "simulated:anchored")
-    table = response_table(run.records, run.design.run)
+    table = response_table(run.records, run.design.run_id)
     assert len(table) == 6 * 3 * 4
     asked = table.groupby("condition")["response"].agg(["size", "count"])
     assert asked["size"].eq(24).all()
@@ -106,7 +106,7 @@ def test_willingness_to_pay_is_asked_after_the_anchor_in_one_conversation(tmp_pa
 
 def test_a_battery_asks_until_enough_answers_are_valid(tmp_path: Path) -> None:
     run = ended(tmp_path, BIASES, "simulated:biased")
-    table = response_table(run.records, run.design.run)
+    table = response_table(run.records, run.design.run_id)
     cells = table.groupby(["item", "condition"])["response"].count()
     assert cells.eq(12).all()
     assert len(cells) == 4
@@ -127,7 +127,7 @@ def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     once = ended(tmp_path / "other", HOTELS, "simulated:balanced")
     columns = ["trial", "option", "chosen"]
     first, second = (
-        tidy_table(run.records, run.design.run).sort_values(columns, ignore_index=True)[columns]
+        tidy_table(run.records, run.design.run_id).sort_values(columns, ignore_index=True)[columns]
         for run in (whole, once)
     )
     assert first.equals(second)
@@ -173,13 +173,13 @@ def test_a_provider_that_fails_is_tried_again_by_the_next_run(
         patch.setattr("experiments.runs.outages.PAUSES", (0.0, 0.0))
         patch.setattr(text_runner, "make_respondent", lambda *_, **__: Failing())
         run = ended(tmp_path, HOTELS, "simulated:balanced", limit=4)
-    assert run.records.outcomes(run.design.run) == {"infra_error": 4}
+    assert run.records.outcomes(run.design.run_id) == {"infra_error": 4}
     assert list(run.complaints()) == [
         "4 of 4 trials ended as infra_error: provider: HTTP 500 from the provider: down; "
         "the same command tries them again"
     ]
     healed = ended(tmp_path, HOTELS, "simulated:balanced", limit=4)
-    assert healed.records.outcomes(run.design.run) == {"choice": 4}
+    assert healed.records.outcomes(run.design.run_id) == {"choice": 4}
 
 
 def test_an_answer_that_says_nothing_is_kept_with_its_reason(

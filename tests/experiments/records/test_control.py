@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from experiments.records import control
-from experiments.records.control import LOST, Runner, runners_of, tell, told
+from experiments.records.control import LOST, Runner, request_state, requested_state, runners_of
 from experiments.records.store import Records
 from experiments.records.tables import claims, runners
 from tests.experiments.records.test_store import a_record
@@ -35,13 +35,13 @@ def elsewhere(records: Records, seen: timedelta, pid: int = 1) -> None:
 
 
 def test_a_run_does_what_it_was_told_last(records: Records) -> None:
-    assert told(records, "r-1") == "running"
-    tell(records, "r-1", "paused")
+    assert requested_state(records, "r-1") == "running"
+    request_state(records, "r-1", "paused")
     records.begin_run("r-1", "nudges", {})
-    assert told(records, "r-1") == "paused"
-    assert told(records, "r-2") == "running"
-    tell(records, "r-1", "running")
-    assert told(records, "r-1") == "running"
+    assert requested_state(records, "r-1") == "paused"
+    assert requested_state(records, "r-2") == "running"
+    request_state(records, "r-1", "running")
+    assert requested_state(records, "r-1") == "running"
 
 
 def test_this_process_is_alive_until_it_says_that_it_ends(records: Records) -> None:

@@ -100,7 +100,7 @@ def test_a_file_that_cannot_grow_ends_the_run_with_one_line(tmp_path: Path) -> N
     *_, last = result.stderr.splitlines()
     assert last.startswith("error: --db sqlite:///t.db: ")
     assert "Traceback" not in result.stderr
-    stored = again.records.finished(again.design.run)
+    stored = again.records.finished(again.design.run_id)
     assert 0 < len(stored) < again.total == 1_200
     with again.records.engine.connect() as connection:
         assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.providers.pricing import price_of
-from experiments.records.control import Runner, runners_of, tell
+from experiments.records.control import Runner, request_state, runners_of
 from experiments.records.store import Records, TrialRecord
 from experiments.runs import admission as gate_module
 from experiments.runs.admission import ANSWER_TOKENS, MARGIN, PROMPT_TOKENS, Admission
@@ -169,16 +169,16 @@ async def test_a_trial_of_unknown_cost_counts_as_one_that_may_still_come(records
 async def test_a_run_pauses_and_resumes_as_told(records: Records, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate_module, "LOOK", 0.01)
     said: asyncio.Queue[str] = asyncio.Queue()
-    tell(records, "r-1", "paused")
+    request_state(records, "r-1", "paused")
     async with Admission(records, "r-1", trials=3, say=said.put_nowait) as admission:
         assert await said.get() == "paused; souk resume r-1 goes on"
         waiting = asyncio.create_task(admission.admit(ATrial("t1")))
         await asyncio.sleep(0)
         assert not waiting.done()
-        tell(records, "r-1", "running")
+        request_state(records, "r-1", "running")
         assert await said.get() == "resumed"
         assert await waiting
-        tell(records, "r-1", "paused")
+        request_state(records, "r-1", "paused")
         assert (await said.get()).startswith("paused")
         admission.settle(ended("t1", None))
         waiting = asyncio.create_task(admission.admit(ATrial("t2")))

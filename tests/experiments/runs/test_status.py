@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from experiments.commands.control import pause, resume
 from experiments.commands.status import status
-from experiments.records.control import Runner, tell
+from experiments.records.control import Runner, request_state
 from experiments.records.store import Records
 from experiments.runs import admission
 from experiments.runs.admission import Admission
@@ -73,7 +73,7 @@ def test_a_run_is_paused_resumed_and_ends(tmp_path: Path, monkeypatch: pytest.Mo
     console = Console(file=said, width=200)
     running = threading.Thread(target=lambda: asyncio.run(experiment.run(console)))
     running.start()
-    while not experiment.records.finished(experiment.design.run) and running.is_alive():
+    while not experiment.records.finished(experiment.design.run_id) and running.is_alive():
         running.join(0.02)
     assert "paused; what runs ends, nothing more starts" in souk("pause", "hotel-choices", "--db", db)
     while "paused; souk resume hotel-choices-" not in said.getvalue() and running.is_alive():
@@ -123,7 +123,7 @@ def test_a_stopped_run_says_why_and_how_it_goes_on(tmp_path: Path, records: Reco
     db = f"sqlite:///{tmp_path}/t.db"
     assert "stopped" in souk("status", "--db", db)
     records.save(a_record("t1"))
-    tell(records, "r-1", "paused")
+    request_state(records, "r-1", "paused")
     Runner("r-1", trials=9, reason="--budget 1: [red]1.0[/red] USD are spent").end(records)
     said = souk("status", "r-1", "--watch", "--db", db)
     assert "stopped: the same souk run goes on" in said

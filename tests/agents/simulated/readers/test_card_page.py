@@ -6,7 +6,7 @@ from agents.base import AgentError
 from agents.simulated.page_respondent import PageRespondent
 from agents.simulated.readers.card_page import ShownOption, read_card_page
 from agents.simulated.respondent import SimulatedRespondent
-from agents.simulated.tab_shopper import Profile
+from agents.simulated.tab_shopper import ShopperProfile
 from agents.simulated.utility import Taste
 from environments.actions import ACTIONS, Action
 from environments.observation import Observation, Tab
@@ -33,7 +33,7 @@ def look(html: str) -> Observation:
 
 def choose(views: list[str]) -> list[Action]:
     """What a respondent that wants stars does when scrolling brings these views, the last one for ever."""
-    respondent = PageRespondent(SimulatedRespondent(Profile(taste=Taste(stars=100)), seed=1))
+    respondent = PageRespondent(SimulatedRespondent(ShopperProfile(taste=Taste(stars=100)), seed=1))
     actions: list[Action] = []
     while not actions or (actions[-1].name == "scroll" and len(actions) < 8):
         decision = respondent.decide(look(views[min(len(actions), len(views) - 1)]))
@@ -80,7 +80,7 @@ def test_without_a_number_of_options_the_end_of_the_page_decides() -> None:
 
 
 def test_another_card_begins_anew() -> None:
-    respondent = PageRespondent(SimulatedRespondent(Profile(taste=Taste(stars=100)), seed=1))
+    respondent = PageRespondent(SimulatedRespondent(ShopperProfile(taste=Taste(stars=100)), seed=1))
     two = ALL.replace("four", "two")
     for numbers, chosen in [((3, 0), "3"), ((0, 1), "1"), ((1, 0), "1")]:
         decision = respondent.decide(look(two.format("".join(map(item, numbers)))))
@@ -126,7 +126,7 @@ def test_where_nothing_can_be_answered_there_is_no_card(html: str) -> None:
 
 
 def test_a_page_that_only_speaks_of_options_is_left_to_others() -> None:
-    respondent = PageRespondent(SimulatedRespondent(Profile(), seed=1))
+    respondent = PageRespondent(SimulatedRespondent(ShopperProfile(), seed=1))
     shop = look(
         '<h1>Lamp</h1><p>Choose one of the following two options.</p><button bid="1">Add to Cart</button>'
     )
@@ -142,7 +142,7 @@ pieces = st.sampled_from(
 
 @given(st.lists(st.lists(pieces | st.text(max_size=20), max_size=12).map("".join), min_size=1, max_size=3))
 def test_no_page_makes_it_fail_otherwise_than_as_an_agent(views: list[str]) -> None:
-    respondent = PageRespondent(SimulatedRespondent(Profile(invalid=0.5), seed=1))
+    respondent = PageRespondent(SimulatedRespondent(ShopperProfile(invalid=0.5), seed=1))
     for view in views:
         try:
             decision = respondent.decide(look(view))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agents.simulated.readers.card_text import shipped_chains
 from analysis.conjoint.cards import chain_family
 from experiments.designs.cards.experiment_file import Block
-from experiments.designs.cards.hotel_profiles import Profile
+from experiments.designs.cards.hotel_profiles import HotelProfile
 from experiments.designs.cards.hotels import hotels
 from experiments.designs.cards.profile_sets import form_sets, showings_of
 from tests.experiments.designs.cards.make import shipped, trials
@@ -21,7 +21,7 @@ POOL = {hotel.id: hotel for hotel in hotels()}
 small_pools = st.integers(4, 12).flatmap(
     lambda size: st.lists(
         st.builds(
-            Profile,
+            HotelProfile,
             id=st.uuids().map(str),
             name=st.just("A Hotel"),
             stars=st.integers(1, 5),
@@ -44,7 +44,7 @@ small_pools = st.integers(4, 12).flatmap(
 
 @settings(max_examples=40, deadline=None)
 @given(small_pools, st.integers(2, 4), st.integers(1, 6), st.integers(1, 3), st.integers(0, 10**6))
-def test_sets_and_draws(pool: list[Profile], size: int, sets: int, repeats: int, seed: int) -> None:
+def test_sets_and_draws(pool: list[HotelProfile], size: int, sets: int, repeats: int, seed: int) -> None:
     block = Block(set_size=size, sets=min(sets, comb(len(pool), size)), repeats=repeats)
     formed = form_sets(pool, block, seed)
     assert formed == form_sets(pool[::-1], block, seed)

@@ -69,17 +69,17 @@ print(hashlib.sha256(ids.encode()).hexdigest())
 @pytest.mark.parametrize("name", SMALL)
 def test_pages_and_prompts_have_the_same_trials_in_different_runs(name: str) -> None:
     page, text = made(name, mode="page", **SMALL[name]), made(name, mode="text", **SMALL[name])
-    assert page.run != text.run
+    assert page.run_id != text.run_id
     assert list(page.trials([AGENT])) == list(text.trials([AGENT]))
 
 
 @pytest.mark.parametrize("name", SMALL)
 def test_what_is_asked_makes_a_trial_and_agents_make_no_run(name: str) -> None:
     plain, agents = made(name, **SMALL[name]), made(name, agents=["openai:gpt-4.1-mini"], **SMALL[name])
-    assert plain.run == agents.run
+    assert plain.run_id == agents.run_id
     ids = {trial.id for trial in plain.trials([AGENT])}
     for other in (made(name, seed=43, **SMALL[name]), made(name, limits={"seconds": 9}, **SMALL[name])):
-        assert other.run != plain.run
+        assert other.run_id != plain.run_id
         same = {trial.id for trial in other.trials([AGENT])} == ids
         assert same == (other.experiment.seed == 42)
     assert ids.isdisjoint(trial.id for trial in plain.trials(["simulated:random"]))

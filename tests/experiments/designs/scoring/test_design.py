@@ -73,7 +73,7 @@ def test_what_a_trial_and_a_run_are_known_by() -> None:
     assert ids("attribution: none\n") < plain
     for other in (ids("legacy_scoring: true\n"), ids("targets: [1%, 2%]\n"), ids("", "hf:b")):
         assert not other & plain
-    assert design("agents: [hf:b]\n").run == design().run != design("seed: 1\n").run
+    assert design("agents: [hf:b]\n").run_id == design().run_id != design("seed: 1\n").run_id
 
 
 def test_targets() -> None:

@@ -56,7 +56,7 @@ def ended(folder: Path, text: str) -> ExperimentRun:
 def test_the_likeliest_letter_is_the_choice(tmp_path: Path) -> None:
     run = ended(tmp_path, HOTELS)
     assert (run.total, run.done) == (16, 16)
-    table = tidy_table(run.records, run.design.run)
+    table = tidy_table(run.records, run.design.run_id)
     assert set(table.loc[table["chosen"] == 1, "position"]) == {1}
     with run.records.engine.connect() as connection:
         rows = connection.execute(sql.select(tables.scores).order_by(tables.scores.c.number)).all()
@@ -68,7 +68,7 @@ def test_the_likeliest_letter_is_the_choice(tmp_path: Path) -> None:
 
 def test_a_question_is_scored_once_and_numbers_are_left_out(tmp_path: Path) -> None:
     run = ended(tmp_path, BIASES)
-    table = response_table(run.records, run.design.run)
+    table = response_table(run.records, run.design.run_id)
     items = {"framing", "loss-aversion", "sunk-cost", "transaction-utility"}
     assert set(table["item"]) == items
     assert len(table) == len(items) * 2 * 2
@@ -96,6 +96,6 @@ def test_the_same_cards_as_text_are_another_run_with_the_same_trials(tmp_path: P
         db=f"sqlite:///{tmp_path}/t.db",
         out=tmp_path,
     )
-    assert text.design.run != scored.design.run
+    assert text.design.run_id != scored.design.run_id
     ids = [[trial.id for trial in run.design.trials([AGENT])] for run in (text, scored)]
     assert ids[0] == ids[1]

@@ -145,7 +145,7 @@ def test_a_limit_counts_for_each_agent(tmp_path: Path) -> None:
 def test_matching_makes_the_displayed_facts_equal() -> None:
     made, plain = design(**options(sets=5), match=["price", "reviews"]), design(**options(sets=5))
     assert (made.match, plain.match) == ("price+reviews", "none")
-    assert made.run != plain.run
+    assert made.run_id != plain.run_id
     for name, alternatives in made.sets.items():
         before = plain.sets[name]
         assert [p.key for p in alternatives] == [p.key for p in before]
@@ -169,14 +169,14 @@ def test_matching_makes_the_displayed_facts_equal() -> None:
 def test_what_the_agent_is_told_is_part_of_a_trials_identity() -> None:
     one, other = design(**options(sets=2)), design(**options(sets=2), goal="Buy the cheapest product.")
     first, second = (next(iter(made.trials([AGENT]))) for made in (one, other))
-    assert one.run != other.run
+    assert one.run_id != other.run_id
     assert first.id != second.id
     assert first.products == second.products
 
 
 def test_agents_do_not_change_the_run() -> None:
     one, other = design(**options(sets=2)), design(**options(sets=2), agents=["openai:gpt-4.1-mini"])
-    assert one.run == other.run
+    assert one.run_id == other.run_id
     assert next(iter(one.trials([AGENT]))) == next(iter(other.trials([AGENT])))
     assert next(iter(one.trials(["openai:gpt-4.1-mini"]))).id != next(iter(one.trials([AGENT]))).id
 
@@ -230,7 +230,7 @@ def test_the_inputs_are_json_and_make_the_run_what_it_is() -> None:
         {"profiles": ["price-increased"]},
         {"observation": {"page": "whole"}},
     ):
-        assert design(**options(sets=2), **changes).run != made.run
+        assert design(**options(sets=2), **changes).run_id != made.run_id
 
 
 def test_another_text_of_a_nudge_is_another_run(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_another_text_of_a_nudge_is_another_run(tmp_path: Path) -> None:
         return design(**options(sets=2), factors={"nudge": nudge, "order": "both"})
 
     one, other = with_text("Best seller"), with_text("Worst seller")
-    assert one.run != other.run
+    assert one.run_id != other.run_id
     assert "Best seller" in json.dumps(one.facts([AGENT])["inputs"])
 
 
@@ -272,7 +272,7 @@ def test_another_table_of_a_nudges_texts_is_another_run(tmp_path: Path) -> None:
         return design(factors={"nudge": nudge, "order": "both"})
 
     one, other = with_entry("Best seller"), with_entry("Worst seller")
-    assert one.run != other.run
+    assert one.run_id != other.run_id
     nudged = (next(t for t in made.trials([AGENT]) if t.carrier) for made in (one, other))
     assert len({trial.id for trial in nudged}) == 2
 
