@@ -19,12 +19,12 @@ from platform import python_version
 from typing import Annotated, Any, Final, Literal
 
 import pandas as pd
-import sqlalchemy as sql
 from pydantic import BaseModel, ConfigDict, Field
 
 from analysis.tables.errors import AnalysisError
-from experiments.records.store import Records, Row, kind_of
-from experiments.records.tables import answers, calls, questions, receipts, steps, trials
+from experiments.records.queries import stored_rows
+from experiments.records.record import Row, kind_of
+from experiments.records.store import Records
 from experiments.studies.kinds import STUDIES
 from interventions.errors import UserError
 
@@ -40,9 +40,14 @@ ANALYSED: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The tables that each kind of study is analysed from, in the order in which its analysis takes them."""
 
-STORED: Final = {table.name: table for table in (trials, receipts, calls, questions, answers)}
-PAGES: Final = ("run", "trial", "step", "url", "observation")
-"""Which page was seen at which step: its address, and its hash (BLAKE2b, 128 bits)."""
+STORED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    **{name: (name, ()) for name in ("trials", "receipts", "calls", "questions", "answers")},
+    "pages": ("steps", ("run", "trial", "step", "url", "observation")),
+}
+"""The tables of the records that an archive has, with their columns (none named: all).
+
+Pages: which page was seen at which step, its address, and its hash (BLAKE2b, 128 bits).
+"""
 
 VERSIONED: Final = ("souk", "numpy", "pandas", "scipy", "statsmodels", "scikit-learn")
 
@@ -51,7 +56,7 @@ MEMBERS: Final = frozenset(
     [
         *(MANIFEST, DESIGN, ESTIMATES),
         *(f"data/{name}.{suffix}" for name in _NAMES for suffix in ("csv", "parquet")),
-        *(f"records/{name}.csv" for name in (*STORED, "pages")),
+        *(f"records/{name}.csv" for name in STORED),
     ]
 )
 """All that an archive can hold."""
@@ -94,11 +99,8 @@ def make_bundle(records: Records, found: Row) -> bytes:
         if analysed is not None:
             members[f"data/{name}.csv"] = _csv(analysed)
             members[f"data/{name}.parquet"] = _parquet(analysed)
-    for name, table in (*STORED.items(), ("pages", steps)):
-        columns = [table.c[key] for key in PAGES] if name == "pages" else list(table.c)
-        query = sql.select(*columns).where(table.c.run == run).order_by(*table.primary_key.columns)
-        with records.engine.connect() as connection:
-            rows = pd.read_sql(query, connection)
+    for name, (table, columns) in STORED.items():
+        rows = stored_rows(records, run, table, columns)
         if not rows.empty:
             members[f"records/{name}.csv"] = _csv(rows)
     members[ESTIMATES] = _json(estimates(kind, members))

@@ -264,7 +264,7 @@ def report(
 
     Example: souk report nudges --out report/
     """
-    from experiments.records.store import kind_of
+    from experiments.records.record import kind_of
     from experiments.studies.kinds import STUDIES, analyze_run, read_tables
     from experiments.studies.printing import run_facts
 
@@ -291,7 +291,7 @@ def export(
 
     Example: souk export nudges --out nudges.parquet
     """
-    from experiments.records.store import kind_of
+    from experiments.records.record import kind_of
     from experiments.records.tidy_tables import response_table, score_table, tidy_table, write_table
 
     records = open_records(db)

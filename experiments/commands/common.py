@@ -88,7 +88,7 @@ def analyze_stored(
     records: "Records", found: dict[str, Any], out: Path | None, *, as_json: bool, **options: Any
 ) -> None:
     """Analyse a stored run as its kind of study wants it."""
-    from experiments.records.store import kind_of
+    from experiments.records.record import kind_of
     from experiments.studies.kinds import analyze_run
     from experiments.studies.printing import run_facts
 

@@ -28,8 +28,8 @@ def judge(
     from analysis.choice.report import factors_section
     from experiments.console.progress import RunProgress
     from experiments.console.terminal import stderr_console, stdout_console
+    from experiments.records.tidy_tables import factors_table
     from experiments.studies.deciding_factors import Judging
-    from experiments.studies.kinds import factors_table
     from experiments.studies.printing import print_sections
     from interventions.errors import UserError
 

@@ -7,8 +7,6 @@ from typing import Final, Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from experiments.records.store import TrialRecord
-
 LINE_EVERY_SECONDS: Final = 15.0
 
 
@@ -47,7 +45,7 @@ class RunProgress:
         if self._bar:
             self._bar.stop()
 
-    def note(self, _: TrialRecord) -> None:
+    def note(self, _: object) -> None:
         """Count one finished trial."""
         self.finished += 1
         now = time.monotonic()

@@ -3,7 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
+
+from experiments.records.record import RunFacts, Trace, TrialRow
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +20,7 @@ Mode = Literal["page", "text", "logprobs"]
 CONTROL: Final = "control"
 """The condition of a trial without treatment."""
 
-StoredTrials = Mapping[str, Mapping[str, Any]]
+StoredTrials = Mapping[str, TrialRow]
 """Rows of the table of trials, by trial id."""
 
 
@@ -77,6 +80,9 @@ class ExperimentFile(Protocol):
     def agents(self) -> tuple[str, ...]:
         """The agents that run it when none is named."""
 
+    def model_dump(self, *, mode: str, by_alias: bool) -> dict[str, Any]:
+        """Return the file as plain data."""
+
 
 T = TypeVar("T", bound=Trial)
 
@@ -85,6 +91,8 @@ class Design(ABC, Generic[T]):
     """An experiment with everything that it refers to, and so all of its trials."""
 
     kind: ClassVar[Kind]
+    versioned: ClassVar[Sequence[str]] = ("souk", "mitmproxy", "playwright", "selectolax", "statsmodels")
+    """The packages whose versions a run notes, where they are installed."""
     experiment: ExperimentFile
     """The checked experiment file."""
     base_url: str | None = None
@@ -133,9 +141,21 @@ class Design(ABC, Generic[T]):
     def block_size(self) -> int:
         """Count the trials of a block and agent."""
 
+    @property
     @abstractmethod
-    def facts(self, agents: Sequence[str]) -> dict[str, object]:
-        """Return what the records keep of the run as a whole, as plain data."""
+    def inputs(self) -> Mapping[str, Any]:
+        """All that its trials follow from besides the experiment's keys, as plain data."""
+
+    def facts(self, agents: Sequence[str], trace: Trace | None = None) -> RunFacts:
+        """Return what the records keep of the run as a whole."""
+        return RunFacts(
+            experiment=self.experiment.model_dump(mode="json", by_alias=True),
+            agents=list(agents),
+            versions=dict(_versions(self.versioned)),
+            inputs=self.inputs,
+            analysis=self.analysis,
+            trace=trace,
+        )
 
     @abstractmethod
     def summary(self) -> str:
@@ -185,3 +205,11 @@ class Design(ABC, Generic[T]):
     @abstractmethod
     def requests(self, trial: T) -> int:
         """Count the requests to a model that the trial takes where nothing goes wrong."""
+
+
+def _versions(packages: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for name in packages:
+        try:
+            yield name, version(name)
+        except PackageNotFoundError:  # models of a server need no torch here
+            continue

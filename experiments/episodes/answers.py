@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agents.base import Call
+from agents.base import Call, Usage
 from experiments.designs.cards.trial import CardTrial
 from experiments.designs.design import Mode
-from experiments.episodes.trajectory import Trajectory, trial_row
-from experiments.records.store import Row, TrialRecord, to_row
+from experiments.episodes.trajectory import Trajectory, trial_row, usage_of
+from experiments.records.record import Row, TrialRecord, to_row
 from interventions.cards.card import Card, InvalidAnswer
 
 ANSWER_LIMIT: Final = 200
@@ -64,12 +64,25 @@ def card_record(
     calls: Sequence[tuple[int, Call]],
     *,
     mode: Mode,
+    steps: int,
     began: float,
     attempts: int,
+    usage: Usage | None = None,
 ) -> TrialRecord:
-    """The record of a finished trial, without its steps. `calls` come with the step that made them."""
+    """Make the record of a finished trial, without the rows of its steps.
+
+    calls: each with the step that made it. steps: their number. usage: None: what the calls took.
+    """
     return TrialRecord(
-        trial=trial_row(run, trial, trajectory, calls, began=began, attempts=attempts),
+        trial=trial_row(
+            run,
+            trial,
+            trajectory,
+            usage or usage_of(calls),
+            steps=steps,
+            began=began,
+            attempts=attempts,
+        ),
         options=[_option_row(trial, position) for position in range(len(trial.options))],
         attributes=[
             {"position": position, "attributes": dict(option.attributes)}

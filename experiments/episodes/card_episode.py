@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from playwright.async_api import BrowserContext
@@ -14,7 +15,7 @@ from experiments.designs.cards.trial import CardTrial
 from experiments.episodes.answers import GivenAnswer, card_record, conclude
 from experiments.episodes.shop_episode import is_error_page
 from experiments.episodes.trajectory import Trajectory, limited, recorded_calls, trace
-from experiments.records.store import TrialRecord, to_row
+from experiments.records.record import TrialRecord, to_row
 from interventions.apply.plan import Plan, Treatment
 from interventions.cards.card import Card
 from interventions.edits.ask import Ask
@@ -82,12 +83,13 @@ class CardTrialRunner:
             given(session),
             recorded_calls(trajectory),
             mode="page",
+            steps=len(trajectory.decisions),
             began=began,
             attempts=attempts,
         )
-        record.receipts = [to_row(receipt, number=number) for number, receipt in enumerate(session.receipts)]
-        record.steps, record.artifacts = trace(trajectory)
-        return record
+        receipts = [to_row(receipt, number=number) for number, receipt in enumerate(session.receipts)]
+        steps, artifacts = trace(trajectory)
+        return replace(record, receipts=receipts, steps=steps, artifacts=artifacts)
 
 
 def in_page(product: str, card: Card) -> Plan:

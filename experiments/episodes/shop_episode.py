@@ -11,7 +11,15 @@ from agents.registry import make_agent
 from environments.episode import Episode, Look
 from environments.stops import COMPARE_TABS, NOT_PRESSED, guard
 from experiments.designs.shop.design import ShopDesign, ShopTrial
-from experiments.episodes.trajectory import Trajectory, limited, recorded_calls, trace, trial_row
+from experiments.episodes.trajectory import (
+    Traced,
+    Trajectory,
+    limited,
+    recorded_calls,
+    trace,
+    trial_row,
+    usage_of,
+)
 from experiments.episodes.treatment_check import (
     shown_product,
     sights,
@@ -20,7 +28,7 @@ from experiments.episodes.treatment_check import (
     untreated,
     wanted_in_browser,
 )
-from experiments.records.store import Row, TrialRecord, to_row
+from experiments.records.record import Row, TrialRecord, to_row
 from interventions.apply.consistency import disagreements
 from interventions.apply.plan import Plan
 from interventions.yaml.sitemap import product_key
@@ -128,7 +136,7 @@ def judge(trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session:
             trajectory.end("no_choice", f"put {choice!r} into the cart, which is not in the choice set")
         elif session.awaited:
             trajectory.end("treatment_failed", next(iter(session.awaited.values())))
-        elif reason := untreated(design.plan(trial), seen, session, keys, opened):
+        elif reason := untreated(session.plan, seen, session, keys, opened):
             trajectory.end("treatment_failed", reason)
         else:
             trajectory.end("choice", trajectory.reason, choice)
@@ -237,36 +245,41 @@ def to_record(
     *,
     began: float,
     attempts: int,
+    traced: Traced | None = None,
 ) -> TrialRecord:
-    """The record of a finished trial."""
+    """Make the record of a finished trial.
+
+    traced: its steps and pages, where they are not those of the trajectory.
+    """
     calls = recorded_calls(trajectory)
-    nudge = trial.nudge
-    record = TrialRecord(
-        trial=trial_row(design.run_id, trial, trajectory, calls, began=began, attempts=attempts)
-        | {
-            "nudge": nudge.id if nudge else "",
-            "nudge_text": nudge.text if nudge else "",
-            "family": nudge.family if nudge else "",
-            "direction": nudge.direction if nudge else None,
-            "match": design.match,
-            "profile": trial.profile,
-        },
+    shown = (figure for page in session.pages for figure in page.sightings(session.site))
+    seen = sights(trajectory, design, trial, session)
+    steps, artifacts = traced or trace(trajectory)
+    return TrialRecord(
+        trial=trial_row(
+            design.run_id,
+            trial,
+            trajectory,
+            usage_of(calls),
+            steps=len(steps) if traced else len(trajectory.decisions),
+            began=began,
+            attempts=attempts,
+            nudge=trial.nudge,
+            match=design.match,
+            profile=trial.profile,
+        ),
         options=_option_rows(trial, design),
+        steps=steps,
         receipts=[to_row(receipt, number=number) for number, receipt in enumerate(session.receipts)],
         calls=[to_row(call, number=number, step=step) for number, (step, call) in enumerate(calls)],
+        disagreements=[{"number": number, "text": text} for number, text in enumerate(disagreements(shown))],
+        unchecked=[
+            {"number": number, **effect._asdict()}
+            for number, effect in enumerate(unchecked(session.plan, seen, session))
+        ],
+        artifacts=artifacts,
         cause=trajectory.cause,
     )
-    shown = (figure for page in session.pages for figure in page.sightings(session.site))
-    record.disagreements = [
-        {"number": number, "text": text} for number, text in enumerate(disagreements(shown))
-    ]
-    seen = sights(trajectory, design, trial, session)
-    record.unchecked = [
-        {"number": number, **effect._asdict()}
-        for number, effect in enumerate(unchecked(design.plan(trial), seen, session))
-    ]
-    record.steps, record.artifacts = trace(trajectory)
-    return record
 
 
 def _option_rows(trial: ShopTrial, design: ShopDesign) -> list[Row]:

@@ -15,7 +15,8 @@ from environments.episode import Look
 from environments.observation import Observation
 from environments.through_proxy import BrowserFailure
 from experiments.designs.design import Trial
-from experiments.records.store import Cause, Row, artifact_hash
+from experiments.records.record import Cause, Row, TrialRow, artifact_hash
+from interventions.files.schema import Intervention
 
 Outcome = Literal["choice", "no_choice", "agent_limit", "agent_error", "treatment_failed", "infra_error"]
 
@@ -71,45 +72,56 @@ def trial_row(
     run: str,
     trial: Trial,
     trajectory: Trajectory,
-    calls: Sequence[tuple[int, Call]],
+    usage: Usage,
     *,
+    steps: int,
     began: float,
     attempts: int,
-) -> Row:
-    """The row of a finished trial in which nothing was nudged or matched."""
-    usage = Usage.of(call for _, call in calls)
-    return {
-        "run": run,
-        "trial": trial.id,
-        "agent": trial.agent,
-        "set": trial.set,
-        "condition": trial.condition,
-        "nudge": "",
-        "nudge_text": "",
-        "family": "",
-        "direction": None,
-        "match": "none",
-        "profile": "none",
-        "ordering": trial.ordering,
-        "repeat": trial.repeat,
-        "seed": trial.seed,
-        "outcome": trajectory.outcome,
-        "choice": trajectory.choice,
-        "reason": trajectory.reason,
-        "attempts": attempts,
-        "started_at": datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
-        "seconds": time.time() - began,
-        "steps": len(trajectory.decisions),
-        "tokens_in": usage.tokens_in,
-        "tokens_out": usage.tokens_out,
-        "cost": usage.cost,
-    }
+    nudge: Intervention | None = None,
+    match: str = "none",
+    profile: str = "none",
+) -> TrialRow:
+    """Make the row of a finished trial.
+
+    steps: the number of actions, answers or pages. began: when the first attempt did (Unix time).
+    """
+    return TrialRow(
+        run=run,
+        trial=trial.id,
+        agent=trial.agent,
+        set=trial.set,
+        condition=trial.condition,
+        nudge=nudge.id if nudge else "",
+        nudge_text=nudge.text if nudge else "",
+        family=nudge.family if nudge else "",
+        direction=nudge.direction if nudge else None,
+        match=match,
+        profile=profile,
+        ordering=trial.ordering,
+        repeat=trial.repeat,
+        seed=trial.seed,
+        outcome=trajectory.outcome,
+        choice=trajectory.choice,
+        reason=trajectory.reason,
+        attempts=attempts,
+        started_at=datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
+        seconds=time.time() - began,
+        steps=steps,
+        tokens_in=usage.tokens_in,
+        tokens_out=usage.tokens_out,
+        cost=usage.cost,
+    )
 
 
 def recorded_calls(trajectory: Trajectory) -> list[tuple[int, Call]]:
     """The requests to a provider, each with the step that it was made for."""
     used = [(step, call) for step, decision in enumerate(trajectory.decisions) for call in decision.calls]
     return used + [(len(trajectory.decisions), call) for call in trajectory.vain_calls]
+
+
+def usage_of(calls: Sequence[tuple[int, Call]]) -> Usage:
+    """What the requests of a trial took, each of which comes with its step."""
+    return Usage.of(call for _, call in calls)
 
 
 def as_stored(observation: Observation, screenshot: str = "") -> str:
@@ -125,7 +137,11 @@ def without_screenshot(page: str) -> str:
     return re.sub(r"\n<!-- screenshot [0-9a-f]+ -->\Z", "", page)
 
 
-def trace(trajectory: Trajectory) -> tuple[list[Row], dict[str, str]]:
+Traced = tuple[list[Row], dict[str, str]]
+"""The rows of a trial's steps, and the pages that they name, by their hash."""
+
+
+def trace(trajectory: Trajectory) -> Traced:
     """A row for each look and what the agent did then, and the pages that it saw, by their hash."""
     steps: list[Row] = []
     artifacts: dict[str, str] = {}

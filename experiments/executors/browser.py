@@ -19,7 +19,7 @@ from experiments.designs.design import Trial
 from experiments.episodes.trajectory import Trajectory
 from experiments.executors.executor import Attempt
 from experiments.executors.shop_watch import ShopWatch, watch_shop
-from experiments.records.store import TrialRecord
+from experiments.records.record import TrialRecord
 from proxy.server import Proxy, Slot, run_proxy
 from proxy.session import Session
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from experiments.designs.design import Trial
-from experiments.records.store import TrialRecord
+from experiments.records.record import TrialRecord
 
 MAX_ATTEMPTS: Final = 3
 """How often a trial is tried when the infrastructure fails. Nothing else is ever repeated."""

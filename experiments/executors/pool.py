@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final, Protocol
 
 from experiments.executors.executor import Attempt, WorkerDied, first_leaf
-from experiments.records.store import TrialRecord
+from experiments.records.record import TrialRecord
 from interventions.errors import UserError
 
 MAX_DEATHS: Final = 5

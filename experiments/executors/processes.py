@@ -16,7 +16,7 @@ from experiments.executors.executor import Attempt, WorkerDied
 from experiments.executors.pool import PATIENCE_SECONDS, Pool, Say, Worker, open_pool
 from experiments.executors.setup import Setup
 from experiments.executors.worker_protocol import receive_answer, send_order
-from experiments.records.store import TrialRecord
+from experiments.records.record import TrialRecord
 
 ROOT: Final = Path(__file__).parents[2]
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from experiments.executors.executor import Attempt, Executor, WorkerDied
 from experiments.executors.pool import PATIENCE_SECONDS, Pool, Say, Worker, open_pool
 from experiments.executors.setup import Setup, open_executor
-from experiments.records.store import TrialRecord
+from experiments.records.record import TrialRecord
 from interventions.errors import UserError
 
 ROOM_SECONDS: Final = 15.0

@@ -4,9 +4,10 @@ import asyncio
 import math
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from typing import Any, Final, Protocol
 
-from agents.base import AgentError
+from agents.base import AgentError, Usage
 from agents.registry import close_agents
 from agents.scoring import Scorer, TargetScore, make_scorer, score_choices
 from experiments.designs.cards.trial import CardTrial
@@ -16,7 +17,7 @@ from experiments.designs.scoring.trial import ScoreTrial
 from experiments.episodes.answers import GivenAnswer, card_record, conclude
 from experiments.episodes.trajectory import Trajectory, limited, trial_row
 from experiments.executors.executor import Attempt
-from experiments.records.store import Row, TrialRecord, artifact_hash
+from experiments.records.record import Row, TrialRecord, artifact_hash
 from interventions.cards.card import Card, LetterAnswer
 
 BATCH: Final = 16
@@ -127,7 +128,13 @@ class PromptScoring:
         ]
         record = TrialRecord(
             trial=trial_row(
-                design.run_id, trial, trajectory, [], began=attempt.began, attempts=attempt.number
+                design.run_id,
+                trial,
+                trajectory,
+                _usage(trial.agent),
+                steps=1,
+                began=attempt.began,
+                attempts=attempt.number,
             ),
             prompts=[{"anchor": trial.anchor, "fields": "+".join(trial.fields)}],
             scores=rows,
@@ -167,14 +174,16 @@ class CardScoring:
             given,
             [],
             mode="logprobs",
+            steps=1,
             began=attempt.began,
             attempts=attempt.number,
+            usage=_usage(trial.agent),
         )
-        record.scores = [
+        scores = [
             _row(number, letter, None, _share_score(share))
             for number, (letter, share) in enumerate(shares.items())
         ]
-        return _traced(record, prompt, given[0].text if given else "")
+        return _traced(replace(record, scores=scores), prompt, given[0].text if given else "")
 
 
 class ScoringExecutor:
@@ -220,16 +229,17 @@ def _row(number: int, target: str, value: float | None, score: TargetScore) -> R
     }
 
 
+def _usage(agent: str) -> Usage:
+    """What it took to score a trial: a local model costs nothing, and a server does not say what it took."""
+    return Usage(cost=0.0 if agent.startswith("hf:") else None)
+
+
 def _traced(record: TrialRecord, prompt: str, answer: str) -> TrialRecord:
     """The record with its one step, whose page is the prompt."""
     name = artifact_hash(prompt)
     step = {"step": 0, "url": "", "observation": name, "thought": "", "memory": "", "action": answer}
-    record.steps = [{**step, "error": "", "seconds": record.trial["seconds"]}]
-    record.artifacts = {name: prompt}
-    record.trial["steps"] = 1
-    if not record.trial["agent"].startswith("hf:"):
-        record.trial["cost"] = None  # servers that score do not say what that took
-    return record
+    steps = [{**step, "error": "", "seconds": record.trial.seconds}]
+    return replace(record, steps=steps, artifacts={name: prompt})
 
 
 @asynccontextmanager

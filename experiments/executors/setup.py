@@ -14,7 +14,7 @@ from experiments.executors.browser import BrowserExecutor, TrialRunner, open_tes
 from experiments.executors.executor import Attempt, Executor
 from experiments.executors.kinds import KINDS
 from experiments.executors.text import TextExecutor
-from experiments.records.store import TrialRecord
+from experiments.records.record import TrialRecord
 
 NOWHERE = "http://127.0.0.1/"
 
@@ -51,8 +51,17 @@ class Setup:
         trajectory.fail("worker", reason)
         trial, began, attempts = attempt.trial, attempt.began, attempt.number
         if self.is_text:
-            run = self.design.run_id
-            return card_record(run, trial, trajectory, [], [], mode="text", began=began, attempts=attempts)
+            return card_record(
+                self.design.run_id,
+                trial,
+                trajectory,
+                [],
+                [],
+                mode="text",
+                steps=0,
+                began=began,
+                attempts=attempts,
+            )
         runner = self.trial_runner(NOWHERE)
         return runner.record(trial, trajectory, runner.session(trial), began=began, attempts=attempts)
 

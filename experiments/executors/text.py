@@ -1,15 +1,16 @@
 """Trials as prompts: no browser and no proxy; the same cards as on pages, and the same records."""
 
 import time
+from dataclasses import replace
 from typing import Final
 
 from agents.base import Call, Message
 from agents.registry import make_respondent
 from experiments.designs.cards.trial import CardTrial
 from experiments.episodes.answers import GivenAnswer, card_record, conclude, read_answer
-from experiments.episodes.trajectory import Trajectory, limited
+from experiments.episodes.trajectory import Traced, Trajectory, limited
 from experiments.executors.executor import Attempt
-from experiments.records.store import Row, TrialRecord, artifact_hash
+from experiments.records.record import Row, TrialRecord, artifact_hash
 
 SLOTS_WITHOUT_WAITING: Final = 64
 """Trials at once for agents that answer at once: what ends while others are written is written together."""
@@ -39,12 +40,12 @@ class TextExecutor:
             conversation.given,
             conversation.calls,
             mode="text",
+            steps=len(conversation.given),
             began=attempt.began,
             attempts=attempt.number,
         )
-        record.trial["steps"] = len(conversation.given)
-        record.steps, record.artifacts = conversation.trace()
-        return record
+        steps, artifacts = conversation.trace()
+        return replace(record, steps=steps, artifacts=artifacts)
 
 
 class Conversation:
@@ -81,7 +82,7 @@ class Conversation:
             else:
                 return
 
-    def trace(self) -> tuple[list[Row], dict[str, str]]:
+    def trace(self) -> Traced:
         """A step for each answer; the prompts are artifacts."""
         steps: list[Row] = []
         artifacts: dict[str, str] = {}

@@ -8,10 +8,10 @@ import asyncio
 import json
 import pickle
 import struct
-from dataclasses import fields
+from dataclasses import asdict
 from typing import Any, Final
 
-from experiments.records.store import TrialRecord
+from experiments.records.record import TrialRecord, TrialRow
 from interventions.errors import UserError
 
 HEADER: Final = struct.Struct("!Q")
@@ -34,7 +34,7 @@ async def send_answer(writer: asyncio.StreamWriter, number: int, answer: Answer)
     """Send what came of the attempt with this number. Raises OSError when the command is gone."""
     said: dict[str, Any] = {"number": number}
     if isinstance(answer, TrialRecord):
-        said["record"] = {field.name: getattr(answer, field.name) for field in fields(answer)}
+        said["record"] = asdict(answer)
     elif isinstance(answer, UserError):
         said["mistake"] = str(answer)
     elif answer is not None:
@@ -48,7 +48,8 @@ async def receive_answer(reader: asyncio.StreamReader) -> tuple[int, Answer]:
         said = json.loads(await _receive(reader))
         number = int(said["number"])
         if "record" in said:
-            return number, TrialRecord(**said["record"])
+            record = said["record"]
+            return number, TrialRecord(**{**record, "trial": TrialRow(**record["trial"])})
     except (ValueError, KeyError, TypeError):
         raise EOFError from None
     if "mistake" in said:

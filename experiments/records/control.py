@@ -16,7 +16,8 @@ from typing import Any, Final, Literal
 import sqlalchemy as sql
 
 from experiments.records.database import time_in
-from experiments.records.store import Records, Row, now
+from experiments.records.record import Row
+from experiments.records.store import Records, now
 from experiments.records.tables import claims, control, runners, trials
 
 Wanted = Literal["running", "paused"]

@@ -21,6 +21,10 @@ _FULL: Final = re.compile(r"53100|53200|58030")
 """SQLSTATE of PostgreSQL: disk full, out of memory, input/output error."""
 
 
+DatabaseFailure = SQLAlchemyError
+"""What a database raises; for those outside this room that go on without it."""
+
+
 class Text(sql.types.TypeDecorator[str]):
     """Text of any length, without what a database refuses: NUL, and halves of characters."""
 

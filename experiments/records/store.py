@@ -1,4 +1,4 @@
-"""What is kept: runs, trials, options, steps, receipts, calls and content-addressed artifacts, in SQL.
+"""Stores runs and their trials, with content-addressed artifacts, in SQL.
 
 SQLite by default, PostgreSQL by URL. A trial is written once, whole, in one transaction when it ends: a
 killed run loses at most the trials that were running, and a re-run knows which ones ended.
@@ -7,32 +7,42 @@ killed run loses at most the trials that were running, and a re-run knows which 
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final
 
 import sqlalchemy as sql
 import zstandard
 from sqlalchemy.exc import SQLAlchemyError
 
 from experiments.records.database import connect, lock, unusable, without_password
+from experiments.records.record import Row, RunFacts, TrialRecord
 from experiments.records.tables import (
-    OF_TRIAL,
     SCHEMA_VERSION,
     UPGRADES,
+    answers,
     artifacts,
+    attributes,
+    calls,
     claims,
     control,
     disagreements,
+    factors,
     metadata,
+    options,
+    prompts,
+    questions,
     receipts,
     runs,
     schema,
     schema_version,
+    scores,
+    steps,
     trials,
+    unchecked,
 )
 from interventions.errors import UserError
 
@@ -41,40 +51,21 @@ RUNS: Final = Path("runs")
 _SEEN: Final = 10_000
 """Artifacts that a process remembers to have stored."""
 
-Row = dict[str, Any]
-
-Cause = Literal["provider", "browser", "proxy", "shop", "worker"]
-"""The part of the infrastructure that failed."""
-
-
-@dataclass(slots=True)
-class TrialRecord:
-    """Everything about one finished trial: a row of `trials`, the rows of the other tables, and the pages.
-
-    `artifacts` maps a hash (see `artifact_hash`) to the text it stands for.
-    """
-
-    trial: Row
-    options: list[Row] = field(default_factory=list)
-    steps: list[Row] = field(default_factory=list)
-    receipts: list[Row] = field(default_factory=list)
-    calls: list[Row] = field(default_factory=list)
-    disagreements: list[Row] = field(default_factory=list)
-    unchecked: list[Row] = field(default_factory=list)
-    attributes: list[Row] = field(default_factory=list)
-    questions: list[Row] = field(default_factory=list)
-    answers: list[Row] = field(default_factory=list)
-    factors: list[Row] = field(default_factory=list)
-    prompts: list[Row] = field(default_factory=list)
-    scores: list[Row] = field(default_factory=list)
-    artifacts: dict[str, str] = field(default_factory=dict)
-    cause: Cause | None = None
-    """The part that failed, of an attempt that ended as `infra_error`; it is not stored."""
-
-
-def artifact_hash(text: str) -> str:
-    """The name of an artifact: BLAKE2b-128 of its UTF-8 bytes, in hex."""
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+_ROWS: Final[Mapping[sql.Table, Callable[[TrialRecord], Sequence[Row]]]] = {
+    options: lambda record: record.options,
+    steps: lambda record: record.steps,
+    receipts: lambda record: record.receipts,
+    calls: lambda record: record.calls,
+    disagreements: lambda record: record.disagreements,
+    unchecked: lambda record: record.unchecked,
+    attributes: lambda record: record.attributes,
+    questions: lambda record: record.questions,
+    answers: lambda record: record.answers,
+    factors: lambda record: record.factors,
+    prompts: lambda record: record.prompts,
+    scores: lambda record: record.scores,
+}
+"""The rows of a trial in each table but that of trials."""
 
 
 class Records:
@@ -130,17 +121,16 @@ class Records:
             lock(connection)
             yield connection
 
-    def begin_run(self, run: str, name: str, facts: Mapping[str, Any]) -> None:
+    def begin_run(self, run: str, name: str, facts: RunFacts) -> None:
         """Note a run; one that is known keeps its start and its agents, and takes the new facts."""
-        new = dict(facts)
+        new = facts.to_dict()
         with self.writing() as connection:
             known = connection.scalar(sql.select(runs.c.facts).where(runs.c.run == run))
             if known is None:
                 row = {"run": run, "name": name, "started_at": now(), "facts": new}
                 connection.execute(runs.insert().values(row))
             else:
-                if agents := dict.fromkeys([*known.get("agents", ()), *new.get("agents", ())]):
-                    new["agents"] = list(agents)
+                new["agents"] = list(dict.fromkeys([*known.get("agents", ()), *facts.agents]))
                 connection.execute(runs.update().where(runs.c.run == run).values(facts=new))
             if not connection.scalar(sql.select(control.c.run).where(control.c.run == run)):
                 first = {"run": run, "wanted": "running", "wasted": 0.0, "updated_at": now()}
@@ -174,28 +164,28 @@ class Records:
             wanted = self._replacing(connection, finished)
             new = {name: text for record in wanted for name, text in record.artifacts.items()}
             new = {name: text for name, text in new.items() if name not in self._seen_artifacts}
-            rows: dict[sql.Table, list[Row]] = {table: [] for table in OF_TRIAL}
+            rows: dict[sql.Table, list[Row]] = {trials: [], **{table: [] for table in _ROWS}}
             for record in wanted:
-                key = {"run": record.trial["run"], "trial": record.trial["trial"]}
-                rows[trials].append(record.trial)
-                for table in OF_TRIAL[1:]:
-                    rows[table] += ({**key, **row} for row in getattr(record, table.name))
+                key = {"run": record.trial.run, "trial": record.trial.trial}
+                rows[trials].append(asdict(record.trial))
+                for table, its_rows in _ROWS.items():
+                    rows[table] += ({**key, **row} for row in its_rows(record))
             known = set(connection.scalars(sql.select(artifacts.c.hash).where(artifacts.c.hash.in_(new))))
             rows[artifacts] = [
                 {"hash": name, "data": self._packer.compress(text.encode())}
                 for name, text in new.items()
                 if name not in known
             ]
-            for table, its_rows in rows.items():
-                if its_rows:
-                    connection.execute(table.insert(), its_rows)
+            for table, all_rows in rows.items():
+                if all_rows:
+                    connection.execute(table.insert(), all_rows)
         if len(self._seen_artifacts) > _SEEN:
             self._seen_artifacts.clear()
         self._seen_artifacts.update(new)
 
     def _replacing(self, connection: sql.Connection, finished: Sequence[TrialRecord]) -> list[TrialRecord]:
         """The records to insert, once what they replace is removed. What is not kept has been paid for."""
-        new = {(record.trial["run"], record.trial["trial"]): record for record in finished}
+        new = {(record.trial.run, record.trial.trial): record for record in finished}
         those = {run: [trial for its_run, trial in new if its_run == run] for run, _ in new}
         columns = [trials.c[name] for name in ("trial", "outcome", "started_at", "seconds", "cost")]
         for run, names in those.items():
@@ -206,11 +196,11 @@ class Records:
                 lost = cost
                 if outcome != "infra_error":
                     del new[run, trial]
-                    lost = record["cost"]
+                    lost = record.cost
                 else:
-                    for table in OF_TRIAL:
+                    for table in (trials, *_ROWS):
                         connection.execute(table.delete().where(table.c.run == run, table.c.trial == trial))
-                if lost and (started_at, seconds) != (record["started_at"], record["seconds"]):
+                if lost and (started_at, seconds) != (record.started_at, record.seconds):
                     changed = control.update().where(control.c.run == run)
                     connection.execute(changed.values(wasted=control.c.wasted + lost))
         return list(new.values())
@@ -303,16 +293,6 @@ def run_folder(database: sql.URL, run: str) -> Path:
     return RUNS / f"{re.sub(r'[^A-Za-z0-9-]', '_', name)}-{digest}" / run
 
 
-def kind_of(run: Row) -> str:
-    """How a run is analysed: what follows `souk analyze`."""
-    return str(run["facts"].get("analysis", "choice"))
-
-
 def now() -> str:
     """The time, as the tables keep it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def to_row(value: Any, **more: Any) -> Row:
-    """A dataclass as a row, with further columns."""
-    return {**asdict(value), **more}

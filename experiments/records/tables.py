@@ -245,11 +245,6 @@ claims = sql.Table(
 )
 """The trials that have been taken to be run and are not stored yet, and the process (`runners`) of each."""
 
-OF_TRIAL: Final = (
-    trials, options, steps, receipts, calls, disagreements, unchecked, attributes, questions, answers,
-    factors, prompts, scores,
-)  # fmt: skip
-
 
 def schema_version(connection: sql.Connection) -> int | None:
     """The schema of a database; None where it has none yet."""

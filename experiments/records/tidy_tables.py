@@ -14,6 +14,7 @@ from analysis.tables.choice_table import COLUMNS, check_table
 from experiments.records.store import Records
 from experiments.records.tables import (
     attributes,
+    factors,
     options,
     prompts,
     questions,
@@ -171,6 +172,19 @@ def receipts_table(records: Records, run: str, agents: Collection[str] = ()) -> 
         .order_by(receipts.c.intervention, receipts.c.edit, receipts.c.role, receipts.c.page_type)
     )
     return _read(records, query)
+
+
+def factors_table(records: Records, run: str) -> pd.DataFrame | None:
+    """The deciding factors of a run; None where it was not judged."""
+    query = (
+        sql.select(factors.c.trial, trials.c.agent, factors.c.factor, factors.c.judge, factors.c.reason)
+        .join_from(factors, trials, (factors.c.run == trials.c.run) & (factors.c.trial == trials.c.trial))
+        .where(factors.c.run == run)
+        .order_by(factors.c.trial, factors.c.number)
+    )
+    with records.engine.connect() as connection:
+        found = pd.read_sql(query, connection)
+    return None if found.empty else found
 
 
 def write_table(frame: pd.DataFrame, path: Path) -> None:

@@ -6,18 +6,18 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import Final, Literal, TypeVar
+from typing import Final, TypeVar
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from experiments.records.control import Claimed, Runner
 from experiments.records.database import cause, is_away, is_full
-from experiments.records.store import Records, TrialRecord
+from experiments.records.record import Trace, TrialRecord
+from experiments.records.store import Records
 from interventions.errors import UserError
 
 logger = logging.getLogger(__name__)
 
-Trace = Literal["full", "light", "none"]
 T = TypeVar("T")
 
 PATIENCE: Final = 300.0

@@ -10,7 +10,7 @@ from experiments.designs.cards.trial import CardTrial
 from experiments.episodes.answers import read_answer
 from experiments.episodes.trajectory import without_screenshot
 from experiments.pages.html_diff import Hunk, html_diff
-from experiments.records.store import Row, TrialRecord, artifact_hash
+from experiments.records.record import Row, TrialRecord, TrialRow, artifact_hash
 
 _CUT_OFF: Final = ("agent_error", "agent_limit")
 """Ends of an episode whose agent gave no action for the page that it saw last."""
@@ -23,7 +23,7 @@ Kept = Callable[[str], str | None]
 class Stored:
     """A trial as it was stored: its row, its steps, and the values of its answers to cards."""
 
-    trial: Row
+    trial: TrialRow
     steps: list[Row]
     values: list[str | None]
 
@@ -62,9 +62,9 @@ class Difference:
 def in_episode(stored: Stored, again: TrialRecord, kept: Kept) -> Difference | None:
     """The first place where an episode is another than the stored one."""
     row, now = stored.trial, again.trial
-    about = (row["trial"], row["agent"], row["set"])
-    if now["outcome"] == "infra_error":
-        return Difference(*about, f"infra_error: {now['reason']}")
+    about = (row.trial, row.agent, row.set)
+    if now.outcome == "infra_error":
+        return Difference(*about, f"infra_error: {now.reason}")
     for before, after in zip(stored.steps, again.steps, strict=False):
         if before["observation"] == after["observation"]:
             continue
@@ -77,13 +77,13 @@ def in_episode(stored: Stored, again: TrialRecord, kept: Kept) -> Difference | N
         page, shown = without_screenshot(elsewhere(page, before["url"], url)), without_screenshot(shown)
         if page != shown:
             return Difference(*about, "another page", step, url, tuple(html_diff(page, shown)))
-    if now["reason"] == OVER and row["outcome"] in _CUT_OFF and len(again.steps) >= len(stored.steps):
+    if now.reason == OVER and row.outcome in _CUT_OFF and len(again.steps) >= len(stored.steps):
         return None
     was = _end(row, stored.values)
     instead = _end(now, [answer["value"] for answer in again.answers])
     if was == instead:
         return None
-    reason = f": {now['reason']}" if now["reason"] and now["outcome"] != "choice" else ""
+    reason = f": {now.reason}" if now.reason and now.outcome != "choice" else ""
     return Difference(*about, f"it ended with {instead}, and not with {was}{reason}")
 
 
@@ -119,6 +119,6 @@ def elsewhere(page: str, then: str, now: str) -> str:
     return re.sub(re.escape(old) + r"(?![\w.:-])", lambda _: new, page) if old and old != new else page
 
 
-def _end(trial: Row, values: list[str | None]) -> str:
+def _end(trial: TrialRow, values: list[str | None]) -> str:
     said = ", ".join("no valid answer" if value is None else value for value in values)
-    return " ".join(filter(None, (trial["outcome"], trial["choice"], f"({said})" if said else "")))
+    return " ".join(filter(None, (trial.outcome, trial.choice, f"({said})" if said else "")))

@@ -13,8 +13,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy as sql
-
 from agents.base import Agent
 from agents.replay import ReplayAgent, StoredStep, origin
 from environments.browser import run_browsers
@@ -25,8 +23,9 @@ from experiments.executors.browser import BrowserExecutor, Testbed, TrialRunner,
 from experiments.executors.executor import MAX_ATTEMPTS, Attempt, first_leaf
 from experiments.executors.setup import Setup
 from experiments.executors.shop_watch import ShopWatch
-from experiments.records.store import Records, Row, TrialRecord
-from experiments.records.tables import answers, options, steps, trials
+from experiments.records.queries import answers_of, carriers, has_actions, steps_of, trial_rows
+from experiments.records.record import Row, TrialRecord, TrialRow
+from experiments.records.store import Records
 from experiments.replay.difference import Difference, Stored, in_episode, in_prompts
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import Source
@@ -64,7 +63,7 @@ class Replay:
                 f"{self.run_id}: stored with --trace {kept}, without the pages; only a run with --trace full "
                 "can be replayed"
             )
-        if not self._acted():
+        if not has_actions(records, self.run_id):
             raise UserError(
                 f"{self.run_id}: no actions were stored; what subjects do that Souk did not start cannot be "
                 "done again"
@@ -77,38 +76,21 @@ class Replay:
             )
         self.notes = list(_changes(self.design, found))
         """What to know beforehand, such as that the experiment is no longer what it was."""
-        rows = self._rows()
-        broken = {name for name, row in rows.items() if row["outcome"] == "infra_error"}
+        rows = trial_rows(records, self.run_id)
+        broken = {name for name, row in rows.items() if row.outcome == "infra_error"}
         if broken and trial is None:
             self.notes.append(f"left out, because the infrastructure failed them: {len(broken):,} trials")
         wanted = {name: row for name, row in rows.items() if trial in (None, name) and name not in broken}
         if trial is not None and not wanted:
             raise UserError(f"--trial {trial}: run {self.run_id} has no such trial with an end of its own")
-        defined = self.design.matching(wanted, self._carriers(), facts["agents"])
+        defined = self.design.matching(wanted, carriers(records, self.run_id), facts["agents"])
         self.trials = [(wanted[name], trial) for name, trial in islice(defined, limit)]
-        missing = wanted.keys() - {row["trial"] for row, _ in self.trials} if limit is None else set()
+        missing = wanted.keys() - {row.trial for row, _ in self.trials} if limit is None else set()
         self.missing = [
-            Difference(name, wanted[name]["agent"], wanted[name]["set"], "the experiment has it no longer")
+            Difference(name, wanted[name].agent, wanted[name].set, "the experiment has it no longer")
             for name in sorted(missing)
         ]
         """The stored trials that are none of the experiment's."""
-
-    def _acted(self) -> bool:
-        acted = sql.select(steps.c.trial).where(steps.c.run == self.run_id, steps.c.action != "").limit(1)
-        with self._records.engine.connect() as connection:
-            return connection.scalar(acted) is not None
-
-    def _rows(self) -> dict[str, Row]:
-        with self._records.engine.connect() as connection:
-            found = connection.execute(sql.select(trials).where(trials.c.run == self.run_id)).mappings()
-            return {row["trial"]: dict(row) for row in found}
-
-    def _carriers(self) -> dict[str, str]:
-        nudged = sql.select(options.c.trial, options.c.option).where(
-            options.c.run == self.run_id, options.c.nudged == 1
-        )
-        with self._records.engine.connect() as connection:
-            return {trial: option for trial, option in connection.execute(nudged)}
 
     async def run(
         self,
@@ -144,7 +126,7 @@ class Replay:
 
         async def work(runner: BrowserExecutor[Any]) -> None:
             for number, (row, trial) in queue:
-                again = await _attempted(runner, replace(trial, id=row["trial"]), attempts)
+                again = await _attempted(runner, replace(trial, id=row.trial), attempts)
                 if difference := in_episode(self._stored(row), again, self._kept):
                     found[number] = difference
                 compared(again)
@@ -161,18 +143,12 @@ class Replay:
                 raise first_leaf(error) from None
         return found
 
-    def _stored(self, row: Row) -> Stored:
-        found, given = (
-            sql.select(table).where(table.c.run == self.run_id, table.c.trial == row["trial"]).order_by(key)
-            for table, key in ((steps, steps.c.step), (answers, answers.c.number))
-        )
-        with self._records.engine.connect() as connection:
-            its_steps = [dict(step) for step in connection.execute(found).mappings()]
-            values = [answer["value"] for answer in connection.execute(given).mappings()]
-        return Stored(row, its_steps, values)
+    def _stored(self, row: TrialRow) -> Stored:
+        its_steps = steps_of(self._records, self.run_id, row.trial)
+        return Stored(row, its_steps, answers_of(self._records, self.run_id, row.trial))
 
     def _agent(self, trial: str) -> ReplayAgent:
-        acted = self._stored({"trial": trial}).steps
+        acted = steps_of(self._records, self.run_id, trial)
         return ReplayAgent(StoredStep(**{key: step[key] for key in StoredStep.__slots__}) for step in acted)
 
     def _kept(self, name: str) -> str | None:
@@ -216,9 +192,9 @@ def _said(stored: dict[str, Any]) -> dict[str, Any]:
 def _changes(design: AnyDesign, found: Row) -> Iterator[str]:
     if design.run_id == found["run"]:
         return
-    then, now = found["facts"].get("inputs"), design.facts([]).get("inputs")
+    then, now = found["facts"].get("inputs"), design.facts([]).inputs
     changed = ""
-    if isinstance(then, dict) and isinstance(now, dict):
+    if isinstance(then, dict):
         names = sorted(name for name in then.keys() | now.keys() if then.get(name) != now.get(name))
         changed = f"; changed: {', '.join(names)}" if names else ""
     yield f"the experiment as it is now gives run {design.run_id}, not {found['run']}{changed}"
@@ -227,7 +203,7 @@ def _changes(design: AnyDesign, found: Row) -> Iterator[str]:
 async def _attempted(runner: BrowserExecutor[Any], trial: Any, attempts: int) -> TrialRecord:
     for number in range(1, attempts + 1):
         record = await runner.run(Attempt(trial, number, 0.0))
-        if record.trial["outcome"] != "infra_error":
+        if record.trial.outcome != "infra_error":
             break
     return record
 

@@ -7,14 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import Final, Protocol, Self, TypeVar
 
-import sqlalchemy as sql
-from sqlalchemy.exc import SQLAlchemyError
-
 from agents.base import is_simulated
 from agents.providers.pricing import price_of
 from experiments.records.control import BEAT, Runner, named, requested_state
-from experiments.records.store import Records, Row, TrialRecord
-from experiments.records.tables import control, trials
+from experiments.records.database import DatabaseFailure
+from experiments.records.queries import costs, wasted
+from experiments.records.record import Row, TrialRecord
+from experiments.records.store import Records
 from interventions.errors import UserError
 
 logger = logging.getLogger(__name__)
@@ -141,8 +140,8 @@ class Admission:
 
     def settle(self, record: TrialRecord) -> None:
         """Count a trial that was admitted, once it is stored."""
-        agent, cost = record.trial["agent"], record.trial["cost"]
-        self._running.pop(record.trial["trial"], None)
+        agent, cost = record.trial.agent, record.trial.cost
+        self._running.pop(record.trial.trial, None)
         self.runner.running = len(self._running)
         self.runner.settled += 1
         if self.runner.budget is not None:
@@ -179,19 +178,10 @@ class Admission:
 
     def _read_costs(self) -> None:
         """What the run has cost so far; a trial of unknown cost counts as one that may still come."""
-        costs = sql.select(
-            trials.c.agent,
-            sql.func.sum(trials.c.cost),
-            sql.func.max(trials.c.cost),
-            sql.func.count() - sql.func.count(trials.c.cost),
-        ).where(trials.c.run == self._run)
-        with self._records.engine.connect() as connection:
-            of_agents = connection.execute(costs.group_by(trials.c.agent)).all()
-            wasted = connection.scalar(sql.select(control.c.wasted).where(control.c.run == self._run))
-        self._spent = wasted or 0.0
-        for agent, total, dearest, unknown in of_agents:
-            self._dearest[agent] = dearest or 0.0
-            self._spent += (total or 0.0) + (unknown * self._reserve(agent) if unknown else 0.0)
+        self._spent = wasted(self._records, self._run)
+        for agent, known in costs(self._records, self._run).items():
+            self._dearest[agent] = known.dearest
+            self._spent += known.total + (known.unknown * self._reserve(agent) if known.unknown else 0.0)
 
     async def _watch(self) -> None:
         for look in count(1):
@@ -212,6 +202,6 @@ class Admission:
     async def _in_thread(self, ask: Callable[[], T]) -> T | None:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, ask)
-        except SQLAlchemyError as error:
+        except DatabaseFailure as error:
             logger.info("run %s: %s", self._run, error)
             return None

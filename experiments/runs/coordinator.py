@@ -19,7 +19,7 @@ from experiments.executors.executor import (
     WorkerDied,
     first_leaf,
 )
-from experiments.records.store import TrialRecord
+from experiments.records.record import TrialRecord
 from experiments.records.writer import Writer
 from experiments.runs.admission import Admission
 from experiments.runs.claims import ClaimedTrials
@@ -106,7 +106,7 @@ class Coordinator:
         began, failed = time.time(), list[TrialRecord]()
         for number in count(1):
             record = await self._attempt(Attempt(trial, number, began))
-            if record.trial["outcome"] != "infra_error":
+            if record.trial.outcome != "infra_error":
                 self._outages.answered(trial.agent)
                 break
             if record.cause == "provider":
@@ -114,7 +114,7 @@ class Coordinator:
             if number == MAX_ATTEMPTS:
                 break
             failed.append(record)
-            logger.warning("trial %s, attempt %d: %s", trial.id, number, record.trial["reason"])
+            logger.warning("trial %s, attempt %d: %s", trial.id, number, record.trial.reason)
             if record.cause == "provider":
                 async with self._stepped_aside():
                     await self._outages.over(trial.agent)
@@ -139,10 +139,13 @@ class Coordinator:
 def with_calls_of(failed: Sequence[TrialRecord], record: TrialRecord) -> TrialRecord:
     """The record with what earlier attempts asked of providers: it has been paid for."""
     calls = [call for each in (*failed, record) for call in each.calls]
-    trial = dict(record.trial)
-    for earlier in failed:
-        for column in ("tokens_in", "tokens_out", "cost"):
-            both = trial[column], earlier.trial[column]
-            trial[column] = None if None in both else sum(both)
+    rows = [each.trial for each in (record, *failed)]
+    costs = [row.cost for row in rows if row.cost is not None]
+    trial = replace(
+        record.trial,
+        tokens_in=sum(row.tokens_in for row in rows),
+        tokens_out=sum(row.tokens_out for row in rows),
+        cost=sum(costs) if len(costs) == len(rows) else None,
+    )
     numbered = [{**call, "number": number} for number, call in enumerate(calls)]
     return replace(record, trial=trial, calls=numbered)

@@ -17,8 +17,9 @@ from experiments.executors.kinds import KINDS
 from experiments.executors.scores import Scoring, open_scoring
 from experiments.executors.workers import Workers, open_workers
 from experiments.records.control import Runner
+from experiments.records.record import Trace
 from experiments.records.store import Records
-from experiments.records.writer import Trace, Writer
+from experiments.records.writer import Writer
 from experiments.runs.admission import Admission
 from experiments.runs.coordinator import Coordinator, Lost
 from interventions.errors import UserError
@@ -202,8 +203,7 @@ class ExperimentRun:
 
     def begin(self, trace: Trace) -> None:
         """Note the run, once nothing can keep it from starting."""
-        facts = {**self.design.facts(self.agents), "analysis": self.design.analysis, "trace": trace}
-        self.records.begin_run(self.design.run_id, self.design.name, facts)
+        self.records.begin_run(self.design.run_id, self.design.name, self.design.facts(self.agents, trace))
 
     def warnings(self) -> Iterator[str]:
         """What may have spoilt trials that count."""

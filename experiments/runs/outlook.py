@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-import sqlalchemy as sql
 from rich.console import Console
 from rich.markup import escape
 
@@ -21,7 +20,7 @@ from experiments.console.terminal import new_table
 from experiments.designs.loading import AnyDesign
 from experiments.executors.browser import default_slots
 from experiments.executors.workers import Workers
-from experiments.records.tables import trials as stored_trials
+from experiments.records.queries import means
 from experiments.runs.experiment_run import ExperimentRun
 
 PAGE_TOKENS: Final = 2_500
@@ -111,17 +110,16 @@ def _smallest_effect(design: AnyDesign, trials: Sequence[Any]) -> dict[str, Any]
 def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Any], workers: Workers) -> Forecast:
     count = len(trials)
     total_slots = workers.count * (workers.slots or default_slots([agent]))
-    if known := _stored(run, agent):
-        number, tokens_in, tokens_out, cost, seconds = known
+    if known := means(run.records, run.design.run_id, agent):
         return Forecast(
             agent,
             count,
             None,
-            round(count * tokens_in),
-            round(count * tokens_out),
-            None if cost is None else count * cost,
-            count * seconds / total_slots,
-            f"{number:,} trials of this run that have ended; {total_slots} at the same time",
+            round(count * known.tokens_in),
+            round(count * known.tokens_out),
+            None if known.cost is None else count * known.cost,
+            count * known.seconds / total_slots,
+            f"{known.trials:,} trials of this run that have ended; {total_slots} at the same time",
         )
     is_text = run.design.mode == "text"
     if run.design.mode == "logprobs":
@@ -160,21 +158,6 @@ def _requests(trial: Any, design: AnyDesign, is_text: bool) -> tuple[int, int, i
     prompts = [estimate_tokens(f"{card.system}{card.prompt}") for card in trial.cards]
     asked = sum(sum(prompts[: number + 1]) for number in range(len(prompts)))
     return requests, asked, requests * TEXT_ANSWER_TOKENS
-
-
-def _stored(run: ExperimentRun, agent: str) -> tuple[int, float, float, float | None, float] | None:
-    """Of the run's trials of this agent that have ended: how many, and the means of what they took."""
-    of = stored_trials.c
-    means = [sql.func.avg(of[name]) for name in ("tokens_in", "tokens_out", "cost", "seconds")]
-    query = sql.select(sql.func.count(), sql.func.count(of.cost), *means).where(
-        of.run == run.design.run_id, of.agent == agent, of.outcome != "infra_error"
-    )
-    with run.records.engine.connect() as connection:
-        number, priced, tokens_in, tokens_out, cost, seconds = connection.execute(query).one()
-    if not number:
-        return None
-    known = float(cost) if priced == number else None
-    return number, float(tokens_in), float(tokens_out), known, float(seconds)
 
 
 def print_outlook(console: Console, found: dict[str, Any]) -> None:

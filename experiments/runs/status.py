@@ -5,11 +5,10 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
 
-import sqlalchemy as sql
-
 from experiments.records.control import requested_state, runners_of
-from experiments.records.store import Records, Row
-from experiments.records.tables import control, runs, trials
+from experiments.records.queries import cells, run_names, wasted
+from experiments.records.record import Row
+from experiments.records.store import Records
 
 State = Literal["running", "paused", "finished", "stopped", "lost"]
 
@@ -56,31 +55,15 @@ class RunStatus:
 
 def run_statuses(records: Records, run: str | None = None) -> list[RunStatus]:
     """All runs, the latest first, or the one with this id."""
-    query = sql.select(runs.c.run, runs.c.name, runs.c.started_at)
-    query = query.order_by(runs.c.started_at.desc(), runs.c.run)
-    with records.engine.connect() as connection:
-        found = connection.execute(query if run is None else query.where(runs.c.run == run)).all()
-    return [_status(records, *row) for row in found]
+    return [_status(records, *named) for named in run_names(records, run)]
 
 
 def _status(records: Records, run: str, name: str, started_at: str) -> RunStatus:
-    columns = (trials.c.agent, trials.c.condition, trials.c.outcome)
-    sums = (sql.func.sum(trials.c[each]) for each in ("tokens_in", "tokens_out", "cost"))
-    query = sql.select(*columns, sql.func.count(), sql.func.count(trials.c.cost), *sums)
-    with records.engine.connect() as connection:
-        query = query.where(trials.c.run == run).group_by(*columns).order_by(*columns)
-        rows = connection.execute(query).all()
-        spent = connection.scalar(sql.select(control.c.wasted).where(control.c.run == run)) or 0.0
+    found = cells(records, run)
     outcomes = Counter[str]()
-    cells: list[Row] = []
-    tokens_in = tokens_out = unknown = 0
-    for agent, condition, outcome, count, known, its_in, its_out, cost in rows:
-        outcomes[outcome] += count
-        cells.append({"agent": agent, "condition": condition, "outcome": outcome, "trials": count})
-        tokens_in += int(its_in)
-        tokens_out += int(its_out)
-        unknown += count - known
-        spent += cost or 0.0
+    for cell in found:
+        outcomes[cell.outcome] += cell.trials
+    spent = wasted(records, run) + sum(cell.cost for cell in found)
     done = outcomes.total() - outcomes["infra_error"]
     processes = runners_of(records, run)
     alive = [process for process in processes if process["alive"]]
@@ -101,15 +84,23 @@ def _status(records: Records, run: str, name: str, started_at: str) -> RunStatus
         per_minute=60 * rate if alive else None,
         seconds_left=max(0, wanted - done) / rate if rate and wanted is not None else None,
         outcomes=dict(outcomes),
-        tokens_in=tokens_in,
-        tokens_out=tokens_out,
+        tokens_in=sum(cell.tokens_in for cell in found),
+        tokens_out=sum(cell.tokens_out for cell in found),
         cost=spent,
-        unknown_costs=unknown,
+        unknown_costs=sum(cell.unknown_costs for cell in found),
         budget=budget,
         budget_left=None if budget is None else budget - spent,
         reason=last["reason"] if last else "",
         runners=processes,
-        cells=cells,
+        cells=[
+            {
+                "agent": cell.agent,
+                "condition": cell.condition,
+                "outcome": cell.outcome,
+                "trials": cell.trials,
+            }
+            for cell in found
+        ],
     )
 
 

@@ -9,13 +9,14 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-import sqlalchemy as sql
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agents.base import ActError, AgentError, Message
 from agents.registry import close_agents, make_respondent
-from experiments.records.store import Records, Row, TrialRecord
-from experiments.records.tables import factors, steps, trials
+from experiments.records.judgements import add_factors, judgeable
+from experiments.records.queries import steps_of
+from experiments.records.record import Row
+from experiments.records.store import Records
 
 FACTORS: Final = ("price", "rating", "nudge", "other")
 MAX_TOKENS: Final = 1_000
@@ -84,23 +85,16 @@ class Judging:
         """
         make_respondent(judge, seed=0)
         self._records, self._run, self._judge = records, run, judge
-        chosen = sql.select(trials.c.trial).where(trials.c.run == run, trials.c.outcome == "choice")
-        judged = sql.select(factors.c.trial).where(factors.c.run == run, factors.c.judge == judge)
-        words = sql.select(steps.c.trial).where(
-            steps.c.run == run, (steps.c.thought != "") | (steps.c.memory != "")
-        )
-        with records.engine.connect() as connection:
-            choices, done = set(connection.scalars(chosen)), set(connection.scalars(judged))
-            spoken = choices & set(connection.scalars(words))
-        self.wordless = len(choices) - len(spoken)
+        found = judgeable(records, run, judge)
+        self.wordless = len(found.choices) - len(found.spoken)
         """Trials with a choice and without a word of the agent."""
-        self.done = len(spoken & done)
+        self.done = len(found.spoken & found.judged)
         """Trials that this judge had judged before."""
-        self.waiting = sorted(spoken - done)[:limit]
+        self.waiting = sorted(found.spoken - found.judged)[:limit]
         """Trials to judge."""
 
-    async def carry_out(self, slots: int, finished: Callable[[TrialRecord], None]) -> int:
-        """Judge, so many trials at once; each is stored as soon as it is judged.
+    async def carry_out(self, slots: int, finished: Callable[[str], None]) -> int:
+        """Judge, so many trials at once; each is stored as soon as it is judged: `finished` is told its id.
 
         Returns the number of trials for which the provider failed: they are left for the next time. Raises
         UserError if the provider refuses the key or the model.
@@ -115,8 +109,8 @@ class Judging:
                 if rows is None:
                     failures += 1
                     continue
-                await asyncio.to_thread(self._store, trial, rows)
-                finished(TrialRecord({"run": self._run, "trial": trial}, factors=rows))
+                await asyncio.to_thread(add_factors, self._records, self._run, trial, rows)
+                finished(trial)
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -145,13 +139,8 @@ class Judging:
         return [self._row(number, *named) for number, named in enumerate(read_verdict(reply.text, notes))]
 
     def _notes(self, trial: str) -> Notes:
-        query = (
-            sql.select(steps.c.step, steps.c.thought, steps.c.memory)
-            .where(steps.c.run == self._run, steps.c.trial == trial)
-            .order_by(steps.c.step)
-        )
-        with self._records.engine.connect() as connection:
-            return [dict(row) for row in connection.execute(query).mappings()]
+        steps = steps_of(self._records, self._run, trial)
+        return [{part: step[part] for part in ("step", "thought", "memory")} for step in steps]
 
     def _row(self, number: int, factor: str, quotation: str, reason: str) -> Row:
         return {
@@ -161,17 +150,6 @@ class Judging:
             "judge": self._judge,
             "reason": reason,
         }
-
-    def _store(self, trial: str, rows: list[Row]) -> None:
-        """After what other judges said of the trial."""
-        own = (factors.c.run == self._run) & (factors.c.trial == trial)
-        key = {"run": self._run, "trial": trial}
-        with self._records.engine.begin() as connection:
-            last = connection.scalar(sql.select(sql.func.max(factors.c.number)).where(own))
-            first = 0 if last is None else last + 1
-            connection.execute(
-                factors.insert(), [{**key, **row, "number": first + row["number"]} for row in rows]
-            )
 
 
 def read_verdict(text: str, notes: Notes) -> list[tuple[str, str, str]]:

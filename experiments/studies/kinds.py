@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 import pandas as pd
-import sqlalchemy as sql
 
 from analysis.anchoring.study import analyze_anchoring
 from analysis.anchoring.table import read_anchoring
@@ -19,9 +18,16 @@ from analysis.reporting.sections import Section
 from analysis.tables.choice_table import read_table
 from analysis.tables.responses_table import read_responses
 from analysis.tables.table_file import selected, together
-from experiments.records.store import Records, Row, kind_of
-from experiments.records.tables import factors, trials
-from experiments.records.tidy_tables import receipts_table, response_table, score_table, tidy_table
+from experiments.records.queries import agents_of
+from experiments.records.record import Row, kind_of
+from experiments.records.store import Records
+from experiments.records.tidy_tables import (
+    factors_table,
+    receipts_table,
+    response_table,
+    score_table,
+    tidy_table,
+)
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import did_you_mean
 
@@ -52,19 +58,6 @@ class Study:
     analyze: Callable[..., StudyAnalysis]
     read: Callable[[Path], pd.DataFrame]
     stored: Callable[[Records, str, Sequence[str]], tuple[pd.DataFrame | None, ...]]
-
-
-def factors_table(records: Records, run: str) -> pd.DataFrame | None:
-    """The deciding factors of a run; None where it was not judged."""
-    query = (
-        sql.select(factors.c.trial, trials.c.agent, factors.c.factor, factors.c.judge, factors.c.reason)
-        .join_from(factors, trials, (factors.c.run == trials.c.run) & (factors.c.trial == trials.c.trial))
-        .where(factors.c.run == run)
-        .order_by(factors.c.trial, factors.c.number)
-    )
-    with records.engine.connect() as connection:
-        found = pd.read_sql(query, connection)
-    return None if found.empty else found
 
 
 def _choices(records: Records, run: str, agents: Sequence[str]) -> tuple[pd.DataFrame | None, ...]:
@@ -99,9 +92,7 @@ def analyze_run(
     study, run = STUDIES[kind_of(found)], found["run"]
     agents: Sequence[str] = ()
     if only or without:
-        query = sql.select(trials.c.agent).where(trials.c.run == run).distinct()
-        with records.engine.connect() as connection:
-            agents = agents_left(sorted(connection.scalars(query)), only, without)
+        agents = agents_left(agents_of(records, run), only, without)
     tables = (
         frame[frame["agent"].isin(agents)].reset_index(drop=True)
         if agents and frame is not None and "agent" in frame

@@ -31,7 +31,8 @@ from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import Testbed, open_testbed
 from experiments.executors.start_pages import check_start_pages
 from experiments.records.control import named
-from experiments.records.store import Records, TrialRecord
+from experiments.records.record import TrialRecord
+from experiments.records.store import Records
 from experiments.records.writer import Writer
 from experiments.runs.admission import Admission
 from interventions.errors import UserError
@@ -78,8 +79,7 @@ def open_experiment(
         url = f"{base_url.rstrip('/')}/" if base_url else design.base_url
         portal.call(check_start_pages, design, trials, url)
         testbed = stack.enter_context(portal.wrap_async_context_manager(open_testbed(folder, url)))
-        facts = {**design.facts([agent]), "analysis": design.analysis}
-        records.begin_run(design.run_id, design.name, facts)
+        records.begin_run(design.run_id, design.name, design.facts([agent]))
         admission = stack.enter_context(
             portal.wrap_async_context_manager(
                 Admission(records, design.run_id, trials=len(done) + len(trials))

@@ -6,25 +6,24 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from environments.shop.server import shop
 from experiments.console.background import ready
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.episodes.shop_episode import allowed, session, start_urls, to_record
-from experiments.episodes.trajectory import Trajectory
+from experiments.episodes.trajectory import Traced, Trajectory
 from experiments.episodes.treatment_check import Sight, untreated
 from experiments.executors.start_pages import check_start_pages
-from experiments.records.database import cause
-from experiments.records.store import Records, Row, TrialRecord, artifact_hash
+from experiments.records.database import DatabaseFailure, cause
+from experiments.records.record import Row, TrialRecord, artifact_hash
+from experiments.records.store import Records
 from experiments.runs.admission import Admission
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import did_you_mean
@@ -71,7 +70,7 @@ class GuestTrial:
         trajectory = Trajectory()
         if product not in keys:
             trajectory.end("no_choice", f"put {product!r} into the cart, which is not in the choice set")
-        elif reason := untreated(self.design.plan(self.definition), self._shown(), self.session, keys):
+        elif reason := untreated(self.session.plan, self._shown(), self.session, keys):
             trajectory.end("treatment_failed", reason)
         else:
             trajectory.end("choice", choice=product)
@@ -102,10 +101,14 @@ class GuestTrial:
             trajectory.fail("shop", self.session.upstream_errors[0])
         self.outcome = trajectory.outcome
         record = to_record(
-            self.definition, self.design, trajectory, self.session, began=self._began, attempts=1
+            self.definition,
+            self.design,
+            trajectory,
+            self.session,
+            began=self._began,
+            attempts=1,
+            traced=_trace(self.session.pages),
         )
-        record.trial["steps"] = len(self.session.pages)
-        record.steps = [_step(number, page, record) for number, page in enumerate(self.session.pages)]
         self.finished(record)
 
 
@@ -146,7 +149,7 @@ class TrialDispenser:
         while self._trials:
             try:
                 claimed = self._claim(self._trials[0].id)
-            except SQLAlchemyError as error:
+            except DatabaseFailure as error:
                 _tell(f"no trial is given: {cause(error)}")
                 return None
             trial = self._trials.popleft()
@@ -219,7 +222,8 @@ async def serve_guests(options: Serving) -> None:
         await stack.enter_async_context(admission)
         for slot in slots:
             sys.stderr.write(f"souk proxy on {slot.url}: a subject, whose task is at {slot.url}{PREFIX}\n")
-        records.begin_run(design.run_id, design.name, design.facts([options.label]))
+        # Such runs have never said how they are analysed.
+        records.begin_run(design.run_id, design.name, replace(design.facts([options.label]), analysis=None))
         sys.stderr.write(
             f"  {design.run_id}: {len(trials):,} trials to give as {options.label}; Ctrl-C ends it\n"
         )
@@ -244,16 +248,25 @@ def _tell(line: str) -> None:
     sys.stderr.write(f"{line}\n")
 
 
-def _step(number: int, page: ShownPage, record: TrialRecord) -> Row:
-    """A page that the guest was sent, in the form of an agent's step."""
-    name = artifact_hash(page.text)
-    record.artifacts[name] = page.text
+def _trace(pages: Sequence[ShownPage]) -> Traced:
+    """The pages that the guest was sent, in the form of an agent's steps."""
+    steps: list[Row] = []
+    artifacts: dict[str, str] = {}
     texts = dict.fromkeys(("thought", "memory", "action", "error"), "")
-    return {"step": number, "url": page.url, "observation": name, "seconds": 0.0, **texts}
+    for number, page in enumerate(pages):
+        artifacts[name := artifact_hash(page.text)] = page.text
+        steps.append({"step": number, "url": page.url, "observation": name, "seconds": 0.0, **texts})
+    return steps, artifacts
 
 
 def _say(record: TrialRecord, saved: Future[None]) -> None:
-    facts = {key: record.trial[key] for key in ("trial", "outcome", "choice", "reason")}
+    trial = record.trial
+    facts = {
+        "trial": trial.trial,
+        "outcome": trial.outcome,
+        "choice": trial.choice,
+        "reason": trial.reason,
+    }
     if error := saved.exception():
         facts["not_saved"] = str(error)
     sys.stdout.write(json.dumps(facts) + "\n")

@@ -12,7 +12,8 @@ from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.executors.browser import BrowserExecutor, default_slots, open_testbed
-from experiments.records.store import Records, TrialRecord
+from experiments.records.record import TrialRecord
+from experiments.records.store import Records
 from tests.bench.result import Result
 from tests.experiments.running import run_trials
 
@@ -87,14 +88,14 @@ async def souk(design: ShopDesign, warm_up: list[ShopTrial], trials: list[ShopTr
     finished: list[TrialRecord] = []
     with tempfile.TemporaryDirectory() as folder:
         records = Records(f"sqlite:///{folder}/souk.db")
-        records.begin_run(design.run_id, design.experiment.name, {})
+        records.begin_run(design.run_id, design.experiment.name, design.facts([]))
         async with open_testbed(Path(folder)) as testbed:
             runner = BrowserExecutor(ShopTrialRunner(design, testbed.base_url), testbed, slots)
             await run_trials(runner, design, records, warm_up)
             began = time.perf_counter()
             await run_trials(runner, design, records, trials, finished.append)
             seconds = time.perf_counter() - began
-    outcomes = [record.trial["outcome"] for record in finished]
+    outcomes = [record.trial.outcome for record in finished]
     assert outcomes == ["choice"] * len(trials), f"Souk: {outcomes}"
     return seconds
 

@@ -12,7 +12,8 @@ from experiments.designs.cards.design import CardDesign
 from experiments.designs.shop.design import ShopDesign
 from experiments.executors.executor import Executor
 from experiments.executors.setup import Setup
-from experiments.records.store import Records, TrialRecord
+from experiments.records.record import TrialRecord
+from experiments.records.store import Records
 from experiments.records.writer import Writer
 from experiments.runs.admission import Admission
 from experiments.runs.coordinator import Coordinator

@@ -26,7 +26,8 @@ from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import BrowserExecutor, Testbed, open_testbed
 from experiments.executors.setup import Setup, open_executor
 from experiments.records import tables
-from experiments.records.store import Records, TrialRecord
+from experiments.records.record import TrialRecord
+from experiments.records.store import Records
 from experiments.runs import outages
 from experiments.runs.coordinator import with_calls_of
 from proxy.session import Session
@@ -135,7 +136,7 @@ async def test_what_breaks_amid_a_trial_costs_an_attempt(
     executor = BrowserExecutor(episodes, testbed, SLOTS)
     records = Records(f"sqlite:///{tmp_path}/t.db")
     await run_trials(executor, design, records, trials, finished.append)
-    assert sorted(record.trial["trial"] for record in finished) == sorted(trial.id for trial in trials)
+    assert sorted(record.trial.trial for record in finished) == sorted(trial.id for trial in trials)
     columns = tables.trials.c
     ended = dict(rows(records, columns.trial, columns.outcome))
     assert ended == {trial.id: "choice" for trial in trials}
@@ -193,7 +194,7 @@ async def test_a_provider_that_is_down_holds_back_its_own_trials_only(
     order: list[str] = []
 
     def note(record: TrialRecord) -> None:
-        order.append(record.trial["agent"])
+        order.append(record.trial.agent)
         # It stays down until all trials of the other agent are through.
         provider.up = order.count(AGENT) == len(trials) / 2
 
@@ -236,12 +237,11 @@ def test_a_trial_costs_what_all_its_attempts_cost_if_that_is_known(
 ) -> None:
     attempts = []
     for cost in costs:
-        record = a_record("t1", "infra_error")
-        record.trial |= {"cost": cost, "tokens_in": 7}
-        record.calls = [{"number": 0, "model": "m", "cost": cost}]
+        record = a_record("t1", "infra_error", cost=cost, tokens_in=7)
+        record.calls.append({"number": 0, "model": "m", "cost": cost})
         attempts.append(record)
     *failed, last = attempts
     whole = with_calls_of(failed, last)
-    assert whole.trial["cost"] == (None if total is None else pytest.approx(total))
-    assert whole.trial["tokens_in"] == 21
+    assert whole.trial.cost == (None if total is None else pytest.approx(total))
+    assert whole.trial.tokens_in == 21
     assert [(call["number"], call["cost"]) for call in whole.calls] == list(enumerate(costs))

@@ -29,7 +29,7 @@ from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.executors.browser import BrowserExecutor, Testbed
 from experiments.executors.executor import Attempt
-from experiments.records.store import TrialRecord
+from experiments.records.record import TrialRecord
 from experiments.replay.replay import NeverAway
 from interventions.apply.plan import Plan
 from interventions.yaml.sitemap import load_site_map
@@ -154,19 +154,19 @@ async def test_what_counts_is_what_an_undisturbed_run_gives(world: World, tmp_pa
         calm = {trial.id: await attempt(trial, None) for trial in trials}
         requests, decisions = world.requests, world.decisions
         events = {"request": requests, "answer": requests, "look": decisions, "decision": decisions}
-        assert {record.trial["outcome"] for record in calm.values()} == {"choice"}
+        assert {record.trial.outcome for record in calm.values()} == {"choice"}
         dice = random.Random(14)
         outcomes = []
         for number in range(MOMENTS):
             trial = trials[number % len(trials)]
             event = list(events)[number % len(events)]
             record = await attempt(trial, moment := (event, dice.randint(1, events[event])))
-            outcomes.append(record.trial["outcome"])
+            outcomes.append(record.trial.outcome)
             came = world.strike_at is None
             assert outcomes[-1] in (("choice", "infra_error") if came else ("choice",)), moment
             if outcomes[-1] == "infra_error":  # repeated, as a run does
                 record = await attempt(trial, None)
-            assert record.trial["choice"] == calm[trial.id].trial["choice"], moment
+            assert record.trial.choice == calm[trial.id].trial.choice, moment
             looks = carrier_looks(record, trial.carrier)
             assert all(re.search(NUDGE, look) for look in looks), moment
             assert bool(looks) == (trial.carrier is not None)

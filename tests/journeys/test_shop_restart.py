@@ -16,7 +16,8 @@ from experiments.designs.shop.design import ShopDesign
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.executors.browser import BrowserExecutor, open_testbed
 from experiments.records import tables
-from experiments.records.store import Records, TrialRecord
+from experiments.records.record import TrialRecord
+from experiments.records.store import Records
 from tests.experiments.running import run_trials
 
 ROOT = Path(__file__).parents[2]
@@ -108,7 +109,7 @@ async def run_all(folder: Path, shop: Shop, *, disturbed: bool) -> Records:
             )
             if disturbed:
                 group.create_task(restart(shop, amid))
-    assert len(finished) == len({record.trial["trial"] for record in finished}) == TRIALS
+    assert len(finished) == len({record.trial.trial for record in finished}) == TRIALS
     return records
 
 

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from experiments.designs.cards.battery import BatteryDesign
@@ -13,7 +12,8 @@ from experiments.designs.cards.experiment_file import CardExperiment, Conjoint, 
 from experiments.designs.cards.factorial import FactorialDesign
 from experiments.designs.cards.trial import CardTrial
 from experiments.designs.design import Comparison, Design, Mode, StoredTrials
-from experiments.designs.inputs.identity import VERSIONED, digest
+from experiments.designs.inputs.identity import digest
+from experiments.records.record import RunFacts, Trace
 from interventions.yaml.yaml_source import Source, validate
 
 if TYPE_CHECKING:
@@ -100,15 +100,14 @@ class CardDesign(Design[CardTrial]):
         content = [self.experiment.model_dump(mode="json", exclude={"agents"}), self._part.content()]
         return f"{self.experiment.name}-{digest(content)[:8]}"
 
-    def facts(self, agents: Sequence[str]) -> dict[str, object]:
-        """What the records keep of the run as a whole."""
-        return {
-            "experiment": self.experiment.model_dump(mode="json"),
-            "agents": list(agents),
-            "sets": self.sets,
-            "inputs": {"cards": self._part.content()},
-            "versions": {name: version(name) for name in VERSIONED},
-        }
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """All that its trials follow from: what the cards are made of."""
+        return {"cards": self._part.content()}
+
+    def facts(self, agents: Sequence[str], trace: Trace | None = None) -> RunFacts:
+        """Return what the records keep of the run as a whole."""
+        return replace(super().facts(agents, trace), sets=self.sets)
 
     def trials(self, agents: Sequence[str]) -> Iterator[CardTrial]:
         """All trials of these agents, block by block; any number of whole blocks is balanced."""
@@ -141,7 +140,7 @@ class CardDesign(Design[CardTrial]):
     ) -> Iterator[tuple[str, CardTrial]]:
         """Match trials by their ids; what was asked again is not among the design's own trials."""
         left = dict.fromkeys(stored)
-        largest = max((row["repeat"] for row in stored.values()), default=0)
+        largest = max((row.repeat for row in stored.values()), default=0)
         for first in self.trials(agents):
             repeats = range(first.repeat + 1, largest + 1) if self.quota and first.repeat == 0 else ()
             for each in (first, *(self.again(first, repeat) for repeat in repeats)):

@@ -2,10 +2,7 @@
 
 import hashlib
 import json
-from typing import Any, Final
-
-VERSIONED: Final = ("souk", "mitmproxy", "playwright", "selectolax", "statsmodels")
-"""Packages whose versions are kept with a run."""
+from typing import Any
 
 
 def digest(value: Any) -> str:

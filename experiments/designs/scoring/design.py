@@ -4,7 +4,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final, Literal
 
 from analysis.anchoring.coalitions import coalitions
@@ -17,7 +16,6 @@ from experiments.designs.scoring.trial import ScoreTrial
 from interventions.yaml.yaml_source import Source, validate
 
 CONDITIONS: Final[tuple[Literal["low", "high"], ...]] = ("low", "high")
-VERSIONED: Final = ("souk", "torch", "transformers", "numpy")
 
 
 class ScoreDesign(Design[ScoreTrial]):
@@ -30,6 +28,7 @@ class ScoreDesign(Design[ScoreTrial]):
     kind = "scores"
     analysis = "anchoring"
     mode = "logprobs"
+    versioned = ("souk", "torch", "transformers", "numpy")
     most_steps = 1
     most_seconds = math.inf
     experiment: ScoreExperiment
@@ -67,14 +66,10 @@ class ScoreDesign(Design[ScoreTrial]):
         counts = Counter(trial.prompt for trial in self.trials([""]))
         return frozenset(prompt for prompt, count in counts.items() if count > 1)
 
-    def facts(self, agents: Sequence[str]) -> dict[str, object]:
-        """What the records keep of the run as a whole."""
-        return {
-            "experiment": self.experiment.model_dump(mode="json", by_alias=True),
-            "agents": list(agents),
-            "versions": dict(_versions()),
-            "inputs": {"stimuli": self.stimuli.model_dump(mode="json")},
-        }
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """All that its trials follow from: the stimuli."""
+        return {"stimuli": self.stimuli.model_dump(mode="json")}
 
     def trials(self, agents: Sequence[str]) -> Iterator[ScoreTrial]:
         """All trials of these agents in blocks: a stimulus with both anchors and all sets of fields."""
@@ -134,11 +129,3 @@ class ScoreDesign(Design[ScoreTrial]):
     def requests(self, trial: ScoreTrial) -> int:
         """Count one: all answers to a prompt are scored at once."""
         return 1
-
-
-def _versions() -> Iterator[tuple[str, str]]:
-    for name in VERSIONED:
-        try:
-            yield name, version(name)
-        except PackageNotFoundError:  # models of a server need no torch here
-            continue

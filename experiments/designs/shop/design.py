@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from importlib.metadata import version
 from math import lcm
 from statistics import mean
 from typing import Any, Final, Literal
@@ -16,10 +15,11 @@ from environments.episode import View
 from environments.launchable import launchable
 from experiments.designs.choice_sets import ChoiceSet, form_choice_sets
 from experiments.designs.design import CONTROL, Comparison, Design, StoredTrials
-from experiments.designs.inputs.identity import VERSIONED, digest
+from experiments.designs.inputs.identity import digest
 from experiments.designs.shop.experiment_file import EMBEDDED, Experiment
 from experiments.designs.shop.listing import category_address, listed_sets, show_only
 from experiments.designs.shop.profiles import sentences
+from experiments.records.record import RunFacts, Trace
 from interventions.apply.plan import Plan, ProductFacts, Treatment, compile_treatment
 from interventions.files.schema import Intervention, load_interventions
 from interventions.yaml.sitemap import SiteMap, load_site_map
@@ -30,7 +30,6 @@ PLACEBO: Final = "placebo"
 _FIGURES: Final = {"price", "rating", "reviews"}
 """What simulated shoppers read of a product besides texts."""
 PRODUCT_PAGE: Final = "${key}.html"
-_CELL: Final = ("agent", "set", "nudge", "ordering", "profile", "repeat")
 _REQUESTS: Final = {"listing": 3, "search": 5}
 
 
@@ -149,7 +148,8 @@ class ShopDesign(Design[ShopTrial]):
         return View(**self.experiment.observation.model_dump())
 
     @cached_property
-    def _inputs(self) -> dict[str, Any]:
+    def inputs(self) -> dict[str, Any]:
+        """All that its trials follow from: texts, products, choice sets, site map, prompt."""
         interventions = [
             *(nudge for nudge in self.nudges if nudge),
             *self._matching.interventions,
@@ -182,7 +182,7 @@ class ShopDesign(Design[ShopTrial]):
 
     @cached_property
     def _digest(self) -> str:
-        return digest(self._inputs)[:8]
+        return digest(self.inputs)[:8]
 
     def summary(self) -> str:
         """What will be done, for people."""
@@ -212,16 +212,10 @@ class ShopDesign(Design[ShopTrial]):
         """The largest wall-clock time of an episode, in seconds."""
         return self.experiment.limits.seconds
 
-    def facts(self, agents: Sequence[str]) -> dict[str, object]:
-        """What the records keep of the run as a whole; `inputs` is all that its trials follow from."""
-        return {
-            "experiment": self.experiment.model_dump(mode="json"),
-            "agents": list(agents),
-            "sets": len(self.sets),
-            "site": self.site.name,
-            "versions": {name: version(name) for name in VERSIONED},
-            "inputs": self._inputs,
-        } | ({"subject": self._subject} if self._subject else {})
+    def facts(self, agents: Sequence[str], trace: Trace | None = None) -> RunFacts:
+        """Return what the records keep of the run as a whole."""
+        facts = super().facts(agents, trace)
+        return replace(facts, sets=len(self.sets), site=self.site.name, subject=self._subject or None)
 
     @property
     def match(self) -> str:
@@ -316,7 +310,10 @@ class ShopDesign(Design[ShopTrial]):
         self, stored: StoredTrials, carriers: Mapping[str, str], agents: Sequence[str]
     ) -> Iterator[tuple[str, ShopTrial]]:
         """Match trials by their cells: their ids hold the run's, which changes with the experiment."""
-        cells = {(*(row[key] for key in _CELL), carriers.get(name)): name for name, row in stored.items()}
+        cells = {
+            (row.agent, row.set, row.nudge, row.ordering, row.profile, row.repeat, carriers.get(name)): name
+            for name, row in stored.items()
+        }
         for trial in self.trials(agents):
             nudge = trial.nudge.id if trial.nudge else ""
             cell = (trial.agent, trial.set, nudge, trial.ordering, trial.profile, trial.repeat)

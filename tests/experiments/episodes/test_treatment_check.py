@@ -316,7 +316,7 @@ async def test_what_cannot_be_checked_is_on_record(
     made = design(tmp_path / "foreign.yaml")
     episodes = ShopTrialRunner(made, place.address)
     record = episodes.record(trial, trajectory, session, began=0, attempts=1)
-    assert record.trial["outcome"] == "choice"
+    assert record.trial.outcome == "choice"
     assert nudges(session) == {trial.carrier}
     rows = [(row["intervention"], row["edit"], row["page_type"]) for row in record.unchecked]
     assert rows == [("praised", *kind, "product")]

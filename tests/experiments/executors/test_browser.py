@@ -14,7 +14,8 @@ from experiments.executors import text as text_runner
 from experiments.executors.browser import default_slots
 from experiments.executors.executor import Attempt
 from experiments.executors.setup import Setup, open_executor
-from experiments.records.store import Records, TrialRecord
+from experiments.records.record import TrialRecord
+from experiments.records.store import Records
 from experiments.records.writer import Writer
 from experiments.runs import coordinator
 from experiments.runs.admission import Admission
@@ -62,7 +63,7 @@ async def test_never_more_at_once_than_there_are_slots(setup: Setup, records: Re
         executor = Counting(inner)
         await run_trials(executor, setup.design, records, trials, finished.append)
     assert executor.most == setup.slots
-    assert sorted(record.trial["trial"] for record in finished) == sorted(trial.id for trial in trials)
+    assert sorted(record.trial.trial for record in finished) == sorted(trial.id for trial in trials)
     assert records.outcomes(setup.design.run_id) == {"choice": len(trials)}
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from experiments.console.progress import RunProgress
 from experiments.executors.workers import Workers
-from experiments.records.store import TrialRecord
+from experiments.records.record import TrialRecord
 from experiments.runs.experiment_run import ExperimentRun
 from interventions.errors import UserError
 from tests.experiments.command_line import left_after
@@ -48,7 +48,7 @@ async def test_a_node_that_is_lost_costs_no_trial(
 
     def lose_a_node(progress: RunProgress, record: TrialRecord) -> None:
         note(progress, record)
-        finished.append(record.trial["trial"])
+        finished.append(record.trial.trial)
         if len(finished) == 3:
             cluster.remove_node(nodes.pop(), allow_graceful=False)
 

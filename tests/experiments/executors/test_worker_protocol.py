@@ -5,6 +5,7 @@ import pickle
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import get_args
 
@@ -21,8 +22,9 @@ from experiments.executors.worker_protocol import (
     send_answer,
     send_order,
 )
-from experiments.records.store import Cause, TrialRecord
+from experiments.records.record import Cause, TrialRecord, TrialRow
 from interventions.errors import UserError
+from tests.experiments.records.test_store import a_record
 
 Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 cells = st.none() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters(exclude_categories=()))
@@ -49,13 +51,13 @@ def after(talk: Callable[[Ends, Ends], Awaitable[object]]) -> object:
 
 
 @given(
-    trial=st.dictionaries(st.text(), cells),
+    trial=st.fixed_dictionaries({each.name: cells for each in fields(TrialRow)}),
     rows=st.lists(st.dictionaries(st.text(), cells | st.dictionaries(st.text(), cells))),
     artifacts=st.dictionaries(st.text(), st.text(st.characters(exclude_categories=()))),
     cause=st.none() | st.sampled_from(get_args(Cause)),
 )
 def test_a_record_arrives_as_it_was(trial: dict, rows: list, artifacts: dict, cause: Cause | None) -> None:
-    record = TrialRecord(trial, attributes=rows, artifacts=artifacts, cause=cause)
+    record = TrialRecord(TrialRow(**trial), attributes=rows, artifacts=artifacts, cause=cause)
 
     async def talk(command: Ends, worker: Ends) -> object:
         await send_answer(worker[1], 7, record)
@@ -123,7 +125,7 @@ async def in_turn(command: Ends, worker: Ends, answer: TrialRecord | None) -> Tr
     reading = asyncio.create_task(process.read())
     running = asyncio.create_task(process.run("attempt"))  # type: ignore[arg-type]
     number, _ = await receive_order(worker[0])
-    await send_answer(worker[1], number + 1, TrialRecord({"run": "other"}))
+    await send_answer(worker[1], number + 1, a_record("t2"))
     await send_answer(worker[1], number, answer)
     try:
         return await asyncio.wait_for(running, 30)
@@ -132,7 +134,7 @@ async def in_turn(command: Ends, worker: Ends, answer: TrialRecord | None) -> Tr
 
 
 def test_an_answer_that_nobody_asked_for_is_passed_over() -> None:
-    record = TrialRecord({"run": "r"})
+    record = a_record("t1")
     assert after(lambda command, worker: in_turn(command, worker, record)) == record
 
 

@@ -13,7 +13,7 @@ from experiments.records import control
 from experiments.records.control import LOST, Runner, request_state, requested_state, runners_of
 from experiments.records.store import Records
 from experiments.records.tables import claims, runners
-from tests.experiments.records.test_store import a_record
+from tests.experiments.records.test_store import a_record, some_facts
 
 ROOT = Path(__file__).parents[3]
 
@@ -37,7 +37,7 @@ def elsewhere(records: Records, seen: timedelta, pid: int = 1) -> None:
 def test_a_run_does_what_it_was_told_last(records: Records) -> None:
     assert requested_state(records, "r-1") == "running"
     request_state(records, "r-1", "paused")
-    records.begin_run("r-1", "nudges", {})
+    records.begin_run("r-1", "nudges", some_facts())
     assert requested_state(records, "r-1") == "paused"
     assert requested_state(records, "r-2") == "running"
     request_state(records, "r-1", "running")

@@ -18,7 +18,7 @@ from experiments.records.writer import Writer
 from experiments.runs.admission import Admission
 from tests.experiments.command_line import environment
 from tests.experiments.postgres_server import PostgresServer, postgres_server
-from tests.experiments.records.test_store import a_record, count
+from tests.experiments.records.test_store import a_record, count, some_facts
 from tests.experiments.runs.test_status import an_experiment
 
 
@@ -30,7 +30,7 @@ def server() -> Iterator[PostgresServer]:
 
 async def test_a_server_that_restarts_is_waited_for(server: PostgresServer) -> None:
     records = Records(server.new_database())
-    records.begin_run("r-1", "nudges", {})
+    records.begin_run("r-1", "nudges", some_facts())
     said: list[str] = []
 
     def say(line: str) -> None:

@@ -4,31 +4,41 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sql
 
 from experiments.records import tables
 from experiments.records.control import Runner
-from experiments.records.store import Records, TrialRecord, artifact_hash
+from experiments.records.record import RunFacts, TrialRecord, TrialRow, artifact_hash
+from experiments.records.store import Records
 from interventions.errors import UserError
 from tests.experiments.postgres_server import PostgresServer, postgres_server
 
 SCHEMA_1 = (Path(__file__).parent / "schema_1.sql").read_text()
 
 
-def a_record(trial: str, outcome: str = "choice", page: str = "<h1>Oats</h1>") -> TrialRecord:
+def some_facts(**more: Any) -> RunFacts:
+    """What is kept of a run, with these fields."""
+    return RunFacts(**{"experiment": {}, "agents": [], "versions": {}, "inputs": {}, **more})
+
+
+def a_record(trial: str, outcome: str = "choice", page: str = "<h1>Oats</h1>", **more: Any) -> TrialRecord:
+    """A record with a page, and `more` in the row of the trial."""
     name = artifact_hash(page)
+    row = {
+        "run": "r-1", "trial": trial, "agent": "simulated:balanced", "set": "cookies-1",
+        "condition": "control", "nudge": "", "nudge_text": "", "family": "", "direction": None,
+        "match": "none", "profile": "none",
+        "ordering": "forward", "repeat": 0, "seed": 1, "outcome": outcome, "choice": "a", "reason": "",
+        "attempts": 1, "started_at": "2026-01-01T00:00:00", "seconds": 1.0, "steps": 1, "tokens_in": 0,
+        "tokens_out": 0, "cost": None,
+    }  # fmt: skip
     return TrialRecord(
-        trial={
-            "run": "r-1", "trial": trial, "agent": "simulated:balanced", "set": "cookies-1",
-            "condition": "control", "nudge": "", "nudge_text": "", "family": "", "direction": None,
-            "match": "none", "profile": "none",
-            "ordering": "forward", "repeat": 0, "seed": 1, "outcome": outcome, "choice": "a", "reason": "",
-            "attempts": 1, "started_at": "2026-01-01T00:00:00", "seconds": 1.0, "steps": 1, "tokens_in": 0,
-            "tokens_out": 0, "cost": None,
-        },
+        trial=TrialRow(**{**row, **more}),
         options=[
             {
                 "position": position, "option": key, "name": key, "category": "Cookies",
@@ -81,6 +91,28 @@ def test_a_trial_is_stored_whole_and_its_page_once(records: Records) -> None:
     assert records.artifact(artifact_hash("<h1>Oats</h1>")) == "<h1>Oats</h1>"
 
 
+def a_row(table: sql.Table) -> dict[str, Any]:
+    """A row of a table of trials, without the trial's own key."""
+    values: dict[type, Any] = {int: 1, float: 0.5, dict: {"name": "x"}}
+    columns = [column for column in table.columns if column.name not in ("run", "trial")]
+    return {column.name: values.get(column.type.python_type, "x") for column in columns}
+
+
+def test_each_table_of_a_trial_gets_the_rows_of_its_name(records: Records) -> None:
+    of_trial = {
+        name: table
+        for name, table in tables.metadata.tables.items()
+        if {"run", "trial"} <= {*table.columns.keys()} and name not in ("trials", "claims")
+    }
+    rows = {name: [a_row(table)] for name, table in of_trial.items()}
+    records.save(replace(a_record("t1"), **rows))
+    key = {"run": "r-1", "trial": "t1"}
+    with records.engine.connect() as connection:
+        for name, table in of_trial.items():
+            (stored,) = connection.execute(sql.select(table)).mappings()
+            assert dict(stored) == {**key, **rows[name][0]}, name
+
+
 def test_a_trial_that_cannot_be_stored_whole_leaves_nothing(records: Records) -> None:
     broken = a_record("t1", page="<h1>Other</h1>")
     broken.options.append(broken.options[0])
@@ -107,17 +139,16 @@ OUTCOMES = ("choice", "no_choice", "agent_limit", "agent_error", "treatment_fail
 
 @pytest.mark.parametrize("stored", OUTCOMES)
 def test_a_stored_outcome_is_never_replaced(records: Records, stored: str) -> None:
-    records.begin_run("r-1", "nudges", {})
+    records.begin_run("r-1", "nudges", some_facts())
     records.save(first := a_record("t1", stored, page="first"))
     for number, outcome in enumerate((*OUTCOMES, "infra_error"), start=1):
-        second = a_record("t1", outcome, page="second")
-        second.trial |= {"choice": "b", "cost": 0.25, "seconds": 1.0 + number}
+        second = a_record("t1", outcome, page="second", choice="b", cost=0.25, seconds=1.0 + number)
         second.options.pop()
         records.save(second, a_record("t2"))
         assert records.finished("r-1") == {"t1", "t2"}, "the others are stored"
         with records.engine.connect() as connection:
             kept = sql.select(tables.trials).where(tables.trials.c.trial == "t1")
-            assert connection.execute(kept).mappings().one() == first.trial
+            assert connection.execute(kept).mappings().one() == asdict(first.trial)
             assert connection.scalar(sql.select(tables.control.c.wasted)) == 0.25 * number, "it was paid for"
         assert [count(records, table) for table in (tables.options, tables.steps)] == [4, 2]
     with pytest.raises(KeyError):
@@ -126,18 +157,14 @@ def test_a_stored_outcome_is_never_replaced(records: Records, stored: str) -> No
 
 def test_a_run_has_the_agents_of_all_its_commands(records: Records) -> None:
     for agents in (["a", "b"], ["c", "b"], ["c"]):
-        records.begin_run("r-1", "nudges", {"agents": agents, "seed": len(agents)})
-    assert records.latest_run()["facts"] == {"agents": ["a", "b", "c"], "seed": 1}
+        records.begin_run("r-1", "nudges", some_facts(agents=agents, sets=len(agents)))
+    assert records.latest_run()["facts"] == some_facts(agents=["a", "b", "c"], sets=1).to_dict()
 
 
 def test_only_the_trials_of_the_same_run_are_replaced(records: Records) -> None:
     for run, trial in (("r-1", "t1"), ("r-2", "t2")):
-        failed = a_record(trial, "infra_error")
-        failed.trial["run"] = run
-        records.save(failed)
-    others = [a_record("t2"), a_record("t1")]
-    others[1].trial["run"] = "r-2"
-    records.save(*others)
+        records.save(a_record(trial, "infra_error", run=run))
+    records.save(a_record("t2"), a_record("t1", run="r-2"))
     assert [records.outcomes(run) for run in ("r-1", "r-2")] == [{"infra_error": 1, "choice": 1}] * 2
     again = a_record("t1")
     records.save(again)
@@ -149,7 +176,7 @@ def test_only_the_trials_of_the_same_run_are_replaced(records: Records) -> None:
 def test_the_latest_run_is_the_one_that_was_started_last(records: Records) -> None:
     started = {"r-1": "2026-03-01", "r-2": "2026-05-01", "r-3": "2026-04-01"}
     for run, when in started.items():
-        records.begin_run(run, "nudges", {})
+        records.begin_run(run, "nudges", some_facts())
         with records.writing() as connection:
             changed = tables.runs.update().where(tables.runs.c.run == run)
             connection.execute(changed.values(started_at=f"{when}T00:00:00+00:00"))
@@ -157,12 +184,12 @@ def test_the_latest_run_is_the_one_that_was_started_last(records: Records) -> No
 
 
 def test_a_resumed_run_keeps_its_start(records: Records) -> None:
-    records.begin_run("r-1", "nudges", {"seed": 1})
+    records.begin_run("r-1", "nudges", some_facts(sets=1))
     started = records.latest_run()["started_at"]
-    records.begin_run("r-1", "nudges", {"seed": 2})
+    records.begin_run("r-1", "nudges", some_facts(sets=2))
     assert (records.latest_run("nudges")["started_at"], records.latest_run("r-1")["facts"]) == (
         started,
-        {"seed": 2},
+        some_facts(sets=2).to_dict(),
     )
 
 
@@ -220,11 +247,10 @@ def test_a_database_of_schema_1_is_brought_up_to_date_with_what_it_holds(url: st
     records = Records(url)
     assert records.finished("r-1") == {"t1"}
     assert records.latest_run("nudges")["run"] == "r-1"
-    long = a_record("t2")
-    long.trial["condition"] = "x" * 500
+    long = a_record("t2", condition="x" * 500)
     long.options[0]["reviews"] = 2**40
     records.save(long)
-    records.begin_run("r-1", "nudges", {})
+    records.begin_run("r-1", "nudges", some_facts())
     assert Records(url).finished("r-1") == {"t1", "t2"}
     assert set(sql.inspect(records.engine).get_table_names()) == set(tables.metadata.tables)
     indices = sql.inspect(records.engine).get_indexes("trials")
@@ -254,9 +280,7 @@ def test_runs_written_at_once_into_one_database_share_its_pages(url: str) -> Non
     def write(run: str) -> None:
         records = Records(url)
         for number in range(10):
-            record = a_record(f"t{number}", page=f"<p>{number}</p>")
-            record.trial["run"] = run
-            records.save(record)
+            records.save(a_record(f"t{number}", page=f"<p>{number}</p>", run=run))
 
     with ThreadPoolExecutor(max_workers=3) as threads:
         list(threads.map(write, ["r-1", "r-2", "r-3"]))
@@ -267,9 +291,9 @@ def test_runs_written_at_once_into_one_database_share_its_pages(url: str) -> Non
 
 @pytest.mark.parametrize("text", ["a\0b", "\ud83d alone", "ж" * 100_000, "'; DROP TABLE trials; --"])
 def test_any_text_can_be_stored(records: Records, text: str) -> None:
-    record = a_record("t1")
-    record.trial["reason"] = record.trial["set"] = record.steps[0]["thought"] = text
-    record.attributes = [{"position": 0, "attributes": {"name": text}}]
+    record = a_record("t1", reason=text, set=text)
+    record.steps[0]["thought"] = text
+    record.attributes.append({"position": 0, "attributes": {"name": text}})
     records.save(record)
     with records.engine.connect() as connection:
         stored = connection.scalar(sql.select(tables.trials.c.reason))
@@ -284,23 +308,21 @@ def test_saving_again_changes_nothing(records: Records) -> None:
 
 
 def test_what_a_replaced_attempt_had_cost_stays_known(records: Records) -> None:
-    records.begin_run("r-1", "nudges", {})
+    records.begin_run("r-1", "nudges", some_facts())
     for started_at, outcome in (
         ("2026-01-01", "infra_error"),
         ("2026-01-02", "choice"),
         ("2026-01-02", "choice"),
     ):
-        record = a_record("t1", outcome)
-        record.trial |= {"started_at": started_at, "cost": 0.25}
-        records.save(record)
+        records.save(a_record("t1", outcome, started_at=started_at, cost=0.25))
     with records.engine.connect() as connection:
         assert connection.scalar(sql.select(tables.control.c.wasted)) == 0.25
 
 
 def test_runs_are_found_by_how_they_are_analysed(records: Records) -> None:
-    records.begin_run("r-1", "nudges", {"analysis": "choice"})
-    records.begin_run("r-2", "old", {})
-    records.begin_run("r-3", "hotels", {"analysis": "conjoint"})
+    records.begin_run("r-1", "nudges", some_facts(analysis="choice"))
+    records.begin_run("r-2", "old", some_facts())
+    records.begin_run("r-3", "hotels", some_facts(analysis="conjoint"))
     assert records.latest_run(kind="conjoint")["run"] == "r-3"
     assert {records.latest_run(name, "choice")["run"] for name in ("nudges", "old")} == {"r-1", "r-2"}
     with pytest.raises(UserError, match="hotels is analysed by souk analyze conjoint, not choice"):
@@ -317,7 +339,7 @@ def test_an_empty_database_has_no_latest_run(records: Records) -> None:
 def test_disagreements_are_kept_and_counted_among_the_wanted_trials(records: Records) -> None:
     for trial, texts in {"t1": [], "t2": ["price is 1, but 2", "rating is 3, but 4"], "t3": ["x"]}.items():
         record = a_record(trial)
-        record.disagreements = [{"number": n, "text": text} for n, text in enumerate(texts)]
+        record.disagreements.extend({"number": n, "text": text} for n, text in enumerate(texts))
         records.save(record)
     assert records.disagreeing("r-1", {"t1", "t2"}) == (1, "price is 1, but 2")
     assert records.disagreeing("r-1", {"t1"}) == (0, "")

@@ -11,9 +11,10 @@ from analysis.choice import analyze_choice
 from analysis.tables.choice_table import COLUMNS, read_table
 from experiments.designs.choice_sets.shop_products import shop_products
 from experiments.records import tidy_tables as tidy
-from experiments.records.store import Records, TrialRecord
+from experiments.records.record import TrialRecord
+from experiments.records.store import Records
 from tests.experiments.command_line import forked_souk
-from tests.experiments.records.test_store import a_record
+from tests.experiments.records.test_store import a_record, some_facts
 
 LIMIT = 12
 EXPERIMENT = """\
@@ -126,14 +127,14 @@ def test_a_column_without_a_value_has_the_type_of_its_question(folder: Path) -> 
 
 def a_trial_with(number: int, nudge: str, condition: str) -> TrialRecord:
     """A trial in which the second option carries the nudge and is chosen in two cases of three."""
-    record = a_record(f"t-{number}")
-    record.trial |= {
-        "set": f"set-{number % 8}",
-        "condition": condition,
-        "nudge": nudge,
-        "nudge_text": nudge,
-        "choice": "b" if number % 3 else "a",
-    }
+    record = a_record(
+        f"t-{number}",
+        set=f"set-{number % 8}",
+        condition=condition,
+        nudge=nudge,
+        nudge_text=nudge,
+        choice="b" if number % 3 else "a",
+    )
     record.options[1]["nudged"] = int(nudge != "")
     return record
 
@@ -144,7 +145,7 @@ def test_a_placebo_that_was_stored_as_nudged_is_analysed_as_placebo(tmp_path: Pa
     found = {}
     for stored_as in ("nudged", "placebo"):
         records = Records(f"sqlite:///{tmp_path / stored_as}.db")
-        records.begin_run("r-1", "r", {"inputs": {"interventions": interventions}})
+        records.begin_run("r-1", "r", some_facts(inputs={"interventions": interventions}))
         conditions = {"": "control", "best": "nudged", "plain": stored_as}
         trials = enumerate(nudge for _ in range(24) for nudge in conditions)
         records.save(*(a_trial_with(number, nudge, conditions[nudge]) for number, nudge in trials))

@@ -10,8 +10,9 @@ import pytest
 import sqlalchemy as sql
 
 from experiments.records import tables
-from experiments.records.store import Records, TrialRecord
-from experiments.records.writer import Trace, Writer
+from experiments.records.record import Trace, TrialRecord
+from experiments.records.store import Records
+from experiments.records.writer import Writer
 from interventions.errors import UserError
 from tests.experiments.records.test_store import a_record, count
 
@@ -47,7 +48,7 @@ async def test_what_ends_together_is_one_transaction(records: Records) -> None:
 async def test_what_is_kept_of_the_steps(records: Records, trace: Trace, steps: int, pages: int) -> None:
     writer = Writer(records, trace)
     record = a_record("t1")
-    record.answers = [{"number": 0, "card": "c", "text": "A", "value": "A", "reason": ""}]
+    record.answers.append({"number": 0, "card": "c", "text": "A", "value": "A", "reason": ""})
     await writer.store(record)
     await writer.close()
     assert [count(records, table) for table in (tables.steps, tables.artifacts)] == [steps, pages]

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from agents.providers.pricing import price_of
 from experiments.records.control import Runner, request_state, runners_of
-from experiments.records.store import Records, TrialRecord
+from experiments.records.record import TrialRecord
+from experiments.records.store import Records
 from experiments.runs import admission as gate_module
 from experiments.runs.admission import ANSWER_TOKENS, MARGIN, PROMPT_TOKENS, Admission
 from interventions.errors import UserError
-from tests.experiments.records.test_store import a_record
+from tests.experiments.records.test_store import a_record, some_facts
 
 MODEL = "openai:gpt-4.1-mini"
 STEPS = 10
@@ -38,15 +39,13 @@ class ATrial:
 
 
 def ended(trial: str, cost: float | None, agent: str = MODEL) -> TrialRecord:
-    record = a_record(trial)
-    record.trial |= {"agent": agent, "cost": cost}
-    return record
+    return a_record(trial, agent=agent, cost=cost)
 
 
 @pytest.fixture
 def records(tmp_path: Path) -> Iterator[Records]:
     opened = Records(f"sqlite:///{tmp_path}/t.db")
-    opened.begin_run("r-1", "nudges", {})
+    opened.begin_run("r-1", "nudges", some_facts())
     yield opened
     opened.close()
 
@@ -123,17 +122,14 @@ async def test_what_the_run_has_cost_before_counts(records: Records) -> None:
 
 
 async def test_what_other_runs_have_cost_does_not_count(records: Records) -> None:
-    dear = ended("t1", 9.0)
-    dear.trial["run"] = "r-2"
+    dear = a_record("t1", run="r-2", agent=MODEL, cost=9.0)
     records.save(dear, ended("t1", 0.10))
     assert await may_spend(records, 0.1 + MARGIN * 0.1 + 1e-9)
 
 
 async def test_what_replaced_attempts_have_cost_counts(records: Records) -> None:
-    failed, again = ended("t1", 0.25), ended("t1", 0.10)
-    failed.trial |= {"outcome": "infra_error", "seconds": 2.0}
-    records.save(failed)
-    records.save(again)
+    records.save(a_record("t1", "infra_error", agent=MODEL, cost=0.25, seconds=2.0))
+    records.save(ended("t1", 0.10))
     left = 0.25 + 0.10 + MARGIN * 0.10
     assert await may_spend(records, left + 1e-9)
     assert not await may_spend(records, left - 1e-9)

@@ -22,7 +22,7 @@ from experiments.runs.admission import Admission
 from experiments.runs.experiment_run import ExperimentRun
 from experiments.runs.status import RunStatus, run_statuses
 from tests.experiments.command_line import start, wait_for_trials
-from tests.experiments.records.test_store import a_record
+from tests.experiments.records.test_store import a_record, some_facts
 
 HOTELS = """\
 name: hotel-choices
@@ -62,7 +62,7 @@ def the_status(folder: Path) -> RunStatus:
 @pytest.fixture
 def records(tmp_path: Path) -> Records:
     opened = Records(f"sqlite:///{tmp_path}/t.db")
-    opened.begin_run("r-1", "nudges", {})
+    opened.begin_run("r-1", "nudges", some_facts())
     return opened
 
 
@@ -103,9 +103,8 @@ async def test_costs_budget_and_outcomes_by_condition(tmp_path: Path, records: R
     for number, (condition, outcome, cost) in enumerate(
         [("control", "choice", 0.2), ("nudged", "choice", 0.3), ("nudged", "infra_error", None)]
     ):
-        record = a_record(f"t{number}", outcome)
-        record.trial |= {"condition": condition, "cost": cost, "tokens_in": 1_000, "tokens_out": 10}
-        records.save(record)
+        taken = {"cost": cost, "tokens_in": 1_000, "tokens_out": 10}
+        records.save(a_record(f"t{number}", outcome, condition=condition, **taken))
     async with Admission(records, "r-1", budget=4, trials=8) as entry:
         entry.settle(a_record("t1"))
         (seen,) = json.loads(souk("status", "nudges", "--json", "--db", f"sqlite:///{tmp_path}/t.db"))

@@ -16,11 +16,13 @@ from starlette.routing import Route
 
 from analysis.choice.factors import FACTORS as ANALYSED
 from analysis.choice.factors import deciding_factors
-from experiments.records.store import Records, TrialRecord
+from experiments.records.record import TrialRecord
+from experiments.records.store import Records
 from experiments.records.tables import factors
+from experiments.records.tidy_tables import factors_table
 from experiments.studies.deciding_factors import FACTORS, Judging, read_verdict
-from experiments.studies.kinds import factors_table
 from interventions.errors import UserError
+from tests.experiments.records.test_store import a_record, some_facts
 from tests.support import serve
 
 JUDGE = "openai:gpt-4.1-mini"
@@ -35,25 +37,9 @@ def answer(*named: tuple[str, str]) -> str:
 
 
 def record(trial: str, thought: str, outcome: str = "choice") -> TrialRecord:
-    row: dict[str, Any] = dict.fromkeys(
-        (
-            "condition",
-            "nudge",
-            "nudge_text",
-            "family",
-            "match",
-            "profile",
-            "ordering",
-            "reason",
-            "started_at",
-        ),
-        "",
-    )
-    row |= dict.fromkeys(("repeat", "seed", "steps", "tokens_in", "tokens_out", "seconds"), 0)
-    row |= {"run": "r-1", "trial": trial, "agent": "a", "set": "s", "outcome": outcome, "attempts": 1}
-    row |= {"choice": "x" if outcome == "choice" else None, "direction": None, "cost": None}
-    step = {"url": "", "observation": None, "action": "", "error": "", "seconds": 0.0}
-    return TrialRecord(row, steps=[{"step": 0, "thought": thought, "memory": "", **step}])
+    made = a_record(trial, outcome, agent="a", choice="x" if outcome == "choice" else None)
+    made.steps[0]["thought"] = thought
+    return made
 
 
 STARS = answer(("rating", 'rated "4.5 stars"'))
@@ -96,7 +82,7 @@ async def model(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Model]:
 @pytest.fixture
 def records(tmp_path: Path) -> Records:
     made = Records(f"sqlite:///{tmp_path}/t.db")
-    made.begin_run("r-1", "r", {})
+    made.begin_run("r-1", "r", some_facts())
     made.save(*(record(f"t{i}", f"The price {i} is low") for i in range(4)), record("silent", ""))
     made.save(record("lost", "Where am I?", outcome="agent_limit"))
     return made
@@ -111,9 +97,9 @@ def stored(records: Records) -> list[tuple[str, int, str, str, str]]:
 async def test_a_run_is_judged_and_resumed(model: Model, records: Records) -> None:
     first = Judging(records, "r-1", JUDGE, limit=3)
     assert (first.waiting, first.done, first.wordless) == (["t0", "t1", "t2"], 0, 1)
-    finished: list[TrialRecord] = []
+    finished: list[str] = []
     assert await first.carry_out(2, finished.append) == 0
-    assert sorted(each.trial["trial"] for each in finished) == ["t0", "t1", "t2"]
+    assert sorted(finished) == ["t0", "t1", "t2"]
     second = Judging(records, "r-1", JUDGE)
     assert (second.waiting, second.done) == (["t3"], 3)
     await second.carry_out(2, finished.append)

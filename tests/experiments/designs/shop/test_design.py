@@ -220,7 +220,7 @@ def test_a_profile_is_a_sentence_in_the_goal_and_a_factor_of_every_block() -> No
 
 def test_the_inputs_are_json_and_make_the_run_what_it_is() -> None:
     made = design(**options(sets=2))
-    inputs: Any = json.loads(json.dumps(made.facts([AGENT])["inputs"]))
+    inputs: Any = json.loads(json.dumps(made.inputs))
     assert {"experiment", "site_map", "interventions", "products", "sets", "prompt"} <= set(inputs)
     assert {key for keys in inputs["sets"].values() for key in keys} == set(inputs["products"])
     assert inputs["prompt"]["name"] == "default"
@@ -245,7 +245,7 @@ def test_another_text_of_a_nudge_is_another_run(tmp_path: Path) -> None:
 
     one, other = with_text("Best seller"), with_text("Worst seller")
     assert one.run_id != other.run_id
-    assert "Best seller" in json.dumps(one.facts([AGENT])["inputs"])
+    assert "Best seller" in json.dumps(one.inputs)
 
 
 def test_another_table_of_a_nudges_texts_is_another_run(tmp_path: Path) -> None:

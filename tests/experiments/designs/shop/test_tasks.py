@@ -102,7 +102,7 @@ async def test_a_shipped_experiment_gives_the_weights_choices(
         record = ShopTrialRunner(made, "http://shop.test/").record(
             trial, trajectory, session, began=0, attempts=1
         )
-        assert record.trial["profile"] == trial.profile
+        assert record.trial.profile == trial.profile
         assert record.disagreements == []
         rows = [(row["option"], row["price"], row["nudged"]) for row in record.options]
         assert rows == [(p.key, p.price, int(p.key == trial.carrier)) for p in trial.products]

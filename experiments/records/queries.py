@@ -1,0 +1,173 @@
+"""What is asked of the database for people, budgets and replays; for analyses see `tidy_tables.py`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+import sqlalchemy as sql
+
+from experiments.records.record import Row, TrialRow
+from experiments.records.store import Records
+from experiments.records.tables import answers, control, metadata, options, runs, steps, trials
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The trials of an agent in a condition that ended in one outcome, and their sums.
+
+    `cost` is in USD, of those whose cost is known; `unknown_costs` counts the others.
+    """
+
+    agent: str
+    condition: str
+    outcome: str
+    trials: int
+    tokens_in: int
+    tokens_out: int
+    cost: float
+    unknown_costs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What the trials of an agent have cost, in USD, and how many have an unknown cost."""
+
+    total: float
+    dearest: float
+    unknown: int
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What the trials of an agent that have ended took on average. `cost` in USD; None: not known of all."""
+
+    trials: int
+    tokens_in: float
+    tokens_out: float
+    cost: float | None
+    seconds: float
+
+
+def run_names(records: Records, run: str | None = None) -> list[tuple[str, str, str]]:
+    """The id, name and start of all runs, the latest first, or of the one with this id."""
+    query = sql.select(runs.c.run, runs.c.name, runs.c.started_at)
+    query = query.order_by(runs.c.started_at.desc(), runs.c.run)
+    with records.engine.connect() as connection:
+        found = connection.execute(query if run is None else query.where(runs.c.run == run))
+        return [(row.run, row.name, row.started_at) for row in found]
+
+
+def agents_of(records: Records, run: str) -> list[str]:
+    """The agents that have trials in a run, in order of their names."""
+    query = sql.select(trials.c.agent).where(trials.c.run == run).distinct()
+    with records.engine.connect() as connection:
+        return sorted(connection.scalars(query))
+
+
+def cells(records: Records, run: str) -> list[Cell]:
+    """The stored trials of a run by agent, condition and outcome."""
+    columns = (trials.c.agent, trials.c.condition, trials.c.outcome)
+    query = (
+        sql.select(
+            *columns,
+            sql.func.count().label("trials"),
+            sql.func.count(trials.c.cost).label("known"),
+            *(sql.func.sum(trials.c[name]).label(name) for name in ("tokens_in", "tokens_out", "cost")),
+        )
+        .where(trials.c.run == run)
+        .group_by(*columns)
+        .order_by(*columns)
+    )
+    with records.engine.connect() as connection:
+        return [
+            Cell(
+                agent=row.agent,
+                condition=row.condition,
+                outcome=row.outcome,
+                trials=row.trials,
+                tokens_in=int(row.tokens_in),
+                tokens_out=int(row.tokens_out),
+                cost=row.cost or 0.0,
+                unknown_costs=row.trials - row.known,
+            )
+            for row in connection.execute(query)
+        ]
+
+
+def wasted(records: Records, run: str) -> float:
+    """What stored attempts that were replaced have cost, in USD."""
+    with records.engine.connect() as connection:
+        return connection.scalar(sql.select(control.c.wasted).where(control.c.run == run)) or 0.0
+
+
+def costs(records: Records, run: str) -> dict[str, Costs]:
+    """What the trials of each agent of a run have cost."""
+    query = sql.select(
+        trials.c.agent,
+        sql.func.sum(trials.c.cost),
+        sql.func.max(trials.c.cost),
+        sql.func.count() - sql.func.count(trials.c.cost),
+    ).where(trials.c.run == run)
+    with records.engine.connect() as connection:
+        found = connection.execute(query.group_by(trials.c.agent))
+        return {
+            agent: Costs(total or 0.0, dearest or 0.0, unknown) for agent, total, dearest, unknown in found
+        }
+
+
+def means(records: Records, run: str, agent: str) -> Means | None:
+    """What a trial of an agent takes, by those of the run that have ended; None: there is none."""
+    averages = [sql.func.avg(trials.c[name]) for name in ("tokens_in", "tokens_out", "cost", "seconds")]
+    query = sql.select(sql.func.count(), sql.func.count(trials.c.cost), *averages).where(
+        trials.c.run == run, trials.c.agent == agent, trials.c.outcome != "infra_error"
+    )
+    with records.engine.connect() as connection:
+        number, priced, tokens_in, tokens_out, cost, seconds = connection.execute(query).one()
+    if not number:
+        return None
+    known = float(cost) if priced == number else None
+    return Means(number, float(tokens_in), float(tokens_out), known, float(seconds))
+
+
+def has_actions(records: Records, run: str) -> bool:
+    """Whether an action of an agent is stored."""
+    query = sql.select(steps.c.trial).where(steps.c.run == run, steps.c.action != "").limit(1)
+    with records.engine.connect() as connection:
+        return connection.scalar(query) is not None
+
+
+def trial_rows(records: Records, run: str) -> dict[str, TrialRow]:
+    """The rows of a run's trials by their ids."""
+    with records.engine.connect() as connection:
+        found = connection.execute(sql.select(trials).where(trials.c.run == run)).mappings()
+        return {row["trial"]: TrialRow(**row) for row in found}
+
+
+def carriers(records: Records, run: str) -> dict[str, str]:
+    """The option that carried the treatment, by trial id; of trials in which one did."""
+    nudged = sql.select(options.c.trial, options.c.option).where(options.c.run == run, options.c.nudged == 1)
+    with records.engine.connect() as connection:
+        return {trial: option for trial, option in connection.execute(nudged)}
+
+
+def steps_of(records: Records, run: str, trial: str) -> list[Row]:
+    """The steps of a trial, in order."""
+    query = sql.select(steps).where(steps.c.run == run, steps.c.trial == trial).order_by(steps.c.step)
+    with records.engine.connect() as connection:
+        return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def answers_of(records: Records, run: str, trial: str) -> list[str | None]:
+    """The values of a trial's answers to cards, in order; None: an invalid one."""
+    own = sql.select(answers.c.value).where(answers.c.run == run, answers.c.trial == trial)
+    with records.engine.connect() as connection:
+        return list(connection.scalars(own.order_by(answers.c.number)))
+
+
+def stored_rows(records: Records, run: str, name: str, columns: Sequence[str] = ()) -> pd.DataFrame:
+    """The rows of a run in the table of this name, in the order of their key; of no `columns`: all."""
+    table = metadata.tables[name]
+    wanted = [table.c[column] for column in columns] or list(table.c)
+    query = sql.select(*wanted).where(table.c.run == run).order_by(*table.primary_key.columns)
+    with records.engine.connect() as connection:
+        return pd.read_sql(query, connection)

@@ -1,0 +1,114 @@
+"""What is recorded of a trial and of a run, as plain values: whoever makes them needs no database."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal
+
+Row = dict[str, Any]
+
+Cause = Literal["provider", "browser", "proxy", "shop", "worker"]
+"""The part of the infrastructure that failed."""
+
+Trace = Literal["full", "light", "none"]
+"""What is kept of the steps of trials: all, no pages, nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialRow:
+    """A row of the table of trials; each field is the column of its name."""
+
+    run: str
+    trial: str
+    agent: str
+    set: str
+    condition: str
+    nudge: str
+    nudge_text: str
+    family: str
+    direction: int | None
+    match: str
+    profile: str
+    ordering: str
+    repeat: int
+    seed: int
+    outcome: str
+    choice: str | None
+    reason: str
+    attempts: int
+    started_at: str
+    """ISO 8601, UTC."""
+    seconds: float
+    steps: int
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
+    """In USD; None: not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRecord:
+    """Everything about one finished trial: its row, the rows of the tables of these names, and the pages.
+
+    `artifacts` maps a hash (see `artifact_hash`) to the text it stands for.
+    """
+
+    trial: TrialRow
+    options: list[Row] = field(default_factory=list)
+    steps: list[Row] = field(default_factory=list)
+    receipts: list[Row] = field(default_factory=list)
+    calls: list[Row] = field(default_factory=list)
+    disagreements: list[Row] = field(default_factory=list)
+    unchecked: list[Row] = field(default_factory=list)
+    attributes: list[Row] = field(default_factory=list)
+    questions: list[Row] = field(default_factory=list)
+    answers: list[Row] = field(default_factory=list)
+    factors: list[Row] = field(default_factory=list)
+    prompts: list[Row] = field(default_factory=list)
+    scores: list[Row] = field(default_factory=list)
+    artifacts: dict[str, str] = field(default_factory=dict)
+    cause: Cause | None = None
+    """The part that failed, of an attempt that ended as `infra_error`; it is not stored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacts:
+    """What is kept of a run as a whole. A field that is None is not stored."""
+
+    experiment: Mapping[str, Any]
+    """The experiment file."""
+    agents: Sequence[str]
+    versions: Mapping[str, str]
+    """Package -> version."""
+    inputs: Mapping[str, Any]
+    """All else that the trials follow from."""
+    sets: int | None = None
+    """The number of choice sets."""
+    site: str | None = None
+    """The name of the site map."""
+    subject: str | None = None
+    """Who acted, where that was none of Souk's agents."""
+    analysis: str | None = None
+    """What follows `souk analyze`; None: `choice`."""
+    trace: Trace | None = None
+    """None: `full`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        named = ((each.name, getattr(self, each.name)) for each in fields(self))
+        return {name: value for name, value in named if value is not None}
+
+
+def artifact_hash(text: str) -> str:
+    """The name of an artifact: BLAKE2b-128 of its UTF-8 bytes, in hex."""
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def kind_of(run: Row) -> str:
+    """How a run is analysed: what follows `souk analyze`."""
+    return str(run["facts"].get("analysis", "choice"))
+
+
+def to_row(value: Any, **more: Any) -> Row:
+    """A dataclass as a row, with further columns."""
+    return {**asdict(value), **more}
