@@ -14,7 +14,8 @@ from mitmproxy import http
 from mitmproxy.connection import Address
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
-from interventions.apply.engine import EditFailed, OtherPage, rewrite
+from interventions.apply.engine import EditFailed, OtherPage, Places, rewrite
+from interventions.html.content_type import is_html, is_json
 from interventions.html.csp import allow
 from proxy.decoding import Undecodable, decode
 from proxy.error_page import NOT_TREATED, error_page
@@ -56,6 +57,7 @@ class Rewriter:
     def __init__(self, session_of: Callable[[http.HTTPFlow], Session | None]) -> None:
         self.session_of = session_of
         self._outgoing: set[Ends] = set()
+        self._places = Places()
 
     def server_connected(self, data: ServerConnectionHookData) -> None:
         """Remember a connection, so that we know it if it turns out to lead to ourselves."""
@@ -128,7 +130,7 @@ class Rewriter:
             return
         try:
             if is_treatable(flow, session):
-                treat(flow.request, flow.response, session)
+                treat(flow.request, flow.response, session, self._places)
         except Undecodable as error:
             fail(flow, session, f"{flow.request.url}: the page cannot be rewritten: {error}")
         except EditFailed as failure:
@@ -153,7 +155,7 @@ class Rewriter:
             session.note_upstream_error(f"{flow.request.url}: {flow.error.msg}")
 
 
-def treat(request: http.Request, response: http.Response, session: Session) -> None:
+def treat(request: http.Request, response: http.Response, session: Session, places: Places) -> None:
     """Make the session's edits in an answer, and note the receipts. Raises Undecodable, EditFailed."""
     body = whole_body(request, response)
     try:
@@ -164,6 +166,7 @@ def treat(request: http.Request, response: http.Response, session: Session) -> N
             plan=session.plan,
             site=session.site,
             known=session.known,
+            places=places,
         )
     except OtherPage as failure:
         if session.awaited is None or not is_document_request(request):
@@ -225,7 +228,7 @@ def whole_body(request: http.Request, response: http.Response) -> bytes:
         raise Undecodable("it is compressed for the transfer")
     raw = response.raw_content or b""
     body = decode(raw, response.headers.get("content-encoding", ""), MAX_DOCUMENT_BYTES)
-    if not body and request.method == "GET" and response.status_code == 200 and is_html(response):
+    if not body and request.method == "GET" and response.status_code == 200 and is_page(response):
         # An empty page is a page; whether it should have shown something is not for us to say.
         return EMPTY_PAGE
     return body
@@ -253,18 +256,12 @@ def is_treatable(flow: http.HTTPFlow, session: Session) -> bool:
     response = flow.response
     if response is None or not session.plan.treatments or not 200 <= response.status_code < 300:
         return False
-    return is_html(response) or (is_json(response) and session.site.loads(flow.request.url))
+    return is_page(response) or (is_json(content_type(response)) and session.site.loads(flow.request.url))
 
 
-def is_html(response: http.Response) -> bool:
+def is_page(response: http.Response) -> bool:
     """Whether a browser would show it as a page."""
-    return media_type(response) in ("text/html", "application/xhtml+xml")
-
-
-def is_json(response: http.Response) -> bool:
-    """Whether it is data for a script."""
-    kind = media_type(response)
-    return kind in ("application/json", "text/json") or kind.endswith("+json")
+    return is_html(content_type(response))
 
 
 def media_type(response: http.Response) -> str:

@@ -19,7 +19,7 @@ from interventions.apply.mapped_page import MappedPage, product_at
 from interventions.html.marking import Marks
 from interventions.html.page import Page
 from interventions.yaml.sitemap import AddToCart
-from proxy.addon import DOCUMENTS, HOLD, SESSION, content_type, is_html, whole_body
+from proxy.addon import DOCUMENTS, HOLD, SESSION, content_type, is_page, whole_body
 from proxy.decoding import Undecodable
 from proxy.error_page import STYLE, error_page
 from proxy.reverse import ASKED
@@ -112,7 +112,7 @@ class Guests:
         session: Session | None = flow.metadata.get(SESSION)
         if session and flow.response:
             choice = is_add_to_cart(flow.request, session.site.add_to_cart)
-            flow.metadata[HOLD] = choice or is_html(flow.response)
+            flow.metadata[HOLD] = choice or is_page(flow.response)
 
     def response(self, flow: http.HTTPFlow) -> None:
         """Learn the products' ids from pages, and notice a choice."""
@@ -124,7 +124,7 @@ class Guests:
         if rule and is_add_to_cart(flow.request, rule):
             if not visit.outcome and not is_refused(flow.request, flow.response, rule):
                 visit.chose(self._chosen(flow, visit, rule))
-        elif is_html(flow.response) and (body := readable_body(flow.request, flow.response)):
+        elif is_page(flow.response) and (body := readable_body(flow.request, flow.response)):
             known = self._ids.setdefault(visit.trial, {})
             known.update(product_ids(body, content_type(flow.response), flow, session))
 

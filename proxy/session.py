@@ -2,14 +2,18 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from urllib.parse import urlsplit
 
-from interventions.apply.consistency import Sighting, sightings
+from interventions.apply.consistency import Sighting, sightings, sightings_on
 from interventions.apply.engine import Receipt
 from interventions.apply.mapped_page import product_at
 from interventions.apply.plan import Plan
-from interventions.errors import UserError
+from interventions.errors import CannotEdit, UserError
 from interventions.html import charset
+from interventions.html.content_type import is_html
+from interventions.html.marking import Marks
+from interventions.html.page import Page
 from interventions.yaml.sitemap import SiteMap, product_key
 from proxy.card_run import CardRun
 
@@ -45,7 +49,7 @@ class AllowList:
         return (host.lower(), port) in self.hosts
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ShownPage:
     """A page, or an answer in JSON, as it was passed on; `product` is the key on a product's own page."""
 
@@ -59,8 +63,20 @@ class ShownPage:
         """The body as text."""
         return self.body.decode(charset.detect(self.body, self.content_type)[0], "replace")
 
+    @cached_property
+    def parsed(self) -> Page | None:
+        """The page, parsed once for all who look at it; None: it is no HTML, or cannot be read."""
+        if not is_html(self.content_type):
+            return None
+        try:
+            return Page(self.body, self.content_type, Marks(frozenset()), self.url)
+        except CannotEdit:
+            return None
+
     def sightings(self, site: SiteMap) -> list[Sighting]:
         """What it says of products."""
+        if is_html(self.content_type):
+            return sightings_on(self.parsed, site) if self.parsed else []
         return sightings(self.body, content_type=self.content_type, url=self.url, site=site)
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import pandas as pd
 
-from analysis.tables.choice_table import Column, coerce
+from analysis.tables.choice_table import Column, check_columns
 from analysis.tables.errors import AnalysisError
 from analysis.tables.table_file import Places, first_row
 
@@ -44,16 +44,10 @@ def scores_of(table: pd.DataFrame, path: Path) -> pd.DataFrame:
             f"{path}: unknown name; call it anchoring_MODEL_results_standard.csv"
             " or anchoring_MODEL_results_different_anchors.csv"
         )
-    for column in (_VARIATION, *_COLUMNS.values()):
-        if column.name not in table:
-            raise AnalysisError(f"{path}: column {column.name!r} is missing; use the study's own file")
-    if table.empty:
-        raise AnalysisError(f"{path}: no rows; use the study's own file")
     places = Places(table)
-    number = coerce(table[_VARIATION.name], _VARIATION, places)
-    scores = pd.DataFrame(
-        {name: coerce(table[column.name], column, places) for name, column in _COLUMNS.items()}
-    )
+    table = check_columns(table, (_VARIATION, *_COLUMNS.values()), places, published=True)
+    number = table[_VARIATION.name]
+    scores = pd.DataFrame({name: table[column.name] for name, column in _COLUMNS.items()})
     anchors = scores["anchor"].groupby(number)
     wrong = anchors.transform("nunique") != 2
     if wrong.any():

@@ -1,11 +1,10 @@
 """The files of the PriceBench study (Kireyev 2026) as a tidy table."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from analysis.tables.choice_table import Column, coerce, read_table
+from analysis.tables.choice_table import Column, check_columns, read_table
 from analysis.tables.errors import AnalysisError
 from analysis.tables.table_file import Places, first_row, read_frame
 
@@ -65,18 +64,6 @@ def read_pricebench(folder: str | Path) -> pd.DataFrame:
     return table
 
 
-def _check(table: pd.DataFrame, columns: Sequence[Column]) -> pd.DataFrame:
-    """The table with these columns as their kinds want them."""
-    places = Places(table)
-    if table.empty:
-        raise AnalysisError(f"{places}: no rows; use the study's own file")
-    for column in columns:
-        if column.name not in table:
-            raise AnalysisError(f"{places}: column {column.name!r} is missing; use the study's own file")
-        table[column.name] = coerce(table[column.name], column, places)
-    return table
-
-
 def _refuse(table: pd.DataFrame, wrong: "pd.Series[bool]", column: str, problem: str) -> None:
     if wrong.any():
         row = first_row(wrong)
@@ -97,7 +84,8 @@ def _cards(path: Path) -> pd.DataFrame:
     tasks = read_frame(path, str)  # so that a message shows what stands there
     letters = [letter for letter in _LETTERS if letter != "c" or f"{letter}_hotel_id" in tasks]
     hotels = {letter: _hotel(letter) for letter in letters}
-    tasks = _check(tasks, [*_TASK, *(column for hotel in hotels.values() for column in hotel.values())])
+    columns = [*_TASK, *(column for hotel in hotels.values() for column in hotel.values())]
+    tasks = check_columns(tasks, columns, Places(tasks), published=True)
     _refuse(tasks, tasks.duplicated("task_id"), "task_id", "stands twice; number the tasks")
     frames = []
     for place, (letter, hotel) in enumerate(hotels.items()):
@@ -122,7 +110,8 @@ def _cards(path: Path) -> pd.DataFrame:
 
 
 def _shown(path: Path, agent: str, ordering: str, cards: pd.DataFrame) -> pd.DataFrame:
-    choices = _check(read_frame(path, str), _CHOICE)
+    choices = read_frame(path, str)
+    choices = check_columns(choices, _CHOICE, Places(choices), published=True)
     number = choices["task_id"].astype(int)
     task = number.where(number <= _SWAP_OFFSET, number - _SWAP_OFFSET)
     _refuse(choices, ~task.isin(cards["task_id"]), "task_id", "is not in tasks.csv; correct it")

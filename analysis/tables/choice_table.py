@@ -1,5 +1,6 @@
 """The tidy choice table: its columns, how it is read, and what must hold before anything is estimated."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -116,16 +117,23 @@ def check_table(table: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def check_columns(table: pd.DataFrame, columns: tuple[Column, ...], places: Places) -> pd.DataFrame:
+def check_columns(
+    table: pd.DataFrame, columns: Sequence[Column], places: Places, *, published: bool = False
+) -> pd.DataFrame:
     """A copy whose documented columns are of their kinds, its rows numbered from 0.
+
+    published: it is a file of a published study, which has all of the columns.
 
     Raises AnalysisError for a table without rows or a required column, and for a value of another kind.
     """
+    own_file = "use the study's own file"
     if table.empty:
-        raise AnalysisError(f"{places}: no rows; run the experiment first, or export it again")
+        advice = own_file if published else "run the experiment first, or export it again"
+        raise AnalysisError(f"{places}: no rows; {advice}")
     for column in columns:
-        if column.required and column.name not in table:
-            raise AnalysisError(f"{places}: column {column.name!r} is missing; it holds {column.meaning}")
+        if (published or column.required) and column.name not in table:
+            advice = own_file if published else f"it holds {column.meaning}"
+            raise AnalysisError(f"{places}: column {column.name!r} is missing; {advice}")
     table = table.reset_index(drop=True)
     for column in columns:
         if column.name in table:

@@ -18,11 +18,7 @@ from interventions.apply.plan import Plan
 from interventions.edits.base import Change, Edit
 from interventions.edits.in_browser import NotRead, Standing, There, Verdict, as_read, bounded, holds
 from interventions.edits.set_price import SetPrice
-from interventions.errors import CannotEdit
-from interventions.html.content_type import is_html
-from interventions.html.marking import Marks
 from interventions.html.numbers import find_figure, read_figure
-from interventions.html.page import Page
 from interventions.yaml.sitemap import SiteMap
 from proxy.session import Session, ShownPage
 
@@ -269,13 +265,9 @@ def cards(
     page: ShownPage, session: Session, keys: list[str]
 ) -> Iterator[tuple[str, str, Callable[[str], str]]]:
     """Where products show on a page that is nobody's own: its type, the product, and what a role is there."""
-    if page.product or not is_html(page.content_type):
+    if page.product or page.parsed is None:
         return
-    try:
-        read = Page(page.body, page.content_type, Marks(frozenset()), page.url)
-        view = MappedPage(read, session.site, session.plan.by_product, session.known)
-    except CannotEdit:
-        return
+    view = MappedPage(page.parsed, session.site, session.plan.by_product, session.known)
     for key, showing in view.showings():
         if key in keys and showing.group in session.site.cards:
             yield view.page_type, key, showing.role

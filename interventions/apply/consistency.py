@@ -36,12 +36,20 @@ def sightings(body: bytes, *, content_type: str, url: str, site: SiteMap) -> lis
     """The figures that a page, or an answer in JSON, shows of products; none for any other content."""
     try:
         if is_html(content_type):
-            return list(_on_page(Page(body, content_type, Marks(frozenset()), url), site))
+            return sightings_on(Page(body, content_type, Marks(frozenset()), url), site)
         if is_json(content_type) and site.loads(url):
             return list(_in_answer(body, content_type, url, site))
     except (CannotEdit, UnicodeError):
         pass
     return []
+
+
+def sightings_on(page: Page, site: SiteMap) -> list[Sighting]:
+    """The figures that a page shows of products; none where it cannot be read."""
+    try:
+        return list(_on_page(page, site))
+    except CannotEdit:
+        return []
 
 
 def disagreements(seen: Iterable[Sighting]) -> list[str]:

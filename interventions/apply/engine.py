@@ -88,10 +88,12 @@ def rewrite(
     plan: Plan,
     site: SiteMap,
     known: Mapping[str, str] = NONE_KNOWN,
+    places: "Places | None" = None,
 ) -> Rewrite:
     """The page, or the answer in JSON, with the plan's edits, and a receipt of each.
 
-    `known` says which products have their pages at which addresses (see MappedPage).
+    `known` says which products have their pages at which addresses (see MappedPage); `places` remembers,
+    from one page to the next, where the edited elements stood.
 
     On a product's own page all its treatments have to succeed; in cards, cart rows and data those of the
     products that are there. What the plan does not concern is returned as the same object. Raises EditFailed.
@@ -100,50 +102,54 @@ def rewrite(
     if not plan.treatments or not body:
         return untouched
     task = _Rewriting(body, url, plan, site, known)
+    places = places or Places()
     try:
         if is_json(content_type):
             return task.run_data(content_type) if plan.writes_values and site.loads(url) else untouched
         if not is_html(content_type):
             return untouched
-        for marks in _attempts(body, url, plan, site):
+        for marks in _attempts(body, url, plan, site, places):
             page = Page(body, content_type, marks, url)
             try:
                 result = task.run(page)
             except Unmarked:
-                _places.forget(url, plan)
+                places.forget(url, plan)
             else:
-                _places.learn(url, plan, page.located)
+                places.learn(url, plan, page.located)
                 return result
     except CannotEdit as error:
         raise EditFailed(*(error.owner or task.current), url, str(error)) from None
     raise EditFailed(*task.current, url, "the element cannot be found in the page's source")
 
 
-class _Places:
-    """Where on a page the elements stood that a plan touches, when it was last seen: an experiment shows each
-    page dozens of times, and from one time to the next only tokens and the like are different.
+class Places:
+    """Remembers where on a page the elements stood that a plan touches, when it was last seen.
 
-    No more than a hint where to look. A page whose elements have moved once is not remembered again.
+    An experiment shows each page dozens of times, and from one time to the next only tokens and the like are
+    different. No more than a hint where to look. A page whose elements have moved once is not remembered
+    again.
     """
 
     def __init__(self) -> None:
         self._offsets: OrderedDict[tuple[str, frozenset[str]], frozenset[int]] = OrderedDict()
 
     def marks(self, url: str, plan: Plan) -> Marks | None:
+        """The marks of the elements on the page at an address; None: nothing is remembered of it."""
         offsets = self._offsets.get((url, plan.roles))
         return Marks(offsets=offsets) if offsets else None
 
     def learn(self, url: str, plan: Plan, offsets: frozenset[int]) -> None:
+        """Remember where, in bytes of the source, the elements stood on a page that was rewritten."""
         self._offsets.setdefault((url, plan.roles), offsets)
         if len(self._offsets) > _PAGES:
             self._offsets.popitem(last=False)
 
     def forget(self, url: str, plan: Plan) -> None:
+        """Never again go by what was remembered of a page."""
         if (url, plan.roles) in self._offsets:
             self._offsets[url, plan.roles] = frozenset()
 
 
-_places = _Places()
 _PAGES = 2_000
 """How many pages are remembered."""
 
@@ -263,9 +269,9 @@ def is_for_own_page(role: str, site: SiteMap) -> bool:
     return role.partition(".")[0] not in (*site.cards, "page")
 
 
-def _attempts(body: bytes, url: str, plan: Plan, site: SiteMap) -> Iterator[Marks]:
+def _attempts(body: bytes, url: str, plan: Plan, site: SiteMap, places: Places) -> Iterator[Marks]:
     """The ways to mark a page, from the quickest to the one that misses nothing."""
-    if known := _places.marks(url, plan):
+    if known := places.marks(url, plan):
         yield known
     yield _marks(body, plan, site)
     yield ALL_TAGS

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from interventions.apply.consistency import Sighting, sightings
+from interventions.apply.consistency import Sighting, sightings_on
 from interventions.apply.mapped_page import MappedPage
 from interventions.apply.plan import ProductFacts
 from interventions.edits.base import Showing
@@ -22,8 +22,8 @@ class PageFacts:
 
 def page_facts(body: bytes, *, content_type: str, url: str, site: SiteMap) -> PageFacts:
     """Read a page; categories are known where the site map has a role for them. Raises CannotEdit."""
-    view = MappedPage(Page(body, content_type, Marks(frozenset()), url), site)
-    seen = sightings(body, content_type=content_type, url=url, site=site)
+    page = Page(body, content_type, Marks(frozenset()), url)
+    view, seen = MappedPage(page, site), sightings_on(page, site)
     products: dict[str, ProductFacts] = {}
     for key, showing in view.showings():
         if key and showing.group != "page" and key == (view.product or key):

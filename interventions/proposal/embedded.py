@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborNode
 
 from interventions.apply.product_json import Document
 from interventions.errors import CannotEdit
-from interventions.proposal.facts import JSON_LD, is_product
+from interventions.proposal.facts import JSON_LD, objects, products_in_json_ld
 from interventions.proposal.scan import Scan, number
 from interventions.proposal.selectors import unique_selector
 from interventions.yaml.sitemap import Data, product_key
@@ -33,7 +33,7 @@ class FoundData:
 
 def embedded_data(scan: Scan, shown: dict[str, tuple[str, Decimal]]) -> Iterator[FoundData]:
     """Rules for the JSON of a page. `shown`: product key -> the name and the price that the page shows."""
-    if any(is_product(found) for root in _roots(scan, JSON_LD) for found in _objects(root)):
+    if any(True for _ in products_in_json_ld(scan)):
         yield FoundData(_JSON_LD_RULE, "Product", "JSON-LD of the type Product")
     for node in scan.tree.css("script"):
         kind = (node.attributes.get("type") or "").lower()
@@ -46,7 +46,7 @@ def embedded_data(scan: Scan, shown: dict[str, tuple[str, Decimal]]) -> Iterator
 def _rules(scan: Scan, css: str, root: Any, shown: dict[str, tuple[str, Decimal]]) -> Iterator[FoundData]:
     """One rule for each shape of object that holds a shown product's name and price."""
     seen: set[str] = set()
-    for found in _objects(root):
+    for found in objects(root):
         for name, price in shown.values():
             names = [key for key, value in found.items() if value == name and _KEY.fullmatch(key)]
             prices = [path for path, value in _figures(found) if value == price]
@@ -112,22 +112,6 @@ def _document(node: LexborNode) -> Document | None:
         return Document(node.text())
     except CannotEdit:
         return None
-
-
-def _roots(scan: Scan, css: str) -> Iterator[Any]:
-    for node in scan.tree.css(css):
-        if (document := _document(node)) is not None:
-            yield document.root
-
-
-def _objects(root: Any) -> Iterator[dict[str, Any]]:
-    waiting = [root]
-    while waiting:
-        value = waiting.pop(0)
-        if isinstance(value, dict):
-            yield value
-        if isinstance(value, dict | list):
-            waiting += value.values() if isinstance(value, dict) else value
 
 
 _JSON_LD_RULE = Data.model_validate(

@@ -78,7 +78,7 @@ def products_in_json_ld(scan: Scan) -> Iterator[dict[str, Any]]:
             root = Document(node.text()).root
         except CannotEdit:
             continue
-        yield from (found for found in _objects(root) if is_product(found))
+        yield from (found for found in objects(root) if is_product(found))
 
 
 def is_product(found: dict[str, Any]) -> bool:
@@ -118,7 +118,8 @@ def _of_product(node: Any) -> bool:
     return scope is None or kind.rstrip("/").endswith("Product")
 
 
-def _objects(root: Any) -> Iterator[dict[str, Any]]:
+def objects(root: Any) -> Iterator[dict[str, Any]]:
+    """The objects in JSON, from the outermost inwards."""
     waiting = [root]
     while waiting:
         value = waiting.pop(0)

@@ -5,7 +5,7 @@ from itertools import count
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interventions.apply.engine import Rewrite, rewrite
+from interventions.apply.engine import Places, Rewrite, rewrite
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.registry import edit_from_dict
 from interventions.yaml.sitemap import load_site_map
@@ -19,6 +19,7 @@ EDITS = (
     {"remove": "product.sku"},
 )
 PLAN = Plan((Treatment("the-id", KEY, tuple(edit_from_dict(edit) for edit in EDITS)),))
+PLACES = Places()
 numbers = count()
 
 
@@ -27,7 +28,7 @@ def fresh_url() -> str:
 
 
 def at(url: str, body: bytes) -> Rewrite:
-    return rewrite(body, content_type=HTML, url=url, plan=PLAN, site=SITE)
+    return rewrite(body, content_type=HTML, url=url, plan=PLAN, site=SITE, places=PLACES)
 
 
 def test_a_page_seen_twice_is_rewritten_the_same() -> None:
@@ -35,6 +36,13 @@ def test_a_page_seen_twice_is_rewritten_the_same() -> None:
     first = at(url, page)
     assert len(first.receipts) == len(EDITS)
     assert at(url, page) == first
+
+
+def test_what_one_proxy_has_seen_is_not_known_to_another() -> None:
+    url = fresh_url()
+    at(url, product_page())
+    assert PLACES.marks(url, PLAN)
+    assert Places().marks(url, PLAN) is None
 
 
 @given(
