@@ -1,20 +1,26 @@
 """One trial with cards in the browser: the proxy shows the cards, and takes the answers."""
 
-import time
-from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from playwright.async_api import BrowserContext
 
 from agents.base import Agent
 from agents.registry import make_agent
-from environments.episode import Episode
+from environments.episode import Episode, Look
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.trial import CardTrial
 from experiments.episodes.answers import GivenAnswer, card_record, conclude
 from experiments.episodes.shop_episode import is_error_page
-from experiments.episodes.trajectory import Trajectory, limited, recorded_calls, trace
+from experiments.episodes.trajectory import (
+    Trajectory,
+    act_until,
+    failed_on_the_way,
+    limited,
+    recorded_calls,
+    trace,
+)
 from experiments.records.record import TrialRecord, to_row
 from interventions.apply.plan import Plan, Treatment
 from interventions.cards.card import Card
@@ -62,13 +68,10 @@ class CardTrialRunner:
         async with limited(trajectory, limits.seconds):
             episode = Episode(context, f"{system}\n\n{GOAL}" if system else GOAL)
             await episode.open([url])
-            await _act_until_answered(trajectory, episode, agent, session, limits.steps)
+            over = partial(_is_over, session=session)
+            await act_until(over, trajectory, episode, agent, most_steps=limits.steps, wanted="an answer")
         cards = run_of(session)
-        if session.failures:
-            trajectory.end("treatment_failed", session.failures[0])
-        elif session.upstream_errors:
-            trajectory.fail("shop", session.upstream_errors[0])
-        elif cards.done or _gave_up(cards, trial.cards):
+        if not failed_on_the_way(trajectory, session) and (cards.done or _gave_up(cards)):
             conclude(trajectory, trial, given(session))
         return trajectory
 
@@ -114,26 +117,12 @@ def given(session: Session) -> list[GivenAnswer]:
     ]
 
 
-def _gave_up(cards: CardRun, asked: Sequence[Card]) -> bool:
+def _gave_up(cards: CardRun) -> bool:
     """Whether the current card has had more invalid answers than it allows."""
     invalid = sum(1 for answer in cards.answers if answer.card == cards.current and answer.value is None)
-    return not cards.done and invalid > asked[cards.current].retries
+    return not cards.done and invalid > cards.cards[cards.current].retries
 
 
-async def _act_until_answered(
-    trajectory: Trajectory, episode: Episode, agent: Agent, session: Session, max_steps: int
-) -> None:
+def _is_over(look: Look, session: Session) -> bool:
     cards = run_of(session)
-    for step in range(max_steps + 1):
-        look = await episode.look()
-        trajectory.looks.append(look)
-        if session.upstream_errors or is_error_page(look) or cards.done or _gave_up(cards, cards.cards):
-            return
-        if step == max_steps:
-            break
-        began = time.perf_counter()
-        decision = await agent.act(look.observation)
-        trajectory.decisions.append(decision)
-        trajectory.errors.append(await episode.act(decision.action))
-        trajectory.times.append(time.perf_counter() - began)
-    trajectory.end("agent_limit", f"{max_steps} actions without an answer")
+    return bool(session.upstream_errors or is_error_page(look) or cards.done or _gave_up(cards))

@@ -1,8 +1,8 @@
 """One trial from start to outcome: bind the plan, open the tabs, let the agent act, check the treatment."""
 
 import re
-import time
 from collections.abc import Sequence
+from functools import partial
 
 from playwright.async_api import BrowserContext
 
@@ -14,6 +14,8 @@ from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.episodes.trajectory import (
     Traced,
     Trajectory,
+    act_until,
+    failed_on_the_way,
     limited,
     recorded_calls,
     trace,
@@ -21,6 +23,7 @@ from experiments.episodes.trajectory import (
     usage_of,
 )
 from experiments.episodes.treatment_check import (
+    Sight,
     shown_product,
     sights,
     squeeze,
@@ -115,31 +118,43 @@ async def run_episode(
         wanted = wanted_in_browser(design, trial)
         episode = Episode(context, trial.goal, (*COMPARE_TABS, NOT_PRESSED), design.view, wanted)
         await episode.open(start_urls(base_url, trial))
-        await _act_until_over(trajectory, episode, agent, trial, design, session)
+        over = partial(is_over, trajectory=trajectory, trial=trial, design=design, session=session)
+        await act_until(over, trajectory, episode, agent, most_steps=limits.steps, wanted="a choice")
     judge(trajectory, trial, design, session)
     return trajectory
 
 
 def judge(trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session: Session) -> None:
     """What the proxy saw outweighs what the page showed: the outcome once the treatment is checked."""
-    keys = [product.key for product in trial.products]
-    if session.failures:
-        trajectory.end("treatment_failed", session.failures[0])
-    elif session.upstream_errors:
-        trajectory.fail("shop", session.upstream_errors[0])
-    elif trajectory.outcome == "choice":
+    if not failed_on_the_way(trajectory, session) and trajectory.outcome == "choice":
         look = trajectory.looks[-1]
         choice = in_cart(look, trial, session.product_at(look.url), session.plan)
         seen = sights(trajectory, design, trial, session)
         opened = choice if design.experiment.task == "compare-tabs" else ""
-        if choice not in keys:
-            trajectory.end("no_choice", f"put {choice!r} into the cart, which is not in the choice set")
-        elif session.awaited:
-            trajectory.end("treatment_failed", next(iter(session.awaited.values())))
-        elif reason := untreated(session.plan, seen, session, keys, opened):
-            trajectory.end("treatment_failed", reason)
-        else:
-            trajectory.end("choice", trajectory.reason, choice)
+        end_with(choice, trajectory, trial, session, seen, opened)
+
+
+def end_with(
+    choice: str,
+    trajectory: Trajectory,
+    trial: ShopTrial,
+    session: Session,
+    seen: Sequence[Sight],
+    opened: str = "",
+) -> None:
+    """End a trial with a choice, where that is in the choice set and its treatment is proven.
+
+    seen, opened: the pages that were looked at, and the product whose page was surely opened.
+    """
+    keys = [product.key for product in trial.products]
+    if choice not in keys:
+        trajectory.end("no_choice", f"put {choice!r} into the cart, which is not in the choice set")
+    elif session.awaited:
+        trajectory.end("treatment_failed", next(iter(session.awaited.values())))
+    elif reason := untreated(session.plan, seen, session, keys, opened):
+        trajectory.end("treatment_failed", reason)
+    else:
+        trajectory.end("choice", trajectory.reason, choice)
 
 
 def in_cart(look: Look, trial: ShopTrial, at: str, plan: Plan) -> str:
@@ -189,35 +204,17 @@ _NOBODY = re.compile(r"|it|(?:this|the|an?|1|one)?\s*(?:item|product)s?", re.I)
 """What a message says that names no product."""
 
 
-async def _act_until_over(
-    trajectory: Trajectory,
-    episode: Episode,
-    agent: Agent,
-    trial: ShopTrial,
-    design: ShopDesign,
-    session: Session,
-) -> None:
-    max_steps = design.experiment.limits.steps
-    for step in range(max_steps + 1):
-        look = await episode.look()
-        trajectory.looks.append(look)
-        if spoilt(look, trial, design, session):
-            return
-        if look.stop is not None:
-            trajectory.end(
-                look.stop.outcome,
-                look.stop.text or "about to press what stop_before names",
-                product_key(look.url),
-            )
-            return
-        if step == max_steps:
-            break
-        began = time.perf_counter()
-        decision = await agent.act(look.observation)
-        trajectory.decisions.append(decision)
-        trajectory.errors.append(await episode.act(decision.action))
-        trajectory.times.append(time.perf_counter() - began)
-    trajectory.end("agent_limit", f"{max_steps} actions without a choice")
+def is_over(
+    look: Look, trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session: Session
+) -> bool:
+    """Whether a trial is over at this look; how it ended is noted where the page says it."""
+    if spoilt(look, trial, design, session):
+        return True
+    if look.stop is None:
+        return False
+    reason = look.stop.text or "about to press what stop_before names"
+    trajectory.end(look.stop.outcome, reason, product_key(look.url))
+    return True
 
 
 def spoilt(look: Look, trial: ShopTrial, design: ShopDesign, session: Session) -> bool:

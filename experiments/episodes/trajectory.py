@@ -1,22 +1,23 @@
-"""What happened in a trial, and how it is recorded: its outcome, its steps, the pages that were seen."""
+"""What happens in a trial, and how it is recorded: looks and actions, its outcome, the pages seen."""
 
 import asyncio
 import base64
 import re
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, Literal
 
-from agents.base import AgentError, Call, Decision, ProviderError, Usage
-from environments.episode import Look
+from agents.base import Agent, AgentError, Call, Decision, ProviderError, Usage
+from environments.episode import Episode, Look
 from environments.observation import Observation
 from environments.through_proxy import BrowserFailure
 from experiments.designs.design import Trial
 from experiments.records.record import Cause, Row, TrialRow, artifact_hash
 from interventions.files.schema import Intervention
+from proxy.session import Session
 
 Outcome = Literal["choice", "no_choice", "agent_limit", "agent_error", "treatment_failed", "infra_error"]
 
@@ -66,6 +67,45 @@ async def limited(trajectory: Trajectory, seconds: float) -> AsyncIterator[None]
         trajectory.fail("provider", f"provider: {error}")
     except BrowserFailure as error:
         trajectory.fail("browser", f"browser: {error}")
+
+
+async def act_until(
+    over: Callable[[Look], bool],
+    trajectory: Trajectory,
+    episode: Episode,
+    agent: Agent,
+    *,
+    most_steps: int,
+    wanted: str,
+) -> None:
+    """Let an agent look and act until a look is the last one (`over`), or it is out of actions.
+
+    wanted: what it has not come to then, in words.
+    """
+    for step in range(most_steps + 1):
+        look = await episode.look()
+        trajectory.looks.append(look)
+        if over(look):
+            return
+        if step < most_steps:
+            began = time.perf_counter()
+            decision = await agent.act(look.observation)
+            trajectory.decisions.append(decision)
+            trajectory.errors.append(await episode.act(decision.action))
+            trajectory.times.append(time.perf_counter() - began)
+    trajectory.end("agent_limit", f"{most_steps} actions without {wanted}")
+
+
+def failed_on_the_way(trajectory: Trajectory, session: Session) -> bool:
+    """End a trial by what went wrong between shop and agent, if anything did.
+
+    It outweighs what the pages showed.
+    """
+    if session.failures:
+        trajectory.end("treatment_failed", session.failures[0])
+    elif session.upstream_errors:
+        trajectory.fail("shop", session.upstream_errors[0])
+    return bool(session.failures or session.upstream_errors)
 
 
 def trial_row(

@@ -26,7 +26,7 @@ from environments.observe import storable
 from environments.stops import COMPARE_TABS, NOT_PRESSED, guard
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign, ShopTrial
-from experiments.episodes.shop_episode import allowed, judge, session, spoilt, start_urls, to_record
+from experiments.episodes.shop_episode import allowed, is_over, judge, session, start_urls, to_record
 from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import Testbed, open_testbed
 from experiments.executors.start_pages import check_start_pages
@@ -36,7 +36,6 @@ from experiments.records.store import Records
 from experiments.records.writer import Writer
 from experiments.runs.admission import Admission
 from interventions.errors import UserError
-from interventions.yaml.sitemap import product_key
 from proxy.server import Slot
 from proxy.session import Session
 
@@ -272,11 +271,8 @@ class TrialEnv(ShopEnv):
     def _end_if_over(self, terminated: bool) -> None:
         trajectory, limits = self._trajectory, self._venue.design.experiment.limits
         look, steps = trajectory.looks[-1], len(trajectory.decisions)
-        if spoilt(look, self._trial, self._venue.design, self._session):
+        if is_over(look, trajectory, self._trial, self._venue.design, self._session):
             pass
-        elif look.stop is not None:
-            reason = look.stop.text or "about to press what stop_before names"
-            trajectory.end(look.stop.outcome, reason, product_key(look.url))
         elif terminated:
             said = [message["message"] for message in self.chat.messages if message["role"] == "infeasible"]
             trajectory.end("no_choice", f"the agent gave up: {' '.join(said)}")

@@ -17,9 +17,9 @@ from environments.shop.server import shop
 from experiments.console.background import ready
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign, ShopTrial
-from experiments.episodes.shop_episode import allowed, session, start_urls, to_record
-from experiments.episodes.trajectory import Traced, Trajectory
-from experiments.episodes.treatment_check import Sight, untreated
+from experiments.episodes.shop_episode import allowed, end_with, session, start_urls, to_record
+from experiments.episodes.trajectory import Traced, Trajectory, failed_on_the_way
+from experiments.episodes.treatment_check import Sight
 from experiments.executors.start_pages import check_start_pages
 from experiments.records.database import DatabaseFailure, cause
 from experiments.records.record import Row, TrialRecord, artifact_hash
@@ -66,14 +66,8 @@ class GuestTrial:
 
     def chose(self, product: str) -> None:
         """The shop has put this product into the cart."""
-        keys = [item.key for item in self.definition.products]
         trajectory = Trajectory()
-        if product not in keys:
-            trajectory.end("no_choice", f"put {product!r} into the cart, which is not in the choice set")
-        elif reason := untreated(self.session.plan, self._shown(), self.session, keys):
-            trajectory.end("treatment_failed", reason)
-        else:
-            trajectory.end("choice", choice=product)
+        end_with(product, trajectory, self.definition, self.session, self._shown())
         self._end(trajectory)
 
     def gave_up(self) -> None:
@@ -95,10 +89,7 @@ class GuestTrial:
     def _end(self, trajectory: Trajectory) -> None:
         if self.outcome:
             return
-        if self.session.failures:
-            trajectory.end("treatment_failed", self.session.failures[0])
-        elif self.session.upstream_errors:
-            trajectory.fail("shop", self.session.upstream_errors[0])
+        failed_on_the_way(trajectory, self.session)
         self.outcome = trajectory.outcome
         record = to_record(
             self.definition,
