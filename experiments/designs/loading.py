@@ -13,7 +13,10 @@ from experiments.designs.shop.design import ShopDesign
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import Source
 
-AnyDesign = Design[Any]
+AnyTrial = Any
+"""A trial of a run: of the kind of its design, which is known only once the experiment's file is read."""
+
+AnyDesign = Design[AnyTrial]
 
 
 def load_design(name: str, mode: Mode | None = None) -> AnyDesign:

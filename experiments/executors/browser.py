@@ -17,7 +17,7 @@ from environments.shop.server import shop
 from environments.through_proxy import BrowserFailure
 from experiments.designs.design import Trial
 from experiments.episodes.trajectory import Trajectory
-from experiments.executors.executor import Attempt
+from experiments.executors.executor import Attempt, T_contra
 from experiments.executors.shop_watch import ShopWatch, watch_shop
 from experiments.records.record import TrialRecord
 from proxy.server import Proxy, Slot, run_proxy
@@ -50,7 +50,6 @@ async def open_testbed(folder: Path, base_url: str | None = None) -> AsyncIterat
 
 
 T = TypeVar("T", bound=Trial)
-T_contra = TypeVar("T_contra", bound=Trial, contravariant=True)
 
 
 class TrialRunner(Protocol[T_contra]):

@@ -1,7 +1,7 @@
 """What runs attempts at trials: this process, or workers that it hands them to."""
 
 from dataclasses import dataclass
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from experiments.designs.design import Trial
 from experiments.records.record import TrialRecord
@@ -11,6 +11,7 @@ MAX_ATTEMPTS: Final = 3
 
 
 T_co = TypeVar("T_co", bound=Trial, covariant=True)
+T_contra = TypeVar("T_contra", bound=Trial, contravariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +23,14 @@ class Attempt(Generic[T_co]):
     began: float
 
 
-class Executor(Protocol):
-    """Runs attempts, some at a time."""
+class Executor(Protocol[T_contra]):
+    """Runs attempts at trials of one kind, some at a time."""
 
     @property
     def slots(self) -> int:
         """How many attempts it can run at the same time."""
 
-    async def run(self, attempt: Attempt[Any]) -> TrialRecord:
+    async def run(self, attempt: Attempt[T_contra]) -> TrialRecord:
         """Run one attempt; how it ended stands in its record.
 
         Raises:

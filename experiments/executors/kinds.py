@@ -2,18 +2,27 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
-from experiments.designs.design import Kind
+from experiments.designs.cards.design import CardDesign
+from experiments.designs.cards.trial import CardTrial
+from experiments.designs.design import Kind, Trial
+from experiments.designs.loading import AnyTrial
+from experiments.designs.scoring.design import ScoreDesign
+from experiments.designs.scoring.trial import ScoreTrial
+from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.episodes.card_episode import CardTrialRunner
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.executors.browser import TrialRunner
 from experiments.executors.scores import CardScoring, PromptScoring, Scoring
 from experiments.executors.start_pages import check_start_pages
 
+D_contra = TypeVar("D_contra", contravariant=True)
+T = TypeVar("T", bound=Trial)
+
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class Running(Generic[D_contra, T]):
     """What runs the trials of one kind; None: they never run so.
 
     on_pages: from the design and the shop's address to what runs an episode. scoring: from the design to what
@@ -21,13 +30,14 @@ class Running:
     the design, the trials and the shop's address (None: the embedded one); it raises UserError.
     """
 
-    on_pages: Callable[[Any, str], TrialRunner[Any]] | None = None
-    scoring: Callable[[Any], Scoring] | None = None
-    check: Callable[[Any, Iterable[Any], str | None], Awaitable[None]] | None = None
+    on_pages: Callable[[D_contra, str], TrialRunner[T]] | None = None
+    scoring: Callable[[D_contra], Scoring[T]] | None = None
+    check: Callable[[D_contra, Iterable[T], str | None], Awaitable[None]] | None = None
 
 
-KINDS: Final[Mapping[Kind, Running]] = {
-    "shop": Running(on_pages=ShopTrialRunner, check=check_start_pages),
-    "cards": Running(on_pages=CardTrialRunner, scoring=CardScoring),
-    "scores": Running(scoring=PromptScoring),
+# The kind of a design, by which a row is found, does not tell its type.
+KINDS: Final[Mapping[Kind, Running[Any, AnyTrial]]] = {
+    "shop": Running[ShopDesign, ShopTrial](on_pages=ShopTrialRunner, check=check_start_pages),
+    "cards": Running[CardDesign, CardTrial](on_pages=CardTrialRunner, scoring=CardScoring),
+    "scores": Running[ScoreDesign, ScoreTrial](scoring=PromptScoring),
 }

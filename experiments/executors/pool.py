@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
+from experiments.designs.design import Trial
 from experiments.executors.executor import Attempt, WorkerDied, first_leaf
 from experiments.records.record import TrialRecord
 from interventions.errors import UserError
@@ -29,7 +30,7 @@ class Worker(Protocol):
     def dead(self) -> asyncio.Event:
         """Set once it is gone."""
 
-    async def run(self, attempt: Attempt[Any]) -> TrialRecord:
+    async def run(self, attempt: Attempt[Trial]) -> TrialRecord:
         """Run one attempt. Raises WorkerDied or UserError."""
 
 
@@ -52,7 +53,7 @@ class Pool:
         self._free: asyncio.Queue[Worker] = asyncio.Queue()
         self._deaths = 0
 
-    async def run(self, attempt: Attempt[Any]) -> TrialRecord:
+    async def run(self, attempt: Attempt[Trial]) -> TrialRecord:
         """Run one attempt at the worker that has been free for longest. Raises WorkerDied, UserError."""
         worker = await self._free.get()
         while worker.dead.is_set():

@@ -10,8 +10,9 @@ from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from experiments.designs.design import Trial
 from experiments.executors.executor import Attempt, WorkerDied
 from experiments.executors.pool import PATIENCE_SECONDS, Pool, Say, Worker, open_pool
 from experiments.executors.setup import Setup
@@ -77,7 +78,7 @@ class ProcessWorker:
         if isinstance(problem, Exception):
             raise problem
 
-    async def run(self, attempt: Attempt[Any]) -> TrialRecord:
+    async def run(self, attempt: Attempt[Trial]) -> TrialRecord:
         """Run one attempt. Raises WorkerDied, UserError."""
         number = next(self._numbers)
         self._running[number] = asyncio.get_running_loop().create_future()

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from experiments.designs.design import Trial
 from experiments.executors.executor import Attempt, Executor, WorkerDied
 from experiments.executors.pool import PATIENCE_SECONDS, Pool, Say, Worker, open_pool
 from experiments.executors.setup import Setup, open_executor
@@ -28,11 +29,11 @@ class Actor:
         """Get ready. Raises UserError."""
         self._stack = AsyncExitStack()
         folder = self._stack.enter_context(TemporaryDirectory(prefix="souk-"))
-        self._executor: Executor = await self._stack.enter_async_context(
+        self._executor: Executor[Trial] = await self._stack.enter_async_context(
             open_executor(replace(setup, folder=Path(folder)))
         )
 
-    async def run(self, attempt: Attempt[Any]) -> TrialRecord:
+    async def run(self, attempt: Attempt[Trial]) -> TrialRecord:
         """Run one attempt. Raises UserError."""
         return await self._executor.run(attempt)
 
@@ -114,7 +115,7 @@ class RayWorker:
         self.dead = asyncio.Event()
         self._actor = actor
 
-    async def run(self, attempt: Attempt[Any]) -> TrialRecord:
+    async def run(self, attempt: Attempt[Trial]) -> TrialRecord:
         """Run one attempt. Raises WorkerDied, UserError."""
         record: TrialRecord = await self.call("run", attempt)
         return record

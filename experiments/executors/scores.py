@@ -5,18 +5,19 @@ import math
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
-from typing import Any, Final, Protocol
+from typing import Final, Generic, Protocol, TypeVar
 
 from agents.base import AgentError, Usage
 from agents.registry import close_agents
 from agents.scoring import Scorer, TargetScore, make_scorer, score_choices
+from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.trial import CardTrial
+from experiments.designs.design import Trial
 from experiments.designs.scoring.design import ScoreDesign
-from experiments.designs.scoring.scored_cards import ScoredCards
 from experiments.designs.scoring.trial import ScoreTrial
 from experiments.episodes.answers import GivenAnswer, card_record, conclude
 from experiments.episodes.trajectory import Trajectory, limited, trial_row
-from experiments.executors.executor import Attempt
+from experiments.executors.executor import Attempt, T_contra
 from experiments.records.record import Row, TrialRecord, artifact_hash
 from interventions.cards.card import Card, LetterAnswer
 
@@ -87,7 +88,10 @@ class BatchingScorer:
                 await self._task
 
 
-class Scoring(Protocol):
+T = TypeVar("T", bound=Trial)
+
+
+class Scoring(Protocol[T_contra]):
     """How the trials of one kind of design are scored."""
 
     kept: Collection[str]
@@ -96,7 +100,7 @@ class Scoring(Protocol):
     def scorer(self, agent: str) -> Scorer:
         """Make the scorer of an agent. Raises UserError where it cannot be scored, or lacks a setting."""
 
-    async def record(self, scorer: Scorer, attempt: Attempt[Any]) -> TrialRecord:
+    async def record(self, scorer: Scorer, attempt: Attempt[T_contra]) -> TrialRecord:
         """Score a trial; how it ended stands in its record."""
 
 
@@ -148,7 +152,7 @@ class CardScoring:
 
     kept: Collection[str] = ()
 
-    def __init__(self, design: ScoredCards) -> None:
+    def __init__(self, design: CardDesign) -> None:
         self._design = design
 
     def scorer(self, agent: str) -> Scorer:
@@ -186,21 +190,21 @@ class CardScoring:
         return _traced(replace(record, scores=scores), prompt, given[0].text if given else "")
 
 
-class ScoringExecutor:
+class ScoringExecutor(Generic[T]):
     """Scores the trials of an experiment in this process, with a scorer for each agent."""
 
     slots = 2 * BATCH
     """While one batch is scored the next one comes together."""
 
-    def __init__(self, scoring: Scoring, scorers: Mapping[str, BatchingScorer]) -> None:
+    def __init__(self, scoring: Scoring[T], scorers: Mapping[str, BatchingScorer]) -> None:
         self._scoring = scoring
         self._scorers = scorers
 
-    async def run(self, attempt: Attempt[Any]) -> TrialRecord:
+    async def run(self, attempt: Attempt[T]) -> TrialRecord:
         """Run one attempt; how it ended stands in its record."""
         return await self._scoring.record(self._scorers[attempt.trial.agent], attempt)
 
-    def lost(self, attempt: Attempt[Any], reason: str) -> TrialRecord:
+    def lost(self, attempt: Attempt[Trial], reason: str) -> TrialRecord:
         """Raise RuntimeError: this process runs all attempts, so none is ever lost."""
         raise RuntimeError(f"trial {attempt.trial.id}: {reason}")
 
@@ -243,7 +247,7 @@ def _traced(record: TrialRecord, prompt: str, answer: str) -> TrialRecord:
 
 
 @asynccontextmanager
-async def open_scoring(scoring: Scoring, agents: Iterable[str]) -> AsyncIterator[ScoringExecutor]:
+async def open_scoring(scoring: Scoring[T], agents: Iterable[str]) -> AsyncIterator[ScoringExecutor[T]]:
     """Open what scores the trials of these agents. Raises UserError where one cannot be scored."""
     scorers = {agent: BatchingScorer(scoring.scorer(agent), scoring.kept) for agent in agents}
     try:

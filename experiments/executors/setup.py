@@ -4,10 +4,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from agents.registry import close_agents
-from experiments.designs.loading import AnyDesign
+from experiments.designs.loading import AnyDesign, AnyTrial
 from experiments.episodes.answers import card_record
 from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import BrowserExecutor, TrialRunner, open_testbed
@@ -38,14 +37,14 @@ class Setup:
         """Whether the trials need no browser."""
         return self.design.mode == "text"
 
-    def trial_runner(self, base_url: str) -> TrialRunner[Any]:
+    def trial_runner(self, base_url: str) -> TrialRunner[AnyTrial]:
         """Make what runs episodes at a shop with this address."""
         on_pages = KINDS[self.design.kind].on_pages
         if on_pages is None:
             raise TypeError(f"trials of kind {self.design.kind} do not run on pages")
         return on_pages(self.design, base_url)
 
-    def lost(self, attempt: Attempt[Any], reason: str) -> TrialRecord:
+    def lost(self, attempt: Attempt[AnyTrial], reason: str) -> TrialRecord:
         """The record of an attempt that never came back from another process."""
         trajectory = Trajectory()
         trajectory.fail("worker", reason)
@@ -67,7 +66,7 @@ class Setup:
 
 
 @asynccontextmanager
-async def open_executor(setup: Setup) -> AsyncIterator[Executor]:
+async def open_executor(setup: Setup) -> AsyncIterator[Executor[AnyTrial]]:
     """What runs attempts in this process: for text nothing else, for pages a shop, a proxy and a browser.
 
     Raises:

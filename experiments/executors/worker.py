@@ -11,9 +11,10 @@ import socket
 import sys
 import traceback
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 from experiments.console.terminal import PlainFormatter
+from experiments.designs.design import Trial
 from experiments.executors.executor import Attempt, Executor
 from experiments.executors.setup import open_executor
 from experiments.executors.worker_protocol import Answer, receive_order, send_answer
@@ -44,7 +45,7 @@ async def serve(connection: socket.socket) -> None:
 
 
 async def _answer(
-    writer: asyncio.StreamWriter, executor: Executor, number: int, attempt: Attempt[Any]
+    writer: asyncio.StreamWriter, executor: Executor[Trial], number: int, attempt: Attempt[Trial]
 ) -> None:
     answer: Answer
     try:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from agents.base import is_simulated
 from environments.shop.server import shop
+from experiments.designs.design import Trial
 from experiments.designs.loading import AnyDesign
 from experiments.executors.browser import default_slots
 from experiments.executors.executor import Executor
@@ -41,7 +42,7 @@ class Workers:
 
 
 @asynccontextmanager
-async def open_workers(workers: Workers, setup: Setup, say: Say) -> AsyncIterator[Executor]:
+async def open_workers(workers: Workers, setup: Setup, say: Say) -> AsyncIterator[Executor[Trial]]:
     """The executor of an experiment, ready. `say` is told, in a line, what happens to workers.
 
     Raises:

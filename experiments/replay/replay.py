@@ -11,14 +11,13 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from agents.base import Agent
 from agents.replay import ReplayAgent, StoredStep, origin
 from environments.browser import run_browsers
-from experiments.designs.cards.trial import CardTrial
-from experiments.designs.loading import AnyDesign, load_design, stored_design
-from experiments.designs.shop.design import ShopTrial
+from experiments.designs.design import Trial
+from experiments.designs.loading import AnyDesign, AnyTrial, load_design, stored_design
 from experiments.executors.browser import BrowserExecutor, Testbed, TrialRunner, default_slots, open_testbed
 from experiments.executors.executor import MAX_ATTEMPTS, Attempt, first_leaf
 from experiments.executors.setup import Setup
@@ -32,6 +31,7 @@ from interventions.yaml.yaml_source import Source
 from proxy.recording import Recording
 from proxy.server import run_proxy
 
+T = TypeVar("T", bound=Trial)
 Compared = Callable[[TrialRecord], None]
 """Is told of each trial that was replayed."""
 
@@ -124,7 +124,7 @@ class Replay:
         queue = iter(enumerate(self.trials))
         attempts = 1 if upstream else MAX_ATTEMPTS
 
-        async def work(runner: BrowserExecutor[Any]) -> None:
+        async def work(runner: BrowserExecutor[AnyTrial]) -> None:
             for number, (row, trial) in queue:
                 again = await _attempted(runner, replace(trial, id=row.trial), attempts)
                 if difference := in_episode(self._stored(row), again, self._kept):
@@ -132,9 +132,8 @@ class Replay:
                 compared(again)
 
         async with _open(setup, upstream) as testbed:
-            runner: BrowserExecutor[Any] = BrowserExecutor(
-                Again(setup.trial_runner(testbed.base_url), self._agent), testbed, setup.slots
-            )
+            episodes = Again(setup.trial_runner(testbed.base_url), self._agent)
+            runner = BrowserExecutor(episodes, testbed, setup.slots)
             try:
                 async with asyncio.TaskGroup() as group:
                     for _ in range(setup.slots):
@@ -158,14 +157,14 @@ class Replay:
             return None
 
 
-class Again:
+class Again(Generic[T]):
     """Episodes in which the stored actions take the place of the agent; trials go by their stored ids."""
 
-    def __init__(self, episodes: TrialRunner[Any], stored_agent: Callable[[str], Agent]) -> None:
+    def __init__(self, episodes: TrialRunner[T], stored_agent: Callable[[str], Agent]) -> None:
         self._stored_agent = stored_agent
         self.session, self.episode, self.record = episodes.session, episodes.episode, episodes.record
 
-    def agent(self, trial: ShopTrial | CardTrial) -> Agent:
+    def agent(self, trial: T) -> Agent:
         """Who does again what was done."""
         return self._stored_agent(trial.id)
 
@@ -200,7 +199,7 @@ def _changes(design: AnyDesign, found: Row) -> Iterator[str]:
     yield f"the experiment as it is now gives run {design.run_id}, not {found['run']}{changed}"
 
 
-async def _attempted(runner: BrowserExecutor[Any], trial: Any, attempts: int) -> TrialRecord:
+async def _attempted(runner: BrowserExecutor[T], trial: T, attempts: int) -> TrialRecord:
     for number in range(1, attempts + 1):
         record = await runner.run(Attempt(trial, number, 0.0))
         if record.trial.outcome != "infra_error":

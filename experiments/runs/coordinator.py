@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from experiments.designs.design import Trial
 from experiments.executors.executor import (
@@ -31,14 +31,14 @@ LOOK_AHEAD: Final = 1_000
 """Most trials that are passed over while their agent's provider is down."""
 
 T = TypeVar("T", bound=Trial)
-Lost = Callable[[Attempt[Any], str], TrialRecord]
+Lost = Callable[[Attempt[Trial], str], TrialRecord]
 """Makes the record of an attempt that never came back, for this reason."""
 
 
 class Coordinator:
     """Holds the queue of one command. Executors never see the database; this claims and stores trials."""
 
-    def __init__(self, executor: Executor, writer: Writer, admission: Admission, lost: Lost) -> None:
+    def __init__(self, executor: Executor[Trial], writer: Writer, admission: Admission, lost: Lost) -> None:
         self._executor = executor
         self._writer = writer
         self._admission = admission

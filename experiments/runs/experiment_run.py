@@ -11,7 +11,7 @@ from rich.console import Console
 from agents.registry import check_agent, check_name
 from experiments.console.progress import RunProgress
 from experiments.designs.design import Mode, Trial
-from experiments.designs.loading import load_design
+from experiments.designs.loading import AnyTrial, load_design
 from experiments.executors.executor import Executor
 from experiments.executors.kinds import KINDS
 from experiments.executors.scores import Scoring, open_scoring
@@ -76,7 +76,7 @@ class ExperimentRun:
                     raise
                 self.not_ready.append(f"{agent} cannot run yet: {error}")
 
-    def _scoring(self) -> Scoring | None:
+    def _scoring(self) -> Scoring[AnyTrial] | None:
         """What scores the trials, where they are scored."""
         scoring = self._running.scoring
         return scoring(self.design) if scoring and self.design.mode == "logprobs" else None
@@ -184,7 +184,7 @@ class ExperimentRun:
     @asynccontextmanager
     async def _executor(
         self, workers: Workers, progress: RunProgress
-    ) -> AsyncIterator[tuple[Executor, Lost]]:
+    ) -> AsyncIterator[tuple[Executor[Trial], Lost]]:
         """What runs the trials, and what makes records of those that it loses."""
         design = self.design
         if scoring := self._scoring():

@@ -17,7 +17,8 @@ from agents.providers.tokens import estimate_tokens
 from analysis.estimators.detectable import detectable_d, detectable_effect
 from experiments.console.progress import duration
 from experiments.console.terminal import new_table
-from experiments.designs.loading import AnyDesign
+from experiments.designs.design import Trial
+from experiments.designs.loading import AnyDesign, AnyTrial
 from experiments.executors.browser import default_slots
 from experiments.executors.workers import Workers
 from experiments.records.queries import means
@@ -76,19 +77,19 @@ def outlook(run: ExperimentRun, workers: Workers) -> dict[str, Any]:
     }
 
 
-def _interventions(trials: Sequence[Any]) -> dict[str, int]:
+def _interventions(trials: Sequence[Trial]) -> dict[str, int]:
     nudges = (getattr(trial, "nudge", None) for trial in trials)
     return dict(Counter(nudge.id for nudge in nudges if nudge))
 
 
-def _example(design: AnyDesign, trials: Sequence[Any]) -> dict[str, Any]:
+def _example(design: AnyDesign, trials: Sequence[Trial]) -> dict[str, Any]:
     """Describe one trial in full."""
     trial = design.exemplary(trials)
     shown = {"trial": trial.id, "condition": trial.condition, "set": trial.set, "ordering": trial.ordering}
     return shown | design.example(trial)
 
 
-def _smallest_effect(design: AnyDesign, trials: Sequence[Any]) -> dict[str, Any] | None:
+def _smallest_effect(design: AnyDesign, trials: Sequence[Trial]) -> dict[str, Any] | None:
     """Compute what one agent's trials find with power 0.8 at the level 0.05; None: nothing is sampled."""
     found = design.comparison(trials)
     if found is None:
@@ -107,7 +108,7 @@ def _smallest_effect(design: AnyDesign, trials: Sequence[Any]) -> dict[str, Any]
     }
 
 
-def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Any], workers: Workers) -> Forecast:
+def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Trial], workers: Workers) -> Forecast:
     count = len(trials)
     total_slots = workers.count * (workers.slots or default_slots([agent]))
     if known := means(run.records, run.design.run_id, agent):
@@ -150,7 +151,7 @@ def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Any], workers: Wo
     )
 
 
-def _requests(trial: Any, design: AnyDesign, is_text: bool) -> tuple[int, int, int]:
+def _requests(trial: AnyTrial, design: AnyDesign, is_text: bool) -> tuple[int, int, int]:
     """Count the requests of a trial, and their tokens in and out, where nothing goes wrong."""
     requests = design.requests(trial)
     if not is_text:
