@@ -21,7 +21,7 @@ D_contra = TypeVar("D_contra", contravariant=True)
 T = TypeVar("T", bound=Trial)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Running(Generic[D_contra, T]):
     """What runs the trials of one kind; None: they never run so.
 
