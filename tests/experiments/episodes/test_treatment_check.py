@@ -21,6 +21,7 @@ from interventions.apply.plan import Plan, Treatment
 from interventions.edits.in_browser import Element, Inserted, Spot, Standing
 from interventions.edits.insert_text import InsertText
 from interventions.edits.show_rating_text import ShowRatingText
+from interventions.html.source_page import ReadPage
 from interventions.yaml.sitemap import load_site_map
 from proxy.server import Slot
 from proxy.session import Session, ShownPage
@@ -463,6 +464,23 @@ def passed_on(plan: Plan, *answers: tuple[str, bytes], treat: bool = True) -> Se
         session.note_receipts(done.receipts if treat else ())
         session.note_page(ShownPage(HOST + path, HTML, done.body if treat else body, done.product))
     return session
+
+
+def test_a_page_is_parsed_once_however_many_look_at_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = Plan((NUDGED,))
+    session = passed_on(plan, ("category.html", category_page(card(KEY, 1))), (f"{KEY}.html", product_page()))
+    parsed: list[str] = []
+    read = ReadPage.__init__
+
+    def counted(page: ReadPage, *arguments: Any, **options: Any) -> None:
+        read(page, *arguments, **options)
+        parsed.append(page.url)
+
+    monkeypatch.setattr(ReadPage, "__init__", counted)
+    untreated(plan, sights_of(session), session, [KEY])
+    assert [page.sightings(SITE) != [] for page in session.pages] == [True, True]
+    untreated(plan, sights_of(session), session, [KEY])
+    assert sorted(parsed) == sorted(page.url for page in session.pages)
 
 
 def sights_of(session: Session) -> list[Sight]:

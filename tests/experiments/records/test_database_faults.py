@@ -5,10 +5,8 @@ import resource
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 import sqlalchemy as sql
 from rich.console import Console
 
@@ -17,15 +15,9 @@ from experiments.records.store import Records
 from experiments.records.writer import Writer
 from experiments.runs.admission import Admission
 from tests.experiments.command_line import environment
-from tests.experiments.postgres_server import PostgresServer, postgres_server
+from tests.experiments.postgres_server import PostgresServer
 from tests.experiments.records.test_store import a_record, count, some_facts
 from tests.experiments.runs.test_status import an_experiment
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    with postgres_server() as running:
-        yield running
 
 
 async def test_a_server_that_restarts_is_waited_for(server: PostgresServer) -> None:

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -16,7 +15,6 @@ from experiments.records.control import Runner
 from experiments.records.record import RunFacts, TrialRecord, TrialRow, artifact_hash
 from experiments.records.store import Records
 from interventions.errors import UserError
-from tests.experiments.postgres_server import PostgresServer, postgres_server
 
 SCHEMA_1 = (Path(__file__).parent / "schema_1.sql").read_text()
 
@@ -54,28 +52,6 @@ def a_record(trial: str, outcome: str = "choice", page: str = "<h1>Oats</h1>", *
         ],
         artifacts={name: page},
     )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    with postgres_server() as running:
-        yield running
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An empty database."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/t.db"
-    server: PostgresServer = request.getfixturevalue("server")
-    return server.new_database()
-
-
-@pytest.fixture
-def records(url: str) -> Iterator[Records]:
-    opened = Records(url)
-    yield opened
-    opened.close()
 
 
 def count(records: Records, table: sql.Table) -> int:

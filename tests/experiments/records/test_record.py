@@ -1,0 +1,47 @@
+"""What is recorded, as values: complete, frozen, and stored under the names that it always had."""
+
+from dataclasses import FrozenInstanceError, fields
+
+import pytest
+
+from experiments.designs.loading import load_design
+from experiments.records.record import TrialRecord, TrialRow
+from experiments.records.tables import trials
+from tests.experiments.records.test_store import a_record, some_facts
+
+OF_ALL = {"experiment", "agents", "versions", "inputs", "analysis", "trace"}
+
+
+def test_a_row_has_a_field_for_each_column_of_the_table_of_trials() -> None:
+    assert {each.name for each in fields(TrialRow)} == set(trials.columns.keys())
+
+
+@pytest.mark.parametrize("patched", ["record", "row"])
+def test_what_is_recorded_is_never_patched(patched: str) -> None:
+    record = a_record("t1")
+    with pytest.raises(FrozenInstanceError):
+        if patched == "row":
+            record.trial.steps = 2  # type: ignore[misc]
+        else:
+            record.steps = []  # type: ignore[misc]
+
+
+def test_a_row_is_made_complete() -> None:
+    with pytest.raises(TypeError, match="reason"):
+        TrialRow(**{each.name: "" for each in fields(TrialRow) if each.name != "reason"})
+    with pytest.raises(TypeError, match="trial"):
+        TrialRecord()  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("experiment", "more"),
+    [("nudges-mr", {"sets", "site"}), ("hotels", {"sets"}), ("biases", {"sets"}), ("anchoring", set())],
+)
+def test_the_facts_of_a_run_have_the_keys_that_databases_have(experiment: str, more: set[str]) -> None:
+    facts = load_design(experiment).facts(["simulated:balanced"], "light").to_dict()
+    assert facts.keys() == OF_ALL | more
+    assert (facts["agents"], facts["trace"]) == (["simulated:balanced"], "light")
+
+
+def test_a_fact_that_is_not_known_is_not_stored() -> None:
+    assert some_facts().to_dict().keys() == {"experiment", "agents", "versions", "inputs"}
