@@ -21,7 +21,7 @@ from experiments.designs.scoring.experiment_file import ScoreExperiment
 from experiments.designs.scoring.stimuli import Stimuli
 from experiments.designs.shop.experiment_file import Experiment
 from experiments.episodes.trajectory import Outcome
-from experiments.records.store import Cause
+from experiments.records.record import Cause
 from experiments.records.tables import metadata
 from interventions.edits.registry import EDITS
 from interventions.files.schema import InterventionFile, Kind
