@@ -22,9 +22,9 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
 from analysis.tables.errors import AnalysisError
-from experiments.records.queries import stored_rows
 from experiments.records.record import Row, kind_of
 from experiments.records.store import Records
+from experiments.records.tidy_tables import stored_rows
 from experiments.studies.kinds import STUDIES
 from interventions.errors import UserError
 

@@ -1,14 +1,12 @@
-"""What is asked of the database for people, budgets and replays; for analyses see `tidy_tables.py`."""
+"""What is asked of the database for people, budgets and replays; tables are in `tidy_tables.py`."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pandas as pd
 import sqlalchemy as sql
 
 from experiments.records.record import Row, TrialRow
 from experiments.records.store import Records
-from experiments.records.tables import answers, control, metadata, options, runs, steps, trials
+from experiments.records.tables import answers, control, options, runs, steps, trials
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,12 +160,3 @@ def answers_of(records: Records, run: str, trial: str) -> list[str | None]:
     own = sql.select(answers.c.value).where(answers.c.run == run, answers.c.trial == trial)
     with records.engine.connect() as connection:
         return list(connection.scalars(own.order_by(answers.c.number)))
-
-
-def stored_rows(records: Records, run: str, name: str, columns: Sequence[str] = ()) -> pd.DataFrame:
-    """The rows of a run in the table of this name, in the order of their key; of no `columns`: all."""
-    table = metadata.tables[name]
-    wanted = [table.c[column] for column in columns] or list(table.c)
-    query = sql.select(*wanted).where(table.c.run == run).order_by(*table.primary_key.columns)
-    with records.engine.connect() as connection:
-        return pd.read_sql(query, connection)

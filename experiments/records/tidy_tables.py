@@ -1,7 +1,7 @@
 """The tidy table: one row per option shown in a trial, as `analysis` reads it and `souk export` writes it."""
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +15,7 @@ from experiments.records.store import Records
 from experiments.records.tables import (
     attributes,
     factors,
+    metadata,
     options,
     prompts,
     questions,
@@ -185,6 +186,15 @@ def factors_table(records: Records, run: str) -> pd.DataFrame | None:
     with records.engine.connect() as connection:
         found = pd.read_sql(query, connection)
     return None if found.empty else found
+
+
+def stored_rows(records: Records, run: str, name: str, columns: Sequence[str] = ()) -> pd.DataFrame:
+    """The rows of a run in the table of this name, in the order of their key; of no `columns`: all."""
+    table = metadata.tables[name]
+    wanted = [table.c[column] for column in columns] or list(table.c)
+    query = sql.select(*wanted).where(table.c.run == run).order_by(*table.primary_key.columns)
+    with records.engine.connect() as connection:
+        return pd.read_sql(query, connection)
 
 
 def write_table(frame: pd.DataFrame, path: Path) -> None:

@@ -87,7 +87,7 @@ def test_designs_and_their_trials_reach_another_process(name: str) -> None:
     design = load_design(name)
     trials = list(islice(design.trials(["simulated:balanced"]), 3))
     sent = pickle.loads(pickle.dumps([design, *(Attempt(trial, 1, 0.0) for trial in trials)]))
-    assert sent[0].run == design.run_id
+    assert sent[0].run_id == design.run_id
     assert [attempt.trial for attempt in sent[1:]] == trials
     assert list(islice(sent[0].trials(["simulated:balanced"]), 3)) == trials
 

@@ -16,7 +16,6 @@ from experiments.records.queries import (
     means,
     run_names,
     steps_of,
-    stored_rows,
     trial_rows,
     wasted,
 )
@@ -90,10 +89,3 @@ def test_a_trial_can_be_read_step_by_step(stored: Records) -> None:
     assert [step["action"] for step in steps_of(stored, "r-1", "t5")] == ["click(0)", "click(1)"]
     assert answers_of(stored, "r-1", "t5") == ["A", None]
     assert carriers(stored, "r-1") == {"t5": "b"}
-
-
-def test_the_rows_of_a_table_come_in_the_order_of_their_key(stored: Records) -> None:
-    found = stored_rows(stored, "r-1", "options", ("trial", "option"))
-    assert list(found.columns) == ["trial", "option"]
-    assert found.to_numpy().tolist() == [[f"t{n}", option] for n in (1, 2, 3, 4) for option in "ab"]
-    assert set(stored_rows(stored, "r-1", "trials")["run"]) == {"r-1"}

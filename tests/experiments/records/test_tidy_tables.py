@@ -157,3 +157,11 @@ def test_a_placebo_that_was_stored_as_nudged_is_analysed_as_placebo(tmp_path: Pa
     assert set(carrying["condition"]) == {"placebo"} and (carrying["nudged"] == 0).all()
     assert carrying.groupby("trial")["placebo"].sum().eq(1).all()
     assert {"placebo", "nudged_less_placebo"} <= set(analyze_choice(old).effects["term"])
+
+
+def test_the_rows_of_a_table_come_in_the_order_of_their_key(records: Records) -> None:
+    records.save(*(a_record(f"t{number}") for number in (2, 1)), a_record("t1", run="r-2"))
+    found = tidy.stored_rows(records, "r-1", "options", ("trial", "option"))
+    assert list(found.columns) == ["trial", "option"]
+    assert found.to_numpy().tolist() == [["t1", "a"], ["t1", "b"], ["t2", "a"], ["t2", "b"]]
+    assert tidy.stored_rows(records, "r-1", "trials")["run"].tolist() == ["r-1", "r-1"]
