@@ -14,7 +14,7 @@ Trace = Literal["full", "light", "none"]
 """What is kept of the steps of trials: all, no pages, nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class TrialRow:
     """A row of the table of trials; each field is the column of its name."""
 

@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -167,7 +166,7 @@ class Records:
             rows: dict[sql.Table, list[Row]] = {trials: [], **{table: [] for table in _ROWS}}
             for record in wanted:
                 key = {"run": record.trial.run, "trial": record.trial.trial}
-                rows[trials].append(asdict(record.trial))
+                rows[trials].append(vars(record.trial))
                 for table, its_rows in _ROWS.items():
                     rows[table] += ({**key, **row} for row in its_rows(record))
             known = set(connection.scalars(sql.select(artifacts.c.hash).where(artifacts.c.hash.in_(new))))
