@@ -21,6 +21,7 @@ LONGEST_WAIT: Final = 120.0
 
 _FIRST_WAIT: Final = 0.5
 _SLOWEST: Final = 30.0
+_UNTIL_CANCELLED_AGAIN: Final = 0.2
 _OVERLOAD: Final = (429, 503, 529)
 _NO_CREDIT: Final = re.compile(r"insufficient_quota|billing_error|credit balance", re.IGNORECASE)
 
@@ -111,11 +112,12 @@ class NetworkModel(Model):
             retries += 1
 
     async def _try(self, client: Any, request: Request) -> Answer | Failure:
+        sending = asyncio.create_task(self.send(client, request))
         try:
-            async with asyncio.timeout(self._timeout):
-                return await self.send(client, request)
-        except TimeoutError:
-            return Failure("the provider did not answer in time")
+            in_time, _ = await asyncio.wait({sending}, timeout=self._timeout)
+        finally:
+            await _ended(sending)
+        return sending.result() if in_time else Failure("the provider did not answer in time")
 
     def _connection(self) -> Connection:
         place = self.provider, self._service.base_url, self._service.key
@@ -152,6 +154,15 @@ class NetworkModel(Model):
     def not_found(self) -> str:
         """What to do about a model that is not there."""
         return f"check its name and {self._service.url_variable}"
+
+
+async def _ended(task: asyncio.Task[Any]) -> None:
+    """Cancel a task until it has ended: one cancellation may be lost in the SDK while it connects."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=_UNTIL_CANCELLED_AGAIN)
+    if not task.cancelled():
+        task.exception()  # asked for, or asyncio would print it
 
 
 async def close_connections() -> None:

@@ -179,6 +179,19 @@ async def test_a_slow_provider_times_out(provider) -> None:
         await model_at(provider, timeout=0.05, max_retries=0).ask(HELLO)
 
 
+async def test_a_time_out_amid_connecting_is_not_lost(provider) -> None:
+    """On Python 3.12 about 3 of 100 cancellations were, and the request then waited for ever."""
+    for number in range(150):
+        provider.hang()
+        model = model_at(provider, timeout=number % 15 / 1000, max_retries=0)
+        asked = asyncio.create_task(model.ask(HELLO))
+        ended, _ = await asyncio.wait({asked}, timeout=30)
+        assert ended
+        with pytest.raises(ProviderError, match="did not answer in time"):
+            asked.result()
+        await network.close_connections()
+
+
 @alike
 async def test_an_answer_that_drips_times_out_as_a_whole(provider) -> None:
     from starlette.responses import StreamingResponse
