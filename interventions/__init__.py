@@ -1,1 +1,1 @@
-"""What a page edit is: its YAML, the site maps it relies on, and the engine that applies it to a page."""
+"""Page edits: their YAML, the site maps that they need, and the engine that applies them to a page."""

@@ -2,7 +2,7 @@
 
 
 class UserError(Exception):
-    """Something that the user can mend: a wrong key in a YAML file, a busy port, a missing API key.
+    """A mistake that the user can mend: a wrong key in a YAML file, a busy port, a missing API key.
 
     The message is one line: where (file:line:column: key), what is wrong, what to do.
     The command line prints it after `error: ` and exits with status 2, without a traceback.
@@ -10,14 +10,14 @@ class UserError(Exception):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What the user reads: the message, or several where several mistakes were found."""
+        """The lines that the user reads: the message, or several where several mistakes were found."""
         return (str(self),)
 
 
 class CannotEdit(Exception):
-    """The edit has no target, or one that cannot be edited safely; the message is the reason.
+    """The edit has no target, or none that can be edited safely; the message is the reason.
 
-    `owner` (intervention, edit, role) names the edit where it is not the latest one.
+    `owner` (intervention, edit, role) names the failed edit where it is not the latest one.
     """
 
     def __init__(self, reason: str, owner: tuple[str, str, str] | None = None) -> None:

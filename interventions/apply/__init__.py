@@ -1,1 +1,1 @@
-"""Edits are applied to a page: plan, engine, the data within the page."""
+"""Apply edits to a page: the plan, the engine, and the product data in JSON."""

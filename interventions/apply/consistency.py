@@ -1,4 +1,4 @@
-"""Do the pages of an episode agree on a product's price, rating and number of reviews?"""
+"""Check that the pages of an episode agree on each product's price, rating and number of reviews."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ PARTS = ("price", "rating", "reviews")
 
 @dataclass(frozen=True)
 class Sighting:
-    """A figure that a page shows of a product: price in currency units, rating in percent."""
+    """A figure that one page shows for a product: price in currency units, rating in percent."""
 
     product: str
     part: str
@@ -33,7 +33,7 @@ class Sighting:
 
 
 def sightings(body: bytes, *, content_type: str, url: str, site: SiteMap) -> list[Sighting]:
-    """The figures that a page, or an answer in JSON, shows of products; none for any other content."""
+    """Return the figures that a page, or an answer in JSON, shows for products; none for other content."""
     try:
         if is_html(content_type):
             return sightings_on(Page(body, content_type, Marks(frozenset()), url), site)
@@ -53,7 +53,7 @@ def sightings_on(page: Page, site: SiteMap) -> list[Sighting]:
 
 
 def disagreements(seen: Iterable[Sighting]) -> list[str]:
-    """A line for each product and part that shows with different values."""
+    """Return one line for each product and part that pages show with different values."""
     lines = []
     for (product, part), group in groupby(sorted(seen, key=_order), key=lambda s: (s.product, s.part)):
         found = list(group)

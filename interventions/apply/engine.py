@@ -1,4 +1,4 @@
-"""Apply a plan to a page: which edits concern it, what they did, and a failure where one cannot be made."""
+"""Apply a plan to a page: make the edits that concern it, and fail where an edit cannot be made."""
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
@@ -28,9 +28,10 @@ _FEW = 20
 
 @dataclass(frozen=True)
 class Receipt:
-    """Proof of one edit: how many places it changed, and the texts of the first (at most 200 characters).
+    """Proof of one edit: how many places it changed, and the first one's text (at most 200 characters).
 
-    `product` is the product's key, `role` the role as it is called there; in data it is `data.PART`.
+    `product` is the product's key. `role` is the name of the role at that place; in JSON data it is
+    `data.PART`.
     The hashes (SHA-256, its first 128 bits) are of the body before and after all edits.
     """
 
@@ -46,15 +47,17 @@ class Receipt:
     page_hash_after: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON data."""
+        """Return the receipt as plain JSON data."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Rewrite:
-    """`page_type` is empty when the page was not looked at, and `data` for an answer in JSON.
+    """The result of `rewrite`: the new body and the receipts of the edits in it.
 
-    `product` is the key, on a product's own page; `inline` is what a content security policy may forbid.
+    `page_type` is empty when the page was not looked at, and `data` for an answer in JSON. `product` is the
+    key, on
+    a product's own page; `inline` is what a content security policy may forbid.
     """
 
     body: bytes
@@ -73,7 +76,7 @@ class EditFailed(Exception):
 
 
 class OtherPage(EditFailed):
-    """A planned product's address shows something else than a product's page, such as a wall before it."""
+    """A planned product's address shows another page than the product's, such as a login wall."""
 
     def __init__(self, product: str, *failure: str) -> None:
         super().__init__(*failure)
@@ -90,13 +93,14 @@ def rewrite(
     known: Mapping[str, str] = NONE_KNOWN,
     places: "Places | None" = None,
 ) -> Rewrite:
-    """The page, or the answer in JSON, with the plan's edits, and a receipt of each.
+    """Return the page, or the answer in JSON, with the plan's edits made, and a receipt of each edit.
 
     `known` says which products have their pages at which addresses (see MappedPage); `places` remembers,
     from one page to the next, where the edited elements stood.
 
-    On a product's own page all its treatments have to succeed; in cards, cart rows and data those of the
-    products that are there. What the plan does not concern is returned as the same object. Raises EditFailed.
+    On a product's own page all its treatments have to succeed; in cards, cart rows and data only those of the
+    products that are there. A body that the plan does not concern is returned as the same object. Raises
+    EditFailed.
     """
     untouched = Rewrite(body, "", None, ())
     if not plan.treatments or not body:
@@ -265,7 +269,7 @@ class _Rewriting:
 
 
 def is_for_own_page(role: str, site: SiteMap) -> bool:
-    """Whether a planned product's own page has to show an edit of this role."""
+    """Return whether a planned product's own page has to show an edit of this role."""
     return role.partition(".")[0] not in (*site.cards, "page")
 
 

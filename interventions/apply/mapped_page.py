@@ -1,4 +1,4 @@
-"""What a page shows: its type, the product whose own page it is, and each place where a product shows."""
+"""Find what a page shows: its type, the product that it is about, and each place where a product shows."""
 
 from collections.abc import Container, Iterator, Mapping
 from functools import cached_property
@@ -16,13 +16,16 @@ NONE_KNOWN: Final[Mapping[str, str]] = {}
 
 
 def product_at(url: str, known: Mapping[str, str], page: str = "") -> str:
-    """The product that has its page at an address (as on `page`): a known one, else the address's key."""
+    """Return the product that has its page at an address: a known product, else the key in the address.
+
+    A relative `url` is read as one on `page`.
+    """
     key = product_key(url, page)
     return known.get(key, key)
 
 
 class Embedded(NamedTuple):
-    """Data in the text of an element, or in its `attribute`, and where products show in them."""
+    """Data in the text of an element, or in its `attribute`, and the rules for finding products in them."""
 
     node: LexborNode
     attribute: str | None
@@ -31,8 +34,9 @@ class Embedded(NamedTuple):
 
 
 class MappedPage:
-    """A page as the site map sees it; `planned`: products that its address may name, if the page does not.
+    """A page as the site map describes it.
 
+    `planned`: the products that the page's address may name when the page itself does not.
     `known`: the key of an address (`product_key`) -> the product that has its page there, where a shop's
     addresses do not end in the products' own keys.
     """
@@ -54,7 +58,7 @@ class MappedPage:
 
     @cached_property
     def product(self) -> str | None:
-        """The product whose own page it is: the one that the page names, else that of the address."""
+        """The product that the page is about: the one that the page names, else the one of its address."""
         if self.page_type != "product":
             return None
         named, address = self.key(Showing(self.page, self.site, "product")), self.at(self.page.url)
@@ -64,7 +68,7 @@ class MappedPage:
         return product in self.planned or (product != "" and product in self.known.values())
 
     def key(self, showing: Showing) -> str:
-        """The product that its link leads to, or names by its key; empty without a link."""
+        """Return the key of the product that a showing links to, or names; empty without a link."""
         link = next(showing.all(f"{showing.group}.link"), None)
         if link is None:
             return ""
@@ -72,11 +76,16 @@ class MappedPage:
         return named if named in self.known.values() else self.at(showing.value(link))
 
     def at(self, url: str) -> str:
-        """The product that has its page at an address."""
+        """Return the product that has its page at an address."""
         return product_at(url, self.known, self.page.url)
 
     def showings(self) -> Iterator[tuple[str, Showing]]:
-        """Where which product shows: on its own page, in each card or row; at last the page itself."""
+        """Yield each place where a product shows, with the product's key.
+
+        These are the product's own page, each card or row, and at last the page as a whole. The key is empty
+        where
+        no product is known.
+        """
         if self.product:
             yield self.product, Showing(self.page, self.site, "product")
         for group in self.site.cards:
@@ -87,7 +96,7 @@ class MappedPage:
         yield self.product or "", Showing(self.page, self.site, "page")
 
     def documents(self) -> Iterator[Embedded]:
-        """The data that the page embeds. What is no JSON shows nothing."""
+        """Yield the data that the page embeds; what is not JSON holds no products."""
         rules: dict[tuple[str, str | None], list[Data]] = {}
         for data in self.site.data:
             if data.css:

@@ -1,4 +1,4 @@
-"""A plan says which edits are made to which product: interventions with every variable filled in."""
+"""Plans: which edits are made for which product, with every variable filled in."""
 
 import json
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from interventions.yaml.yaml_source import KeyPath, did_you_mean
 
 @dataclass(frozen=True)
 class ProductFacts:
-    """What variables can say of a product; `price` is in currency units, `rating` in percent."""
+    """The facts of a product that variables can name; `price` is in currency units, `rating` in percent."""
 
     key: str
     category: str = ""
@@ -31,7 +31,7 @@ class ProductFacts:
 
 @dataclass(frozen=True)
 class Treatment:
-    """An intervention on one product, or (`product` None) wherever any product has what it edits."""
+    """An intervention on one product, or (`product` None) on every product that has the edited role."""
 
     intervention: str
     product: str | None
@@ -40,7 +40,7 @@ class Treatment:
     """The page types on which it shows; empty: all."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON data."""
+        """Return the treatment as plain JSON data."""
         return {
             "intervention": self.intervention,
             "product": self.product,
@@ -50,20 +50,20 @@ class Treatment:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Treatment":
-        """The inverse of `to_dict`. Raises pydantic.ValidationError."""
+        """Make a treatment from the data of `to_dict`. Raises pydantic.ValidationError."""
         edits = tuple(edit_from_dict(edit) for edit in data["edits"])
         return cls(data["intervention"], data["product"], edits, tuple(data["pages"]))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All treatments of a trial; they apply in this order, those for every product last."""
+    """All treatments of a trial, in the order in which they apply; those for every product come last."""
 
     treatments: tuple[Treatment, ...] = ()
 
     @cached_property
     def by_product(self) -> dict[str, tuple[Treatment, ...]]:
-        """The treatments of each product key."""
+        """The treatments of each product: key -> treatments."""
         found: dict[str, tuple[Treatment, ...]] = {}
         for treatment in self.treatments:
             if treatment.product is not None:
@@ -72,39 +72,39 @@ class Plan:
 
     @cached_property
     def everywhere(self) -> tuple[Treatment, ...]:
-        """The treatments that are not of one product."""
+        """The treatments that apply to every product."""
         return tuple(treatment for treatment in self.treatments if treatment.product is None)
 
     @cached_property
     def roles(self) -> frozenset[str]:
-        """The roles that the edits look at."""
+        """The roles that the edits read or change."""
         return frozenset(role for t in self.treatments for edit in t.edits for role in edit.roles())
 
     @cached_property
     def writes_values(self) -> bool:
-        """Whether an edit changes what data may hold too, such as a price."""
+        """Whether an edit changes a value that data may hold too, such as a price."""
         return any(type(edit).values is not Edit.values for t in self.treatments for edit in t.edits)
 
     @cached_property
     def digest(self) -> str:
-        """The same for equal plans, on every machine (BLAKE2b, 128 bits, hexadecimal)."""
+        """A hash that is the same for equal plans, on every machine (BLAKE2b, 128 bits, hexadecimal)."""
         text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
         return blake2b(text.encode(), digest_size=16).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON data."""
+        """Return the plan as plain JSON data."""
         return {"treatments": [treatment.to_dict() for treatment in self.treatments]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Plan":
-        """The inverse of `to_dict`. Raises pydantic.ValidationError."""
+        """Make a plan from the data of `to_dict`. Raises pydantic.ValidationError."""
         return cls(tuple(Treatment.from_dict(treatment) for treatment in data["treatments"]))
 
 
 def compile_treatment(
     intervention: Intervention, product: ProductFacts | None, **values: object
 ) -> Treatment:
-    """Fill in an intervention's variables for a product; None: for every product.
+    """Fill in an intervention's variables for a product (None: for every product).
 
     `values` are variables that the design knows, such as `value` for a price that is to be matched.
     Raises UserError, with file, line and key, when a variable is missing or does not fit.

@@ -1,6 +1,8 @@
-"""Products in JSON data, which pages embed or load by script: found by the site map's paths, and rewritten.
+"""Find products in JSON data by the site map's paths, and rewrite them.
 
-Data are written anew as a whole: what a script reads from them is the same but for the edits.
+Pages embed such data, or load them by script. The data are written anew as a whole: a script reads the same
+from
+them, but for the edits.
 """
 
 import json
@@ -24,7 +26,7 @@ _START = re.compile(r"[{\[]")
 
 
 class Document:
-    """JSON under edit; what stands around it, such as `while(1);`, is kept. Raises CannotEdit."""
+    """A JSON document under edit; text around it, such as `while(1);`, is kept. Raises CannotEdit."""
 
     def __init__(self, text: str) -> None:
         start = found.start() if (found := _START.search(text)) else 0
@@ -38,7 +40,10 @@ class Document:
         self._around = text[:start], text[end:]
 
     def entries(self, data: Data, url: str, own: str | None = None) -> list[tuple[str, "Entry"]]:
-        """The objects that show a product each, with its key; `own` is the product whose page embeds them."""
+        """Return each object that shows a product, with the product's key.
+
+        `own` is the product whose page embeds the data.
+        """
         if not all(name in self._text for name in _needed(data.items)):
             return []  # a search for `$..price` would walk through everything
         # To a filter among descendants the document itself is no child of anything.
@@ -51,7 +56,7 @@ class Document:
         return [(key or default, entry) for key, entry in zip(keys, entries, strict=True)]
 
     def shift(self, data: Data, delta: Decimal) -> None:
-        """Add `delta` to the totals."""
+        """Add `delta` to the document's totals."""
         for path in data.totals:
             for match in _matches(path, self.root):
                 total: Any = match.obj
@@ -59,7 +64,7 @@ class Document:
                     self.put(match, _written(total, read_figure(_text(total)) + delta))
 
     def text(self) -> str:
-        """The data in ASCII, without `<`: safe inside a script and in any encoding."""
+        """Return the data in ASCII, without `<`: safe inside a script and in any encoding."""
         try:
             text = json.dumps(self.root, separators=(",", ":"), allow_nan=False)
         except (ValueError, RecursionError):
@@ -68,7 +73,7 @@ class Document:
         return before + text.replace("<", "\\u003c") + after
 
     def put(self, match: JSONPathMatch, value: str | int | float) -> None:
-        """Write a value where a path led."""
+        """Write a value at the place that a path matched."""
         holder: Any = match.parent.obj if match.parent else None  # see _matches
         holder[match.parts[-1]] = value
         self.changed = True
@@ -76,14 +81,14 @@ class Document:
 
 @dataclass(frozen=True)
 class Entry:
-    """An object that shows a product."""
+    """A JSON object that shows one product."""
 
     document: Document
     data: Data
     object: dict[str, Any]
 
     def key(self, page: str) -> str:
-        """The product that it links to; empty when it does not say."""
+        """Return the key of the product that the object links to; empty when it links to none."""
         for path in self.data.link:
             for match in _matches(path, self.object):
                 if isinstance(match.obj, str) and (key := product_key(match.obj, page)):
@@ -91,20 +96,20 @@ class Entry:
         return ""
 
     def has(self, part: str) -> bool:
-        """Whether it holds a value of this part."""
+        """Return whether the object holds a value of this part, such as `price`."""
         return next(self._values(part), None) is not None
 
     def text(self, part: str) -> str:
-        """The part's first value; empty when there is none."""
+        """Return the first value of a part as text; empty when there is none."""
         value = next(self._values(part), None)
         return "" if value is None else _text(value[0].obj)
 
     def texts(self, part: str) -> list[tuple[str, int | None]]:
-        """The part's values without markup, each with its scale."""
+        """Return the values of a part without markup, each with its scale."""
         return [(_MARKUP.sub(" ", _text(match.obj)), scale) for match, scale in self._values(part)]
 
     def write(self, part: str, value: Decimal | str) -> list[tuple[str, str]]:
-        """Write a figure or a text into every place of a part; returns the texts before and after."""
+        """Write a figure or a text into every place of a part; return the texts before and after."""
         done = []
         old_price = self._number("price") if part == "price" else None
         for match, scale in list(self._values(part)):

@@ -1,4 +1,4 @@
-"""Everything that is wrong, or unwise, in an intervention file, at once."""
+"""Find everything that is wrong, or unwise, in an intervention file, in one go."""
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ _NAMED: Final = 3
 
 @dataclass(frozen=True)
 class Findings:
-    """What a check found; `file` is None where there are errors."""
+    """The result of a check; `file` is None where there are errors."""
 
     file: InterventionFile | None = None
     errors: Sequence[Problem] = ()

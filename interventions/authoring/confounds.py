@@ -1,4 +1,7 @@
-"""Designs whose effects could not be told apart: warnings, since only the author knows what is meant."""
+"""Warn of designs whose effects could not be told apart.
+
+These are warnings, not errors: only the author knows what is meant.
+"""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -18,7 +21,10 @@ _LONG: Final = 2.0
 
 
 def confounds(file: InterventionFile, source: Source, site: SiteMap) -> Iterator[Problem]:
-    """A warning for each design that confounds. A card is all that is shown, so nothing goes with it."""
+    """Yield a warning for each design that confounds two effects.
+
+    Cards are never confounded: nothing else is shown.
+    """
     for index, intervention in enumerate(file.interventions):
         if intervention.card:
             continue

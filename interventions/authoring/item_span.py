@@ -1,4 +1,4 @@
-"""Where an intervention is written in its file."""
+"""Find the lines of an intervention in its file."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from interventions.yaml.yaml_source import Source
 
 
 def item_span(source: Source, lines: Sequence[str], index: int) -> tuple[int, int]:
-    """First and last line, from 1, of intervention `index`, without the comments that follow it."""
+    """Return the first and last line, from 1, of intervention `index` without the comments after it."""
     first, _ = source.place(("interventions", index))
     count = len(source.data["interventions"])
     starts = [source.place(("interventions", index + 1))[0]] if index + 1 < count else []

@@ -54,7 +54,7 @@ _SITE_EXAMPLE: Final = {
 
 
 def interventions_schema(site: SiteMap) -> dict[str, Any]:
-    """The schema of an intervention file (draft 2020-12); roles are those of `site`."""
+    """Return the schema of an intervention file (draft 2020-12); roles are those of `site`."""
 
     schema = _refer_to_roles(InterventionFile.model_json_schema(schema_generator=_Generator))
     known = {"enum": sorted(site.roles), "description": f"A role of the site map {site.name}."}
@@ -64,7 +64,7 @@ def interventions_schema(site: SiteMap) -> dict[str, Any]:
 
 
 def site_map_schema() -> dict[str, Any]:
-    """The schema of a site map (draft 2020-12)."""
+    """Return the schema of a site map (draft 2020-12)."""
     schema = SiteMap.model_json_schema(schema_generator=_Generator)
     return {"$schema": DIALECT, **schema, "title": "Souk site map", "examples": [_SITE_EXAMPLE]}
 

@@ -1,4 +1,4 @@
-"""What a page says of the products that it shows, read through a site map."""
+"""Read what a page says of the products that it shows, through a site map."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +14,10 @@ from interventions.yaml.sitemap import SiteMap
 
 @dataclass(frozen=True)
 class PageFacts:
-    """A page's type, and by their keys its products: its own one, else those in its cards and rows."""
+    """A page's type, and its products by key.
+
+    The products are the one that the page is about, else those in its cards and rows.
+    """
 
     page_type: str
     products: dict[str, ProductFacts]

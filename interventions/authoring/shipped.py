@@ -6,10 +6,10 @@ _SITE_MAPS = LIBRARY.parent / "sitemaps"
 
 
 def shipped_interventions() -> list[str]:
-    """The names that `load_interventions` knows."""
+    """Return the names of the shipped intervention files, which `load_interventions` takes."""
     return sorted(path.stem for path in LIBRARY.glob("*.yaml"))
 
 
 def shipped_site_maps() -> list[str]:
-    """The names that `load_site_map` knows."""
+    """Return the names of the shipped site maps, which `load_site_map` takes."""
     return sorted(path.stem for path in _SITE_MAPS.glob("*.yaml"))

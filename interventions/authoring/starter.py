@@ -1,4 +1,4 @@
-"""A first intervention, written for its author: a commented file, or one more item in a file that exists."""
+"""Write a first intervention for an author: a commented file, or one more item in an existing file."""
 
 import json
 import re
@@ -42,7 +42,7 @@ interventions:
 
 @dataclass(frozen=True)
 class Starter:
-    """What a new intervention shall be; `value` is the text, figure or role that its edit is given."""
+    """The wishes for a new intervention; `value` is the text, figure or role that its edit is given."""
 
     kind: str
     id: str
@@ -55,7 +55,7 @@ class Starter:
     pages: Sequence[str] = ()
 
     def item(self, indent: str, newline: str = "\n") -> str:
-        """The YAML of this intervention as an item of a list that is indented by `indent`."""
+        """Return the YAML of this intervention as an item of a list that is indented by `indent`."""
         rows = [
             (f"- id: {self.id}", "its name in experiments and reports"),
             (f"  kind: {self.kind}", "what it is for"),
@@ -123,13 +123,13 @@ def _in_quotes(text: str) -> str:
 
 
 def slug(text: str) -> str:
-    """An id made from a text: its first words in lower case, joined by dashes."""
+    """Make an id from a text: its first words in lower case, joined by dashes."""
     words = re.findall(r"[a-z0-9]+", text.lower())
     return "-".join(words[:6]) or "my-nudge"
 
 
 def check_kind(kind: str) -> str:
-    """The kind, if there is a starter for it. Raises UserError."""
+    """Return the kind if there is a starter for it. Raises UserError."""
     if kind not in EXAMPLES:
         hint = did_you_mean(kind, EXAMPLES, noun="use one of")
         raise UserError(f"--kind {kind}: no starter for this kind; {hint}")
@@ -137,7 +137,7 @@ def check_kind(kind: str) -> str:
 
 
 def add(path: Path, starter: Starter, site: SiteMap) -> str:
-    """Write a new file, or the item into the file that is there, which stays as it is byte for byte.
+    """Write a new file, or add the item to an existing file, which else stays the same byte for byte.
 
     Returns `written` or `added`. Raises UserError, and writes nothing, when the result would not be right.
     """

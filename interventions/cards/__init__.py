@@ -1,1 +1,1 @@
-"""Choice cards: what a subject is asked, apart from where. One content, shown as a page or as a prompt."""
+"""Choice cards: questions that are asked as a page or as a prompt, with the same content in both."""

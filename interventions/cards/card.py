@@ -14,7 +14,7 @@ _DECIMAL: Final = re.compile(
 
 
 class InvalidAnswer(ValueError):
-    """What was answered is no answer to the question; the message says why, to be shown and recorded."""
+    """A text that is no valid answer to the question; the message says why, to be shown and recorded."""
 
 
 class _Model(BaseModel):
@@ -22,7 +22,7 @@ class _Model(BaseModel):
 
 
 class Alternative(_Model):
-    """One of the things to choose from."""
+    """One of the alternatives of a card."""
 
     key: str
     """What it is called in records, such as a hotel's id."""
@@ -31,9 +31,11 @@ class Alternative(_Model):
 
 
 class LetterAnswer(_Model):
-    """One of the letters; `lenient`: also as a word of a sentence, at last as any capital in it.
+    """An answer that is one letter.
 
-    Every letter has a label, for its button; empty where alternatives say what it stands for.
+    `lenient` also takes a letter that is a word of a sentence, at last any capital letter. Every letter has a
+    label,
+    for its button; it is empty where the alternatives say what the letter stands for.
     """
 
     kind: Literal["letter"] = "letter"
@@ -41,7 +43,7 @@ class LetterAnswer(_Model):
     lenient: bool = False
 
     def read(self, text: str) -> str:
-        """The letter. Raises InvalidAnswer."""
+        """Return the letter that a text answers. Raises InvalidAnswer."""
         stripped = text.strip()
         if stripped.upper() in self.labels:
             return stripped.upper()
@@ -57,7 +59,7 @@ class LetterAnswer(_Model):
 
 
 class NumberAnswer(_Model):
-    """A finite number of at least `low` and at most `high`; `unit` may stand with it once.
+    """An answer that is a finite number from `low` to `high`, with `unit` at most once.
 
     A dollar sign stands before the number and a percent sign behind it. Commas may part thousands.
     `strict`: digits and nothing else.
@@ -70,7 +72,7 @@ class NumberAnswer(_Model):
     strict: bool = False
 
     def read(self, text: str) -> float:
-        """The number. Raises InvalidAnswer."""
+        """Return the number that a text answers. Raises InvalidAnswer."""
         stripped = text.strip()
         if self.strict:
             if not (stripped.isascii() and stripped.isdigit()):
@@ -116,7 +118,7 @@ class Card(_Model):
 
     @property
     def prompt(self) -> str:
-        """The card as plain text."""
+        """The card as plain text, for a prompt."""
         letters = list(self.answer.labels) if isinstance(self.answer, LetterAnswer) else []
         blocks = [
             "\n".join([f"Option {letter}:", *(f"  {label}: {value}" for label, value in item.facts)])
@@ -126,14 +128,14 @@ class Card(_Model):
 
     @property
     def reminder(self) -> str:
-        """What is said after an invalid answer, more strictly than the card does."""
+        """The text that follows an invalid answer; it is stricter than the card."""
         if isinstance(self.answer, LetterAnswer):
             *others, last = self.answer.labels
             return f"Answer with one letter only, {', '.join(others)} or {last}, and nothing else."
         return "Answer with one number only, and nothing else."
 
     def chosen(self, letter: str) -> str:
-        """The key of the alternative that a letter stands for."""
+        """Return the key of the alternative that a letter stands for."""
         return self.alternatives[list(self._labels()).index(letter)].key
 
     def _labels(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What variables of a card's texts stand for, and how their values are shown."""
+"""Fill in the variables of a card's texts, and show their values."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ Value = Annotated[
 ]
 """A text, or a number that is shown as it is written."""
 Case = dict[str, Value]
-"""What variables stand for at one level of a factor."""
+"""The values of variables at one level of a factor."""
 
 # What no reader sees but a terminal or a database may act on; lone halves of characters cannot be encoded.
 UNSEEN: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -35,19 +35,19 @@ def _no_file(path: KeyPath, message: str) -> UserError:
 
 @dataclass(frozen=True)
 class Names:
-    """What texts may name besides a design's values, and how a mistake in one is told."""
+    """The names that texts may use besides a design's values, and how to report a mistake in a text."""
 
     variables: Mapping[str, str] = field(default_factory=dict)
     cases: Mapping[str, Mapping[str, Case]] = field(default_factory=dict)
     error: Callable[[KeyPath, str], UserError] = _no_file
 
     def texts(self, name: str) -> list[str]:
-        """All that a variable may stand for."""
+        """Return all texts that a variable may stand for."""
         cases = [case[name] for levels in self.cases.values() for case in levels.values() if name in case]
         return cases or ([self.variables[name]] if name in self.variables else [])
 
     def all(self) -> list[str]:
-        """Every name."""
+        """Return every name that texts may use."""
         return [
             *self.variables,
             *(name for levels in self.cases.values() for case in levels.values() for name in case),
@@ -55,14 +55,17 @@ class Names:
 
 
 class Variables:
-    """Fills in texts. What stands for a variable of the file is filled in too, what a design gives is not."""
+    """Fills in the variables of texts.
+
+    Variables in the file's own values are filled in as well; variables in values that a design gives are not.
+    """
 
     def __init__(self, names: Names, values: Mapping[str, object]) -> None:
         self.names, self.values = names, values
         self.built_in: Mapping[str, str] = {}
 
     def text(self, text: str, path: KeyPath, attributes: Mapping[str, object] | None = None) -> str:
-        """Raises UserError."""
+        """Fill in the variables of a text. Raises UserError."""
         if "${" not in text:
             return text
         given = {**self.built_in, **self.values, **(attributes or {})}
@@ -86,7 +89,7 @@ class Variables:
         return VARIABLE.sub(look_up, text)
 
     def whole(self, text: str, path: KeyPath) -> int:
-        """A whole number of at least 1. Raises UserError."""
+        """Return a text as a whole number of at least 1. Raises UserError."""
         shown = self.text(text, path)
         if not (shown.isascii() and shown.isdigit() and 1 <= len(shown) <= 6 and int(shown)):
             raise self.names.error(path, f'"{shown}" is no number of tokens; write one such as 16')
@@ -107,13 +110,13 @@ class Variables:
 
 @lru_cache(maxsize=1024)
 def spoken(written: str) -> tuple[str, str]:
-    """The name and the format of a variable: `price` and `,` of `${price:,}`."""
+    """Return the name and the format of a variable: `price` and `,` of `${price:,}`."""
     name, _, form = written.partition(":")
     return name.strip(), form.strip()
 
 
 def is_format(form: str) -> bool:
-    """Whether a variable can be shown in this format."""
+    """Return whether a variable can be shown in this format."""
     return form in ("", ",") or form.count("|") == 1
 
 

@@ -1,4 +1,7 @@
-"""A card as HTML, a page of its own or a part of a shop's page. It needs no script and no other file."""
+"""Render a card as HTML, as a page of its own or as part of a shop's page.
+
+The HTML needs no script and no other file.
+"""
 
 import re
 from pathlib import Path
@@ -55,9 +58,11 @@ _THANKS: Final = _ENVIRONMENT.get_template("thanks.html")
 
 
 def render_page(card: Card, *, action: str, number: int = 0, problem: str = "") -> bytes:
-    """A whole page (UTF-8); `action` is the address that takes the answer, `problem` tells of the last one.
+    """Return a card as a whole page in UTF-8.
 
-    `number` is posted with the answer: it tells an answer to this card from one to the card before.
+    `action` is the address that takes the answer; `problem` says what was wrong with the last answer.
+    `number` is
+    posted with the answer: it tells an answer to this card from one to the card before.
     """
     shown = len(card.alternatives)
     columns = shown if shown <= 4 else -(-shown // 2)
@@ -65,7 +70,7 @@ def render_page(card: Card, *, action: str, number: int = 0, problem: str = "") 
 
 
 def render_fragment(card: Card, *, action: str, number: int = 0, problem: str = "") -> str:
-    """One element, a form, to be put into a product's page, which tells of the product itself.
+    """Return a card as one element, a form, to be put into a product's page.
 
     Styles are attributes, so that a shop's content security policy can allow them one by one.
     """
@@ -73,5 +78,5 @@ def render_fragment(card: Card, *, action: str, number: int = 0, problem: str = 
 
 
 def thanks_page() -> bytes:
-    """What is shown after the last answer."""
+    """Return the page that is shown after the last answer."""
     return _THANKS.render().encode()

@@ -1,4 +1,4 @@
-"""Cards as they are written: texts with `${variables}`, filled in with what a design knows."""
+"""Read cards as they are written: texts with `${variables}`, which are filled in from a design."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ class _Model(BaseModel):
 
 
 class Letters(_Model):
-    """The answer is a letter."""
+    """An answer that is one of the letters."""
 
     kind: Literal["letter"] = "letter"
     labels: dict[str, str] = {}
@@ -50,7 +50,7 @@ class Example(_Model):
 
 
 class CardTemplate(_Model):
-    """A question, with variables."""
+    """A question with variables, before they are filled in."""
 
     look: Literal["booking", "shop", "survey"] = "survey"
     """What the page looks like."""
@@ -112,16 +112,16 @@ class CardTemplate(_Model):
         return self
 
     def knows(self, names: Names) -> None:
-        """Texts may use these names from now on."""
+        """Set the names that the texts may use."""
         self._names = names
 
     @property
     def factors(self) -> tuple[str, ...]:
-        """The factors of its cases."""
+        """The factors of the card's cases."""
         return tuple(self._names.cases)
 
     def levels(self, factor: str) -> tuple[str, ...]:
-        """The levels of a factor of its cases, in the order of the file."""
+        """Return the levels of a factor of the card's cases, in the order of the file."""
         return tuple(self._names.cases.get(factor, ()))
 
     def fill(
@@ -131,7 +131,7 @@ class CardTemplate(_Model):
         *,
         id: str,
     ) -> Card:
-        """The card with every variable filled in; an alternative's `id`, else its letter, is its key.
+        """Fill in every variable; an alternative's key is its `id`, else its letter.
 
         Values are shown as they are: `${...}` in one is not filled in. Raises UserError, with file, line and
         key, when a variable has no value or a value does not fit.
@@ -174,12 +174,12 @@ class CardTemplate(_Model):
         )
 
     def example_card(self, id: str, **levels: str) -> Card:
-        """The card with its example, at these levels of its cases, else the first. Raises UserError."""
+        """Fill in the card's own example, at these levels of its cases, else the first. Raises UserError."""
         first = {factor: next(iter(cases)) for factor, cases in self._names.cases.items()}
         return self.fill(first | dict(self.example.values) | levels, self.example.alternatives, id=id)
 
     def mistakes(self) -> Iterator[tuple[KeyPath, str]]:
-        """What can be told of the texts before a design uses them: the place and `cause; fix`."""
+        """Yield each mistake that the texts have already without a design: its place and `cause; fix`."""
         yield from self._incomplete_cases()
         yield from self._unknown_names()
         if self.fields and len(self.example.alternatives) < 2:

@@ -1,1 +1,1 @@
-"""The edits: one class in one file each. A package adds its own by the entry point group `souk.edits`."""
+"""The edits, one class per file. A package adds its own by the entry point group `souk.edits`."""

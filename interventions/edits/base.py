@@ -1,4 +1,4 @@
-"""What every edit has in common, and where on a page it works."""
+"""What all edits have in common, and the places on a page where they work."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from interventions.yaml.variables import VARIABLE
 from interventions.yaml.yaml_source import did_you_mean
 
 LONGEST = 2000
-"""Characters of a text in which a figure is looked for."""
+"""The longest text, in characters, in which a figure is looked for."""
 _FEW = 60
 _PLAIN = re.compile(r"[0-9.]+")
 _WHITE = re.compile(r"[ \t\n\f\r]+")
@@ -27,7 +27,7 @@ _WHITE = re.compile(r"[ \t\n\f\r]+")
 
 @dataclass(frozen=True)
 class Change:
-    """What an edit did: the number of places, and the text before and after in the first."""
+    """The result of an edit: the number of places, and the text before and after in the first place."""
 
     matches: int
     before: str
@@ -43,7 +43,7 @@ class Target:
 
     @property
     def attribute(self) -> str | None:
-        """The attribute that holds the value (None: the element's text)."""
+        """The attribute that holds the value (None: the element's text does)."""
         return self.place.attribute
 
 
@@ -60,7 +60,10 @@ class Showing:
     root: LexborNode | None = None
 
     def role(self, name: str) -> str:
-        """The role here: `product.title` is `item.title` in a card. Empty when there is none here."""
+        """Return the role's name here: `product.title` is `item.title` in a card.
+
+        The name is empty when the role does not occur here.
+        """
         if name.startswith("css:"):
             return name if self.group == "product" else ""
         group, _, part = name.partition(".")
@@ -71,13 +74,13 @@ class Showing:
         return name if name in self.site.roles else ""
 
     def all(self, role: str) -> Iterator[Target]:
-        """Every place of a role, the first place's elements first."""
+        """Yield every element of a role, those of its first place first."""
         for place in self.site.role(self.role(role)):
             for node in self.page.find(place.css, self.root):
                 yield Target(node, place)
 
     def main(self, role: str) -> list[Target]:
-        """The elements of a role's first place. Raises CannotEdit when there are none."""
+        """Return the elements of a role's first place. Raises CannotEdit when there are none."""
         places = self.site.role(self.role(role))
         if not places:
             raise CannotEdit(f"the site map {self.site.name} has no such role")
@@ -87,16 +90,16 @@ class Showing:
         return [Target(node, places[0]) for node in found]
 
     def has(self, role: str) -> bool:
-        """Whether the page shows the role here."""
+        """Return whether the page shows the role here."""
         places = self.site.role(self.role(role))
         return bool(places and self.page.find(places[0].css, self.root))
 
     def value(self, target: Target) -> str:
-        """The text or attribute, as earlier edits leave it."""
+        """Return the text or attribute of a target, as earlier edits leave it."""
         return self.page.value(target.node, target.attribute)
 
     def write(self, role: str, value: Decimal) -> Change:
-        """Write another figure into every place of a role; the first place has to hold one."""
+        """Write another figure into every place of a role; the first place has to hold a figure."""
         self.main(role)
         done = []
         for target in self.all(role):
@@ -115,7 +118,7 @@ class Showing:
         return Change(len(done), *done[0])
 
     def write_text(self, role: str, text: str) -> Change:
-        """Write a text into the first place of a role, and into the others where they hold the old one."""
+        """Write a text into a role's first place, and into its other places where they hold the old text."""
         first, *others = self.main(role)
         before, after = self._write_text(first, text)
         matches = 1
@@ -134,7 +137,7 @@ class Showing:
     def insert(
         self, node: LexborNode, where: Where, markup: str, *, style: str = "", script: str = ""
     ) -> None:
-        """Put an element beside or into a node; `style` and `script` are what it holds inline."""
+        """Put an element beside or into a node; `style` and `script` are its inline style and script."""
         self.page.styles |= {style} - {""}
         self.page.scripts |= {script} - {""}
         self.page.insert(node, where, markup.encode(self.page.output, "xmlcharrefreplace"))
@@ -147,7 +150,10 @@ def _write(old: str, value: Decimal, scale: int | None, machine: bool) -> str:
 
 
 def value_at(place: Place, text: str) -> Decimal | None:
-    """The figure that a text at a place shows, ratings in percent; None where it is not exactly one."""
+    """Return the figure that a text at a place shows, ratings in percent.
+
+    Returns None unless the text holds exactly one figure.
+    """
     if place.words:
         found = [str(n) for n, word in enumerate(place.words, 1) if word in text.split()]
     else:
@@ -159,13 +165,13 @@ def value_at(place: Place, text: str) -> Decimal | None:
 
 
 def tolerance_at(place: Place) -> Decimal:
-    """Half of the last decimal, for ratings that are written on a scale such as 0 to 5."""
+    """Return half of the last decimal for ratings on a scale such as 0 to 5, else 0."""
     scale = len(place.words) or place.scale
     return Decimal(5) / scale if scale else Decimal(0)
 
 
 def figure_stands(there: There, role: str, value: Decimal, done: Sequence[Change]) -> Verdict:
-    """Whether every figure at the places of a role is the one that an edit has written there."""
+    """Check that every figure at the places of a role is the one that an edit wrote there."""
     main, *_ = there.places(role)
     wanted = {value, *filter(None, (value_at(main, change.after) for change in done))}
     given: list[bool] = []
@@ -183,7 +189,7 @@ def figure_stands(there: There, role: str, value: Decimal, done: Sequence[Change
 
 
 def pattern_of(place: Place) -> re.Pattern[bytes]:
-    """What finds the figure, or the word for it, in the source of a place."""
+    """Return the pattern that finds the figure, or the word for it, in the source of a place."""
     if place.words:
         return _any_of(place.words)
     return _compiled(place.pattern) if place.pattern else FIGURE
@@ -211,45 +217,54 @@ class Edit:
     """
 
     one_product: ClassVar[bool] = False
-    """Whether it makes no sense for every product at once."""
+    """Whether the edit makes no sense for every product at once."""
     readable: ClassVar[bool] = False
     """Whether `Change.after` is a text that a reader of the page sees."""
 
     @classmethod
     def kind(cls) -> str:
-        """The name in YAML."""
+        """Return the edit's name in YAML, such as `set_price`."""
         return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
     def roles(self) -> tuple[str, ...]:
-        """The roles that it changes, named as on a product's own page; first the one that it is about."""
+        """Return the roles that the edit changes, the one that it is about first.
+
+        The names are those on a product's own page.
+        """
         raise NotImplementedError
 
     def apply(self, showing: Showing) -> Change | None:
-        """Make the change where the product shows; None: nothing is to be done here. Raises CannotEdit."""
+        """Make the change where the product shows. Raises CannotEdit.
+
+        Returns None when there is nothing to change here.
+        """
         raise NotImplementedError
 
     def attribute(self, place: Place) -> str | None:
-        """The attribute that it changes at a place of its role; None: the element, or its text."""
+        """Return the attribute that the edit changes at a place of its role.
+
+        Returns None when it changes the element or its text.
+        """
         return place.attribute
 
     def spots(self, site: SiteMap) -> Iterator[Spot]:
-        """What has to be read of a product's own page in a browser, to tell whether the change stands."""
+        """Yield what is to be read from a product's own page in a browser, to check the change."""
         for place in site.role(self.roles()[0]):
             yield Spot(place.css, self.attribute(place))
 
     def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
-        """Whether a product's own page in a browser shows what was `done`; None: that cannot be told.
+        """Check that a product's own page in a browser shows what was `done`.
 
-        Raises NotRead.
+        Returns None when that cannot be told. Raises NotRead.
         """
         return None
 
     def words(self) -> str:
-        """The text that it shows a reader, where it is one of the edit's own; empty: none."""
+        """Return the edit's own text that it shows a reader; empty when it has none."""
         return ""
 
     def values(self) -> Mapping[str, Decimal | str]:
-        """Part of a product (`price`) -> what it makes of it; data about the product are kept in step."""
+        """Return the new value of each part of a product, such as `price`; data about the product follow."""
         return {}
 
 
@@ -279,7 +294,7 @@ Text = Annotated[str, AfterValidator(_check_text)]
 def figure(
     name: str, example: str, check: Callable[[Decimal], Decimal | None]
 ) -> Callable[[object], Decimal | str]:
-    """A validator for an argument that is a figure or, until it is compiled, a text with `${variables}`.
+    """Return a validator for a figure, or a text with `${variables}` that will become one.
 
     `check` returns the value as it will be shown, or None when it is out of range.
     """
@@ -304,7 +319,7 @@ FIGURE_SCHEMA = WithJsonSchema(
 
 
 def filled(value: Decimal | str) -> Decimal:
-    """The figure of a compiled edit. Raises CannotEdit when its variables are not filled in."""
+    """Return the figure of a compiled edit. Raises CannotEdit when its variables are not filled in."""
     if isinstance(value, str):
         raise CannotEdit(f'the variables in "{value}" are not filled in')
     return value

@@ -1,4 +1,4 @@
-"""What stands on a page in a browser where an edit has changed it, and whether that is what it made."""
+"""Check in a browser's page that an edited place shows what the edit made."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,13 +12,15 @@ Where = Literal["before", "after", "inside"]
 _UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")
 """Soft hyphen, zero-width space, word joiner, byte order mark: they only say where a line may be broken."""
 _IDLE_JOINERS = re.compile("(?<![^\u0000-\u052f\u1e00-\u200b\u200e-\u206f])[\u200c\u200d]+")
-"""Zero-width (non-)joiners after Latin, Greek and Cyrillic letters, figures and signs. They change nothing
-there; after others (Arabic and Indic letters, emoji) they change what is drawn."""
+"""Zero-width (non-)joiners after Latin, Greek and Cyrillic letters, figures and signs.
+
+They change nothing there; after others (Arabic and Indic letters, emoji) they change what is drawn.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Elements to read in a page, whoever is shown them: their text, or an attribute."""
+    """Elements of a page to read, whoever is shown them: their text, or an attribute."""
 
     css: str
     attribute: str | None = None
@@ -26,7 +28,7 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Inserted:
-    """An element that an edit may have put `before` or `after` an element, or `inside` it."""
+    """An element that an edit may have put `before`, `after` or `inside` another element."""
 
     where: str
     text: str
@@ -35,9 +37,9 @@ class Inserted:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element of a page: its text, or an attribute, `as_read`.
+    """An element of a page: its text, or an attribute, in the form of `as_read`.
 
-    `given`: what of it the reader was given; None: an attribute that nobody is ever given.
+    `given`: the part of it that the reader was given; None: an attribute that no reader is ever given.
     """
 
     text: str
@@ -47,10 +49,11 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What stands in a page: the elements of each spot (None: the browser does not know the selector).
+    """The elements of a page at each spot (None: the browser does not know the selector).
 
-    `own`: the texts that the reader was given outside of cards, `as_read`, a line each; empty unless asked
-    for.
+    `own`: the texts that the reader was given outside of cards, in the form of `as_read`, one line each;
+    empty unless
+    asked for.
     """
 
     found: Mapping[Spot, tuple[Element, ...] | None]
@@ -58,41 +61,47 @@ class Standing:
 
 
 class NotRead(LookupError):
-    """A place has not been read: nothing can be said of it."""
+    """A place has not been read, so nothing can be said of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a page shows what an edit made: what is wrong, or nothing; `given`: its reader was given it."""
+    """The result of a check in the browser: what is wrong with the page, or an empty text.
+
+    `given`: whether the reader was given what the edit made.
+    """
 
     problem: str = ""
     given: bool = True
 
 
 class There:
-    """The places of a product's own page, by role. Raises NotRead."""
+    """The places of a product's own page in a browser, by role. Raises NotRead."""
 
     def __init__(self, site: SiteMap, standing: Standing) -> None:
         self._site, self._found = site, standing.found
 
     def at(self, place: Place, attribute: str | None) -> tuple[Element, ...]:
-        """The elements of a place."""
+        """Return the elements of a place."""
         found = self._found.get(Spot(place.css, attribute))
         if found is None:
             raise NotRead(place.css)
         return found
 
     def main(self, role: str, attribute: str | None = None) -> tuple[Element, ...]:
-        """The elements of a role's first place, with their text or another attribute than the place's."""
+        """Return the elements of a role's first place, with their text or `attribute`.
+
+        `attribute` None: the attribute that the place names, if it names one.
+        """
         place = self._site.role(role)[0]
         return self.at(place, attribute or place.attribute)
 
     def places(self, role: str) -> tuple[Place, ...]:
-        """The places of a role."""
+        """Return the places of a role."""
         return self._site.role(role)
 
     def all(self, role: str) -> Iterator[tuple[Place, Element]]:
-        """The elements of all places of a role."""
+        """Yield the elements of all places of a role."""
         for place in self._site.role(role):
             for element in self.at(place, place.attribute):
                 yield place, element
@@ -104,7 +113,7 @@ def as_read(text: str) -> str:
 
 
 def inserted(there: There, role: str, where: Where, fits: Callable[[str], bool], text: str) -> Verdict:
-    """Whether a text that `fits` stands where an edit has put it, as the whole text of an element."""
+    """Check that a text for which `fits` holds is the whole text of an element where an edit put it."""
     found = [each for element in there.main(role) for each in element.beside if each.where == where]
     standing = [each for each in found if fits(each.text)]
     if not standing:
@@ -113,7 +122,7 @@ def inserted(there: There, role: str, where: Where, fits: Callable[[str], bool],
 
 
 def is_one_of(texts: Iterable[str]) -> Callable[[str], bool]:
-    """Tells whether a text is one of these, which may be cut (and then end in `…`)."""
+    """Return a test whether a text is one of `texts`, which may be cut (and then end in `…`)."""
     wanted = [as_read(text) for text in texts]
 
     def fits(text: str) -> bool:
@@ -126,13 +135,13 @@ def is_one_of(texts: Iterable[str]) -> Callable[[str], bool]:
 
 
 def holds(text: str, wanted: str) -> bool:
-    """Whether a text, `as_read`, holds another one as words or figures of their own: 9.99 is not in 19.99."""
+    """Return whether a text, `as_read`, holds `wanted` as whole words or figures: 9.99 is not in 19.99."""
     wanted = as_read(wanted)
     return bool(wanted) and re.search(bounded(wanted), text) is not None
 
 
 def bounded(wanted: str) -> str:
-    """A regular expression for a text that is not part of a longer word or figure."""
+    """Return a regular expression for a text that is not part of a longer word or figure."""
     before = r"(?<!\w)(?<!\d[.,])" if re.match(r"\w", wanted) else ""
     after = r"(?!\w)(?![.,]\d)" if re.search(r"\w\Z", wanted) else ""
     return f"{before}{re.escape(wanted)}{after}"

@@ -1,4 +1,4 @@
-"""All known edits, and the model of an item in a YAML list of edits."""
+"""All known edits, and the model of one item in a YAML list of edits."""
 
 import importlib
 import pkgutil
@@ -69,7 +69,7 @@ def _only(item: Any) -> Edit:
 
 
 def edit_to_dict(edit: Edit) -> dict[str, Any]:
-    """`{kind: arguments}`, as in YAML."""
+    """Return an edit as `{kind: arguments}`, as in YAML."""
     assert isinstance(edit, BaseModel)  # noqa: S101 - every edit is, see _below
     return {edit.kind(): edit.model_dump(mode="json", by_alias=True, exclude_defaults=True)}
 
@@ -79,6 +79,6 @@ _adapter: TypeAdapter[Any] = TypeAdapter(EditItem)
 
 
 def edit_from_dict(data: dict[str, Any]) -> Edit:
-    """The inverse of `edit_to_dict`. Raises pydantic.ValidationError."""
+    """Make an edit from the data of `edit_to_dict`. Raises pydantic.ValidationError."""
     edit: Edit = _adapter.validate_python(data)
     return edit

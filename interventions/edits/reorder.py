@@ -68,12 +68,12 @@ class Reorder(Edit, BaseModel, frozen=True, extra="forbid"):
 
 
 def siblings(showing: Showing, card: LexborNode) -> list[LexborNode]:
-    """The cards of the list that holds `card`."""
+    """Return the cards of the list that holds `card`."""
     found = (node for place in showing.site.role("item") for node in showing.page.find(place.css))
     return [node for node in found if node.parent == card.parent]
 
 
 def key(showing: Showing, card: LexborNode) -> str:
-    """The address that a card links to."""
+    """Return the address that a card links to."""
     other = Showing(showing.page, showing.site, showing.group, card)
     return next((showing.value(target) for target in other.all("item.link")), "")

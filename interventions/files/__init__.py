@@ -1,1 +1,1 @@
-"""Intervention files and batteries of cards: how they are read."""
+"""Read intervention files and batteries of cards."""

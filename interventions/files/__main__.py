@@ -9,7 +9,7 @@ from interventions.files.schema import load_interventions
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Write the card to standard output."""
+    """Write a card, filled in with its example, to standard output."""
     parser = argparse.ArgumentParser(
         prog="python -m interventions.files", description="Show a card with its example."
     )

@@ -22,13 +22,13 @@ _LEVELS: Final = {
 
 @dataclass(frozen=True)
 class Battery:
-    """The cards of a file; each is a bias."""
+    """The cards of a file, one for each bias."""
 
     file: InterventionFile
 
     @property
     def biases(self) -> tuple[str, ...]:
-        """Their names, in the order of the file."""
+        """The names of the biases, in the order of the file."""
         return tuple(intervention.id for intervention in self.file.interventions)
 
     def card(
@@ -39,7 +39,7 @@ class Battery:
         *,
         persona: Literal["system", "user", "both"] | str = "system",
     ) -> Card:
-        """One question; `persona` is the message that holds the persona. Raises UserError."""
+        """Return one question; `persona` is the message that holds the persona. Raises UserError."""
         if scenario not in SCENARIOS:
             hint = did_you_mean(scenario, SCENARIOS, noun="there are")
             raise UserError(f'no scenario "{scenario}"; {hint}')
@@ -49,11 +49,15 @@ class Battery:
         return self._template(bias).fill(values, id=bias)
 
     def biased_letter(self, bias: str) -> str:
-        """The letter that counts as the biased answer; empty where numbers are asked for."""
+        """Return the letter that counts as the biased answer; empty where numbers are asked for."""
         return self._biased(bias).letter
 
     def direction(self, bias: str) -> Literal["higher", "either"]:
-        """`higher`: biased answers are more, or higher, in the treatment; `either`: any difference is one."""
+        """Return which difference is the bias.
+
+        `higher`: biased answers are more frequent, or higher, in the treatment; `either`: any difference is a
+        bias.
+        """
         return self._biased(bias).direction
 
     def _template(self, bias: str) -> CardTemplate:
@@ -66,7 +70,10 @@ class Battery:
 
 
 def load_battery(name_or_path: str | Path = "biases") -> Battery:
-    """A shipped battery by name, or any file of cards with the cases of one. Raises UserError."""
+    """Load a shipped battery by name, or any file of cards with control and treatment cases.
+
+    Raises UserError.
+    """
     file = load_interventions(name_or_path)
     for intervention in file.interventions:
         if intervention.card is None:

@@ -1,4 +1,4 @@
-"""What an intervention file holds, and the files that Souk ships."""
+"""The contents of an intervention file, and the files that Souk ships."""
 
 import re
 from pathlib import Path
@@ -115,14 +115,17 @@ class Intervention(BaseModel):
 
     @property
     def text(self) -> str:
-        """The text that it inserts, or asks, with its `${variables}` unfilled; empty when there is none."""
+        """The text that the intervention inserts, or asks, with its `${variables}` unfilled.
+
+        It is empty when the intervention has no text.
+        """
         if self.card:
             return self.card.question
         return next((edit.text for edit in self.edits if isinstance(edit, InsertText)), "")
 
     @property
     def tables(self) -> dict[str, Table]:
-        """The tables of its file: name -> product category -> text."""
+        """The tables of the intervention's file: name -> product category -> text."""
         return self._tables
 
     def written_in(
@@ -133,7 +136,10 @@ class Intervention(BaseModel):
         variables: dict[str, str] | None = None,
         cases: Cases | None = None,
     ) -> None:
-        """Note that it is number `index` of a file, for the places of mistakes, and what the file shares."""
+        """Note where the intervention is written and what its file shares.
+
+        `index` is its number in the file; mistakes name their places by it.
+        """
         self._source, self._path, self._tables = source, ("interventions", index), tables
         self.variables = {**(variables or {}), **self.variables}
         if self.card:
@@ -148,7 +154,7 @@ class Intervention(BaseModel):
         return self.error(("card", *path), message)
 
     def mistakes(self) -> list[Problem]:
-        """What is wrong with the texts of its card."""
+        """Return the mistakes in the texts of the intervention's card."""
         if not self.card:
             return []
         found = [
@@ -166,7 +172,7 @@ class Intervention(BaseModel):
         return found
 
     def error(self, path: KeyPath, message: str) -> YamlError:
-        """The error for a mistake at `path` below this intervention, with its file and line."""
+        """Return the error for a mistake at `path` below this intervention, with its file and line."""
         return self._source.error((*self._path, *path), message)
 
 
@@ -185,7 +191,7 @@ class InterventionFile(BaseModel):
     """Cases that all cards share: factor -> level -> what variables stand for there."""
 
     def __getitem__(self, id: str) -> Intervention:
-        """The intervention with this id. Raises UserError."""
+        """Return the intervention with this id. Raises UserError."""
         found = {intervention.id: intervention for intervention in self.interventions}
         if id not in found:
             raise UserError(f'no intervention "{id}"; {did_you_mean(id, found, noun="there are")}')
@@ -193,7 +199,7 @@ class InterventionFile(BaseModel):
 
 
 def library_path(name: str) -> Path:
-    """The shipped intervention file of this name. Raises UserError."""
+    """Return the path of the shipped intervention file of this name. Raises UserError."""
     shipped = {file.stem: file for file in LIBRARY.glob("*.yaml")}
     if name not in shipped:
         hint = did_you_mean(name, shipped, noun="shipped")
@@ -202,18 +208,21 @@ def library_path(name: str) -> Path:
 
 
 def interventions_source(name_or_path: str | Path) -> Source:
-    """The YAML of a shipped file by name, or of any. Raises UserError."""
+    """Return the YAML of a shipped file by name, or of any file. Raises UserError."""
     path = Path(name_or_path)
     return load_yaml(path if path.suffix or path.is_file() else library_path(str(name_or_path)))
 
 
 def load_interventions(name_or_path: str | Path, site: SiteMap | None = None) -> InterventionFile:
-    """A shipped file by name, or any; roles are those of `site` (None: onestopmarket). Raises UserError."""
+    """Load a shipped file by name, or any file. Raises UserError.
+
+    Roles are those of `site` (None: onestopmarket).
+    """
     return make_interventions(interventions_source(name_or_path), site or load_site_map(DEFAULT_SITE))
 
 
 def make_interventions(source: Source, site: SiteMap) -> InterventionFile:
-    """The interventions that are written in `source`. Raises YamlError with every mistake."""
+    """Make the interventions that are written in `source`. Raises YamlError with every mistake."""
     problems = _repeated_ids(source)
     try:
         file = validate(source, InterventionFile, context={"roles": site.roles})

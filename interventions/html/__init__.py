@@ -1,1 +1,1 @@
-"""Pages as text and markup: parsing, splices, marks, security policy."""
+"""Pages as text and markup: parsing, splices, marks, content security policy."""

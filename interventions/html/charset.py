@@ -1,4 +1,4 @@
-"""Which character encoding a browser would read a page in (WHATWG Encoding and HTML standards)."""
+"""Find the character encoding in which a browser reads a page (WHATWG Encoding and HTML standards)."""
 
 import codecs
 import re
@@ -31,7 +31,7 @@ _OTHERS = frozenset(["utf-16-le", "utf-16-be", "iso2022_jp"])
 
 
 def detect(body: bytes, content_type: str) -> tuple[str, bool]:
-    """Python's name of the page's encoding, and whether the page or its header says so (a guess otherwise).
+    """Return Python's name of the page's encoding, and whether it is stated or a guess.
 
     A byte-order mark wins over the header, the header over `<meta>` in the first 1,024 bytes.
     """
@@ -51,12 +51,12 @@ def detect(body: bytes, content_type: str) -> tuple[str, bool]:
 
 
 def is_ascii_superset(codec: str) -> bool:
-    """Whether `<`, quotes and ASCII digits always stand for themselves at the start of a character."""
+    """Return whether `<`, quotes and ASCII digits always stand for themselves at the start of a character."""
     return codec in _ASCII_SUPERSETS
 
 
 def is_boundary(source: bytes, start: int, position: int, codec: str) -> bool:
-    """Whether a character begins at `position`, where one begins at `start`.
+    """Return whether a character begins at `position`, where one begins at `start`.
 
     In some encodings the second byte of a character may look like an ASCII letter.
     """

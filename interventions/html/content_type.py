@@ -1,13 +1,16 @@
-"""What a content type says of an answer."""
+"""Read the content type of an answer."""
 
 
 def is_html(content_type: str) -> bool:
-    """Whether it is a page; without a type it is taken for one, as browsers mostly would."""
+    """Return whether the type is that of a page.
+
+    An empty type counts as one, as browsers mostly take it so.
+    """
     return _kind(content_type) in ("", "text/html", "application/xhtml+xml")
 
 
 def is_json(content_type: str) -> bool:
-    """Whether it is data in JSON."""
+    """Return whether the type is that of JSON data."""
     kind = _kind(content_type)
     return kind in ("application/json", "text/json") or kind.endswith("+json")
 

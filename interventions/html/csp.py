@@ -16,8 +16,10 @@ _NONCE_OR_HASH = re.compile(r"'(?:nonce|sha256|sha384|sha512)-", re.I)
 
 @dataclass(frozen=True)
 class Inline:
-    """What edits have put into a page: style attributes and inline scripts by their texts, images by their
-    absolute URLs. Falsy when there is nothing."""
+    """The inline parts that edits have put into a page. Falsy when there are none.
+
+    These are the texts of style attributes and inline scripts, and the absolute URLs of images.
+    """
 
     styles: frozenset[str] = frozenset()
     scripts: frozenset[str] = frozenset()
@@ -31,7 +33,7 @@ NOTHING_INLINE = Inline()
 
 
 def allow(policy: str, inline: Inline) -> str:
-    """The value of a Content-Security-Policy header or `<meta>`, changed no more than `inline` needs.
+    """Return a Content-Security-Policy header or `<meta>` value, changed no more than `inline` needs.
 
     It may hold several policies, parted by commas; all of them are in force.
     """

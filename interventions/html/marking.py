@@ -27,10 +27,11 @@ _SELECTOR = re.compile(
 
 
 class Marks(NamedTuple):
-    """Which start tags are marked: those that hold one of `literals`, and those soon after one of `near`.
+    """The start tags to mark: those that hold one of `literals`, and those soon after one of `near`.
 
-    Only the first `limit` places of each count. Those at `offsets` are marked as well. A hint that saves
-    time: where it misses a wanted tag (`<span class=pri&#99;e>`), all tags have to be marked.
+    Only the first `limit` places of each count. Tags at `offsets` are marked as well. Marks are a hint that
+    saves
+    time: where they miss a wanted tag (`<span class=pri&#99;e>`), all tags have to be marked.
     """
 
     literals: frozenset[bytes] = frozenset()
@@ -40,7 +41,7 @@ class Marks(NamedTuple):
 
 
 def mark(source: bytes, marks: Marks) -> bytes:
-    """The copy, with at least these start tags marked."""
+    """Return a copy of the page with at least these start tags marked."""
     offsets = set(marks.offsets)
     for literal in marks.literals:
         offsets.update(source.rfind(b"<", 0, found + 1) for found in _places(source, literal, marks.limit))
@@ -67,12 +68,12 @@ def _places(source: bytes, literal: bytes, limit: int | None) -> Iterator[int]:
 
 
 def unmark(text: str) -> str:
-    """Without the marks."""
+    """Remove the marks from a text."""
     return _MARKS.sub("", text)
 
 
 def marks_for(selectors: Iterable[str], limit: int | None = None) -> Marks:
-    """Marks by which the elements that the selectors match are told, as tags are usually written."""
+    """Return the marks that find the elements of the selectors, as tags are usually written."""
     literals: set[str] = set()
     near: set[str] = set()
     for compounds in map(_compounds, selectors):
@@ -89,7 +90,7 @@ def marks_for(selectors: Iterable[str], limit: int | None = None) -> Marks:
 
 
 def hints(selectors: Iterable[str]) -> frozenset[bytes]:
-    """Bytes of which one stands in every page that has an element which one of the selectors matches."""
+    """Return bytes of which at least one stands in every page with an element that a selector matches."""
     return _shortest({max(chain, key=_rarity) for selector in selectors for chain in _compounds(selector)})
 
 

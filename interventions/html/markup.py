@@ -1,4 +1,4 @@
-"""HTML as bytes: tags, attributes and tokens by the HTML standard's tokeniser, without building a tree."""
+"""Read HTML as bytes: tags, attributes and tokens by the HTML standard, without building a tree."""
 
 import html
 import html.entities
@@ -28,7 +28,7 @@ _COMMENT = re.compile(rb"<!--(?:-?>|.*?(?:--!?>|\Z))|<(?:[!?]|/[^a-zA-Z>])[^>]*(
 
 
 class Tag(NamedTuple):
-    """A start or end tag at `start` .. `end`; `name` is lower-case."""
+    """A start or end tag from `start` to `end`; `name` is lower-case."""
 
     name: str
     start: int
@@ -38,7 +38,7 @@ class Tag(NamedTuple):
 
 
 class Token(NamedTuple):
-    """`text`, `raw` (the text of a script, textarea ...), `comment`, or a start or end `tag`."""
+    """A token: `text`, `raw` (the text of a script, textarea ...), `comment`, or a start or end `tag`."""
 
     kind: str
     start: int
@@ -47,7 +47,7 @@ class Token(NamedTuple):
 
 
 def tag_at(source: bytes, offset: int) -> Tag | None:
-    """The tag that starts at `offset`, if one does and it is complete."""
+    """Return the complete tag that starts at `offset`; None when there is none."""
     match = _TAG.match(source, offset)
     if match is None:
         return None
@@ -58,7 +58,7 @@ def tag_at(source: bytes, offset: int) -> Tag | None:
 
 
 def attributes(source: bytes, tag: Tag) -> dict[str, tuple[int, int]]:
-    """Where each attribute's value stands, without its quotes; of two with one name the first counts."""
+    """Return where each attribute's value stands, without quotes; of two with one name the first counts."""
     found: dict[str, tuple[int, int]] = {}
     begin = tag.start + len(tag.name.encode("latin-1")) + 1
     for match in _ATTRIBUTES.finditer(source, begin, tag.end):
@@ -69,7 +69,10 @@ def attributes(source: bytes, tag: Tag) -> dict[str, tuple[int, int]]:
 
 
 def tokens(source: bytes, offset: int, inside: str = "") -> Iterator[Token]:
-    """The tokens from `offset` on; `inside` names the element whose start tag ends there, if one does."""
+    """Yield the tokens from `offset` on.
+
+    `inside` names the element whose start tag ends there, if one does.
+    """
     size = len(source)
     while offset < size:
         if inside in RAW:
@@ -98,7 +101,7 @@ def tokens(source: bytes, offset: int, inside: str = "") -> Iterator[Token]:
 
 
 def spelling(text: str, codec: str) -> re.Pattern[bytes]:
-    """Matches `text` in the source of an element, also where its characters are written as references.
+    """Return a pattern for `text` in an element's source, also where characters are written as references.
 
     A space stands for any white space.
     """
@@ -127,5 +130,8 @@ for _name, _char in html.entities.html5.items():
 
 
 def escape(text: str, codec: str) -> bytes:
-    """Text as HTML, for an element's content; `codec` is utf-8 where the page declares it, else ascii."""
+    """Return a text as HTML for an element's content.
+
+    `codec` is utf-8 where the page declares it, else ascii.
+    """
     return html.escape(text, quote=False).encode(codec, "xmlcharrefreplace")

@@ -1,4 +1,4 @@
-"""Figures as shops write them: found in a text, read, and written again in the same format."""
+"""Find figures in a text as shops write them, read them, and write them again in the same format."""
 
 import re
 from decimal import ROUND_HALF_UP, Decimal
@@ -9,7 +9,7 @@ _TEXT_FIGURE = re.compile(r"[0-9](?:[0-9.,]*[0-9])?")
 
 
 def read_figure(text: str) -> Decimal:
-    """The first figure in `text`: `$1,234.00` is 1234, `1.234,50 €` is 1234.5. Raises ValueError."""
+    """Return the first figure in `text`: `$1,234.00` is 1234, `1.234,50 €` is 1234.5. Raises ValueError."""
     found = find_figure(text)
     if not found:
         raise ValueError(f'no figure in "{text}"')
@@ -18,7 +18,10 @@ def read_figure(text: str) -> Decimal:
 
 
 def figures(text: str, pattern: str | None = None) -> list[str]:
-    """All figures in `text` as they are written; `pattern`: what its one group matches first."""
+    """Return all figures in `text` as they are written.
+
+    `pattern`: a regular expression whose one group finds the figure; then only its first match counts.
+    """
     if pattern is None:
         return _TEXT_FIGURE.findall(text)
     found = re.search(pattern, text)
@@ -26,13 +29,13 @@ def figures(text: str, pattern: str | None = None) -> list[str]:
 
 
 def find_figure(text: str) -> str:
-    """The first figure in `text` as it is written; empty when there is none."""
+    """Return the first figure in `text` as it is written; empty when there is none."""
     found = _TEXT_FIGURE.search(text)
     return found[0] if found else ""
 
 
 def write_like(old: str, value: Decimal, *, machine: bool = False) -> str:
-    """`value` in the format of the figure `old`: its separators and its number of decimals.
+    """Write `value` in the format of the figure `old`: its separators and its number of decimals.
 
     `machine`: the figure is a whole attribute (`data-price-amount="11.5"`): plain, without padding.
     """
@@ -48,7 +51,7 @@ def write_like(old: str, value: Decimal, *, machine: bool = False) -> str:
 
 
 def on_scale(percent: Decimal, scale: int | None) -> Decimal:
-    """A percentage as a figure out of `scale`, such as 4.1 of 5, with two decimals; None: as it is."""
+    """Return a percentage as a figure out of `scale`, such as 4.1 of 5 (None: as a percentage)."""
     return percent if scale is None else round(percent * scale / 100, 2)
 
 

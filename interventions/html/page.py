@@ -1,6 +1,6 @@
-"""One page under edit: what the parser found is spliced into the source.
+"""Edit one page: find elements in the parsed tree, and splice the changes into the source.
 
-The tree is only looked at and never written back: whatever no edit touches stays as it was, byte for byte.
+The tree is only read and never written back: bytes that no edit touches stay as they were.
 """
 
 import html
@@ -40,7 +40,7 @@ _HIDDEN = frozenset(["template"])
 
 
 class Page(ReadPage):
-    """A page that is edited. Each edit that it cannot make safely raises CannotEdit."""
+    """A page under edit. An edit that it cannot make safely raises CannotEdit."""
 
     def __init__(self, body: bytes, content_type: str, marks: Marks, url: str = "") -> None:
         super().__init__(body, content_type, marks, url)
@@ -58,7 +58,7 @@ class Page(ReadPage):
         """Addresses of pictures that edits show."""
 
     def insert(self, node: LexborNode, where: Where, markup: bytes) -> None:
-        """Put `markup` (one complete element) before, after, first in or last in an element."""
+        """Put `markup` (one complete element) before or after an element, or first or last inside it."""
         tag = self._locate(node)
         inside = where in ("prepend", "append")
         if inside and tag.name in VOID | RAW | _HIDDEN:
@@ -94,7 +94,7 @@ class Page(ReadPage):
         self._splice(position, position, close + markup, markup, None if sure else same)
 
     def remove(self, node: LexborNode) -> None:
-        """Take an element out."""
+        """Remove an element from the page."""
         tag = self._locate(node)
         self._check_surroundings(node.parent)
         start, end = tag.start, self._end(node, tag)
@@ -111,7 +111,7 @@ class Page(ReadPage):
         self._removed.add(node.mem_id)
 
     def set_text(self, node: LexborNode, text: str) -> tuple[str, str]:
-        """Replace the whole content of an element by text; returns the text before and after."""
+        """Replace the whole content of an element by text; return the text before and after."""
         tag = self._locate(node)
         if tag.name in (VOID | RAW | STRUCTURAL | _HIDDEN) - {"title"}:
             raise CannotEdit(f"the text of <{tag.name}> cannot be set")
@@ -139,7 +139,7 @@ class Page(ReadPage):
         self._splice(token.start, token.end, text.encode(self._codec, "replace"))
 
     def set_attribute(self, node: LexborNode, name: str, value: str) -> tuple[str, str]:
-        """Give an element an attribute, or another value to the one it has; returns the values."""
+        """Set an attribute of an element; return its value before and after."""
         tag = self._locate(node)
         before = self.value(node, name)
         data = html.escape(value).encode(self.output, "xmlcharrefreplace")
@@ -178,7 +178,7 @@ class Page(ReadPage):
         return before, after
 
     def order(self, nodes: Sequence[LexborNode]) -> list[LexborNode]:
-        """The order in which elements (given in document order) show, as earlier edits leave it."""
+        """Return elements (given in document order) in the order in which they show after earlier edits."""
         return list(self._orders.get(tuple(node.mem_id for node in nodes), nodes))
 
     def arrange(self, nodes: Sequence[LexborNode], order: Sequence[LexborNode]) -> None:
@@ -199,7 +199,7 @@ class Page(ReadPage):
         change: Callable[[str], str],
         pattern: re.Pattern[bytes] = FIGURE,
     ) -> tuple[str, str] | None:
-        """Change the one match of `pattern`'s group in an element's text, or the first in an attribute.
+        """Change the one match of `pattern`'s group in an element's text, or the first match in an attribute.
 
         Returns the whole text before and after, or None when there is nothing to change.
         Raises CannotEdit when the text holds several matches.
@@ -234,7 +234,7 @@ class Page(ReadPage):
         self._shifts[node.mem_id] = (node, so_far + delta, pattern)
 
     def finish(self) -> bytes:
-        """The edited page."""
+        """Return the edited page."""
         for node, delta, pattern in self._shifts.values():
             self.replace(node, None, partial(_add, delta), pattern)
         self._adapt_policy()
@@ -248,7 +248,7 @@ class Page(ReadPage):
 
     @property
     def inline(self) -> Inline:
-        """What edits have put into the page that a content security policy may forbid."""
+        """The inline parts that edits have put into the page, which a content security policy may forbid."""
         return Inline(frozenset(self.styles), frozenset(self.scripts), frozenset(self.images))
 
     # The inside

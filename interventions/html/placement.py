@@ -1,4 +1,4 @@
-"""Where an element ends in the source, and whether what is put at a place stays there when it is parsed."""
+"""Find where an element ends in the source, and whether an insertion stays in its place when parsed."""
 
 from codecs import BOM_UTF8
 from collections.abc import Iterator
@@ -26,9 +26,11 @@ _IN_HEAD = frozenset(["html", "head", "base", "link", "meta", "title", "noscript
 
 
 class End(NamedTuple):
-    """The end of an element's content and of the element; `regular`: well nested, and just so in the tree.
+    """The end of an element's content and of the element.
 
-    `implied`: it has no end tag of its own. `texts`: the tokens of kind `text` and `raw` in it.
+    `regular`: it is well nested, and the tree has it so. `implied`: it has no end tag of its own. `texts`:
+    the tokens
+    of kind `text` and `raw` in it.
     """
 
     inner: int
@@ -39,14 +41,14 @@ class End(NamedTuple):
 
 
 def lineage(node: LexborNode | None) -> Iterator[LexborNode]:
-    """The element and those around it, from the inside out."""
+    """Yield the element and those around it, from the inside out."""
     while node is not None and node.is_element_node:
         yield node
         node = node.parent
 
 
 def element_end(source: bytes, node: LexborNode, tag: Tag) -> End:
-    """The end of `node`, which `tag` starts: its end tag, or where something starts that is not in it."""
+    """Return the end of `node`, which `tag` starts: its end tag, or the next thing that is not in it."""
     if tag.name in VOID:
         return End(tag.end, tag.end, regular=True)
     inside = [(child.tag or "").lower() for child in node.traverse()][1:]
@@ -93,7 +95,7 @@ def element_end(source: bytes, node: LexborNode, tag: Tag) -> End:
 
 
 def stands_clear(source: bytes, node: LexborNode, tag: Tag) -> bool:
-    """Whether a parser is in the element around `node` just before `tag`, its start tag, is read.
+    """Return whether a parser that is about to read `tag`, the start of `node`, is in the element around it.
 
     In `<p>one<div>` the start tag itself closes what is open before it. Here the tag before has to be the
     start of the element around, or the end of the sibling before.
@@ -114,7 +116,7 @@ def stands_clear(source: bytes, node: LexborNode, tag: Tag) -> bool:
 
 
 def starts_body(source: bytes, tag: Tag) -> bool:
-    """Whether `<body>` comes first: after anything that belongs into a body the parser is in one already."""
+    """Return whether `<body>` comes before any content that would open a body by itself."""
     for token in tokens(source, 3 if source.startswith(BOM_UTF8) else 0):
         if token.start >= tag.start:
             return True
@@ -126,7 +128,7 @@ def starts_body(source: bytes, tag: Tag) -> bool:
 
 
 def is_settled(source: bytes, position: int, parent: LexborNode | None, following: LexborNode | None) -> bool:
-    """Whether a parser at `position` is in `parent`, before `following`, and has no formatting element open.
+    """Return whether a parser at `position` is in `parent`, before `following`, with no formatting open.
 
     A `<b>` that only the end of its `<div>` closed opens again at the next text or phrasing element, and
     would take in what is inserted before that. So tree and source are read on, side by side, up to there.

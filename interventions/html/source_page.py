@@ -1,4 +1,4 @@
-"""One page to be looked at: an HTML5 parser says *what* is there, and the source *where* it was written."""
+"""Read one page: an HTML5 parser finds the elements, and the source tells where each was written."""
 
 import codecs
 import html
@@ -20,11 +20,11 @@ _NO_INK = re.compile(r"[\s\0\ufffd]+")
 
 
 class Unmarked(Exception):
-    """A target has no trustworthy offset: the page has to be read again with every start tag marked."""
+    """A target has no reliable offset: the page has to be read again with every start tag marked."""
 
 
 class ReadPage:
-    """A page in bytes, some of whose start tags are marked: only their elements can be located in the source.
+    """A page in bytes, of which some start tags are marked: only their elements can be found in the source.
 
     Raises CannotEdit when it is not valid in an encoding that has to be decoded (UTF-16, ISO-2022-JP).
     """
@@ -57,7 +57,7 @@ class ReadPage:
         self._removed: set[int] = set()
 
     def find(self, css: str, root: LexborNode | None = None) -> list[LexborNode]:
-        """Elements that match, in document order, without those that an earlier edit removes."""
+        """Return the elements that match, in document order, without those that an earlier edit removes."""
         key = (css, root.mem_id if root else 0)
         if key not in self._found:
             self._found[key] = self._search(css, root)
@@ -67,23 +67,23 @@ class ReadPage:
         return found
 
     def has(self, css: str) -> bool:
-        """Whether any element matches; cheaper than `find` when one stands near the start."""
+        """Return whether any element matches; cheaper than `find` when one stands near the start."""
         return self.tree.css_first(css) is not None
 
     def title(self) -> str:
-        """The document's title."""
+        """Return the document's title."""
         node = self.tree.css_first("title")
         return "" if node is None else self.value(node, None)
 
     def value(self, node: LexborNode, attribute: str | None) -> str:
-        """The text of an element, or an attribute, as earlier edits leave it."""
+        """Return the text of an element, or an attribute, as earlier edits leave it."""
         if (changed := self._values.get((node.mem_id, attribute))) is not None:
             return changed
         text = node.text() if attribute is None else node.attributes.get(attribute) or ""
         return " ".join(text.split())
 
     def raw(self, node: LexborNode, attribute: str | None) -> str:
-        """The text of an element, or an attribute, just as the page has it."""
+        """Return the text of an element, or an attribute, just as the page has it."""
         return node.text() if attribute is None else node.attributes.get(attribute) or ""
 
     # Where it was written

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 Owner = tuple[str, str, str]
-"""Who wants a splice: intervention, edit and role."""
+"""The edit that wants a splice: intervention, edit and role."""
 
 
 class Conflict(Exception):
@@ -17,7 +17,7 @@ class Conflict(Exception):
 
 @dataclass(frozen=True)
 class Splice:
-    """Replace the source's `start` .. `end` by `data`.
+    """A replacement of the source's bytes from `start` to `end` by `data`.
 
     Where the surroundings are irregular, `in_tree` makes the same edit in
     the tree, with a marker in place of `shown` (the data without the end tag that closes its predecessor).
@@ -33,7 +33,10 @@ class Splice:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """Where the first of `places` (start, end) stood shows what stands at the first of `order`, and so on."""
+    """Another order of pieces of the source, given as (start, end).
+
+    The piece at the first of `order` shows at the first of `places`, and so on.
+    """
 
     places: tuple[tuple[int, int], ...]
     order: tuple[tuple[int, int], ...]
@@ -41,7 +44,10 @@ class Arrangement:
 
 
 def ordered(splices: Iterable[Splice]) -> list[Splice]:
-    """In source order; at one place insertions keep theirs and precede a replacement. Raises Conflict."""
+    """Return the splices in source order. Raises Conflict.
+
+    At one place insertions keep their order and come before a replacement.
+    """
     result: list[Splice] = []
     for splice in sorted(splices, key=lambda s: (s.start, s.end > s.start)):
         last = result[-1] if result else None
@@ -55,7 +61,7 @@ def ordered(splices: Iterable[Splice]) -> list[Splice]:
 
 
 def arranged(source: bytes, splices: list[Splice], arrangements: Sequence[Arrangement]) -> list[Splice]:
-    """The splices that also arrange what the ordered `splices` make of the pieces. Raises Conflict."""
+    """Return the ordered splices, with those added that rearrange pieces of the source. Raises Conflict."""
     # What lies in a piece is arranged before the piece itself.
     for arrangement in sorted(arrangements, key=lambda a: a.places[-1][1] - a.places[0][0]):
         pieces: dict[tuple[int, int], bytes] = {}
@@ -78,7 +84,7 @@ def arranged(source: bytes, splices: list[Splice], arrangements: Sequence[Arrang
 
 
 def apply(source: bytes, splices: Iterable[Splice]) -> bytes:
-    """The source with the ordered splices made."""
+    """Return the source with the ordered splices made."""
     parts: list[bytes] = []
     last = 0
     for splice in splices:

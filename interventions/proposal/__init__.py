@@ -1,1 +1,1 @@
-"""Proposes a site map for a shop never seen before, from a product's page and perhaps a listing."""
+"""Propose a site map for an unknown shop, from a product's page and perhaps a listing."""

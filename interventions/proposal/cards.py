@@ -1,4 +1,4 @@
-"""Cards: repeated siblings that each lead to another page of the shop and hold a price."""
+"""Find cards: repeated siblings that each link to another page of the shop and hold a price."""
 
 import re
 from collections import defaultdict
@@ -17,14 +17,14 @@ from interventions.yaml.sitemap import Place, product_key
 
 @dataclass(frozen=True)
 class Cards:
-    """The cards of a page, and the address that each leads to."""
+    """The cards of a page, and the address that each links to."""
 
     nodes: list[LexborNode]
     links: list[str]
 
 
 def find_cards(scan: Scan) -> Cards | None:
-    """The largest group of siblings that look like cards of products; None where there are no two."""
+    """Return the largest group of siblings that look like product cards; None with fewer than two."""
     best, best_score = None, 0.0
     groups: dict[tuple[int, str, str], list[LexborNode]] = defaultdict(list)
     for node in scan.visible:
@@ -45,7 +45,7 @@ def find_cards(scan: Scan) -> Cards | None:
 
 
 def card_roles(scan: Scan, cards: Cards) -> Iterator[FoundRole]:
-    """The roles `item` and `item.*`."""
+    """Yield the roles `item` and `item.*`."""
     root = scan.tree.root
     assert root is not None  # noqa: S101 - there are cards
     css, nodes = _container(scan, cards)

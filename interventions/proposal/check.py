@@ -1,4 +1,4 @@
-"""Does a proposed site map do? Edits are tried on the very pages that it was made from."""
+"""Test a proposed site map: try edits on the pages that it was made from."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ EDITS = ({"set_price": PRICE}, {"insert_text": {"after": "product.title", "text"
 
 
 def faults(site: SiteMap, product: Capture, listing: Capture | None) -> list[str]:
-    """A line for each edit that cannot be made: a price and a text, on the product's page and on a card."""
+    """Return one line for each edit that fails: a price and a text, on the product's page and on a card."""
     found = [*_tried(site, product, product_key(product.url), "product")]
     if listing is not None:
         if key := _first_card(site, listing):
@@ -27,7 +27,10 @@ def faults(site: SiteMap, product: Capture, listing: Capture | None) -> list[str
 
 
 def treated(site: SiteMap, product: Capture) -> str | None:
-    """The product's page with the price `PRICE` and the text `TEXT`; None where they cannot be written."""
+    """Return the product's page with the price `PRICE` and the text `TEXT`.
+
+    None if they cannot be written.
+    """
     edits = tuple(edit_from_dict(edit) for edit in EDITS)
     plan = Plan((Treatment("check", product_key(product.url), edits),))
     try:

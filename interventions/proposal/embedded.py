@@ -1,4 +1,4 @@
-"""Products in JSON that a page embeds, found by the name and the price that it shows."""
+"""Find products in the JSON that a page embeds, by the name and the price that the page shows."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _START = re.compile(
 
 @dataclass(frozen=True)
 class FoundData:
-    """A rule for a site map's `data`, with what it finds and why."""
+    """A rule for a site map's `data`, with what it finds and the reason."""
 
     rule: Data
     text: str

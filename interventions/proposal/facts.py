@@ -1,4 +1,4 @@
-"""What a page states of its product for machines: JSON-LD, microdata and RDFa in the terms of schema.org."""
+"""Read what a page states of its product for machines: JSON-LD, microdata and RDFa in schema.org's terms."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ _MICRODATA = {
 
 @dataclass
 class Facts:
-    """Part of the product (`name`, `price`, `rating`, `best`, `reviews`, `stock`) -> its value as stated.
+    """The stated value of each part of the product: `name`, `price`, `rating`, `best`, `reviews`, `stock`.
 
     `sources`: part -> where it was stated.
     """
@@ -42,7 +42,7 @@ class Facts:
             self.sources.setdefault(part, source)
 
     def states(self, part: str, value: str) -> bool:
-        """Whether a text shows the stated value: the same text, or the same single figure."""
+        """Return whether a text shows the stated value: the same text, or the same single figure."""
         stated = self.values.get(part)
         if stated is None:
             return False
@@ -51,7 +51,7 @@ class Facts:
 
 
 def stated_facts(scan: Scan) -> Facts:
-    """What the page states of the product whose own page it is; listings may state several: the first."""
+    """Return what the page states of the product that it is about; of several, the first."""
     facts = Facts()
     for product in products_in_json_ld(scan):
         _from_json_ld(facts, product)
@@ -72,7 +72,7 @@ def stated_facts(scan: Scan) -> Facts:
 
 
 def products_in_json_ld(scan: Scan) -> Iterator[dict[str, Any]]:
-    """The Product objects in a page's JSON-LD."""
+    """Yield the Product objects in a page's JSON-LD."""
     for node in scan.tree.css(JSON_LD):
         try:
             root = Document(node.text()).root
@@ -82,7 +82,7 @@ def products_in_json_ld(scan: Scan) -> Iterator[dict[str, Any]]:
 
 
 def is_product(found: dict[str, Any]) -> bool:
-    """Whether an object of JSON-LD is of the type Product (or a list of types with it)."""
+    """Return whether an object of JSON-LD has the type Product (alone or in a list of types)."""
     kinds = found.get("@type")
     return any(
         kind in ("Product", "ProductGroup") for kind in (kinds if isinstance(kinds, list) else [kinds])

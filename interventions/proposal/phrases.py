@@ -1,4 +1,4 @@
-"""What shops write on buttons, about reviews and about the stock, in several languages."""
+"""Phrases that shops write on buttons, about reviews and about the stock, in several languages."""
 
 import re
 
@@ -27,7 +27,7 @@ REVIEWS = re.compile(
 
 
 def is_cart_button(node: LexborNode) -> bool:
-    """Whether an element is pressed to put a product into the cart."""
+    """Return whether an element is the button that puts a product into the cart."""
     if node.tag == "input" and (node.attributes.get("type") or "") in ("submit", "button"):
         return bool(ADD_TO_CART.search(node.attributes.get("value") or ""))
     if node.tag in ("button", "a"):

@@ -1,4 +1,4 @@
-"""Ratings: `4.5 out of 5`, `76%`, stars whose width is the rating, with the scale that belongs to each."""
+"""Find ratings, each with its scale: `4.5 out of 5`, `76%`, stars whose width is the rating."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ _ATTRIBUTES = ("title", "aria-label", "data-rating", "data-score", "style")
 
 
 def shown_ratings(nodes: Iterable[LexborNode], best: int | None = None) -> Iterator[tuple[LexborNode, Place]]:
-    """Elements that may show a rating, texts before attributes; the place's selector is still `*`.
+    """Yield elements that may show a rating, texts before attributes; the place's selector is still `*`.
 
     `best`: the highest possible rating as the page states it, for figures that do not say.
     """
@@ -38,13 +38,13 @@ def shown_ratings(nodes: Iterable[LexborNode], best: int | None = None) -> Itera
 
 
 def rating_text(value: str) -> str:
-    """The figure of a text that shows a rating."""
+    """Return the figure of a text that shows a rating."""
     out = _OUT_OF.search(value)
     return out["figure"] if out else next(iter(figures(value)), "")
 
 
 def rating_percent(value: str, scale: int | None) -> Decimal | None:
-    """The rating that a text shows, in percent."""
+    """Return the rating that a text shows, in percent."""
     figure = number(rating_text(value))
     return None if figure is None else figure * 100 / (scale or 100)
 

@@ -1,4 +1,4 @@
-"""The roles of a product's own page, by what the page states and by how shops name and write things."""
+"""Find the roles of a product's own page, by what the page states and by how shops name and write things."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -31,7 +31,7 @@ Confidence = Literal["high", "medium", "low"]
 
 @dataclass(frozen=True)
 class FoundRole:
-    """A role, where it stands, the text there, and how sure that is, with the reason.
+    """A role, its place, the text there, and how sure the finding is, with the reason.
 
     `scripted`: it is there only after the page's scripts ran, where the proxy cannot edit it.
     """
@@ -47,7 +47,7 @@ class FoundRole:
 def product_roles(
     scan: Scan, facts: Facts, cards: frozenset[int], listing: Scan | None = None
 ) -> Iterator[FoundRole]:
-    """The roles `product.*`; `cards`: elements (`mem_id`) that show other products."""
+    """Yield the roles `product.*`; `cards`: elements (`mem_id`) that show other products."""
     search = _Search(scan, facts, cards, listing)
     yield from filter(
         None, (search.link(), search.title(), search.name(), search.price(), search.price_box())
@@ -57,7 +57,7 @@ def product_roles(
 
 
 def value_of(node: LexborNode, place: Place) -> str:
-    """What stands at a place."""
+    """Return the text at a place."""
     return (
         text(node)
         if place.attribute is None
@@ -327,12 +327,12 @@ class _Search:
 
 
 def with_places(found: FoundRole, more: Iterable[Place]) -> FoundRole:
-    """The role with further places, each once."""
+    """Return the role with further places, each once."""
     return replace(found, places=tuple(dict.fromkeys((*found.places, *more))))
 
 
 def box_of(node: LexborNode | None, pattern: str, most: int = 60) -> LexborNode | None:
-    """The outermost element around a value that is called like it and holds little else."""
+    """Return the outermost element around a value whose name matches `pattern` and that holds little else."""
     box = node
     for outer in islice(ancestors(node), 4) if node is not None else ():
         held = text(outer)

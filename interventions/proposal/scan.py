@@ -1,4 +1,4 @@
-"""A page as the proposal reads it: elements in document order, what stands in them, what they are called."""
+"""Read a page for the proposal: its elements in document order, their texts and their names."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ PRICE = re.compile(rf"{_CURRENCY}\s*{_AMOUNT}|{_AMOUNT}\s*{_CURRENCY}", re.I)
 
 @dataclass(frozen=True)
 class Capture:
-    """A page's address and HTML, as the shop sends it or as it stands after its scripts ran."""
+    """A page's address and HTML, as the shop sends it or as it is after its scripts ran."""
 
     url: str
     html: str
@@ -55,7 +55,7 @@ class Scan:
         return [n for n in self.nodes if not any(a.tag in _SILENT for a in (n, *ancestors(n)))]
 
     def innermost(self, shows: Callable[[str], object]) -> Iterator[tuple[LexborNode, str]]:
-        """Elements with a text of at most 80 characters that shows what no child of theirs shows."""
+        """Yield the elements with a text of up to 80 characters for which `shows` holds, as for no child."""
         for node in self.visible:
             value = text(node)
             if (
@@ -66,16 +66,16 @@ class Scan:
                 yield node, value
 
     def between(self, first: LexborNode, second: LexborNode) -> int:
-        """How many elements `second` stands behind `first`; negative: before it."""
+        """Return how many elements `second` stands behind `first`; negative: before it."""
         return self.order[second.mem_id] - self.order[first.mem_id]
 
     def is_product_link(self, href: str) -> bool:
-        """Whether an address is another page of the shop."""
+        """Return whether an address is another page of the shop."""
         return bool(href) and not href.startswith(("#", "javascript:", "mailto:", "tel:"))
 
 
 def ancestors(node: LexborNode) -> Iterator[LexborNode]:
-    """The elements around an element, nearest first, without `<body>` and `<html>`."""
+    """Yield the elements around an element, nearest first, without `<body>` and `<html>`."""
     around = node.parent
     while around is not None and around.tag not in ("body", "html", "-undef"):
         yield around
@@ -83,17 +83,17 @@ def ancestors(node: LexborNode) -> Iterator[LexborNode]:
 
 
 def children(node: LexborNode) -> Iterator[LexborNode]:
-    """The child elements."""
+    """Yield the child elements of an element."""
     return node.iter()
 
 
 def text(node: LexborNode) -> str:
-    """The text with single spaces."""
+    """Return the text of an element with single spaces."""
     return " ".join(node.text().split())
 
 
 def label(node: LexborNode) -> str:
-    """The text of the element before it, such as the heading of a table's row."""
+    """Return the text of the element before this one, such as the heading of a table's row."""
     before = node.prev
     while before is not None and not before.is_element_node:
         before = before.prev
@@ -101,7 +101,7 @@ def label(node: LexborNode) -> str:
 
 
 def words(node: LexborNode) -> str:
-    """What an element is called: its classes, id and test id, in lower case."""
+    """Return the names of an element, in lower case: its classes, id and test id."""
     names = (
         node.attributes.get(name) or ""
         for name in ("class", "id", "data-testid", "data-test", "data-slot", "itemprop", "property")
@@ -110,22 +110,22 @@ def words(node: LexborNode) -> str:
 
 
 def called(node: LexborNode, pattern: str, levels: int = 2) -> bool:
-    """Whether the element, or one up to `levels` around it, is called so."""
+    """Return whether `pattern` matches the names of the element, or of one up to `levels` around it."""
     around = [node, *ancestors(node)][: levels + 1]
     return any(re.search(pattern, words(one)) for one in around)
 
 
 def is_aside(node: LexborNode) -> bool:
-    """Whether it stands beside what the page is about: in the header, the footer, among other products."""
+    """Return whether an element is beside the page's topic: in the header, footer, other products."""
     return any(a.tag in _ASIDE_TAGS or _ASIDE.search(words(a)) for a in (node, *ancestors(node)))
 
 
 def is_former_price(node: LexborNode) -> bool:
-    """Whether it is a price that no longer holds, or a saving."""
+    """Return whether an element shows a price that no longer holds, or a saving."""
     around = [node, *ancestors(node)][:3]
     return any(a.tag in ("del", "s", "strike") or _FORMER.search(words(a)) for a in around)
 
 
 def number(value: str) -> Decimal | None:
-    """The one figure of a text; None when there is none or more."""
+    """Return the one figure of a text; None when it holds none or several."""
     return read_figure(value) if len(figures(value)) == 1 else None

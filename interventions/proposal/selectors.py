@@ -1,4 +1,4 @@
-"""Short and stable CSS selectors: by id, itemprop, data attributes and telling class names."""
+"""Write short and stable CSS selectors: by id, itemprop, data attributes and telling class names."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ _STRUCTURE = frozenset(["h1", "h2", "h3", "main", "article", "title", "form"])
 def unique_selector(
     roots: Sequence[tuple[LexborNode, LexborNode | None]], slug: str = "", elsewhere: LexborNode | None = None
 ) -> str | None:
-    """The shortest stable selector that finds in each root just its element, and nothing where that is None.
+    """Return the shortest stable selector that finds the given element in each root (None: no element).
 
     `slug`: the product's key; names that hold it or a number belong to one product and are not used.
     `elsewhere`: another page; a selector that finds nothing there is better.
@@ -83,7 +83,7 @@ def _right_everywhere(
 
 
 def common_selector(root: LexborNode, nodes: Sequence[LexborNode], slug: str = "") -> str | None:
-    """The shortest stable selector for all of these elements and no others below `root`."""
+    """Return the shortest stable selector for all of these elements and no others below `root`."""
     wanted = {node.mem_id for node in nodes}
     for selector in _candidates(nodes[0], root, slug):
         if {node.mem_id for node in root.css(selector)} == wanted:
@@ -92,7 +92,7 @@ def common_selector(root: LexborNode, nodes: Sequence[LexborNode], slug: str = "
 
 
 def names(node: LexborNode, slug: str = "") -> Iterator[str]:
-    """Selectors of an element by its own names, the most telling first."""
+    """Yield selectors of an element by its own names, the most telling first."""
     tag = node.tag or "*"
     attributes = node.attributes
     if (own := attributes.get("id")) and is_stable(own, slug):
@@ -115,7 +115,7 @@ def names(node: LexborNode, slug: str = "") -> Iterator[str]:
 
 
 def is_stable(name: str, slug: str = "") -> bool:
-    """Whether a class name or id tells what a thing is; not how it looks, nor which one it is."""
+    """Return whether a class name or id says what a thing is, not how it looks or which one it is."""
     lowered = name.lower()
     if not re.fullmatch(r"[a-zA-Z_][\w-]*", name) or _UTILITY.match(lowered) or _BY_SCRIPTS.match(lowered):
         return False

@@ -1,4 +1,4 @@
-"""The proposal as a whole, and its YAML."""
+"""Make the whole proposal of a site map, and its YAML."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ WANTED_IN_CARDS = ("item", "item.link", "item.title", "item.name", "item.price")
 
 @dataclass(frozen=True)
 class Proposal:
-    """A site map as far as the pages tell, with the reasons.
+    """A site map as far as the pages allow one, with the reasons.
 
     `pages`: page type -> selector; `missing`: roles that were looked for in vain.
     """
@@ -35,18 +35,18 @@ class Proposal:
 
     @property
     def missing(self) -> list[str]:
-        """What a site map should have and this one has not."""
+        """The parts that a site map should have and this one lacks."""
         found = {role.role for role in self.roles}
         pages = [f"pages.{kind}" for kind in ("product", "listing") if kind not in self.pages]
         return [*pages, *(role for role in (*WANTED, *WANTED_IN_CARDS) if role not in found)]
 
     def to_yaml(self) -> str:
-        """The file, with the reason beside each role."""
+        """Return the site map's file, with the reason beside each role."""
         return "\n".join(_lines(self)) + "\n"
 
 
 def propose(name: str, product: Capture, listing: Capture | None, *, raw: Sequence[Capture] = ()) -> Proposal:
-    """A site map for the shop of these pages.
+    """Return a site map for the shop of these pages.
 
     `raw`: the same pages as the shop sends them, where `product` and `listing` are from a browser in which
     scripts ran; roles that are not in them are marked.
@@ -74,7 +74,7 @@ def propose(name: str, product: Capture, listing: Capture | None, *, raw: Sequen
 
 
 def cards_on(capture: Capture) -> set[str]:
-    """The keys of the products that a page shows as cards: what tells a listing."""
+    """Return the keys of the products that a page shows as cards, which identify a listing."""
     scan = Scan(capture)
     cards = find_cards(scan)
     return {product_key(link, capture.url) for link in cards.links} if cards else set()

@@ -1,1 +1,1 @@
-"""YAML that remembers where every value was written, and site maps."""
+"""Read YAML with the place of every value, and site maps."""

@@ -23,7 +23,7 @@ _JSON_PATHS = JSONPathEnvironment(strict=True)
 
 
 def check_css(selector: str) -> str:
-    """The selector, if it is one. Raises ValueError."""
+    """Return the selector if it is valid. Raises ValueError."""
     try:
         _NOTHING.css(selector)
     except SelectolaxError:
@@ -36,7 +36,7 @@ Css = Annotated[str, AfterValidator(check_css)]
 
 @lru_cache(maxsize=256)
 def json_path(path: str) -> JSONPath:
-    """A compiled JSONPath (RFC 9535). Raises ValueError."""
+    """Return a compiled JSONPath (RFC 9535). Raises ValueError."""
     try:
         compiled = _JSON_PATHS.compile(path)
     except JSONPathError as error:
@@ -193,13 +193,16 @@ class SiteMap(BaseModel, frozen=True, extra="forbid"):
         return [role for role in self.roles if f"{role}.link" in self.roles]
 
     def role(self, name: str) -> tuple[Place, ...]:
-        """The places of a role; `css:SELECTOR` is a role of its own. Empty when the map has no such role."""
+        """Return the places of a role; `css:SELECTOR` is a role of its own.
+
+        Empty when the map has no such role.
+        """
         if name.startswith("css:"):
             return (Place(css=name.removeprefix("css:")),)
         return self.roles.get(name, ())
 
     def data_at(self, url: str) -> tuple[Data, ...]:
-        """What is known of the products in the JSON that this address answers with."""
+        """Return the rules for the products in the JSON at this address."""
         try:
             path = urlsplit(url).path
         except ValueError:
@@ -207,12 +210,15 @@ class SiteMap(BaseModel, frozen=True, extra="forbid"):
         return tuple(data for data in self.data if data.url and fnmatchcase(path, data.url))
 
     def loads(self, url: str) -> bool:
-        """Whether products are known to show in what this address answers with."""
+        """Return whether the JSON at this address is known to show products."""
         return bool(self.data_at(url))
 
 
 def load_site_map(name_or_path: str | Path) -> SiteMap:
-    """A shipped site map by name, or a file; `extends` adds what the file leaves out. Raises UserError."""
+    """Load a shipped site map by name, or a file; `extends` adds what the file leaves out.
+
+    Raises UserError.
+    """
     return _load(name_or_path, ())
 
 
@@ -243,9 +249,9 @@ def _load(name_or_path: str | Path, users: tuple[Path, ...]) -> SiteMap:
 
 
 def product_key(url: str, page: str = "") -> str:
-    """The path of a product's page, lower-case, decoded, without slashes at its ends and without `.html`.
+    """Return the path of a product's page, lower-case, decoded, without outer slashes and without `.html`.
 
-    The same for every address of a product: host, query, fragment and upper case do not matter.
+    It is the same for every address of a product: host, query, fragment and upper case do not matter.
     A relative `url` is one on `page`.
     """
     try:

@@ -1,4 +1,4 @@
-"""What is said of a mistake in a YAML file: the cause, and how to mend it."""
+"""Describe mistakes in a YAML file: the cause, and how to mend it."""
 
 import difflib
 import re
@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 
 
 def did_you_mean(word: str, known: Iterable[str], *, noun: str = "known") -> str:
-    """`did you mean "price"?`, or all the known words when none is close."""
+    """Return `did you mean "price"?`, or all the known words when none is close."""
     names = sorted(known)
     close = difflib.get_close_matches(word, names, n=1)
     if close:
@@ -31,7 +31,7 @@ _EXPECTED = {
 
 
 def explain(error: ErrorDetails) -> str:
-    """`cause; fix` of a pydantic error."""
+    """Describe a pydantic error as `cause; fix`."""
     kind, value = error["type"], error["input"]
     base = kind.split("_")[0]
     if kind == "missing":
@@ -66,7 +66,10 @@ def _show(value: object) -> str:
 
 
 def unknown_key(location: tuple[str | int, ...], model: type[BaseModel]) -> str:
-    """The known keys come from the JSON Schema, which is the same for every way to write a model down."""
+    """Describe an unknown key as `cause; fix`.
+
+    The known keys come from the JSON Schema, which is the same for every way to write a model down.
+    """
     schema = model.model_json_schema()
 
     def flatten(node: dict[str, Any]) -> Iterator[dict[str, Any]]:

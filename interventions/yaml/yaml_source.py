@@ -1,4 +1,4 @@
-"""YAML that remembers where every value was written: each mistake is one `file:line:column: key: cause; fix`.
+"""Read YAML with the place of every value: each mistake is one `file:line:column: key: cause; fix`.
 
 Scalars follow the YAML 1.2 core schema (`on`, `no` and `2025-01-01` are text; keys are always text).
 Tags, anchors and aliases are refused: no file of ours needs them, and they are how YAML becomes unsafe.
@@ -49,14 +49,14 @@ class Problem:
         return ": ".join([":".join(map(str, place)), *([self.key] if self.key else []), self.message])
 
     def to_dict(self) -> dict[str, str | int | None]:
-        """Plain JSON data, with `message` and `fix` apart."""
+        """Return the problem as plain JSON data, with `message` and `fix` apart."""
         cause, _, fix = self.message.rpartition("; ")
         place = {"file": self.file, "line": self.line, "column": self.column, "key": self.key}
         return {**place, "message": cause, "fix": fix}
 
 
 class YamlError(UserError):
-    """Mistakes in a YAML file: all that were found are in `problems`, the message is the first."""
+    """Mistakes in a YAML file: `problems` holds all of them, the message is the first."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
@@ -77,26 +77,27 @@ class Source:
     problems: tuple[Problem, ...] = ()
     """The mistakes after which reading went on; `validate` raises them with its own."""
     doubtful: frozenset[KeyPath] = frozenset()
-    """Where the value is not the one that was meant."""
+    """The keys whose value may not be the one that was meant."""
 
     def place(self, path: KeyPath) -> tuple[int, int]:
-        """Line and column of the key or item at `path`, or of the nearest one around it."""
+        """Return the line and column of the key or item at `path`, or of the nearest one around it."""
         while path not in self.marks:
             path = path[:-1]
         return self.marks[path]
 
     def problem(self, path: KeyPath, message: str) -> Problem:
-        """The mistake at `path`; `message` is `cause; fix`."""
+        """Return the mistake at `path`; `message` is `cause; fix`."""
         return Problem(self.name, *self.place(path), dotted(path), message)
 
     def error(self, path: KeyPath, message: str) -> YamlError:
-        """The error to raise for a mistake at `path`."""
+        """Return the error to raise for a mistake at `path`."""
         return YamlError([self.problem(path, message)])
 
     def file_at(self, path: KeyPath, written: str) -> Path:
-        """The file or folder that the value at `path` names: beside this file, else in the working directory.
+        """Return the file or folder that the value at `path` names.
 
-        Raises YamlError when it is in neither.
+        It is looked for beside this file, then in the working directory. Raises YamlError when it is in
+        neither.
         """
         beside = Path(self.name).parent / written
         for found in (beside, Path(written)):
@@ -106,7 +107,7 @@ class Source:
         raise self.error(path, f"{written}: no such file in {' or in '.join(folders)}; check the path")
 
     def shipped_or_file(self, path: KeyPath, written: str) -> str:
-        """The value at `path` as it is where it is a shipped name, else the path of the file that it names.
+        """Return the value at `path` where it is a shipped name, else the path of the file that it names.
 
         Raises YamlError as `file_at` does.
         """
@@ -114,7 +115,7 @@ class Source:
         return str(self.file_at(path, written)) if is_path else written
 
     def is_consequence(self, path: KeyPath) -> bool:
-        """Whether a mistake at `path` may only come from another one that has been found in reading."""
+        """Return whether a mistake at `path` may follow from another mistake that was found in reading."""
         written = path in self.marks
         return (
             path in self.doubtful
@@ -124,12 +125,12 @@ class Source:
 
 
 def dotted(path: KeyPath) -> str:
-    """`("edits", 0, "after")` as `edits[0].after`."""
+    """Write a key path such as `("edits", 0, "after")` as `edits[0].after`."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
 
 
 def problem_at(*path: str | int, message: str) -> PydanticCustomError:
-    """For a validator of a whole model: a mistake in the value at `path` below that model."""
+    """Return the error for a mistake at `path`, for a validator of a whole model."""
     return PydanticCustomError("souk", "{message}", {"message": message, "path": path})
 
 
@@ -151,7 +152,7 @@ def load_yaml(path: str | Path) -> Source:
 
 
 def parse_yaml(text: str, name: str) -> Source:
-    """Like `load_yaml`, from a string; `name` stands for the file in messages."""
+    """Read YAML from a string, as `load_yaml` does from a file; `name` stands for the file in messages."""
     return _Builder(text, name).build()
 
 
@@ -161,7 +162,7 @@ def load_model(path: str | Path, model: type[Model]) -> Model:
 
 
 def validate(source: Source, model: type[Model], context: object = None) -> Model:
-    """The model made from `source`; `context` is handed to its validators. Raises YamlError."""
+    """Return the model made from `source`; `context` is handed to its validators. Raises YamlError."""
     problems = list(source.problems)
     try:
         result = model.model_validate(source.data, context=context)
@@ -173,7 +174,7 @@ def validate(source: Source, model: type[Model], context: object = None) -> Mode
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """Each problem once, in the order of the file."""
+    """Return each problem once, in the order of the file."""
     return sorted(dict.fromkeys(problems), key=lambda problem: (problem.line or 0, problem.column or 0))
 
 
