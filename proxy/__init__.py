@@ -1,1 +1,1 @@
-"""The man in the middle: a mitmproxy addon that rewrites pages by plan, and the servers that carry it."""
+"""The man in the middle: a mitmproxy addon that rewrites pages by a plan, and the servers that run it."""

@@ -1,8 +1,9 @@
-"""The mitmproxy addon: rewrites documents as the episode's plan says, and fails closed.
+"""The mitmproxy addon that rewrites documents as the episode's plan says, and fails closed.
 
 A document that should carry an edit but cannot is replaced by an error page and noted as a failure in the
-session; it never reaches the agent untreated. (One that is no product's page is passed on where the session
-awaits the product's: a wall may lead there by itself.) Everything that no edit can touch is streamed through.
+session; it never reaches the agent untreated. There is one exception. Where a product's address shows another
+page, such as a wall that leads to the product, and the session awaits the product's own page, this other page
+is passed on. Everything that no edit can touch is streamed through.
 """
 
 import ipaddress
@@ -26,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 SESSION = "souk_session"
 HOLD = "souk_hold"
-"""Set by another addon that has to see an answer as a whole."""
+"""The metadata key that another addon sets when it has to see an answer as a whole."""
 MAX_DOCUMENT_BYTES = 32 * 1024 * 1024
 """Largest document (decompressed) that is rewritten; a larger one is refused when edits are planned."""
 
@@ -41,7 +42,7 @@ OUTDATED = (
 CSP = "content-security-policy"
 MEDIA_TYPE = re.compile(r"\s*([!#-'*+.\w^`|~-]+/[!#-'*+.\w^`|~-]+)(?=[\s;(]|$)", re.ASCII)
 UNKNOWN = frozenset({"unknown/unknown", "application/unknown", "*/*"})
-"""Types that browsers take for none."""
+"""Content types that browsers treat like a missing one."""
 EMPTY_PAGE = b"\n"
 Ends = tuple[tuple[str, int], tuple[str, int]]
 ABORTS = ("Client disconnected", "stream reset by client (CANCEL)")
@@ -49,7 +50,7 @@ ABORTS = ("Client disconnected", "stream reset by client (CANCEL)")
 
 
 class Rewriter:
-    """Applies each session's plan to the documents that pass through.
+    """Applies each session's plan to the documents that pass through the proxy.
 
     `session_of(flow)` gives the session that a request belongs to, or None when there is none.
     """
@@ -60,15 +61,15 @@ class Rewriter:
         self._places = Places()
 
     def server_connected(self, data: ServerConnectionHookData) -> None:
-        """Remember a connection, so that we know it if it turns out to lead to ourselves."""
+        """Remember a connection, to recognise it if it leads back to this proxy."""
         self._outgoing.add(ends(data.server.sockname, data.server.peername))
 
     def server_disconnected(self, data: ServerConnectionHookData) -> None:
-        """Forget it."""
+        """Forget a connection that has ended."""
         self._outgoing.discard(ends(data.server.sockname, data.server.peername))
 
     def http_connect(self, flow: http.HTTPFlow) -> None:
-        """The same for a tunnel: what is said inside comes as requests of its own."""
+        """Check a tunnel like a request; the requests inside it are then checked themselves."""
         self.requestheaders(flow)
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
@@ -124,7 +125,7 @@ class Rewriter:
             response.stream = response.stream or True
 
     def response(self, flow: http.HTTPFlow) -> None:
-        """Rewrite a held document."""
+        """Rewrite a document that was held back."""
         session: Session | None = flow.metadata.get(SESSION)
         if session is None or flow.response is None:
             return
@@ -140,12 +141,15 @@ class Rewriter:
             fail(flow, session, f"{flow.request.url}: {type(error).__name__}: {error}")
 
     def websocket_message(self, flow: http.HTTPFlow) -> None:
-        """Messages pass; mitmproxy would keep them all for as long as the connection lasts."""
+        """Forget messages that have passed.
+
+        mitmproxy would keep them all for as long as the connection lasts.
+        """
         if flow.websocket:
             flow.websocket.messages.clear()
 
     def error(self, flow: http.HTTPFlow) -> None:
-        """Note documents that the shop did not deliver; the client's own hanging up is no error."""
+        """Note a document that the shop did not deliver; a client that hangs up is no error."""
         session: Session | None = flow.metadata.get(SESSION)
         if session is None or flow.error is None or flow.error.msg.startswith(ABORTS):
             return
@@ -202,7 +206,7 @@ def respond(flow: http.HTTPFlow, status: int, title: str, explanation: str) -> h
 
 
 def ask_for_whole_pages(request: http.Request, session: Session) -> None:
-    """Drop what could be answered with less than a page, or with one that cannot be read."""
+    """Remove request headers that allow an answer with part of a page, or one that cannot be decoded."""
     headers = request.headers
     # A 304 would revive a copy from before this episode.
     if headers.get("sec-fetch-dest", "empty") in DOCUMENTS | {"empty"}:
@@ -221,7 +225,7 @@ def ask_for_whole_pages(request: http.Request, session: Session) -> None:
 
 
 def whole_body(request: http.Request, response: http.Response) -> bytes:
-    """The decoded body. Raises Undecodable, also where it is only a part."""
+    """Return the decoded body. Raises Undecodable, also where it is only a part of one."""
     if response.status_code == 206:
         raise Undecodable("only a part of it was delivered")
     if response.headers.get("transfer-encoding", "chunked").lower() not in ("chunked", "identity"):
@@ -235,7 +239,7 @@ def whole_body(request: http.Request, response: http.Response) -> bytes:
 
 
 def replace_body(response: http.Response, body: bytes) -> None:
-    """Put another body, without content coding, in the place of the one that came."""
+    """Replace the body by another one, without content coding."""
     for name in OUTDATED:
         response.headers.pop(name, None)
     response.headers["content-length"] = str(len(body))
@@ -243,7 +247,7 @@ def replace_body(response: http.Response, body: bytes) -> None:
 
 
 def is_document_request(request: http.Request) -> bool:
-    """Whether this is the navigation of a tab or a frame rather than a page's own request."""
+    """Return whether a tab or a frame navigates, rather than a page making its own request."""
     destination = request.headers.get("sec-fetch-dest")
     if destination is not None:
         return destination in DOCUMENTS
@@ -252,7 +256,7 @@ def is_document_request(request: http.Request) -> bool:
 
 
 def is_treatable(flow: http.HTTPFlow, session: Session) -> bool:
-    """Whether edits are planned and this is a page, or data for one, that may need some."""
+    """Return whether edits are planned and this is a page, or data for one, that may need some."""
     response = flow.response
     if response is None or not session.plan.treatments or not 200 <= response.status_code < 300:
         return False
@@ -265,14 +269,14 @@ def is_page(response: http.Response) -> bool:
 
 
 def media_type(response: http.Response) -> str:
-    """The content type without parameters, in lower case."""
+    """Return the content type without parameters, in lower case."""
     return content_type(response).partition(";")[0]
 
 
 def content_type(response: http.Response) -> str:
-    """The type that a browser goes by: the last one given that is one (Fetch, "extract a MIME type").
+    """Return the content type that a browser uses: the last valid one (Fetch, "extract a MIME type").
 
-    HTML, as it would find by looking, where there is none.
+    Without one, this is HTML, as a browser would find by looking.
     """
     for part in reversed(response.headers.get("content-type", "").split(",")):
         match = MEDIA_TYPE.match(part)
@@ -283,7 +287,7 @@ def content_type(response: http.Response) -> str:
 
 
 def ends(begun: Address | None, met: Address | None) -> Ends:
-    """What identifies a connection, seen from either side: where it begins and where it ends.
+    """Return what identifies a connection, seen from either side: where it begins and where it ends.
 
     Both are needed: a local port serves for several connections at once, to different ends.
     """
@@ -291,7 +295,7 @@ def ends(begun: Address | None, met: Address | None) -> Ends:
 
 
 def plain_address(address: Address | None) -> tuple[str, int]:
-    """Address and port of one end; IPv4 in the same way on every kind of socket."""
+    """Return address and port of one end, with IPv4 written the same on every kind of socket."""
     if address is None:
         return "", 0
     host, port = address[:2]

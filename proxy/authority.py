@@ -1,4 +1,4 @@
-"""The certificate authority in a folder: private files, and what others need to trust it."""
+"""The certificate authority in a folder: its private files, and what others need to trust it."""
 
 import base64
 import hashlib
@@ -19,7 +19,7 @@ KEY = "mitmproxy-ca.pem"
 
 @dataclass(frozen=True)
 class Authority:
-    """What identifies an authority; `spki` is the Base64 SHA-256 of its public key, as Chromium takes it."""
+    """The identity of an authority; `spki` is the Base64 SHA-256 of its public key, as Chromium takes it."""
 
     certificate: Path
     fingerprint: str
@@ -28,7 +28,7 @@ class Authority:
 
     @classmethod
     def read(cls, folder: Path) -> "Authority":
-        """The authority of a folder. Raises UserError where there is none."""
+        """Read the authority of a folder. Raises UserError where there is none."""
         path = folder / CERTIFICATE
         try:
             certificate = x509.load_pem_x509_certificate(path.read_bytes())
@@ -50,7 +50,7 @@ class Authority:
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder for an authority that only its owner can enter, with files that nobody else can read.
+    """Make a folder for an authority: only its owner can enter it or read its files.
 
     Raises:
         UserError: it cannot be written, is or holds a link, or holds something else.

@@ -1,4 +1,4 @@
-"""The cards of one episode: which is asked now, and what has been answered."""
+"""The cards of one episode: which card is asked now, and what was answered."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ MAX_TEXT: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class SentAnswer:
-    """One answer as it was sent (at most 200 characters); an invalid one has a reason, and no value."""
+    """An answer as it was sent (at most 200 characters); an invalid one has a reason, and no value."""
 
     card: int
     """The number of the card, from 0."""
@@ -41,7 +41,7 @@ class CardRun:
 
     @property
     def current(self) -> int:
-        """The number of the card that is asked, from 0; how many there are when all are answered."""
+        """The number of the card that is asked now, from 0; the number of cards when all are answered."""
         return sum(answer.value is not None for answer in self.answers)
 
     @property
@@ -51,7 +51,7 @@ class CardRun:
 
     @property
     def plan(self) -> Plan:
-        """The plan of the current card, whose `ask` says which card it is and what was wrong."""
+        """The plan of the current card; its `ask` edit holds the card's number and what was wrong."""
         told = {"number": self.current, "problem": self.problem}
         return Plan(
             tuple(
@@ -67,7 +67,10 @@ class CardRun:
         )
 
     def answer(self, card: int, text: str) -> None:
-        """Take an answer to card number `card`; one to another card than the current is a repetition."""
+        """Take an answer to card number `card`.
+
+        An answer to another card than the current one is a repetition and is ignored.
+        """
         if self.done or card != self.current:
             return
         text = text.encode(errors="replace").decode().replace("\0", "\ufffd")[:MAX_TEXT]

@@ -1,4 +1,4 @@
-"""Asks choice cards: shows them in place of pages, or has them put into pages, and takes the answers."""
+"""Ask choice cards: show them in place of pages, or have them put into pages, and take the answers."""
 
 import logging
 from hashlib import sha256
@@ -26,13 +26,14 @@ HEADERS: Final = NO_STORE | {
 
 
 class Cards:
-    """A mitmproxy addon. It answers when a request is complete, and so bound to a session by the rewriter.
+    """The mitmproxy addon that shows cards and takes answers.
 
-    It has to come before an addon that records what goes to the shop.
+    It answers when a request is complete: by then the rewriter has bound the request to a session. It has to
+    come before an addon that records what goes to the shop.
     """
 
     def request(self, flow: http.HTTPFlow) -> None:
-        """Answer what concerns the session's cards."""
+        """Answer a request that concerns the session's cards."""
         session: Session | None = flow.metadata.get(SESSION)
         if session is None or session.cards is None or flow.response is not None:
             return

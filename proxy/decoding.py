@@ -1,4 +1,4 @@
-"""Undo the content codings of a body with bounded memory: what unpacks to more than a limit is refused."""
+"""Undo the content codings of a body with bounded memory: a body that unpacks to more is refused."""
 
 import re
 import zlib
@@ -54,13 +54,13 @@ _SEVERAL = frozenset(["gzip", "zstd"])
 
 
 def codings(value: str) -> list[str]:
-    """The codings that a Content-Encoding header names, in the order in which they were applied."""
+    """Return the codings that a Content-Encoding header names, in the order in which they were applied."""
     names = (name.strip().lower() for name in value.split(","))
     return [name for name in (_ALIASES.get(name, name) for name in names) if name]
 
 
 def decode(body: bytes, content_encoding: str, limit: int) -> bytes:
-    """The body without its content codings.
+    """Return the body without its content codings.
 
     Raises Undecodable: an unknown coding, damaged data, or more than `limit` bytes at any stage.
     """

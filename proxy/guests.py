@@ -1,8 +1,8 @@
-"""Subjects that Souk did not start: any browser or program is given trials, and its choice is noticed.
+"""Subjects that Souk did not start: any browser or program is given trials, and its choice is recorded.
 
-A guest is a port of the proxy or, where the proxy stands for a shop, a cookie. Under the path `/.souk/` of
-the proxy's own addresses a guest takes a trial, reads what to do, and gives up. A choice is a request that
-the site map knows as adding to the cart, unless the shop refuses it.
+A guest is known by its port of the proxy or, where the proxy stands for a shop, by a cookie. Under the path
+`/.souk/` of the proxy's own addresses a guest takes a trial, reads what to do, and gives up. A choice is a
+request that the site map knows as adding to the cart, unless the shop refuses it.
 """
 
 import json
@@ -27,7 +27,10 @@ from proxy.session import DEFAULT_PORTS, Session, ShownPage
 
 PREFIX = "/.souk/"
 OWN_NAME = "souk.test"
-"""Where guests of a usual proxy find the testbed itself. No server has it: it is reserved for tests."""
+"""The host name under which guests reach the testbed through the proxy.
+
+No server has this name: it is reserved for tests.
+"""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 COOKIE = "souk_guest"
 NO_STORE = {"cache-control": "no-store"}
@@ -41,35 +44,35 @@ class Visit(Protocol):
 
     @property
     def trial(self) -> str:
-        """Its id."""
+        """The trial's id."""
 
     @property
     def goal(self) -> str:
-        """What the guest is told to do."""
+        """The goal that the guest is told."""
 
     @property
     def urls(self) -> list[str]:
-        """The products' pages in order of presentation."""
+        """The addresses of the products' pages, in order of presentation."""
 
     @property
     def session(self) -> Session:
-        """Its plan, and what happens."""
+        """The proxy's session of the trial: the plan, and a note of what happens."""
 
     @property
     def outcome(self) -> str:
-        """How it ended; empty while it runs."""
+        """How the trial ended; empty while it runs."""
 
     def chose(self, product: str) -> None:
-        """The shop has put this product into the cart."""
+        """Record that the shop has put this product into the cart."""
 
     def gave_up(self) -> None:
-        """The guest wants none."""
+        """Record that the guest wants none of the products."""
 
 
 class Guests:
-    """A mitmproxy addon, to be put before the one that rewrites.
+    """The mitmproxy addon that gives trials to guests; it comes before the addon that rewrites.
 
-    `welcome` gives the next trial, None when all are done. `by_cookie`: guests are told by a cookie, where
+    `welcome` gives the next trial, None when all are done. `by_cookie`: a guest is known by a cookie, where
     the port stands for a shop, rather than by the port.
     """
 
@@ -81,17 +84,17 @@ class Guests:
         self._ids: dict[str, dict[str, str]] = {}
 
     def session_of(self, flow: http.HTTPFlow) -> Session | None:
-        """The session of the guest's trial."""
+        """Return the session of the guest's trial; None without a trial."""
         visit = self._visits.get(self._name(flow))
         return visit.session if visit else None
 
     def http_connect(self, flow: http.HTTPFlow) -> None:
-        """Open the tunnel that some programs want to the testbed's own address, also before a trial."""
+        """Open the tunnel that some programs make to the testbed's own address, also before a trial."""
         if flow.request.host == OWN_NAME:
             flow.response = http.Response.make(200)
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
-        """Answer what is asked of the testbed itself; without a trial nothing of the shop is shown."""
+        """Answer requests to the testbed itself; without a trial nothing of the shop is shown."""
         name = self._name(flow)
         visit = self._visits.get(name)
         if visit and not visit.outcome and (visit.session.failures or visit.session.upstream_errors):
@@ -108,14 +111,14 @@ class Guests:
             flow.metadata[COOKIE] = cookies[0]
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
-        """Hold back pages, which tell products' ids, and the answer to a choice, which may be a refusal."""
+        """Hold back pages, which show products' ids, and the answer to a choice, which may be a refusal."""
         session: Session | None = flow.metadata.get(SESSION)
         if session and flow.response:
             choice = is_add_to_cart(flow.request, session.site.add_to_cart)
             flow.metadata[HOLD] = choice or is_page(flow.response)
 
     def response(self, flow: http.HTTPFlow) -> None:
-        """Learn the products' ids from pages, and notice a choice."""
+        """Learn the products' ids from pages, and record a choice."""
         session: Session | None = flow.metadata.get(SESSION)
         visit = self._visits.get(self._name(flow))
         if session is None or visit is None or visit.session is not session or flow.response is None:
@@ -194,9 +197,10 @@ class Guests:
 
 
 def refusal_of(flow: http.HTTPFlow) -> str:
-    """Why a request to the testbed itself is not answered; empty where it is.
+    """Return why a request to the testbed itself is refused; empty where it is answered.
 
-    Any name can be made to lead to this machine ("DNS rebinding"): a page of that name would be at home here.
+    Any name can be made to lead to this machine ("DNS rebinding"): a page of that name would belong to the
+    same site as the testbed.
     """
     port = flow.client_conn.sockname[1]
     host, asked_port = flow.metadata.get(ASKED) or (flow.request.host, flow.request.port)
@@ -213,7 +217,7 @@ def refusal_of(flow: http.HTTPFlow) -> str:
 
 
 def is_of_another_site(request: http.Request) -> bool:
-    """Whether a page of another site asks, other than by a link that somebody follows."""
+    """Return whether a page of another site makes the request, other than by a link that a person follows."""
     site = request.headers.get("sec-fetch-site")
     if site is None:  # a program, or a browser, which says it to no other machine without TLS
         origin = request.headers.get("origin")
@@ -224,7 +228,7 @@ def is_of_another_site(request: http.Request) -> bool:
 
 
 def origin_of(url: str) -> tuple[str, str | None, int | None]:
-    """Scheme, host and port of an address; none of them where it is none."""
+    """Return scheme, host and port of an address; each is empty or None when it is not an address."""
     try:
         parts = urlsplit(url)
         return parts.scheme, parts.hostname, parts.port or DEFAULT_PORTS.get(parts.scheme)
@@ -233,13 +237,13 @@ def origin_of(url: str) -> tuple[str, str | None, int | None]:
 
 
 def is_add_to_cart(request: http.Request, rule: AddToCart | None) -> bool:
-    """Whether the site map knows this request as one that adds to the cart."""
+    """Return whether the site map knows this request as one that adds to the cart."""
     path = urlsplit(request.path).path
     return rule is not None and request.method == rule.method and re.fullmatch(rule.path, path) is not None
 
 
 def readable_body(request: http.Request, response: http.Response) -> bytes:
-    """The decoded body; empty where it cannot be decoded within the limit of pages."""
+    """Return the decoded body; empty where it cannot be decoded within the limit of pages."""
     try:
         return whole_body(request, response)
     except Undecodable:
@@ -247,7 +251,7 @@ def readable_body(request: http.Request, response: http.Response) -> bytes:
 
 
 def is_refused(request: http.Request, response: http.Response, rule: AddToCart) -> bool:
-    """Whether the shop says no."""
+    """Return whether the shop refuses to add the product."""
     if response.status_code >= 400:
         return True
     if rule.refused_to and re.search(rule.refused_to, response.headers.get("location", "")):
@@ -257,7 +261,7 @@ def is_refused(request: http.Request, response: http.Response, rule: AddToCart) 
 
 
 def added_id(request: http.Request, rule: AddToCart) -> str:
-    """The id of the product that is to be put into the cart; empty when the request does not tell."""
+    """Return the id of the product that is to be put into the cart; empty when the request does not tell."""
     match = re.fullmatch(rule.path, urlsplit(request.path).path)
     if match and match.groups():
         return match[1] or ""
@@ -265,7 +269,7 @@ def added_id(request: http.Request, rule: AddToCart) -> str:
 
 
 def fields(request: http.Request) -> dict[str, str]:
-    """What the request's query, form or JSON object says."""
+    """Return the fields of the request's query, form or JSON object."""
     found: dict[str, str] = dict(request.query.items())
     found.update(request.urlencoded_form.items())
     for name, value in request.multipart_form.items():
@@ -281,7 +285,7 @@ def fields(request: http.Request) -> dict[str, str]:
 
 
 def product_ids(body: bytes, kind: str, flow: http.HTTPFlow, session: Session) -> Iterator[tuple[str, str]]:
-    """The id and the key of each product that a page shows with the role `product.id` (`item.id`)."""
+    """Yield the id and the key of each product that a page shows with the role `product.id` (`item.id`)."""
     read = Page(body, kind, Marks(frozenset()), flow.request.url)
     view = MappedPage(read, session.site, session.plan.by_product, session.known)
     for key, showing in view.showings():
@@ -291,7 +295,7 @@ def product_ids(body: bytes, kind: str, flow: http.HTTPFlow, session: Session) -
 
 
 def describe(visit: Visit | None, *, all_done: bool) -> dict[str, object]:
-    """A trial for programs: what to do, where to begin, and how it ended."""
+    """Describe a trial for programs: what to do, where to begin, and how it ended."""
     if visit is None:
         outcome = "all trials are done" if all_done else f"not begun: POST {PREFIX}next begins a trial"
         return {"trial": None, "goal": "", "urls": [], "outcome": outcome}
@@ -299,7 +303,7 @@ def describe(visit: Visit | None, *, all_done: bool) -> dict[str, object]:
 
 
 def page(visit: Visit | None, *, all_done: bool) -> bytes:
-    """A trial for people."""
+    """Return the page that describes a trial to people."""
     button = "<form method=post action='{0}{1}'><button>{2}</button></form>"
     if visit is None and all_done:
         content = "<h1>Thank you</h1><p>All trials are done.</p>"

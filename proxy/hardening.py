@@ -1,4 +1,6 @@
-"""What mitmproxy has no option for, and a proxy before real sites needs. Its classes are extended in place.
+"""Changes to mitmproxy that it has no option for, and that a proxy before real sites needs.
+
+Its classes are extended in place.
 
 * `body_size_limit` refuses by the announced length, before an addon can say that a body is only passed
   through. Here it counts what is really held: pages that may be rewritten, and what a client sends.
@@ -18,33 +20,36 @@ from mitmproxy.proxy.layers.http import _http1
 
 BODY_SIZE_LIMIT: Final = "64m"
 TOO_LARGE: Final = "body exceeds mitmproxy's body_size_limit"
-"""What mitmproxy's message says of a body over the limit."""
+"""The text of mitmproxy's message about a body over the limit."""
 
 
 class BoundedStream(http.HttpStream):
-    """One request and its answer; an answer of any length may pass."""
+    """Carries one request and its answer; an answer of any length may pass."""
 
     def check_body_size(self, request: bool) -> layer.CommandGenerator[bool]:
-        """Whether the exchange was ended because of a body's size."""
+        """Return whether the exchange was ended because of a body's size."""
         if request or self.response_body_buf:
             return (yield from super().check_body_size(request))
         return False
 
 
 class TrailerlessReader(ChunkedReader):
-    """Reads a chunked body."""
+    """Reads a chunked body and drops its trailers."""
 
     def __call__(self, buffer: Any) -> Any:
-        """The next event, or None."""
+        """Return the next event, or None."""
         event = super().__call__(buffer)
         return EndOfMessage() if isinstance(event, EndOfMessage) else event
 
 
 class ClosingHandler(mode_servers.ProxyConnectionHandler):
-    """Carries one client's connection."""
+    """Carries one client's connection, and closes it when mitmproxy fails in it."""
 
     def log(self, message: str, level: int = logging.INFO, exc_info: Any = None) -> None:
-        """Every failure ends here."""
+        """Log a message, and close the connection where it reports an exception.
+
+        mitmproxy calls this for every failure.
+        """
         super().log(message, level, exc_info)
         transport = self.transports.get(self.client)
         if exc_info and transport and transport.handler:
@@ -52,7 +57,7 @@ class ClosingHandler(mode_servers.ProxyConnectionHandler):
 
 
 def install() -> None:
-    """Let mitmproxy use these."""
+    """Put these classes in the place of mitmproxy's own."""
     http.HttpStream = BoundedStream  # type: ignore[misc]
     _http1.ChunkedReader = TrailerlessReader  # type: ignore[attr-defined]
     mode_servers.ProxyConnectionHandler = ClosingHandler  # type: ignore[misc]

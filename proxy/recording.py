@@ -1,4 +1,4 @@
-"""Record what the shop answers, and replay it without the shop.
+"""Record the shop's answers, and replay them without the shop.
 
 A recording is a folder: `index.jsonl` has one line per answer (method, URL, hash of the request's body,
 status, headers, hash and size of the answer's body), `bodies/` each body once, as it came, compressed with
@@ -43,7 +43,7 @@ RequestKey = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer, and the request that it answered. `body` and `request_body` are hashes, or empty."""
+    """A recorded answer, and the request that it answered. `body` and `request_body` are hashes, or empty."""
 
     method: str
     url: str
@@ -53,7 +53,7 @@ class Answer:
     headers: tuple[tuple[str, str], ...]
     body: str
     size: int
-    """Of the body, in bytes, as it came."""
+    """The size of the body as it came, in bytes."""
 
     def __post_init__(self) -> None:
         texts = (self.method, self.url, self.request_body, self.reason, self.body, *sum(self.headers, ()))
@@ -68,12 +68,12 @@ class Answer:
 
     @property
     def request(self) -> RequestKey:
-        """What a request must be like to get it."""
+        """The key of the requests that get this answer."""
         return self.method, self.url, self.request_body
 
 
 def request_key(request: http.Request) -> RequestKey:
-    """What tells one request from another: method, URL without fragment, hash of the body.
+    """Return what tells one request from another: method, URL without fragment, hash of the body.
 
     What separates the parts of a form is random, and different each time that the same form is sent.
     """
@@ -85,13 +85,13 @@ def request_key(request: http.Request) -> RequestKey:
 
 
 class Recording:
-    """The folder of a recording."""
+    """A folder with recorded answers."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def create(self) -> None:
-        """Make the folder, or prepare to add to it. It is private: answers hold cookies.
+        """Make the folder, or prepare to add to it. The folder is private: answers hold cookies.
 
         Raises UserError when it cannot be written or holds something else.
         """
@@ -107,7 +107,7 @@ class Recording:
             ) from None
 
     def answers(self) -> list[Answer]:
-        """All of them, in the order in which they were recorded. Raises UserError."""
+        """Return all answers, in the order in which they were recorded. Raises UserError."""
         path = self.folder / INDEX
         try:
             lines = path.read_text("utf-8").splitlines()
@@ -122,7 +122,7 @@ class Recording:
         self._append(json.dumps(asdict(answer), ensure_ascii=True).encode() + b"\n")
 
     def read(self, answer: Answer) -> bytes:
-        """The body of an answer. Raises OSError or ValueError when it is lost or damaged."""
+        """Return the body of an answer. Raises OSError or ValueError when it is lost or damaged."""
         if not answer.body:
             return b""
         with self.path(answer.body).open("rb") as file:
@@ -133,7 +133,7 @@ class Recording:
         return body
 
     def path(self, digest: str) -> Path:
-        """Where a body is."""
+        """Return the path of the body with this hash."""
         return self.folder / BODIES / f"{digest}.zst"
 
     def _append(self, line: bytes) -> None:
@@ -154,7 +154,7 @@ class Recording:
 
 
 class BodyWriter:
-    """Writes one body, piece by piece, beside the others, and names it in the end by its hash."""
+    """Writes one body, piece by piece, beside the others, and at the end names it by its hash."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
@@ -166,7 +166,7 @@ class BodyWriter:
         self.size = 0
 
     def __call__(self, piece: bytes) -> bytes:
-        """Write a piece and give it back, as a stream of mitmproxy wants it.
+        """Write a piece and return it, as a stream of mitmproxy requires.
 
         An error is kept for `close`: the body has to reach the client whatever becomes of the recording.
         """
@@ -181,7 +181,7 @@ class BodyWriter:
         return piece
 
     def close(self) -> str:
-        """The hash of the body, which is now in its place; empty for an empty body. Raises OSError."""
+        """Put the body in its place and return its hash; empty for an empty body. Raises OSError."""
         if self._error is not None:
             raise self._error
         if self._file is None:
@@ -193,7 +193,7 @@ class BodyWriter:
         return digest
 
     def abort(self) -> None:
-        """Leave nothing."""
+        """Remove the unfinished body."""
         if self._file is not None:
             with suppress(OSError):
                 self._file.close()
@@ -201,18 +201,27 @@ class BodyWriter:
 
 
 class Recorder:
-    """Records each answer before anything is changed in it. Comes before the addons that change it."""
+    """Records each answer before anything is changed in it.
+
+    It comes before the addons that change answers.
+    """
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
-        """Ask for the whole: `not modified`, or a part, could not be replayed to another browser."""
+        """Ask for the whole answer.
+
+        `Not modified`, or a part, could not be replayed to another browser.
+        """
         for name in (*VALIDATORS, *RANGES):
             flow.request.headers.pop(name, None)
 
     def request(self, flow: http.HTTPFlow) -> None:
-        """Only what goes to the shop is recorded, not what the proxy itself answers."""
+        """Prepare to record the answer to a request that goes to the shop.
+
+        What the proxy itself answers is not recorded.
+        """
         if flow.response is None:
             flow.metadata[WRITER] = BodyWriter(self.recording)
 
@@ -228,7 +237,7 @@ class Recorder:
         flow.metadata[HEADERS] = response.headers.fields
 
     def response(self, flow: http.HTTPFlow) -> None:
-        """The answer is complete."""
+        """Add an answer that is complete to the recording."""
         response = flow.response
         writer: BodyWriter | None = flow.metadata.pop(WRITER, None)
         if writer is None or response is None:
@@ -253,16 +262,16 @@ class Recorder:
             logger.error("%s: %s is not recorded: %s", self.recording.folder, url, error.strerror)
 
     def error(self, flow: http.HTTPFlow) -> None:
-        """Half an answer is none."""
+        """Remove the body of an answer that broke off."""
         if WRITER in flow.metadata:
             flow.metadata.pop(WRITER).abort()
 
 
 class Replayer:
-    """Answers from a recording; nothing is asked of the network. Comes after the addon that binds sessions.
+    """Answers from a recording, never from the network. It comes after the addon that binds sessions.
 
-    Each session gets the answers to a request in the order in which they were recorded, and then the last
-    one again and again.
+    Each session gets the answers to a request in the order in which they were recorded, and then the last one
+    again and again.
     """
 
     def __init__(self, recording: Recording, answers: Iterable[Answer]) -> None:
@@ -272,7 +281,7 @@ class Replayer:
             self._answers.setdefault(answer.request, []).append(answer)
 
     def request(self, flow: http.HTTPFlow) -> None:
-        """Answer, or refuse what was not recorded."""
+        """Answer a recorded request; refuse one that was not recorded."""
         session: Session | None = flow.metadata.get(SESSION)
         if session is None or flow.response is not None:
             return
@@ -291,7 +300,7 @@ class Replayer:
         response.reason = reason  # for the session's list of errors
 
     def answer(self, recorded: Answer, request: http.Request) -> http.Response:
-        """The answer as it was, on another connection. Raises OSError, ValueError."""
+        """Return a recorded answer for a new connection. Raises OSError, ValueError."""
         body = self.recording.read(recorded)
         fields = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in recorded.headers]
         headers = http.Headers(fields)

@@ -1,7 +1,8 @@
-"""A shop at the proxy's own address, for browsers that cannot be told to use a proxy.
+"""Serve a shop at the proxy's own address, for browsers that cannot be told to use a proxy.
 
 Requests are turned to the shop's origin, so that plans, site maps, allow lists and recordings see its real
-addresses. In what comes back, the shop's addresses become the proxy's: one stays inside.
+addresses. In the answers, the shop's addresses become the proxy's, so that the browser's next requests come
+to the proxy as well.
 """
 
 import re
@@ -19,14 +20,14 @@ from proxy.decoding import Undecodable, decode
 DEFAULT_PORTS = {"http": 80, "https": 443}
 MAPPING = "souk_mapping"
 ASKED = "souk_asked"
-"""The host and port that the client asked for."""
+"""The metadata key for the host and port that the client asked for."""
 ADDRESSES = ("location", "content-location", "refresh", "link", "access-control-allow-origin", "sourcemap")
 """Response headers that hold addresses."""
 ELSEWHERE = ("alt-svc", "strict-transport-security")
 """Response headers that would lead a browser away from the proxy's port."""
 ENFORCED = (CSP, "content-security-policy-report-only")
 TEXT = re.compile(r"text/(?!event-stream)|application/(.+\+)?(json|xml|javascript|ecmascript)|image/svg\+xml")
-"""Types in which addresses are mapped."""
+"""Content types in which addresses are mapped."""
 SLASHES = rb"(?:\\?/|\\u002[fF]){2}"
 """Two slashes, also as scripts escape them."""
 AUTHORITY = re.compile(r"[\w.\-]+(:\d+)?|\[[0-9a-fA-F:]+\](:\d+)?")
@@ -34,7 +35,7 @@ AUTHORITY = re.compile(r"[\w.\-]+(:\d+)?|\[[0-9a-fA-F:]+\](:\d+)?")
 
 @dataclass(frozen=True)
 class Origin:
-    """Scheme, host and port of a shop."""
+    """The scheme, host and port of a shop."""
 
     scheme: str
     host: str
@@ -42,7 +43,7 @@ class Origin:
 
     @classmethod
     def of(cls, url: str) -> "Origin":
-        """The origin of a URL. Raises UserError where it is none, or where a path follows."""
+        """Return the origin of a URL. Raises UserError where it has none, or where a path follows."""
         try:
             parts = urlsplit(url)
             port = parts.port or DEFAULT_PORTS[parts.scheme]
@@ -54,7 +55,7 @@ class Origin:
 
     @property
     def url(self) -> str:
-        """As it stands in addresses."""
+        """The origin as a URL without path."""
         default = DEFAULT_PORTS[self.scheme] == self.port
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}" + ("" if default else f":{self.port}")
@@ -62,13 +63,16 @@ class Origin:
 
 @dataclass(frozen=True)
 class Mapping:
-    """Between a shop's origin and `own`, the origin under which the client reaches the proxy."""
+    """Translates between a shop's origin and `own`, the origin under which the client reaches the proxy."""
 
     origin: Origin
     own: str
 
     def outward(self, text: bytes) -> bytes:
-        """The shop's addresses as the proxy's; the scheme of one that leaves it out stays out."""
+        """Replace the shop's addresses in a text by the proxy's.
+
+        An address that leaves out the scheme stays without one.
+        """
         scheme, _, authority = (part.encode() for part in self.own.partition("://"))
 
         def own(match: re.Match[bytes]) -> bytes:
@@ -79,11 +83,11 @@ class Mapping:
         return _addresses(self.origin).sub(own, text)
 
     def header(self, value: str) -> str:
-        """A header's value with the proxy's addresses."""
+        """Return a header's value with the proxy's addresses."""
         return self.outward(value.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
 
     def policy(self, value: str) -> str:
-        """A content security policy in which the proxy's address stands for the shop's."""
+        """Return a content security policy in which the proxy's address stands for the shop's."""
         host = self.own.partition("://")[2]
 
         def mapped(directive: str) -> str | None:
@@ -103,7 +107,7 @@ class Mapping:
         return ", ".join(policies)
 
     def cookie(self, value: str) -> str:
-        """A Set-Cookie header's value for the proxy's own host, which may be reached without TLS."""
+        """Return a Set-Cookie value for the proxy's own host, which may be reached without TLS."""
         pair, *attributes = value.split(";")
         dropped = {"domain"}
         # Names with these prefixes are refused without the attribute.
@@ -118,7 +122,7 @@ class Mapping:
 
 
 class Inbound:
-    """Turns requests to the shop. Comes before the addons that look at them.
+    """Turns requests to the shop; it comes before the addons that look at them.
 
     `reverse_of(flow)` is the origin that the flow's port stands for, or None where it is a usual proxy.
     """
@@ -127,7 +131,7 @@ class Inbound:
         self.reverse_of = reverse_of
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
-        """Address the request to the origin, with headers as its own pages would send them."""
+        """Address the request to the shop, with headers as the shop's own pages would send them."""
         origin = self.reverse_of(flow)
         if origin is None:
             return
@@ -145,10 +149,10 @@ class Inbound:
 
 
 class Outbound:
-    """Maps the shop's addresses in what goes to the client. Comes after the addons that look at it."""
+    """Maps the shop's addresses in answers to the client; it comes after the addons that look at them."""
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
-        """Hold back texts; map the headers."""
+        """Map the addresses in headers, and hold back texts."""
         mapping: Mapping | None = flow.metadata.get(MAPPING)
         response = flow.response
         if mapping is None or response is None:
@@ -170,7 +174,7 @@ class Outbound:
                 headers.pop("content-length", None)
 
     def response(self, flow: http.HTTPFlow) -> None:
-        """Map the addresses in a text. Take the body from our own answers to HEAD."""
+        """Map the addresses in a text, and remove the body from our own answers to HEAD."""
         mapping: Mapping | None = flow.metadata.get(MAPPING)
         response = flow.response
         if response is not None and flow.request.method == "HEAD" and response.raw_content:

@@ -1,4 +1,4 @@
-"""The proxy on its own: for any browser, any program, or a person."""
+"""Run the proxy on its own: for any browser, any program, or a person."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ from proxy.session import AllowList, Session, ShownPage
 
 @dataclass(frozen=True, kw_only=True)
 class Serving:
-    """What `souk proxy serve` was told; each field is the option of its name.
+    """The settings of `souk proxy serve`; each field is the option of its name.
 
     Raises UserError where options do not go together.
     """
@@ -58,9 +58,10 @@ class Serving:
 async def serve(
     options: Serving, products: Iterable[ProductFacts] = (), ready: Callable[[str], None] = lambda url: None
 ) -> None:
-    """Run until cancelled. Says what it does on stderr; receipts and failures go to stdout as JSON lines.
+    """Run until cancelled.
 
-    `ready` is called with the proxy's address once it answers.
+    A description goes to stderr; receipts and failures go to stdout as JSON lines. `ready` is called with the
+    proxy's address once it answers.
 
     Raises:
         UserError: a mistake in a file or an option, or the port is taken.
@@ -91,7 +92,7 @@ async def serve(
 
 
 def describe(options: Serving, proxy: Proxy, slot: Slot, names: list[str]) -> str:
-    """What the proxy does, for people."""
+    """Describe the proxy for people: its address, its edits, how to use it."""
     if options.reverse:
         lines = [f"souk proxy: open {slot.url}/ for {options.reverse}"]
     else:
@@ -112,7 +113,7 @@ def describe(options: Serving, proxy: Proxy, slot: Slot, names: list[str]) -> st
 def plan_for_all(
     interventions: Iterable[Intervention], products: Iterable[ProductFacts], values: Mapping[str, str]
 ) -> Plan:
-    """A plan that shows every intervention on every product.
+    """Make a plan that shows every intervention on every product.
 
     An intervention whose variables need no product applies wherever its target is found; any other is filled
     in for each of `products`.
@@ -133,7 +134,7 @@ def plan_for_all(
 
 
 def parse_values(pairs: Iterable[str], interventions: Iterable[Intervention]) -> dict[str, str]:
-    """`NAME=VALUE` texts as a mapping.
+    """Parse texts `NAME=VALUE` into a mapping.
 
     Raises UserError, also for a name that no intervention has as a variable.
     """
@@ -151,33 +152,36 @@ def parse_values(pairs: Iterable[str], interventions: Iterable[Intervention]) ->
 
 
 def variables(intervention: Intervention) -> set[str]:
-    """The names that an intervention's texts refer to, and those that it defines."""
+    """Return the names that an intervention's texts refer to, and those that it defines."""
     edits = json.dumps([edit_to_dict(edit) for edit in intervention.edits])
     texts = [edits, *intervention.variables.values()]
     return {name for text in texts for name in VARIABLE.findall(text)} | intervention.variables.keys()
 
 
 class PrintingSession(Session):
-    """Writes what happens as JSON lines instead of keeping it: such a proxy may run for long."""
+    """A session that prints what happens as JSON lines.
+
+    It keeps nothing, because such a proxy may run for long.
+    """
 
     def note_page(self, page: ShownPage) -> None:
-        """Nothing is kept."""
+        """Ignore the page."""
 
     def note_receipts(self, receipts: Iterable[Receipt]) -> None:
-        """One line per receipt."""
+        """Print a line for each receipt."""
         for receipt in receipts:
             say({"receipt": receipt.to_dict()})
 
     def note_failure(self, reason: str) -> None:
-        """One line."""
+        """Print a line for a planned edit that did not reach a page."""
         say({"treatment_failed": reason})
 
     def note_upstream_error(self, reason: str) -> None:
-        """One line."""
+        """Print a line for a document that the shop did not deliver."""
         say({"upstream_error": reason})
 
 
 def say(event: Mapping[str, object]) -> None:
-    """One event as a line of JSON."""
+    """Print one event as a line of JSON."""
     sys.stdout.write(json.dumps(event) + "\n")
     sys.stdout.flush()

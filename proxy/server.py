@@ -1,4 +1,4 @@
-"""mitmproxy inside the running event loop, with one listening port per episode slot."""
+"""Run mitmproxy inside the current event loop, with one listening port per episode slot."""
 
 import asyncio
 import logging
@@ -31,7 +31,7 @@ HOST = "127.0.0.1"
 
 
 class Slot:
-    """One listening port. At most one session is bound to it at a time.
+    """One listening port, to which at most one session is bound at a time.
 
     `reverse` is the shop that the port stands for; None: the port is a usual proxy.
     """
@@ -43,12 +43,15 @@ class Slot:
 
     @property
     def url(self) -> str:
-        """The address to give to a browser as its proxy, or to open in it when it stands for a shop."""
+        """The address to give to a browser as its proxy.
+
+        Where the port stands for a shop, it is the address to open in the browser.
+        """
         return f"http://{HOST}:{self.port}"
 
 
 class Proxy:
-    """A running proxy. There can be one per process: mitmproxy keeps its master in a global."""
+    """A running proxy. A process can have only one: mitmproxy keeps its master in a global."""
 
     def __init__(self, ca_dir: Path, master: Master, server: proxyserver.Proxyserver, mode: str) -> None:
         self.ca_dir = ca_dir
@@ -59,7 +62,7 @@ class Proxy:
         self._listeners: dict[int, ServerInstance[Any]] = {}
 
     async def open_slot(self, port: int = 0, reverse: str | None = None) -> Slot:
-        """Listen on one more port (0: any free one), as a proxy or in the place of the shop `reverse`.
+        """Listen on one more port (0: any free one), as a proxy or in place of the shop `reverse`.
 
         Raises:
             UserError: the port is taken, or `reverse` is not the origin of a shop.
@@ -79,31 +82,31 @@ class Proxy:
         return slot
 
     def listens(self, slot: Slot) -> bool:
-        """Whether the slot's port is still open."""
+        """Return whether the slot's port is still open."""
         return self._slots[slot.port] is slot and bool(self._listeners[slot.port].listen_addrs)
 
     def slot_of(self, flow: http.HTTPFlow) -> Slot | None:
-        """The slot at whose port a request came in."""
+        """Return the slot at whose port a request came in."""
         return self._slots.get(flow.client_conn.sockname[1])
 
     def session_of(self, flow: http.HTTPFlow) -> Session | None:
-        """The session bound to the port at which a request came in."""
+        """Return the session bound to the port at which a request came in."""
         slot = self.slot_of(flow)
         return slot.session if slot else None
 
     def reverse_of(self, flow: http.HTTPFlow) -> Origin | None:
-        """The shop that the port stands for."""
+        """Return the shop that the request's port stands for; None where it is a usual proxy."""
         slot = self.slot_of(flow)
         return slot.reverse if slot else None
 
     @property
     def certificate(self) -> Path:
-        """The certificate of this run's own certificate authority."""
+        """The file with the certificate of this run's own certificate authority."""
         return Authority.read(self.ca_dir).certificate
 
     @property
     def spki(self) -> str:
-        """Base64 SHA-256 of the authority's public key, as Chromium's SPKI flag takes it."""
+        """The Base64 SHA-256 of the authority's public key, as Chromium's SPKI flag takes it."""
         return Authority.read(self.ca_dir).spki
 
     async def close(self) -> None:

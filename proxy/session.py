@@ -1,4 +1,4 @@
-"""What the proxy knows about one episode: its plan, the hosts it may reach, and what happened."""
+"""The proxy's knowledge of one episode: its plan, the hosts it may reach, and what happened."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 @dataclass(frozen=True, slots=True)
 class AllowList:
-    """The hosts an episode may reach, as `host:port`. Everything else is refused.
+    """The hosts that an episode may reach, as `host:port`. Everything else is refused.
 
     The port matters: a shop on this machine must not open the way to other services on it.
     """
@@ -31,7 +31,7 @@ class AllowList:
 
     @classmethod
     def of(cls, *urls: str) -> "AllowList":
-        """The hosts of these URLs. Raises UserError where one is no web address."""
+        """Return the hosts of these URLs. Raises UserError where a URL is no web address."""
         hosts = set()
         for url in urls:
             try:
@@ -82,7 +82,7 @@ class ShownPage:
 
 @dataclass(slots=True)
 class Session:
-    """One episode as the proxy sees it. Receipts and errors are appended while it runs.
+    """One episode as the proxy sees it. Receipts and errors are added while it runs.
 
     `allow` is None only for a proxy that a person started for their own browser: then any host is reached.
     """
@@ -91,46 +91,54 @@ class Session:
     site: SiteMap
     allow: AllowList | None = None
     cards: CardRun | None = None
-    """What is asked in this episode; with plans of its own, these take the place of `plan`."""
+    """The cards that are asked in this episode; where they have plans, these take the place of `plan`."""
     receipts: list[Receipt] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     """Why planned edits did not reach a page. The page was replaced by an error page."""
     upstream_errors: list[str] = field(default_factory=list)
     """Documents that the shop could not deliver (connection refused, 5xx, not recorded)."""
     pages: list[ShownPage] = field(default_factory=list)
-    """What was looked at for edits and passed on, in order."""
+    """The pages that were looked at for edits and passed on, in order."""
     known: dict[str, str] = field(default_factory=dict)
-    """The key of an address -> the product that has its page there; an empty key: several have."""
+    """The key of an address -> the product that has its page there; empty: several products have."""
     awaited: dict[str, str] | None = None
     """Product -> why its edits could not be made, where its address showed another page, which was passed on.
-    The product's own page takes it away again. None: no such page is passed on."""
+
+    The entry is removed when the product's own page comes. None: no such page is passed on.
+    """
     replayed: dict[tuple[str, str, str], int] = field(default_factory=dict)
     """How often each request was answered from a recording."""
 
     def redirected(self, url: str, location: str) -> None:
-        """An address leads to another one: a product whose page was at the first has it at the second."""
+        """Note that an address leads to another one.
+
+        A product whose page was at the first address has it at the second.
+        """
         product, key = self.known.get(product_key(url)), product_key(location, url)
         if product and location and self.known.setdefault(key, product) != product:
             self.known[key] = ""
 
     def product_at(self, url: str) -> str:
-        """The product whose page an address shows: as the page said when it came, else by the address."""
+        """Return the product whose page an address shows.
+
+        It is the product that the page named when it came, else the one of the address.
+        """
         address = url.partition("#")[0]
         named = (page.product for page in reversed(self.pages) if page.url == address and page.product)
         return next(named, product_at(url, self.known))
 
     def note_page(self, page: ShownPage) -> None:
-        """A page was passed on, rewritten or not."""
+        """Keep a page that was passed on, rewritten or not."""
         self.pages.append(page)
 
     def note_receipts(self, receipts: Iterable[Receipt]) -> None:
-        """A page was rewritten."""
+        """Keep the receipts of a page that was rewritten."""
         self.receipts.extend(receipts)
 
     def note_failure(self, reason: str) -> None:
-        """A planned edit did not reach a page."""
+        """Keep the reason why a planned edit did not reach a page."""
         self.failures.append(reason)
 
     def note_upstream_error(self, reason: str) -> None:
-        """The shop did not deliver a document."""
+        """Keep the reason why the shop did not deliver a document."""
         self.upstream_errors.append(reason)

@@ -31,8 +31,7 @@ class Receipt:
     """Proof of one edit: how many places it changed, and the first one's text (at most 200 characters).
 
     `product` is the product's key. `role` is the name of the role at that place; in JSON data it is
-    `data.PART`.
-    The hashes (SHA-256, its first 128 bits) are of the body before and after all edits.
+    `data.PART`. The hashes (SHA-256, its first 128 bits) are of the body before and after all edits.
     """
 
     intervention: str
@@ -56,8 +55,7 @@ class Rewrite:
     """The result of `rewrite`: the new body and the receipts of the edits in it.
 
     `page_type` is empty when the page was not looked at, and `data` for an answer in JSON. `product` is the
-    key, on
-    a product's own page; `inline` is what a content security policy may forbid.
+    key, on a product's own page; `inline` is what a content security policy may forbid.
     """
 
     body: bytes

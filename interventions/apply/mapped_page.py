@@ -83,8 +83,7 @@ class MappedPage:
         """Yield each place where a product shows, with the product's key.
 
         These are the product's own page, each card or row, and at last the page as a whole. The key is empty
-        where
-        no product is known.
+        where no product is known.
         """
         if self.product:
             yield self.product, Showing(self.page, self.site, "product")

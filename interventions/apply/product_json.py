@@ -1,8 +1,7 @@
 """Find products in JSON data by the site map's paths, and rewrite them.
 
 Pages embed such data, or load them by script. The data are written anew as a whole: a script reads the same
-from
-them, but for the edits.
+from them, but for the edits.
 """
 
 import json

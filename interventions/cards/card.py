@@ -34,8 +34,7 @@ class LetterAnswer(_Model):
     """An answer that is one letter.
 
     `lenient` also takes a letter that is a word of a sentence, at last any capital letter. Every letter has a
-    label,
-    for its button; it is empty where the alternatives say what the letter stands for.
+    label, for its button; it is empty where the alternatives say what the letter stands for.
     """
 
     kind: Literal["letter"] = "letter"

@@ -61,8 +61,7 @@ def render_page(card: Card, *, action: str, number: int = 0, problem: str = "") 
     """Return a card as a whole page in UTF-8.
 
     `action` is the address that takes the answer; `problem` says what was wrong with the last answer.
-    `number` is
-    posted with the answer: it tells an answer to this card from one to the card before.
+    `number` is posted with the answer: it tells an answer to this card from one to the card before.
     """
     shown = len(card.alternatives)
     columns = shown if shown <= 4 else -(-shown // 2)

@@ -52,8 +52,7 @@ class Standing:
     """The elements of a page at each spot (None: the browser does not know the selector).
 
     `own`: the texts that the reader was given outside of cards, in the form of `as_read`, one line each;
-    empty unless
-    asked for.
+    empty unless asked for.
     """
 
     found: Mapping[Spot, tuple[Element, ...] | None]

@@ -30,8 +30,7 @@ class Marks(NamedTuple):
     """The start tags to mark: those that hold one of `literals`, and those soon after one of `near`.
 
     Only the first `limit` places of each count. Tags at `offsets` are marked as well. Marks are a hint that
-    saves
-    time: where they miss a wanted tag (`<span class=pri&#99;e>`), all tags have to be marked.
+    saves time: where they miss a wanted tag (`<span class=pri&#99;e>`), all tags have to be marked.
     """
 
     literals: frozenset[bytes] = frozenset()
