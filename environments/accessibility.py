@@ -1,4 +1,4 @@
-"""The accessibility tree as text: what the browser tells assistive technology, one line for each node.
+"""Write the accessibility tree as text: what the browser tells assistive technology, one line per node.
 
     heading "Oat Cookies" level=1
     spinbutton "Qty" [bid=41] value="1"
@@ -38,7 +38,7 @@ _MAX_INDENT: Final = 40
 
 _Node = dict[str, Any]
 _Shown = list[tuple[_Node, bool]]
-"""Nodes that get a line, each with whether what is below it is shown, if nothing else tells."""
+"""Nodes that get a line, each with whether what is below it is shown where nothing else decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ _UNKNOWN: Final = _Element()
 
 
 async def read_tree(session: CDPSession, shown: Iterable[int]) -> str:
-    """The tree of the session's page.
+    """Return the accessibility tree of the session's page.
 
     `shown` are the indices of the visible elements among all elements of the page, in the order of the
     document; the elements of an open shadow tree come right after its host.

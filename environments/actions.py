@@ -14,10 +14,10 @@ from typing import Final
 Argument = str | int | float
 
 MAX_LENGTH: Final = 4_000
-"""Longest action text accepted, in characters."""
+"""The longest action text accepted, in characters."""
 
 MAX_NUMBER: Final = 1_000_000
-"""Largest number accepted, either side of zero."""
+"""The largest number accepted, positive or negative."""
 
 
 class ActionError(ValueError):
@@ -37,13 +37,13 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Parameters of an action, by name and type, and what it does (shown to language models)."""
+    """The parameters of an action, by name and type, and its effect (shown to language models)."""
 
     parameters: tuple[tuple[str, type], ...]
     meaning: str
 
     def describe(self, name: str) -> str:
-        """One line for a prompt: `click(bid: str)  Click an element.`"""
+        """Return one line for a prompt: `click(bid: str)  Click an element.`"""
         parameters = ", ".join(f"{parameter}: {kind.__name__}" for parameter, kind in self.parameters)
         return f"{name}({parameters})  {self.meaning}"
 

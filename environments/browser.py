@@ -1,4 +1,4 @@
-"""Chromium: found, launched, and given one fresh context per episode."""
+"""Find and launch Chromium, and give each episode a fresh context."""
 
 import asyncio
 import logging
@@ -33,7 +33,7 @@ SYSTEM_BROWSERS = (
 )
 BROWSER_VARIABLE = "SOUK_BROWSER"
 INSTALL_LIBRARIES = f"run as root: {sys.executable} -m playwright install-deps chromium"
-"""What to do when Playwright's own browser does not start on this system."""
+"""The advice when Playwright's own browser does not start on this system."""
 
 FLAGS = (
     "--process-per-site",  # an episode's tabs share a process; episodes never do
@@ -43,11 +43,13 @@ FLAGS = (
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
 )
 SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|_URL$", re.IGNORECASE)
-"""Names of environment variables that are none of the browser's business; a URL may hold a password."""
+"""Names of environment variables that the browser must not get; a URL may hold a password."""
 
 
 def find_browser(playwright: Playwright) -> Path | None:
-    """The executable to use: `SOUK_BROWSER`, else Playwright's own Chromium (None), else one of the system.
+    """Find the browser's executable.
+
+    It is the one that `SOUK_BROWSER` names, else Playwright's own Chromium (None), else one of the system.
 
     Raises:
         UserError: there is none.
@@ -71,7 +73,11 @@ def find_browser(playwright: Playwright) -> Path | None:
 
 
 def flags(spki: str | None) -> list[str]:
-    """The browser's switches. One that is given the key of a proxy's authority has no network but proxies."""
+    """Return the browser's switches.
+
+    A browser that is given the key of a proxy's authority (`spki`) can reach the network only through
+    proxies.
+    """
     return [*FLAGS, *((f"--ignore-certificate-errors-spki-list={spki}", *DEAD_END) if spki else ())]
 
 
@@ -85,7 +91,7 @@ class BrowserPool:
         self._launching = asyncio.Lock()
 
     async def browser(self) -> Browser:
-        """The running browser."""
+        """Return the running browser, launched again if it has died."""
         async with self._launching:
             if self._browser is None or not self._browser.is_connected():
                 await self.close()
@@ -95,7 +101,7 @@ class BrowserPool:
 
     @asynccontextmanager
     async def context(self, proxy_url: str | None) -> AsyncIterator[BrowserContext]:
-        """A context without history, cookies or cache. All its traffic goes through `proxy_url`.
+        """Yield a context without history, cookies or cache; all its traffic goes through `proxy_url`.
 
         Raises:
             BrowserFailure: at the end of the block: the browser's network service has died meanwhile, or a
@@ -123,7 +129,7 @@ class BrowserPool:
                 await context.close()
 
     async def close(self) -> None:
-        """End the browser, and Playwright's own process; either may have died."""
+        """End the browser, and Playwright's own process; either may be dead already."""
         browser, playwright, self._browser, self._playwright = self._browser, self._playwright, None, None
         with suppress(Exception):  # what is dead says so in many ways
             if browser is not None and browser.is_connected():

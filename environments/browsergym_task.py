@@ -1,4 +1,4 @@
-"""A shop as a BrowserGym task, its browser behind the proxy, and the nine actions without running code."""
+"""Offer a shop as a BrowserGym task: the browser is behind the proxy, and the nine actions run no code."""
 
 import os
 import re
@@ -45,17 +45,20 @@ from environments.through_proxy import (
 )
 
 Step = tuple[dict[str, Any], float, bool, bool, dict[str, Any]]
-"""What a step gives: observation, reward, whether the episode has ended or was cut off, and `info`."""
+"""The result of a step: observation, reward, whether the episode has ended or was cut off, and `info`."""
 
 POLL_MS: Final = 10
-"""How often it is looked whether requests have been answered; the page's events come in meanwhile."""
+"""How often to look whether requests have been answered, in milliseconds.
+
+The page's events are handled meanwhile.
+"""
 
 
 class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
-    """Shop in the tabs that are open at the start, the last of which is active, until a stop holds.
+    """The task to shop in the tabs that are open at the start, until a stop condition holds.
 
-    The reward is 1 when a product was chosen: a choice has no right answer. `script` runs in each page before
-    its own; `facts` are each `info["task_info"]`.
+    The last tab is active. The reward is 1 when a product was chosen: a choice has no right answer. `script`
+    runs in each page before the page's own scripts; `facts` are each `info["task_info"]`.
     """
 
     def __init__(
@@ -80,7 +83,7 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
         self._documents: list[Response] = []
 
     def setup(self, page: Page) -> tuple[str, dict[str, Any]]:
-        """Open the tabs."""
+        """Open the start tabs; return the goal and the task's facts."""
         if self.script:
             page.context.add_init_script(self.script)
         page.context.add_cookies([MARK])
@@ -112,13 +115,16 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
     def validate(
         self, page: Page, chat_messages: Sequence[Mapping[str, Any]]
     ) -> tuple[float, bool, str, dict[str, Any]]:
-        """Look whether a stop condition holds."""
+        """Look whether a stop condition holds; return reward, end, message and facts."""
         self.stop = next((stop for stop in self.stops if holds(stop, page)), None)
         chosen = self.stop is not None and self.stop.outcome == "choice"
         return float(chosen), self.stop is not None, "", dict(self.facts)
 
     def check_passage(self, page: Page, proxy_url: str) -> None:
-        """What `environments.through_proxy.Passage.check` does. Raises BrowserFailure."""
+        """Check that all documents came through the proxy. Raises BrowserFailure.
+
+        The check is that of `environments.through_proxy.Passage.check`.
+        """
         if not page.context.cookies(MARK_URL):
             raise BrowserFailure(NETWORK_DIED)
         while self._documents:
@@ -140,7 +146,7 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
 
 
 def holds(stop: Stop, page: Page) -> bool:
-    """Whether the tab shows the text of a stop condition."""
+    """Return whether the tab shows the text of a stop condition."""
     shown = page.locator(stop.selector).all_inner_texts()
     wanted = " ".join(stop.text.lower().split())
     return any(wanted in " ".join(text.lower().split()) for text in shown)
@@ -183,14 +189,20 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Start a browser and open the tabs. Raises BrowserFailure where one came past the proxy."""
+        """Start a browser and open the tabs.
+
+        Raises BrowserFailure where a page did not come through the proxy.
+        """
         with launched_with(self._flags):
             answer: tuple[dict[str, Any], dict[str, Any]] = super().reset(seed=seed, options=options)
         self.task.check_passage(self.page, self._proxy)
         return answer
 
     def step(self, action: str) -> Step:
-        """Take one action; why it could not be taken is the next observation's `last_action_error`."""
+        """Take one action.
+
+        The reason why it could not be taken is the next observation's `last_action_error`.
+        """
         if self.action_mapping is not None:
             self.context.cookies()  # lets in what tabs have said since the last look
             self._executes = True
@@ -204,7 +216,10 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
         return self.post_step(info)
 
     def post_step(self, info: dict[str, Any], validate: bool = True) -> Step:
-        """Let the page settle, then look at it. Raises BrowserFailure where it came past the proxy."""
+        """Let the page settle, then look at it.
+
+        Raises BrowserFailure where it did not come through the proxy.
+        """
         self._executes = False
         self.task.settle(self.page)
         answer: Step = super().post_step(info, validate)
@@ -252,7 +267,7 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
 
 @contextmanager
 def launched_with(flags: Sequence[str]) -> Iterator[None]:
-    """Within the block browsers are launched as Souk launches them.
+    """Launch all browsers within the block as Souk launches them, with these switches.
 
     BrowserGym starts two, for the pages and for its chat window, and lets nobody say with what flags; for the
     second not even which program.
@@ -277,7 +292,10 @@ def launched_with(flags: Sequence[str]) -> Iterator[None]:
 def look_of(
     observation: dict[str, Any], step: int, stop: Stop | None, page: Literal["viewport", "whole"] = "viewport"
 ) -> Look:
-    """BrowserGym's observation as Souk's: its own pruned HTML of what is visible, or of the whole `page`."""
+    """Turn BrowserGym's observation into Souk's.
+
+    The HTML is BrowserGym's own pruned HTML of what is visible, or of the whole `page`.
+    """
     if "dom_object" in observation:
         marked, more = observation["dom_object"], observation["extra_element_properties"]
         visible = page == "viewport"

@@ -1,4 +1,4 @@
-"""Shops and servers in containers: docker/compose.yaml, driven through docker or podman."""
+"""Run shops and servers in containers: docker/compose.yaml, driven through docker or podman."""
 
 import json
 import os
@@ -26,20 +26,20 @@ ATTEMPTS: Final = 3
 """How often a command inside a container is tried: its services do not all start at the same time."""
 
 Progress = Callable[[str, float, float], None]
-"""Called while one waits: with what is awaited, the seconds that have passed, and the most that may pass."""
+"""A function that is told what is awaited, the seconds that have passed, and the most that may pass."""
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How an environment is. With several containers, state and health are those of the worst."""
+    """The state of an environment. With several containers, state and health are those of the worst."""
 
     name: str
     state: str
-    """As the engine calls it (`running`, `exited`, ...), or `absent` when there is no container."""
+    """The state in the engine's words (`running`, `exited`, ...), or `absent` when there is no container."""
     health: str
     """`healthy`, `starting` or `unhealthy`; empty unless it runs."""
     url: str
-    """Where it is reached; empty unless it runs."""
+    """The address of the environment; empty unless it runs."""
 
 
 def reset(name: str) -> str:
@@ -55,7 +55,10 @@ def reset(name: str) -> str:
 
 
 class Compose:
-    """docker/compose.yaml under an engine, docker or podman; `command` is its compose."""
+    """The profiles of docker/compose.yaml under an engine, docker or podman.
+
+    `command` is the engine's compose command.
+    """
 
     def __init__(self, engine: str, command: Sequence[str]) -> None:
         self.engine = engine
@@ -63,7 +66,7 @@ class Compose:
 
     @classmethod
     def find(cls) -> "Compose":
-        """The engine that `SOUK_DOCKER` names, else docker, else podman.
+        """Find the engine that `SOUK_DOCKER` names, else docker, else podman.
 
         Raises:
             UserError: there is none, it does not run, or it has no compose.
@@ -86,7 +89,7 @@ class Compose:
         raise UserError(f"{engine} has no compose; install its compose plugin, or {engine}-compose")
 
     def status(self, target: Launchable) -> Status:
-        """How it is now. Raises UserError when the engine does not say."""
+        """Return the current state of an environment. Raises UserError when the engine does not tell it."""
         containers = self._containers(target)
         if not containers:
             return Status(target.name, "absent", "", "")
@@ -110,7 +113,7 @@ class Compose:
         *,
         build: bool = True,
     ) -> str:
-        """Launch it, wait until it is healthy and make it ready to be used.
+        """Launch an environment, wait until it is healthy and make it ready to be used.
 
         Args:
             target: what to launch.
@@ -144,7 +147,7 @@ class Compose:
     def reset(
         self, target: Launchable, timeout: float | None = None, progress: Progress = lambda *_: None
     ) -> str:
-        """Remove the containers and launch it again, on the port that it had; its URL.
+        """Remove the containers and launch the environment again on the same port; return its URL.
 
         What is in volumes stays: the records in postgres. Raises UserError as `up` does.
         """
@@ -157,7 +160,10 @@ class Compose:
         self._compose(target, "down")
 
     def logs(self, target: Launchable, *, follow: bool) -> int:
-        """Let compose print the logs to stdout; its exit status. Raises UserError when there are none."""
+        """Let compose print the logs to stdout; return its exit status.
+
+        Raises UserError when there are none.
+        """
         if not self._containers(target):
             raise UserError(f"{target.name} is not up; launch it: souk env up {target.name}")
         options = ["--follow"] if follow else []
@@ -218,7 +224,7 @@ class Compose:
 
 
 class Wait:
-    """Waiting with one limit over all that is awaited."""
+    """Waits for several things with one limit of time over all of them."""
 
     def __init__(self, name: str, limit: float, progress: Progress) -> None:
         self._name = name
@@ -239,7 +245,7 @@ class Wait:
 
 
 def published_port(containers: Sequence[dict[str, Any]]) -> int | None:
-    """The port of the host that leads, or led, into one of the containers."""
+    """Return the port of this machine that leads, or led, into one of the containers."""
     for container in containers:
         for bindings in (container["HostConfig"]["PortBindings"] or {}).values():
             if bindings:
@@ -248,7 +254,7 @@ def published_port(containers: Sequence[dict[str, Any]]) -> int | None:
 
 
 def check_free(port: int) -> None:
-    """Raises UserError when something listens on this port of 127.0.0.1."""
+    """Check that nothing listens on this port of 127.0.0.1. Raises UserError."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -258,7 +264,7 @@ def check_free(port: int) -> None:
 
 
 def answers(url: str) -> bool:
-    """Whether a page is there, and not a redirect to somewhere else."""
+    """Return whether there is a page at the address, and not a redirect to somewhere else."""
     try:
         return httpx.get(url, timeout=30, trust_env=False).status_code == httpx.codes.OK
     except httpx.HTTPError:
@@ -271,6 +277,6 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
 
 
 def last_line(done: subprocess.CompletedProcess[str]) -> str:
-    """What a program that failed said last."""
+    """Return the last line that a failed program printed."""
     lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
     return lines[-1] if lines else f"status {done.returncode}"

@@ -1,4 +1,4 @@
-"""One episode in the browser: open the tabs, observe, act, settle."""
+"""Run one episode in the browser: open the tabs, observe, act, wait until pages settle."""
 
 import asyncio
 import re
@@ -33,13 +33,19 @@ SCROLL: Final = """([left, top]) => new Promise((done) => {
 ACTION_TIMEOUT_MS: Final = 5_000
 LOAD_TIMEOUT_MS: Final = 30_000
 SETTLE_SECONDS: Final = 5.0
-"""Longest wait for a page that keeps requesting; an ordinary page settles as soon as it is quiet."""
+"""The longest wait for a page that keeps requesting; an ordinary page settles as soon as it is quiet."""
 
 MAX_TABS: Final = 20
-"""Further tabs are closed as they open: a page may open any number, and the agent has to read of all."""
+"""The most open tabs; further tabs are closed as they open.
+
+A page may open any number of tabs, and the agent has to read the list of them all.
+"""
 
 STAYING: Final = frozenset({"scroll", "tab_focus"})
-"""Actions by which an agent does not leave a page: what a page does by itself meanwhile is not its doing."""
+"""Actions by which an agent does not leave a page.
+
+If the page changes meanwhile, the agent did not cause it.
+"""
 
 AWAITED: Final = frozenset({"document", "xhr", "fetch"})
 DEFAULT_VIEW: Final = View()
@@ -47,10 +53,11 @@ DEFAULT_VIEW: Final = View()
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What one look at the active tab gave: the observation, and the stop condition that holds, if any.
+    """One look at the active tab: the observation, and the stop condition that holds, if any.
 
-    `said` is the text by which that holds. `tab` is the index of the start page that the tab shows; None: the
-    agent has left it. `standing` is what was read of the page besides, None where nothing can be.
+    `said` is the text by which the stop condition holds. `tab` is the index of the start page that the tab
+    shows; None: the agent has left it. `standing` is what was read of the page besides; None where nothing
+    can be read.
     """
 
     observation: Observation
@@ -62,7 +69,7 @@ class Look:
 
 
 class Episode:
-    """The tabs of one browser context, acted on by one agent."""
+    """The tabs of one browser context, on which one agent acts."""
 
     def __init__(
         self,
@@ -288,13 +295,13 @@ class Episode:
 
 
 def accumulate_frames(bid: str) -> list[str]:
-    """The marks on the way to an element: `7f3f9` gives `7`, `7f3`, `7f3f9`."""
+    """Return the marks on the way to an element: `7f3f9` gives `7`, `7f3`, `7f3f9`."""
     parts = bid.split("f")
     return ["f".join(parts[: index + 1]) for index in range(len(parts))]
 
 
 def page_of(request: Request) -> Page | None:
-    """The tab that made a request; None when the browser itself did."""
+    """Return the tab that made a request; None when the browser itself made it."""
     try:
         return request.frame.page
     except PlaywrightError:
@@ -302,8 +309,10 @@ def page_of(request: Request) -> Page | None:
 
 
 def is_departure(request: Request, page: Page) -> bool:
-    """Whether a tab asks the network for another page. What a page makes of itself (another address, a page
-    out of its own scripts) is no other page."""
+    """Return whether a tab asks the network for another page.
+
+    What a page makes of itself (another address, a page made by its own scripts) is not another page.
+    """
     try:
         return (
             request.is_navigation_request()
@@ -315,11 +324,11 @@ def is_departure(request: Request, page: Page) -> bool:
 
 
 async def close(page: Page) -> None:
-    """Close a tab that may be going away by itself."""
+    """Close a tab that may be closing by itself."""
     with suppress(PlaywrightError):
         await page.close()
 
 
 def first_line(error: Exception) -> str:
-    """The first line of an error, without the call log that Playwright adds."""
+    """Return the first line of an error, without the call log that Playwright adds."""
     return storable(str(error).strip().split("\n", 1)[0].removeprefix("Error: "))

@@ -1,7 +1,8 @@
-"""Make sure that a browser is there: `python -m environments.install_browser`.
+"""Make sure that there is a browser: `python -m environments.install_browser`.
 
-Playwright's own Chromium where it is there or can be downloaded, else a Chromium or Chrome of the system,
-else the distribution's package through apt-get (as root or with sudo). It is tried by launching it.
+This is Playwright's own Chromium where it is installed or can be downloaded, else a Chromium or Chrome of the
+system, else the distribution's package through apt-get (as root or with sudo). The browser is tested by
+launching it.
 """
 
 import asyncio
@@ -21,19 +22,19 @@ DOWNLOAD_SECONDS = 600
 
 
 def has_own() -> bool:
-    """Whether Playwright's own Chromium is there."""
+    """Return whether Playwright's own Chromium is installed."""
     with sync_playwright() as playwright:
         return Path(playwright.chromium.executable_path).exists()
 
 
 def download() -> bool:
-    """Let Playwright download its Chromium. Returns whether that worked."""
+    """Let Playwright download its Chromium; return whether that worked."""
     say("browser: downloading Playwright's Chromium ...")
     return _playwright("install", "chromium")
 
 
 def install() -> bool:
-    """Install the libraries of Playwright's own Chromium, else a browser. Returns whether that worked."""
+    """Install the libraries of Playwright's own Chromium, else a browser; return whether that worked."""
     if has_own():
         return _playwright("install-deps", "chromium")
     return any(map(apt_install, BROWSER_PACKAGES))
@@ -63,7 +64,10 @@ def _playwright(*arguments: str) -> bool:
 
 
 def main() -> int:
-    """Find or install a browser. Exit status 1, and one line that says what to do, when none can be had."""
+    """Find or install a browser; return the exit status.
+
+    The status is 1, with one line that says what to do, when no browser can be had.
+    """
     if not bring(find_missing_for_browser()):
         return 1
     named = BROWSER_VARIABLE in os.environ

@@ -1,4 +1,4 @@
-"""What can be launched: the profiles of docker/compose.yaml that have an address."""
+"""Environments that can be launched: the profiles of docker/compose.yaml that have an address."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Launchable:
     """A profile of compose.yaml.
 
     `url` holds `{port}`, the port that is published on 127.0.0.1; `port` is its default. `patience` is how
-    long it may take to become healthy, in seconds, once its images are there.
+    long the profile may take to become healthy, in seconds, once its images are there.
     """
 
     name: str
@@ -25,7 +25,7 @@ class Launchable:
     url: str
     patience: float
     image: str = ""
-    """An image that no registry has and that must be loaded first."""
+    """The image that no registry has and that must be loaded first; empty: none."""
     needs_password: bool = False
     """Whether `POSTGRES_PASSWORD` must be set."""
     configure: Callable[[str], Commands] = lambda _: ()
@@ -38,14 +38,17 @@ class Launchable:
 
 
 def launchable(name: str) -> Launchable:
-    """Raises UserError when there is none of this name."""
+    """Return the environment of this name. Raises UserError when there is none."""
     if name not in LAUNCHABLE:
         raise UserError(f"unknown environment {name!r}; the environments are: {', '.join(LAUNCHABLE)}")
     return LAUNCHABLE[name]
 
 
 def onestopmarket_commands(url: str) -> Commands:
-    """Make OneStopMarket answer at `url`, which ends with a slash; it redirects from any other to its own."""
+    """Return the commands that make OneStopMarket answer at `url`, which ends with a slash.
+
+    OneStopMarket redirects any other address to its own.
+    """
     magento = "/var/www/magento2/bin/magento"
     statement = f'UPDATE core_config_data SET value="{url}" WHERE path = "web/secure/base_url";'  # noqa: S608
     return (

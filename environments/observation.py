@@ -1,4 +1,4 @@
-"""What an agent sees: the pruned HTML of the active tab, the open tabs, the last error; more where wanted."""
+"""What an agent sees: pruned HTML of the active tab, the open tabs, the last error, more on request."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,7 +6,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """One open browser tab."""
+    """An open browser tab."""
 
     title: str
     url: str

@@ -1,4 +1,4 @@
-"""One look at a page: its pruned HTML by one call inside the page; a tree and a picture where wanted."""
+"""Look at a page: its pruned HTML by one call inside the page; a tree and a screenshot on request."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -18,21 +18,21 @@ SCREENSHOT_TIMEOUT_MS: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What an observation holds beside the tabs and the last error."""
+    """The settings of an observation: what it holds beside the tabs and the last error."""
 
     page: Literal["viewport", "whole"] = "viewport"
-    """How much of the page, as HTML and as tree."""
+    """How much of the page is shown, as HTML and as tree."""
     tree: bool = False
-    """The accessibility tree too."""
+    """Whether the accessibility tree is shown too."""
     screenshot: bool = False
-    """A PNG of the viewport too."""
+    """Whether a PNG of the viewport is shown too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a look reads besides the observation; none of it is told to the agent.
+    """What a look reads besides the observation; the agent is told none of it.
 
-    `own`: the texts of the observation too, but for those in `cards` (selectors).
+    `own`: whether to read the texts of the observation too, but for those in `cards` (selectors).
     """
 
     spots: tuple[Spot, ...] = ()
@@ -45,7 +45,10 @@ NOTHING: Final = Wanted()
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a page shows; `stop` is the index of the stop condition that holds, or -1, `said` its text."""
+    """The contents of a page. `stop` is the index of the stop condition that holds, or -1.
+
+    `said` is its text.
+    """
 
     html: str
     title: str
@@ -97,7 +100,10 @@ async def observe(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted 
 
 
 def storable(text: str) -> str:
-    """The text with a question mark for each half of a character: those cannot be sent or stored."""
+    """Return the text with a question mark for each half of a character.
+
+    Such halves (surrogates) cannot be sent or stored.
+    """
     return text.encode(errors="replace").decode()
 
 

@@ -1,4 +1,4 @@
-"""When an episode is over: texts that a page shows once something is in the cart, or the shop refuses."""
+"""Stop conditions: texts that a page shows once something is in the cart, or the shop refuses."""
 
 import json
 from collections.abc import Iterable
@@ -28,16 +28,20 @@ COMPARE_TABS: Final = (
 """Stop conditions of the consumer-choice study: a product is in the cart, or a required option is missing."""
 
 NOT_PRESSED: Final = Stop("html[data-souk-not-pressed]", "", "no_choice")
-"""The agent was about to press what it must not; the attribute's value says what."""
+"""The stop condition when the agent was about to press a forbidden control.
+
+The attribute's value names it.
+"""
 
 _GUARD: Final = Path(__file__).with_name("guard.js").read_text(encoding="utf-8")
 
 
 def guard(named: Iterable[str]) -> str:
-    """A script for every page and frame: what is `named` is not pressed, and NOT_PRESSED holds from then on.
+    """Return a script for every page and frame that keeps the `named` controls from being pressed.
 
-    A control is named by a text that it holds (any case), or by `css:` and a selector. However it is pressed
-    (mouse, keyboard, a form that is sent), the page's own scripts never hear of it.
+    NOT_PRESSED holds once one was about to be. A control is named by a text that it holds (any case), or by
+    `css:` and a selector. However it is pressed (mouse, keyboard, a form that is sent), the page's own
+    scripts never hear of it.
     """
     texts, selectors = list[str](), list[str]()
     for name in named:

@@ -1,4 +1,4 @@
-"""What Souk needs of the system: `python -m environments.system_packages` installs it or says how to.
+"""Install what Souk needs of the system, or say how to: `python -m environments.system_packages`.
 
 Set-up runs this with the system's Python before it downloads anything: only the standard library is imported.
 """
@@ -19,7 +19,7 @@ BROWSER_PACKAGES = ("chromium-headless-shell", "chromium")
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Something that the system lacks, what needs it, and the Debian package that holds it."""
+    """A package that the system lacks: what needs it, and the Debian package that holds it."""
 
     name: str
     needed_by: str
@@ -30,7 +30,7 @@ class Missing:
 
 
 def find_missing_library() -> Missing | None:
-    """The library that Playwright's own Node.js cannot start without, when the system lacks it."""
+    """Return the library that Playwright's own Node.js needs to start, when the system lacks it."""
     if sys.platform != "linux" or _loads("libatomic.so.1"):
         return None
     return Missing("libatomic.so.1", "Playwright", "libatomic1")
@@ -55,14 +55,14 @@ def find_missing() -> list[Missing]:
 
 
 def describe_install(missing: Sequence[Missing]) -> str:
-    """The command that installs what is missing, to be typed by a person."""
+    """Return the command that installs what is missing, for a person to type."""
     if shutil.which("apt-get") is None:
         return f"install {', '.join(part.name for part in missing)} with your system's package manager"
     return f"run as root: apt-get update && apt-get install {' '.join(part.package for part in missing)}"
 
 
 def apt_install(*packages: str) -> bool:
-    """Install Debian packages as root or with sudo. Returns whether that worked."""
+    """Install Debian packages as root or with sudo; return whether that worked."""
     apt, sudo = shutil.which("apt-get"), shutil.which("sudo")
     if apt is None or (os.geteuid() != 0 and sudo is None):
         return False
@@ -79,7 +79,7 @@ def apt_install(*packages: str) -> bool:
 
 
 def say(text: str) -> None:
-    """Tell at once what is being done."""
+    """Print what is being done, at once."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
@@ -100,7 +100,7 @@ def _loads(library: str) -> bool:
 
 
 def bring(missing: Sequence[Missing]) -> bool:
-    """Install what is missing, or say in one line how that is done. Returns whether all is there."""
+    """Install what is missing, or say in one line how to; return whether all is there."""
     if not missing or apt_install(*(part.package for part in missing)):
         return True
     say(f"missing: {', '.join(map(str, missing))}; {describe_install(missing)}")

@@ -1,4 +1,4 @@
-"""No way past the proxy: a browser without a network of its own, and the proof that its pages came through.
+"""Keep a browser's traffic behind the proxy, and check that all of its pages came through the proxy.
 
 Chromium forgets the proxy of a context when its network service dies. The service that takes its place would
 ask servers directly, without allow list and treatment, and no longer knows the shop's cookies.
@@ -12,23 +12,29 @@ from playwright.async_api import BrowserContext, Response
 from playwright.async_api import Error as PlaywrightError
 
 DEAD_END: Final = ("--proxy-server=http://127.0.0.1:9", "--proxy-bypass-list=<-loopback>")
-"""Switches for a browser whose contexts have proxies of their own: a context that loses its proxy reaches
-nothing. No system runs a service at port 9 any more ("discard", RFC 863), and it would answer nothing."""
+"""Switches for a browser whose contexts have proxies of their own.
+
+A context that loses its proxy reaches nothing. No system runs a service at port 9 any more ("discard", RFC
+863), and it would answer nothing.
+"""
 
 MARK_URL: Final = "http://mark.souk.test/"
-"""The address of no server; the name is reserved for tests."""
+"""An address that no server has; the name is reserved for tests."""
 
 MARK: Final[Any] = {"name": "souk", "value": "1", "url": MARK_URL}
-"""A cookie that is never sent. The network service keeps it in memory, for as long as it lives itself."""
+"""A cookie that is never sent, and so marks the network service.
+
+The network service keeps it in memory, for as long as the service lives.
+"""
 
 PATIENCE_SECONDS: Final = 30.0
-"""Longest wait for a network service that may hang."""
+"""The longest wait for a network service that may hang."""
 
 NETWORK_DIED: Final = "its network service died while the trial ran"
 
 
 def past_proxy(url: str) -> str:
-    """The failure of a document that was shown."""
+    """Return the message of the failure that a document did not come through the proxy."""
     return f"{url} did not come through the proxy"
 
 
@@ -37,7 +43,7 @@ class BrowserFailure(Exception):
 
 
 class Passage:
-    """Watches one context, whose documents all have to come through the proxy at `proxy_url`."""
+    """A watch over one context, whose documents all have to come through the proxy at `proxy_url`."""
 
     def __init__(self, context: BrowserContext, proxy_url: str) -> None:
         self._context = context
@@ -46,11 +52,11 @@ class Passage:
         context.on("response", self._note)
 
     async def begin(self) -> None:
-        """Leave the mark in the network service; to be called before the first page is opened."""
+        """Leave the mark in the network service; call this before the first page is opened."""
         await self._context.add_cookies([MARK])
 
     async def check(self) -> None:
-        """Return if all documents came through the proxy, and one network service has lived all the time.
+        """Check that all documents came through the proxy, and one network service has lived all along.
 
         Raises:
             BrowserFailure: a document did not, or the network service has died or hangs.
@@ -76,7 +82,7 @@ class Passage:
 
 
 def is_shown_document(response: Any) -> bool:
-    """Whether a response, of Playwright's async or sync API, is a page from the network in a tab or frame."""
+    """Return whether a response is a page from the network in a tab or frame, in either API of Playwright."""
     return (
         response.request.resource_type == "document"
         and response.url.startswith(("http:", "https:"))
@@ -85,5 +91,8 @@ def is_shown_document(response: Any) -> bool:
 
 
 def is_proxy(address: Any, proxy_url: str) -> bool:
-    """Whether the server that a response came from, as Playwright gives it (None: unknown), is the proxy."""
+    """Return whether a response came from the proxy.
+
+    `address` is that of the server, as Playwright gives it (None: unknown).
+    """
     return address is not None and f"{address['ipAddress']}:{address['port']}" == urlsplit(proxy_url).netloc

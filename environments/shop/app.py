@@ -1,4 +1,4 @@
-"""The shop as an ASGI application: which address is answered by what."""
+"""The shop as an ASGI application: which function answers which address."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -45,7 +45,7 @@ Writer = Callable[[Storefront, Visit, FormData], Awaitable[Response]]
 
 
 def create_app(catalogue: Catalogue) -> Starlette:
-    """The shop over one catalogue. Carts live in the memory of this process."""
+    """Make the shop over one catalogue. Carts live in the memory of this process."""
     shop = Storefront(catalogue, Sessions())
 
     def read(path: str, handler: Reader) -> list[Route]:

@@ -1,4 +1,4 @@
-"""Pages to look at: home, categories, search, products, review lists."""
+"""The pages to look at: home, categories, search, products, review lists."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ LinkTo = Callable[..., str]
 
 
 async def home(shop: Storefront, visit: Visit) -> Response:
-    """The first page: one product of most categories, twelve at a time."""
+    """Return the first page: one product of most categories, twelve at a time."""
     shown: dict[str, Product] = {}
     for product in shop.catalogue.products:
         if product.rating is not None and product.in_stock:
@@ -55,7 +55,7 @@ async def home(shop: Storefront, visit: Visit) -> Response:
 
 
 async def document(shop: Storefront, visit: Visit) -> Response:
-    """A category or a product, whichever has this address."""
+    """Return the page of the category or product that has this address."""
     path = visit.request.path_params["path"] + ".html"
     category = shop.categories.get(path)
     if category is not None:
@@ -68,7 +68,7 @@ async def document(shop: Storefront, visit: Visit) -> Response:
 
 
 async def search(shop: Storefront, visit: Visit) -> Response:
-    """Products with any of the words looked for."""
+    """Return the products with any of the words searched for."""
     text = visit.request.query_params.get("q", "").strip()[:128]
     title = f"Search results for: '{text}'"
     return _listing(
@@ -86,7 +86,7 @@ async def search(shop: Storefront, visit: Visit) -> Response:
 
 
 async def review_list(shop: Storefront, visit: Visit) -> Response:
-    """The reviews of one product, as a fragment that the product page fetches."""
+    """Return the reviews of one product, as a fragment that the product page fetches."""
     product = shop.store.product(visit.request.path_params["id"])
     if product is None:
         raise HTTPException(404)

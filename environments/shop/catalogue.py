@@ -1,4 +1,4 @@
-"""The catalogue: a pure function of one seed.
+"""Generate the catalogue, which depends on one seed alone.
 
 Equal seeds give equal catalogues on every machine: all draws come from `random.Random` seeded with integers,
 and all arithmetic is on integers and plain sums and products. Texts that only the product page needs are
@@ -44,7 +44,7 @@ class OptionValue:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A required choice of a product, such as its color."""
+    """A choice that a product requires, such as its color."""
 
     id: int
     title: str
@@ -53,10 +53,10 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """One product.
+    """A product of the shop.
 
-    `rating` is in percent, None without reviews; `stars` is the sum of the reviews' star values, 1 to 5
-    each. `words` and `seed` are what its texts are made of.
+    `rating` is in percent, None without reviews; `stars` is the sum of the reviews' star values, 1 to 5 each.
+    `words` and `seed` are what its texts are made of.
     """
 
     id: int
@@ -77,7 +77,7 @@ class Product:
 
     @property
     def price(self) -> float:
-        """Price in US dollars."""
+        """The price in US dollars."""
         return self.cents / 100
 
 
@@ -108,7 +108,7 @@ class Catalogue:
         return {product.key: product for product in self.everything}
 
     def by_key(self, key: str) -> Product:
-        """The product with this url key; KeyError when there is none."""
+        """Return the product with this url key. Raises KeyError when there is none."""
         return self._by_key[key]
 
 

@@ -1,4 +1,4 @@
-"""The cart, the checkout, and the sections that scripts fetch."""
+"""The cart, the checkout, and the page sections that scripts fetch."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from environments.shop.sessions import CartFull, Choices, Line, Session
 from environments.shop.storefront import NO_STORE, Storefront, Visit, money, product_url
 
 SHIPPING_CENTS: Final = 500
-"""Flat rate per item."""
+"""The shipping price of each item, in cents."""
 
 _FIELDS: Final = (
     ("email", "Email Address", "email", "email"),
@@ -33,7 +33,7 @@ _order_numbers = count(191)
 
 
 async def cart(shop: Storefront, visit: Visit) -> Response:
-    """The cart page."""
+    """Return the cart page."""
     session = visit.session
     return shop.page(
         visit,
@@ -46,7 +46,10 @@ async def cart(shop: Storefront, visit: Visit) -> Response:
 
 
 async def add(shop: Storefront, visit: Visit, form: FormData) -> Response:
-    """Put a product into the cart: `[]` for a script, else back to where the visitor was."""
+    """Put a product into the cart.
+
+    A script is answered with `[]`; a browser is sent back to where the visitor was.
+    """
     product = shop.store.product(visit.request.path_params["id"])
     if product is None or not product.in_stock:
         raise HTTPException(404)
@@ -71,7 +74,10 @@ async def add(shop: Storefront, visit: Visit, form: FormData) -> Response:
 
 
 async def ask_for_options(shop: Storefront, visit: Visit, form: FormData) -> Response:
-    """The button of a card whose product has options: go to the product's page and say why."""
+    """Send the visitor to a product's page, with a message to choose its options.
+
+    The button of a card whose product has options leads here.
+    """
     try:
         product = shop.catalogue.by_key(visit.request.path_params["path"])
     except KeyError:
@@ -80,7 +86,7 @@ async def ask_for_options(shop: Storefront, visit: Visit, form: FormData) -> Res
 
 
 async def update(shop: Storefront, visit: Visit, form: FormData) -> Response:
-    """The form of the cart page: new quantities, or an empty cart."""
+    """Take the form of the cart page: new quantities, or an empty cart."""
     session = visit.open_session()
     if form.get("update_cart_action") == "empty_cart":
         session.lines.clear()
@@ -110,7 +116,7 @@ async def sidebar_remove(shop: Storefront, visit: Visit, form: FormData) -> Resp
 
 
 async def sections(shop: Storefront, visit: Visit) -> Response:
-    """What scripts put into the page: the cart and the pending messages, those asked for."""
+    """Return what scripts put into the page: the cart and the pending messages, as far as asked for."""
     wanted = visit.request.query_params.get("sections", "").split(",")
     session = visit.session
     content: dict[str, object] = {}
@@ -125,7 +131,7 @@ async def sections(shop: Storefront, visit: Visit) -> Response:
 
 
 async def checkout(shop: Storefront, visit: Visit) -> Response:
-    """Address and payment on one page."""
+    """Return the page that asks for address and payment."""
     session = visit.session
     if not session.lines:
         return RedirectResponse(f"{visit.base}checkout/cart/", status_code=302)
@@ -142,7 +148,7 @@ async def checkout(shop: Storefront, visit: Visit) -> Response:
 
 
 async def place_order(shop: Storefront, visit: Visit, form: FormData) -> Response:
-    """End the checkout. The address is looked at and forgotten."""
+    """End the checkout. The address is checked and not kept."""
     session = visit.open_session()
     if not session.lines:
         return visit.go(f"{visit.base}checkout/cart/")
@@ -155,7 +161,7 @@ async def place_order(shop: Storefront, visit: Visit, form: FormData) -> Respons
 
 
 async def success(shop: Storefront, visit: Visit) -> Response:
-    """The page after an order."""
+    """Return the page after an order."""
     session = visit.session
     if not session.order:
         return RedirectResponse(f"{visit.base}checkout/cart/", status_code=302)

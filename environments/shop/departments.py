@@ -20,7 +20,7 @@ DEPARTMENTS: Final = (
     "Video Games",
     "Grocery & Gourmet Food",
 )
-"""Top level of the menu, in order; their ids are 3 to 14."""
+"""The top level of the menu, in order; the ids of the departments are 3 to 14."""
 
 FIRST_ID: Final = 3
 
@@ -52,7 +52,7 @@ LEAF_PATHS: Final[tuple[tuple[str, ...], ...]] = (
     ("Grocery & Gourmet Food", "Pantry Staples", "Pasta & Noodles"),
     ("Grocery & Gourmet Food", "Alcoholic Beverages", "Wine"),
 )
-"""Where each leaf category belongs."""
+"""The path of each leaf category in the tree."""
 
 SECOND_PATHS: Final[tuple[tuple[str, ...], ...]] = (
     ("Beauty & Personal Care", "Tools & Accessories", "Mirrors"),
@@ -95,24 +95,24 @@ class Category:
 
     @property
     def name(self) -> str:
-        """The last name of the path."""
+        """The last name of the category's path."""
         return self.path[-1]
 
     def walk(self) -> Iterator["Category"]:
-        """This node and all below it, parents first."""
+        """Yield this category and all below it, parents first."""
         yield self
         for child in self.children:
             yield from child.walk()
 
 
 def slug(text: str) -> str:
-    """Lower case, accents folded, runs of other characters turned into one hyphen."""
+    """Return a text in lower case, without accents, with one hyphen for each run of other characters."""
     folded = "".join(c for c in unicodedata.normalize("NFKD", text).lower() if not unicodedata.combining(c))
     return re.sub(r"[^a-z0-9]+", "-", folded).strip("-")
 
 
 def build_tree() -> tuple[Category, ...]:
-    """The twelve departments with everything below them; ids are given level by level."""
+    """Build the twelve departments with everything below them; ids are given level by level."""
     paths = sorted((*LEAF_PATHS, *SECOND_PATHS), key=lambda path: DEPARTMENTS.index(path[0]))
     nodes = dict.fromkeys(path[:depth] for depth in (1, 2, 3) for path in paths if len(path) >= depth)
     ids = {path: FIRST_ID + number for number, path in enumerate(nodes)}

@@ -1,4 +1,4 @@
-"""How prices, ratings and review counts are distributed in each leaf category, and draws from them.
+"""Draw prices, ratings and review counts from the distributions of each leaf category.
 
 The figures describe 7,546 products of a large web shop, category by category. Draws are stratified: of n
 products exactly one falls into each n-th part of a distribution, so that 60 keep its quantiles.
@@ -66,21 +66,21 @@ def _market(row: str) -> tuple[str, Market]:
 
 
 MARKETS: Final[dict[str, Market]] = dict(map(_market, _TABLE.strip().splitlines()))
-"""By leaf category; the order is that of the catalogue."""
+"""The distributions by leaf category; the order is that of the catalogue."""
 
 _ENDINGS: Final = ((0.29, 99), (0.39, 0), (0.45, 95), (0.48, 98), (0.50, 90), (0.52, 49))
 """Cumulative shares of price endings, in cents; other prices keep the cents they were drawn with."""
 
 
 def strata(n: int, rng: random.Random) -> list[float]:
-    """n draws from (0, 1), one in each n-th part, in random order."""
+    """Draw n numbers from (0, 1), one in each n-th part, in random order."""
     draws = [(k + rng.random()) / n for k in range(n)]
     rng.shuffle(draws)
     return draws
 
 
 def quantile(u: float, knots: Sequence[tuple[float, float]]) -> float:
-    """Value at u of the quantile function that runs straight between the knots (u, value)."""
+    """Return the value at u of the quantile function that is linear between the knots (u, value)."""
     for (u0, x0), (u1, x1) in pairwise(knots):
         if u <= u1:
             return x0 + (x1 - x0) * (u - u0) / (u1 - u0)
@@ -88,7 +88,10 @@ def quantile(u: float, knots: Sequence[tuple[float, float]]) -> float:
 
 
 def price_cents(market: Market, u: float, ending: float) -> int:
-    """The price at quantile u, moved to a usual ending where `ending` (uniform in 0-1) says so."""
+    """Return the price at quantile u, in cents.
+
+    It is moved to a usual ending where `ending` (uniform in 0-1) says so.
+    """
     p5, p25, p50, p75, p95 = market.price
     knots = ((0, 0.7 * p5), (0.05, p5), (0.25, p25), (0.5, p50), (0.75, p75), (0.95, p95), (1, 1.6 * p95))
     cents = round(100 * quantile(u, knots))
@@ -99,7 +102,7 @@ def price_cents(market: Market, u: float, ending: float) -> int:
 
 
 def ratings(market: Market, n: int, rng: random.Random) -> list[tuple[int, int]]:
-    """n pairs (star sum, review count) of rated products.
+    """Draw n pairs (star sum, review count) of rated products.
 
     A mean of few reviews varies more than a mean of many, so the most extreme ratings go to the smallest
     counts, more often the high ones: people who write the only review are mostly delighted.
@@ -120,5 +123,8 @@ def ratings(market: Market, n: int, rng: random.Random) -> list[tuple[int, int]]
 
 
 def percent(stars: int, count: int) -> int:
-    """Mean of `count` star values with this sum as an integer percentage of five stars, halves rounded up."""
+    """Return the mean of `count` star values as a percentage of five stars.
+
+    `stars` is the sum of the star values. The result is an integer, halves rounded up.
+    """
     return (40 * stars + count) // (2 * count)

@@ -1,4 +1,4 @@
-"""Product pictures: small drawings in SVG, one motif per category, coloured and labelled per product."""
+"""Draw product pictures: small SVG files, one motif per category, coloured and labelled per product."""
 
 import random
 import re
@@ -39,7 +39,7 @@ _LETTER_WIDTH: Final = 0.62
 
 
 def picture(product: Product) -> str:
-    """The picture of a product, 240 by 300 units; under 4 KB."""
+    """Return the picture of a product as SVG, 240 by 300 units; under 4 KB."""
     rng = random.Random(product.seed * 8)  # noqa: S311 - reproducible, not secret
     main, dark, light, back = rng.choice(_PALETTES)
     backdrop = rng.choice(_BACKDROPS)

@@ -1,4 +1,4 @@
-"""Texts of the product page, derived from the product when they are asked for: features, details, reviews."""
+"""Write the texts of the product page from the product's seed: features, details, reviews."""
 
 import random
 from collections.abc import Iterator
@@ -66,13 +66,13 @@ class Review:
 
 
 def features(product: Product) -> tuple[str, ...]:
-    """The bullet list of the product page."""
+    """Return the bullet list of the product page."""
     bullets = _rng(product, 1).sample(SHELVES[product.category].bullets, _FEATURES)
     return tuple(_sentence(bullet.format_map(product.words)) for bullet in bullets)
 
 
 def details(product: Product) -> tuple[tuple[str, str], ...]:
-    """Rows (label, value) of the details table."""
+    """Return the rows (label, value) of the details table."""
     rows = SHELVES[product.category].details
     first_day = _LAST_DAY - timedelta(days=_rng(product, 2).randrange(900, 3000))
     return (
@@ -84,7 +84,10 @@ def details(product: Product) -> tuple[tuple[str, str], ...]:
 
 
 def reviews(product: Product) -> tuple[Review, ...]:
-    """All reviews, newest first; their stars add up to `product.stars`, so that their mean is the rating."""
+    """Return all reviews, newest first.
+
+    Their stars add up to `product.stars`, so that their mean is the rating.
+    """
     rng = _rng(product, 3)
     age = 0
     written = []

@@ -17,7 +17,7 @@ _READY: Final = "shop ready "
 _LOOPBACK: Final = "127.0.0.1"
 _ROOT: Final = Path(__file__).parents[2]
 _PATIENCE_S: Final = 5.0
-"""How long a stopping shop may take before it is killed."""
+"""How long a shop that is stopping may take before it is killed, in seconds."""
 
 
 @asynccontextmanager
@@ -50,7 +50,7 @@ async def shop(seed: int = 0, port: int = 0) -> AsyncIterator[str]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """`python -m environments.shop`: serve until SIGTERM or SIGINT."""
+    """Serve the shop until SIGTERM or SIGINT: `python -m environments.shop`."""
     parser = argparse.ArgumentParser(
         prog="python -m environments.shop", description="Serve the embedded shop."
     )

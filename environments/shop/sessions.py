@@ -1,4 +1,4 @@
-"""Visitors: their identity, form key, cart and pending messages, kept in the memory of the process."""
+"""The visitors: their identity, form key, cart and pending messages, in the memory of the process."""
 
 import hashlib
 import hmac
@@ -22,12 +22,12 @@ Choices = tuple[tuple[Option, OptionValue], ...]
 
 
 class CartFull(ValueError):
-    """The cart takes no further line or no such quantity."""
+    """The cart takes no further line, or no such quantity."""
 
 
 @dataclass(slots=True)
 class Line:
-    """One line of a cart."""
+    """A line of a cart."""
 
     id: int
     product: Product
@@ -36,7 +36,7 @@ class Line:
 
     @property
     def cents(self) -> int:
-        """Price of the whole line."""
+        """The price of the whole line, in cents."""
         return self.product.cents * self.quantity
 
 
@@ -50,7 +50,7 @@ class Message:
 
 @dataclass(slots=True)
 class Session:
-    """What the shop remembers of one visitor."""
+    """The shop's memory of one visitor."""
 
     lines: dict[int, Line] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
@@ -60,16 +60,16 @@ class Session:
 
     @property
     def quantity(self) -> int:
-        """Number of items in the cart."""
+        """The number of items in the cart."""
         return sum(line.quantity for line in self.lines.values())
 
     @property
     def cents(self) -> int:
-        """Subtotal of the cart."""
+        """The subtotal of the cart, in cents."""
         return sum(line.cents for line in self.lines.values())
 
     def add(self, product: Product, choices: Choices, quantity: int) -> None:
-        """Put a product into the cart; equal choices join an existing line.
+        """Put a product into the cart; a line with the same choices grows.
 
         Raises:
             CartFull: when the cart or the line would grow beyond its limit.
@@ -84,7 +84,7 @@ class Session:
         self.lines[self._last_line] = Line(self._last_line, product, choices, quantity)
 
     def set_quantity(self, line_id: int, quantity: int) -> None:
-        """Change a line; zero removes it, an unknown line is none of our business.
+        """Change the quantity of a line; zero removes the line, an unknown line is ignored.
 
         Raises:
             CartFull: when the quantity is above the limit.
@@ -101,15 +101,16 @@ class Session:
         self.messages = [*self.messages, Message(kind, html)][-MOST_MESSAGES:]
 
     def take_messages(self) -> list[Message]:
-        """The pending messages; they are shown once."""
+        """Return the pending messages and forget them: each is shown once."""
         messages, self.messages = self.messages, []
         return messages
 
 
 class Sessions:
-    """All visitors. Idle ones are forgotten, and the longest idle one when there are too many.
+    """The sessions of all visitors.
 
-    A session begins with the first cart or message; a visitor who only looks around costs no memory.
+    Idle sessions are forgotten, and the longest idle one when there are too many. A session begins with the
+    first cart or message; a visitor who only looks around costs no memory.
     """
 
     def __init__(
@@ -125,20 +126,20 @@ class Sessions:
         return len(self._sessions)
 
     def visitor_id(self, cookie: str | None) -> str:
-        """The id in a cookie if it can be one of ours, else a new id."""
+        """Return the id in a cookie if it is well formed, else a new id."""
         return cookie if cookie and _ID.fullmatch(cookie) else secrets.token_hex(16)
 
     def form_key(self, visitor_id: str) -> str:
-        """Sixteen letters and digits that only pages of this visitor carry."""
+        """Return sixteen letters and digits that only pages of this visitor carry."""
         digest = hmac.digest(self._secret, visitor_id.encode(), hashlib.sha256)
         return "".join(_LETTERS[byte % len(_LETTERS)] for byte in digest[:16])
 
     def get(self, visitor_id: str) -> Session:
-        """The visitor's session; an empty one, not kept, when there is none."""
+        """Return the visitor's session; when there is none, an empty one that is not kept."""
         return self._touch(visitor_id) or Session()
 
     def open(self, visitor_id: str) -> Session:
-        """The visitor's session, begun if need be."""
+        """Return the visitor's session, and begin one when there is none."""
         session = self._touch(visitor_id)
         if session is None:
             session = self._sessions[visitor_id] = Session(touched=self._clock())

@@ -1,4 +1,4 @@
-"""Listings and search: the catalogue's index in SQLite."""
+"""The index of the catalogue in SQLite, for listings and search."""
 
 import re
 import sqlite3
@@ -28,7 +28,7 @@ _MOST_PRICE_RANGES: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a listing shows: products of these leaf categories, or those with any of these words.
+    """The products of a listing: those of these leaf categories, or those with any of these words.
 
     `price` is a half-open range in US dollars; either end may be None.
     """
@@ -44,7 +44,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class PriceRange:
-    """One entry of the price filter; dollars, `high` excluded and None in the last range."""
+    """An entry of the price filter in dollars; `high` is excluded, and None in the last range."""
 
     low: int
     high: int | None
@@ -53,7 +53,7 @@ class PriceRange:
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """Which part of `total` items is shown; a page past the end is the last one."""
+    """The part of `total` items that is shown; a page past the end means the last one."""
 
     total: int
     limit: int
@@ -61,28 +61,28 @@ class Paging:
 
     @property
     def pages(self) -> int:
-        """Number of pages, at least one."""
+        """The number of pages, at least one."""
         return max(1, -(-self.total // self.limit))
 
     @property
     def page(self) -> int:
-        """The page shown, from 1."""
+        """The number of the page shown, from 1."""
         return min(max(1, self.wanted), self.pages)
 
     @property
     def first(self) -> int:
-        """Number of the first item shown, from 1."""
+        """The number of the first item shown, from 1."""
         return (self.page - 1) * self.limit + 1
 
     @property
     def last(self) -> int:
-        """Number of the last item shown."""
+        """The number of the last item shown."""
         return min(self.page * self.limit, self.total)
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """One page of a listing, and what there is to filter by in all its pages."""
+    """A page of a listing, and the filters that all its pages offer."""
 
     products: tuple[Product, ...]
     paging: Paging
@@ -104,7 +104,7 @@ class Store:
         self.find = lru_cache(maxsize=1024)(self._find)
 
     def product(self, product_id: int) -> Product | None:
-        """The product with this id."""
+        """Return the product with this id; None when there is none."""
         return self._products.get(product_id)
 
     def _find(self, query: Query) -> Listing:

@@ -1,4 +1,4 @@
-"""What every page needs: the visitor behind a request, and the templates."""
+"""What all pages need: the visitor behind a request, and the templates."""
 
 import base64
 import binascii
@@ -30,7 +30,7 @@ _UENC_BACK: Final = str.maketrans("-_~", "+/=")
 
 @dataclass(frozen=True)
 class Visit:
-    """One request and the visitor who makes it. `base` is the shop's address as the visitor wrote it."""
+    """A request and the visitor who makes it. `base` is the shop's address as the visitor wrote it."""
 
     request: Request
     base: str
@@ -40,27 +40,30 @@ class Visit:
 
     @property
     def session(self) -> Session:
-        """The visitor's session, to look at."""
+        """The visitor's session for reading; nothing is kept of changes to an empty one."""
         return self.sessions.get(self.visitor_id)
 
     def open_session(self) -> Session:
-        """The visitor's session, to change."""
+        """Return the visitor's session for changes; it begins here if there is none."""
         return self.sessions.open(self.visitor_id)
 
     @cached_property
     def uenc(self) -> str:
-        """The current address in the form that links back carry."""
+        """The current address in the form in which links back carry it."""
         url = self.request.url
         address = self.base + url.path.lstrip("/") + (f"?{url.query}" if url.query else "")
         return base64.b64encode(address.encode()).decode().translate(_UENC)
 
     @property
     def is_xhr(self) -> bool:
-        """Whether a script asks, and not a navigation."""
+        """Whether a script makes the request, and not a navigation."""
         return self.request.headers.get("x-requested-with") == "XMLHttpRequest"
 
     def origin(self, uenc: str = "") -> str:
-        """The page a form came from, never outside this shop: from `uenc`, else the referrer, else home."""
+        """Return the page that a form came from, always inside this shop.
+
+        It is the page in `uenc`, else the referrer, else the home page.
+        """
         try:
             address = base64.b64decode(uenc.translate(_UENC_BACK), validate=True).decode()
         except (binascii.Error, ValueError):
@@ -71,23 +74,23 @@ class Visit:
         return self.base
 
     def go(self, url: str) -> Response:
-        """Send the visitor to another page, whoever asks."""
+        """Send the visitor to another page, also where a script made the request."""
         return JSONResponse({"backUrl": url}) if self.is_xhr else RedirectResponse(url, status_code=302)
 
 
 def money(cents: int) -> str:
-    """`$1,234.50`"""
+    """Write an amount in cents as dollars: `$1,234.50`."""
     return f"${cents / 100:,.2f}"
 
 
 def amount(cents: int) -> str:
-    """`1234.5`: a plain number without padding."""
+    """Write an amount in cents as a plain number without padding: `1234.5`."""
     whole, rest = divmod(cents, 100)
     return f"{whole}.{rest:02}".rstrip("0").rstrip(".")
 
 
 def product_url(product: Product, base: str) -> str:
-    """Address of a product's page."""
+    """Return the address of a product's page."""
     return f"{base}{product.key}.html"
 
 
@@ -120,11 +123,14 @@ class Storefront:
         self._menu: Callable[[str], Markup] = lru_cache(maxsize=8)(self._render_menu)
 
     def picture_url(self, product: Product, base: str) -> str:
-        """Address of a product's picture."""
+        """Return the address of a product's picture."""
         return f"{base}media/catalog/product/cache/{self._picture_hash}/B/0/{product.sku}.0.svg"
 
     def visit(self, request: Request) -> Visit:
-        """Who makes this request; links will use the host name that the visitor used, if it can be one."""
+        """Return the visitor who makes this request.
+
+        Links will use the host name that the visitor used, if it is a valid one.
+        """
         host = request.headers.get("host", "")
         if not _HOST.fullmatch(host):
             host = "{}:{}".format(*request.scope["server"])
@@ -133,7 +139,7 @@ class Storefront:
         return Visit(request, f"{request.url.scheme}://{host}/", visitor_id, form_key, self.sessions)
 
     def introduce(self, visit: Visit, response: Response) -> None:
-        """Give a new visitor his cookies."""
+        """Give a new visitor the cookies with id and form key."""
         cookies = visit.request.cookies
         if cookies.get("PHPSESSID") != visit.visitor_id:
             response.set_cookie("PHPSESSID", visit.visitor_id, max_age=_YEAR, httponly=True, samesite="lax")
@@ -152,7 +158,7 @@ class Storefront:
         status: int = 200,
         **context: Any,
     ) -> Response:
-        """A whole page."""
+        """Return a whole page."""
         html = self.render(
             template,
             visit=visit,
@@ -169,7 +175,7 @@ class Storefront:
         return HTMLResponse(html, status, headers=NO_STORE)
 
     def render(self, template: str, **context: Any) -> str:
-        """A template's text."""
+        """Return a template's text, filled in."""
         return self._templates.get_template(template).render(context)
 
     def _render_menu(self, base: str) -> Markup:

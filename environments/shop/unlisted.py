@@ -1,4 +1,4 @@
-"""Products with a page of their own that stand in no listing: what willingness-to-pay studies ask about.
+"""Products with a page of their own that no listing shows: those of willingness-to-pay studies.
 
 They have no reviews, so that their pages say no more of them than their texts do.
 """
@@ -11,7 +11,10 @@ from environments.shop.lexicon.shelf import Shelf
 
 @dataclass(frozen=True, slots=True)
 class Unlisted:
-    """One such product; `path` is where it would belong, and its last part names its picture."""
+    """A product that no listing shows.
+
+    `path` is its category, and the last part of `path` names its picture.
+    """
 
     path: tuple[str, str]
     brand: str
@@ -22,7 +25,7 @@ class Unlisted:
 
     @property
     def shelf(self) -> Shelf:
-        """Its texts, in the form in which those of other products are kept."""
+        """The product's texts, in the form in which those of other products are kept."""
         return Shelf((self.brand,), (), (), {}, {}, {}, self.details, self.features, ())
 
 

@@ -1,4 +1,4 @@
-"""What the generator knows of one category: words, name patterns, and phrases for the product page."""
+"""The generator's knowledge of one category: words, name patterns, and phrases for the product page."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
