@@ -1,6 +1,7 @@
-"""What an agent is: it sees an observation and takes an action; and a respondent: it is asked and answers.
+"""The protocols of agents and respondents.
 
-One object serves one trial and may hold state; it may be both. A failure is one of
+An agent sees an observation and takes an action; a respondent is asked and answers. One object serves one
+trial and may hold state; it may be both. A failure is one of
 
 * `AgentError`: no usable action or answer came; the trial ends as `agent_error`;
 * `ProviderError`: the network or the provider failed; the trial ends as `infra_error` and may be repeated;
@@ -18,7 +19,7 @@ SIMULATED: Final = "simulated"
 
 
 def is_simulated(agent: str) -> bool:
-    """Tell by its name whether an agent is a simulated one: it answers at once and costs nothing."""
+    """Return whether an agent is a simulated one, by its name: it answers at once and costs nothing."""
     return agent.partition(":")[0] == SIMULATED
 
 
@@ -35,7 +36,7 @@ class Message(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request to a provider, for the records; it never holds a key.
+    """A request to a provider, for the records; it never holds a key.
 
     `request_digest` is the SHA-256 of the request's canonical JSON. `cost` is in USD, None when it cannot be
     known. `seconds` includes the `retries` made after the first try. `error` is empty when the answer was
@@ -54,7 +55,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a decision took. `cost` is in USD; None when a part of it is unknown."""
+    """The tokens, seconds and cost of a decision; `cost` is in USD, None when a part of it is unknown."""
 
     tokens_in: int = 0
     tokens_out: int = 0
@@ -63,7 +64,7 @@ class Usage:
 
     @classmethod
     def of(cls, calls: Iterable[Call]) -> Self:
-        """The sum over `calls`."""
+        """Return the sum over `calls`."""
         calls = tuple(calls)
         costs = [call.cost for call in calls if call.cost is not None]
         return cls(
@@ -76,7 +77,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What an agent thought, what it wants to remember, and the one action it takes."""
+    """The thought of an agent, what it wants to remember, and the one action that it takes."""
 
     thought: str
     memory: str
@@ -87,7 +88,10 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What was said; `cut_off` when it reached the length limit; `call` where a provider was asked."""
+    """The text of an answer, which is `cut_off` when it reached the length limit.
+
+    `call` is the request where a provider was asked.
+    """
 
     text: str
     cut_off: bool
@@ -96,7 +100,7 @@ class Reply:
 
 @runtime_checkable
 class Agent(Protocol):
-    """Anything that acts in a browser. One object per episode."""
+    """The protocol of all that acts in a browser. One object serves one episode."""
 
     async def act(self, observation: Observation) -> Decision:
         """Decide on the next action.
@@ -109,7 +113,7 @@ class Agent(Protocol):
 
 @runtime_checkable
 class Respondent(Protocol):
-    """Anything that answers in a conversation. One object per conversation."""
+    """The protocol of all that answers in a conversation. One object serves one conversation."""
 
     async def answer(
         self,
@@ -131,7 +135,7 @@ class Respondent(Protocol):
 
 
 class ActError(Exception):
-    """No decision or answer came about; `calls` are the requests made in vain."""
+    """No decision or answer came about; `calls` are the requests that were made without success."""
 
     def __init__(self, reason: str, calls: tuple[Call, ...] = ()) -> None:
         super().__init__(reason)

@@ -1,4 +1,4 @@
-"""Agents by name: `simulated:PROFILE`, `PROVIDER:MODEL`, and those of installed packages.
+"""Make agents by name: `simulated:PROFILE`, `PROVIDER:MODEL`, and those of installed packages.
 
 A package offers one as an entry point of the group `souk.agents`; its name is `ENTRY` or `ENTRY:ARGUMENT`.
 What can `act` is an agent, what can `answer` is a respondent, and a name may stand for both.
@@ -27,7 +27,10 @@ KEYS: Final = {name: service.key_variable for name, service in SERVICES.items() 
 
 @dataclass(frozen=True, slots=True)
 class KnownAgent:
-    """A name, capitals for the user's choice; what it needs; why it has not got that, as `cause; fix`."""
+    """An agent that has a name here; capitals in the name stand for the user's choice.
+
+    It says what the agent needs, and what of that is missing, as `cause; fix`.
+    """
 
     name: str
     needs: str
@@ -35,7 +38,7 @@ class KnownAgent:
 
 
 class AgentFactory(Protocol):
-    """What an entry point names: makes an agent, cheaply and without using the network.
+    """The object that an entry point names: it makes an agent, cheaply and without using the network.
 
     `argument` is what follows the colon in the agent's name. A setting that is missing raises UserError.
     """
@@ -46,7 +49,7 @@ class AgentFactory(Protocol):
 def make_agent(
     name: str, *, seed: int, prompt: PromptTemplates | None = None, nudges: Mapping[str, int] | None = None
 ) -> Agent:
-    """A fresh agent for one episode.
+    """Make a fresh agent for one episode.
 
     `prompt` is for language models; None: the shipped one. `nudges` is for simulated shoppers: texts that
     they understand as speaking for (+1) or against (-1) a product where they see them.
@@ -71,7 +74,7 @@ def make_agent(
 
 
 def make_respondent(name: str, *, seed: int) -> Respondent:
-    """A fresh respondent for one conversation, who takes temperatures on a scale of 0 to 2.
+    """Make a fresh respondent for one conversation, who takes temperatures on a scale of 0 to 2.
 
     Raises:
         UserError: when the name is unknown, it cannot answer, or a setting (a key) that it needs is missing.
@@ -86,12 +89,18 @@ def make_respondent(name: str, *, seed: int) -> Respondent:
 
 
 def check_agent(name: str, *, mode: Literal["page", "text"] = "page") -> None:
-    """Find mistakes before any trial starts. Raises UserError as `make_agent` and `make_respondent` do."""
+    """Find mistakes in an agent's name or settings before any trial starts.
+
+    Raises UserError as `make_agent` and `make_respondent` do.
+    """
     (make_agent if mode == "page" else make_respondent)(name, seed=0)
 
 
 def check_name(name: str) -> None:
-    """Find a name that nobody has, where a key or package may be missing. Raises UserError."""
+    """Find a name that no agent has. Raises UserError.
+
+    A missing key or package is no mistake here.
+    """
     family, _, argument = name.partition(":")
     if family == "simulated":
         shipped_profile(argument)
@@ -103,7 +112,7 @@ def check_name(name: str) -> None:
 
 
 def known_agents() -> list[KnownAgent]:
-    """All agents that have a name here, and whether what they need is there; nobody is asked."""
+    """Return all agents that have a name here, and what each lacks; no agent is asked."""
     return [
         *(KnownAgent(f"simulated:{profile}", "", "") for profile in shipped().agents),
         *(
@@ -116,12 +125,12 @@ def known_agents() -> list[KnownAgent]:
 
 
 def agent_names() -> list[str]:
-    """The names that are known; capitals stand for the user's choice."""
+    """Return the known names of agents; capitals stand for the user's choice."""
     return [agent.name for agent in known_agents()]
 
 
 async def close_agents() -> None:
-    """Close what the agents of this process share; to be called before the event loop ends."""
+    """Close what the agents of this process share; call this before the event loop ends."""
     await close_models()
 
 

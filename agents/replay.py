@@ -1,4 +1,4 @@
-"""An agent that does again what a stored episode tells of; no model is asked."""
+"""An agent that repeats the actions of a stored episode; no model is asked."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ OVER: Final = "the stored episode has no further action"
 
 @dataclass(frozen=True, slots=True)
 class StoredStep:
-    """One decision as it was stored; `url` is where it was made, `action` the text of the action."""
+    """A decision as it was stored; `url` is where it was made, `action` the text of the action."""
 
     url: str
     thought: str
@@ -29,7 +29,7 @@ class ReplayAgent:
         self._steps: Iterator[StoredStep] = iter([step for step in steps if step.action])
 
     async def act(self, observation: Observation) -> Decision:
-        """The next stored decision.
+        """Return the next stored decision.
 
         Raises:
             AgentError: there is none left (the reason is `OVER`), or it is no action that can be taken.
@@ -53,7 +53,10 @@ def _moved(action: Action, then: str, now: str) -> Action:
 
 
 def origin(url: str) -> str:
-    """Scheme, host and port: `http://127.0.0.1:8000`; empty where the address has none."""
+    """Return scheme, host and port of an address: `http://127.0.0.1:8000`.
+
+    The result is empty where the address has none.
+    """
     try:
         parts = urlsplit(url)
     except ValueError:

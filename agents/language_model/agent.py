@@ -1,4 +1,4 @@
-"""A language model as agent (prompt, action, another try when it cannot be used) and as respondent."""
+"""A language model as agent (it is asked again when its action cannot be used) and as respondent."""
 
 import base64
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _QUOTED: Final = 4_000  # characters of an unusable answer that the model is sho
 
 
 class LanguageModelShopper:
-    """One episode, or one conversation, of a model; `prompt` None: the templates that come with Souk."""
+    """A model in one episode or one conversation; `prompt` None: the templates that come with Souk."""
 
     def __init__(self, model: ChatModel, prompt: PromptTemplates | None = None) -> None:
         self._model = model
@@ -30,7 +30,10 @@ class LanguageModelShopper:
         self._history: list[PastStep] = []
 
     async def act(self, observation: Observation) -> Decision:
-        """Ask the model for its next action; after an answer that cannot be used, again, with the reason."""
+        """Ask the model for its next action.
+
+        After an answer that cannot be used, the model is asked again, with the reason.
+        """
         if self._history:
             self._history[-1] = replace(self._history[-1], error=observation.error)
         messages = self._messages(observation)
@@ -66,7 +69,7 @@ class LanguageModelShopper:
         max_tokens: int,
         schema: Mapping[str, Any] | None = None,
     ) -> Reply:
-        """Ask the model as it is, without the shopper's prompt."""
+        """Ask the model the given messages alone, without the shopper's prompt."""
         return await self._model.ask(messages, temperature=temperature, max_tokens=max_tokens, schema=schema)
 
     def _messages(self, observation: Observation) -> list[Message]:

@@ -1,4 +1,4 @@
-"""Parses a language model's answer: `<think>`, `<memory>` and `<action>`, or a JSON object with the same."""
+"""Parse a language model's answer: `<think>`, `<memory>` and `<action>`, or a JSON object with the same."""
 
 import re
 from typing import Any, Final, NamedTuple
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from environments.actions import Action, ActionError, parse_action
 
 MAX_LENGTH: Final = 40_000
-"""Longest answer accepted, in characters."""
+"""The longest answer accepted, in characters."""
 
 TAGS: Final = ("think", "memory", "action")
 KEYS: Final = ("thought", "memory", "action")
@@ -19,7 +19,7 @@ SCHEMA: Final[dict[str, Any]] = {
     "required": list(KEYS),
     "additionalProperties": False,
 }
-"""JSON Schema of an answer as an object."""
+"""The JSON Schema of an answer as an object."""
 
 _TAG: Final = re.compile(r"</?(?:think|memory|action)>")
 _EXPECTED: Final = [f"<{slash}{tag}>" for tag in TAGS for slash in ("", "/")]
@@ -33,7 +33,7 @@ class AnswerError(ValueError):
 
 
 class Answer(NamedTuple):
-    """A parsed answer."""
+    """The parts of a model's answer."""
 
     thought: str
     memory: str

@@ -28,7 +28,7 @@ FILES: Final = ("system.j2", "step.j2")
 
 @dataclass(frozen=True, slots=True)
 class PastStep:
-    """What the model did at an earlier step; `number` is from 1, `error` why its action failed, or empty."""
+    """A model's earlier step; `number` is from 1, `error` is why its action failed, or empty."""
 
     number: int
     thought: str
@@ -39,14 +39,14 @@ class PastStep:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What the templates are given; `docs/prompts.md` explains each to their authors."""
+    """The values that the templates are given; `docs/prompts.md` explains each to their authors."""
 
     goal: str
     tabs: Sequence[Tab]
     html: str
     history: Sequence[PastStep] = ()
     left_out: str = ""
-    """Tells of the earlier steps that `history` lacks; empty where it is whole."""
+    """A note on the earlier steps that `history` lacks; empty when it lacks none."""
     step: int = 1
     page: Literal["viewport", "whole"] = "viewport"
     tree: str = ""
@@ -55,7 +55,7 @@ class Content:
 
 
 class Prompt(NamedTuple):
-    """The two messages of a step."""
+    """The system message and the user's message of a step."""
 
     system: str
     user: str
@@ -63,7 +63,7 @@ class Prompt(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PromptTemplates:
-    """The sources of both templates; `name` is what an experiment calls them."""
+    """The sources of both templates; `name` is their name in an experiment."""
 
     name: str
     system: str
@@ -71,21 +71,21 @@ class PromptTemplates:
 
     @property
     def sources(self) -> dict[str, str]:
-        """By file name."""
+        """The source of each template: file name -> text."""
         return dict(zip(FILES, (self.system, self.step), strict=True))
 
     @property
     def digest(self) -> str:
-        """SHA-256, for the records: runs with equal digests had equal wording."""
+        """The SHA-256 of the templates, for the records: runs with equal digests had equal wording."""
         return hashlib.sha256("\0".join((self.system, self.step)).encode()).hexdigest()
 
     @property
     def structured(self) -> bool:
-        """Whether a JSON object is asked for and not tags."""
+        """Whether the prompt asks for a JSON object and not for tags."""
         return all(f'"{key}"' in self.system + self.step for key in KEYS)
 
     def render(self, content: Content) -> Prompt:
-        """The messages.
+        """Return the two messages of a step.
 
         Raises:
             UserError: a template cannot be rendered; the file and line where.
@@ -119,7 +119,7 @@ class PromptTemplates:
 
 
 def load_prompt(name_or_folder: str, base: Path | None = None) -> PromptTemplates:
-    """The templates of a prompt: `default`, or those in a folder, relative to `base`.
+    """Load the templates of a prompt: `default`, or those in a folder, relative to `base`.
 
     Raises:
         UserError: a file is missing or no template, or they leave out what a model cannot do without: the
@@ -135,7 +135,7 @@ def load_prompt(name_or_folder: str, base: Path | None = None) -> PromptTemplate
 
 @functools.cache
 def default_prompt() -> PromptTemplates:
-    """The templates that come with Souk."""
+    """Return the templates that come with Souk."""
     return load_prompt(DEFAULT)
 
 

@@ -1,4 +1,4 @@
-"""The prompt of one step, cut to a budget of tokens: first the page, then its tree, then the oldest steps."""
+"""Make the prompt of one step and cut it to a budget of tokens: the page, its tree, then the oldest steps."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,19 +10,25 @@ from agents.providers.tokens import estimate_tokens
 from environments.observation import Observation, Tab
 
 BUDGET: Final = 40_000
-"""Default length of a prompt in tokens."""
+"""The default limit of a prompt's length, in tokens."""
 
 PAGE_CUT: Final = "\n[the rest of the page is left out]"
 TREE_CUT: Final = "\n[the rest of the tree is left out]"
 STEPS_CUT: Final = "[steps left out: the first {}]"
 
 SCREENSHOT_TOKENS: Final = 1_600
-"""What a viewport costs at the providers; none asks more for 1280 x 720 pixels."""
+"""The tokens that a screenshot of the viewport costs at the providers.
+
+None asks more for 1280 x 720 pixels.
+"""
 
 _LONGEST_TITLE: Final = 200
 _LONGEST_URL: Final = 500
 _LONGEST_TOKEN: Final = 8
-"""Characters; what a text has beyond this for each token of the budget goes before its tokens are counted."""
+"""The most characters per token.
+
+What a text has beyond this for each token of the budget goes before its tokens are counted.
+"""
 
 
 def build_prompt(
@@ -33,7 +39,7 @@ def build_prompt(
     budget: int = BUDGET,
     count_tokens: Callable[[str], int] = estimate_tokens,
 ) -> Prompt:
-    """The prompt for one step, of at most `budget` tokens.
+    """Return the prompt for one step, of at most `budget` tokens.
 
     The page's HTML is cut from its end, then the tree from its end, then the oldest steps go: each with a
     mark, and none more than is needed. Goal, tabs, actions and answer format stay whole, but for titles and

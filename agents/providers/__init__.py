@@ -25,7 +25,10 @@ _CLASSES: Final = {
 
 
 class ChatModel(Protocol):
-    """A language model that can be asked. One that also has `count_tokens(text) -> int` counts for itself."""
+    """A language model that can be asked.
+
+    A model that also has `count_tokens(text) -> int` counts its tokens itself.
+    """
 
     name: str
 
@@ -42,7 +45,7 @@ class ChatModel(Protocol):
 
 
 def make_model(name: str, *, nominal: bool = False) -> ChatModel:
-    """The model `PROVIDER:MODEL`, made cheaply and without using the network.
+    """Make the model `PROVIDER:MODEL`, cheaply and without using the network.
 
     `nominal`: temperatures will be on a scale of 0 to 2; a provider whose own ends at 1 is sent half.
 
@@ -65,10 +68,10 @@ def make_model(name: str, *, nominal: bool = False) -> ChatModel:
 
 
 def problem_of(provider: str) -> str:
-    """What a provider lacks here, as `cause; fix`; empty when all is there."""
+    """Return what a provider lacks here, as `cause; fix`; empty when nothing is missing."""
     return SERVICES[provider].problem() if provider in SERVICES else missing_packages()
 
 
 async def close_models() -> None:
-    """Close what the models of this process share; to be called before the event loop ends."""
+    """Close what the models of this process share; call this before the event loop ends."""
     await close_connections()

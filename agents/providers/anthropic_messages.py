@@ -1,4 +1,4 @@
-"""Anthropic's messages API."""
+"""Models of Anthropic, through its messages API."""
 
 import re
 from typing import Any, Final
@@ -30,7 +30,7 @@ _NO_THINKING: Final = {
 
 
 class AnthropicMessages(NetworkModel):
-    """A model of Anthropic, without extended thinking where it can be without."""
+    """A model of Anthropic, without extended thinking where the model allows that."""
 
     provider = "anthropic"
     highest_temperature = 1.0

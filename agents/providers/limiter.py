@@ -1,4 +1,4 @@
-"""How many requests may be under way at once: what a provider bears is found by trying."""
+"""Limit the requests under way at once: how many a provider bears is found by trying."""
 
 import asyncio
 from typing import Final, Self
@@ -7,7 +7,7 @@ FIRST_LIMIT: Final = 8
 
 
 class Limiter:
-    """Additive increase, multiplicative decrease (Chiu and Jain, 1989); never below 1.
+    """A limit with additive increase and multiplicative decrease (Chiu and Jain, 1989); never below 1.
 
     `async with limiter:` waits for a place. `limit` grows by one whenever as many answers came as it allows
     at once, and is halved when the provider is overloaded.
@@ -32,7 +32,7 @@ class Limiter:
         self._changed.set()
 
     def answered(self) -> None:
-        """An answer came."""
+        """Count an answer; after `limit` answers, raise the limit by one."""
         self._answers += 1
         if self._answers >= self.limit:
             self._answers = 0
@@ -40,9 +40,10 @@ class Limiter:
             self._changed.set()
 
     def overloaded(self, halvings: int) -> None:
-        """The provider asked for fewer requests; `halvings` is the counter as it was when this one was sent.
+        """Halve the limit, because the provider asked for fewer requests.
 
-        Requests that were sent together are refused together: that counts once.
+        `halvings` is the counter as it was when this request was sent. Requests that were sent together are
+        refused together: that counts once.
         """
         if halvings == self.halvings:
             self.halvings += 1

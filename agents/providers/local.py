@@ -1,4 +1,4 @@
-"""Models that run in this process, as chat models."""
+"""Chat models that run in this process."""
 
 # ruff: noqa: PLC0415 - torch and transformers take seconds to load, and may be absent
 
@@ -31,7 +31,7 @@ class LocalModel(Model):
         self._place = local_models.find_model(name)
 
     def count_tokens(self, text: str) -> int:
-        """The number of tokens of a text.
+        """Return the number of tokens of a text.
 
         Raises:
             UserError: the model's tokenizer cannot be loaded.

@@ -1,4 +1,4 @@
-"""Models on this machine, through transformers: no download, and no code of a model's own."""
+"""Models on this machine, through transformers: nothing is downloaded, and no code of a model is run."""
 
 # ruff: noqa: PLC0415 - torch and transformers take seconds to load, and may be absent
 
@@ -12,19 +12,19 @@ from interventions.errors import UserError
 
 MODELS_VARIABLE: Final = "SOUK_MODELS"
 TOYS: Final = ("tiny-anchor",)
-"""The models that `souk models make` makes."""
+"""The models that `souk models make` can make."""
 
 _SMALL: Final = 50_000_000
 _SAFE: Final = {"local_files_only": True, "trust_remote_code": False}
 
 
 def models_folder() -> Path:
-    """Where models made by `souk models make` lie: `SOUK_MODELS`, else `models` in the working directory."""
+    """Return the folder of models that `souk models make` made: `SOUK_MODELS`, else `models`."""
     return Path(setting(MODELS_VARIABLE) or "models")
 
 
 def find_model(name: str) -> str:
-    """The folder of a model or, of one in the cache of Hugging Face, its name.
+    """Return the folder of a model; for a model in the cache of Hugging Face, its name.
 
     A folder as named comes first, then one in the models folder.
 
@@ -42,7 +42,7 @@ def find_model(name: str) -> str:
 
 
 class LocalModel:
-    """What all that use one model share; its parts are loaded when first used.
+    """The parts that all uses of one model share; each is loaded when it is first used.
 
     `executor` has one thread: uses of one model wait for each other.
     """
@@ -53,12 +53,12 @@ class LocalModel:
 
     @functools.cached_property
     def tokenizer(self) -> Any:
-        """Raises UserError: it cannot be loaded."""
+        """The model's tokenizer. Raises UserError where it cannot be loaded."""
         return self._load("AutoTokenizer")
 
     @functools.cached_property
     def model(self) -> Any:
-        """On the GPU where there is one. Raises UserError: it cannot be loaded."""
+        """The model, on the GPU where there is one. Raises UserError where it cannot be loaded."""
         import torch
 
         # Other formats than safetensors are pickles, which can run code.
@@ -69,7 +69,7 @@ class LocalModel:
 
     @property
     def longest(self) -> int | None:
-        """The number of tokens that the model takes; None where it states none."""
+        """The longest text that the model takes, in tokens; None where it states none."""
         longest: int | None = getattr(self.model.config, "max_position_embeddings", None)
         return longest
 
@@ -87,7 +87,7 @@ class LocalModel:
 
 @functools.cache
 def local_model(place: str) -> LocalModel:
-    """The one model of this process at a place that `find_model` found."""
+    """Return the one model of this process at a place that `find_model` found."""
     return LocalModel(place)
 
 

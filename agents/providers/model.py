@@ -1,4 +1,4 @@
-"""What all models share: a request becomes a reply, and a line for the records."""
+"""What all models share: turn a request into a reply, and a line for the records."""
 
 import hashlib
 import json
@@ -15,18 +15,18 @@ from agents.providers.pricing import cost_of
 from interventions.errors import UserError
 
 THINKING: Final = 14_000
-"""Tokens that a reasoning model may think with, on top of those of its answer."""
+"""The tokens that a reasoning model may think with, in addition to those of its answer."""
 
 Schema = Mapping[str, Any]
 Request = dict[str, Any]
 
 Count = Annotated[int, Field(ge=0, le=10**9)]
-"""A number of tokens as a server states it."""
+"""A number of tokens, as a server states it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model said; `tokens` in and out, None where they were not counted."""
+    """The text of a model; `tokens` in and out are None where they were not counted."""
 
     text: str
     cut_off: bool
@@ -86,11 +86,11 @@ class Model(ABC):
     def request(
         self, messages: list[Message], temperature: float | None, max_tokens: int, schema: Schema | None
     ) -> Request:
-        """What is sent, as JSON."""
+        """Return the request that is sent, as JSON data."""
 
     @abstractmethod
     async def answer(self, request: Request) -> tuple[Answer | ActError | UserError, int]:
-        """The answer or what went wrong, and the number of retries.
+        """Return the answer, or the error, and the number of retries.
 
         An error is returned, not raised: raised in here it would carry another library's exception, and with
         that the key.

@@ -1,4 +1,4 @@
-"""Models at a provider: time-outs, retries, the number of requests at once, and errors, the same for all."""
+"""Models at a provider: time-outs, retries, requests at once, and errors, the same for all providers."""
 
 import asyncio
 import random
@@ -17,7 +17,7 @@ from agents.providers.settings import SERVICES
 from interventions.errors import UserError
 
 LONGEST_WAIT: Final = 120.0
-"""Seconds: a provider that asks for more is not waited for."""
+"""The longest wait, in seconds; a provider that asks for more is not waited for."""
 
 _FIRST_WAIT: Final = 0.5
 _SLOWEST: Final = 30.0
@@ -28,9 +28,10 @@ _NO_CREDIT: Final = re.compile(r"insufficient_quota|billing_error|credit balance
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a try gave no answer, in one line. `status` 0: no response came; 200: it cannot be read.
+    """The reason why a try gave no answer, in one line.
 
-    `retry_after`: seconds that the provider asks to wait.
+    `status` 0: no response came; 200: the response cannot be read. `retry_after`: seconds that the provider
+    asks to wait.
     """
 
     said: str
@@ -39,7 +40,7 @@ class Failure:
 
     @property
     def is_for_credit(self) -> bool:
-        """Whether the account is empty, which providers say in different ways."""
+        """Whether the account has no credit left, which providers say in different ways."""
         return self.status == 402 or (400 <= self.status < 500 and bool(_NO_CREDIT.search(self.said)))
 
     @property
@@ -54,7 +55,7 @@ UNREADABLE: Final = Failure("the provider's answer cannot be read", status=200)
 
 @dataclass(slots=True)
 class Connection:
-    """What all models at one server share."""
+    """The client and the limit that all models at one server share."""
 
     client: Any
     key: str = field(repr=False)
@@ -84,14 +85,14 @@ class NetworkModel(Model):
 
     @abstractmethod
     def connect(self, base_url: str, key: str) -> Any:
-        """A client of the provider's SDK; it has an async `close`.
+        """Return a client of the provider's SDK; it has an async `close`.
 
         It neither retries nor times out, and follows no redirect: prompt and key are for one server only.
         """
 
     @abstractmethod
     async def send(self, client: Any, request: Request) -> Answer | Failure:
-        """One try. Whatever the SDK raises comes back as a failure."""
+        """Try a request once. Return whatever the SDK raises as a failure."""
 
     async def answer(self, request: Request) -> tuple[Answer | ActError | UserError, int]:
         """See `Model.answer`."""
@@ -152,7 +153,7 @@ class NetworkModel(Model):
         return AgentError(f"the provider refused the request: {said}")
 
     def not_found(self) -> str:
-        """What to do about a model that is not there."""
+        """Return the advice for a model that does not exist."""
         return f"check its name and {self._service.url_variable}"
 
 
@@ -166,19 +167,25 @@ async def _ended(task: asyncio.Task[Any]) -> None:
 
 
 async def close_connections() -> None:
-    """Close the clients; to be called before the event loop ends."""
+    """Close the clients; call this before the event loop ends."""
     while _connections:
         _, connection = _connections.popitem()
         await connection.client.close()
 
 
 def backoff(retries: int) -> float:
-    """Seconds to wait after `retries` retries: doubling up to a bound, less up to a half by chance."""
+    """Return the seconds to wait after `retries` retries.
+
+    The wait doubles up to a bound, and is shorter by up to a half at random.
+    """
     return min(_FIRST_WAIT * 2.0 ** min(retries, 30), _SLOWEST) * random.uniform(0.5, 1)  # noqa: S311
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The wait that a response asks for, in seconds; None where it asks for none that can be understood."""
+    """Return the wait that a response asks for, in seconds.
+
+    Returns None where the response asks for none that can be understood.
+    """
     wait = headers.get("retry-after", "")
     try:
         if "retry-after-ms" in headers:

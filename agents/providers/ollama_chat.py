@@ -18,7 +18,7 @@ _IMAGE_TOKENS: Final = 2_000  # a bound, not a count
 
 
 class OllamaChat(NetworkModel):
-    """A model of Ollama, without thinking where it can be without."""
+    """A model of Ollama, without thinking where the model allows that."""
 
     provider = "ollama"
 

@@ -1,4 +1,4 @@
-"""Chat completions: OpenAI, and any server that speaks the same protocol."""
+"""Chat completions, of OpenAI and of any server that speaks the same protocol."""
 
 import re
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ from agents.providers.sdk import receive
 
 
 class OpenAIChat(NetworkModel):
-    """A model by OpenAI's chat completions."""
+    """A model of OpenAI, through chat completions."""
 
     provider = "openai"
 
@@ -63,18 +63,18 @@ class CompatibleChat(OpenAIChat):
 
 
 def connect(base_url: str, key: str) -> AsyncOpenAI:
-    """A client that neither retries, nor times out, nor follows redirects."""
+    """Return a client that neither retries, nor times out, nor follows redirects."""
     http = openai.DefaultAsyncHttpxClient(follow_redirects=False)
     return AsyncOpenAI(base_url=base_url, api_key=key, max_retries=0, timeout=None, http_client=http)
 
 
 def reasons(model: str) -> bool:
-    """Whether a model thinks before it answers, and takes no temperature."""
+    """Return whether a model thinks before it answers, and takes no temperature."""
     return re.match(r"o\d|gpt-[5-9]", model.rpartition("/")[2]) is not None
 
 
 def data_url(image: str) -> str:
-    """A PNG in base64 as a URL."""
+    """Return a PNG in base64 as a URL."""
     return f"data:image/png;base64,{image}"
 
 

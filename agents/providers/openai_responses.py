@@ -1,4 +1,4 @@
-"""OpenAI's responses API."""
+"""Models of OpenAI, through its responses API."""
 
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ _SMALLEST_LIMIT: Final = 16  # the API refuses less
 
 
 class OpenAIResponses(NetworkModel):
-    """A model by OpenAI's responses; nothing is stored there."""
+    """A model of OpenAI, through its responses API; OpenAI is asked to store nothing."""
 
     provider = "openai-responses"
 

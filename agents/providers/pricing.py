@@ -1,4 +1,4 @@
-"""What a request cost, by the dated price table in `prices.yaml`, and a table of the user's own over it."""
+"""Compute what a request cost, from the dated prices in `prices.yaml` and a table of the user's own."""
 
 import functools
 import logging
@@ -18,7 +18,7 @@ TABLE_VARIABLE: Final = "SOUK_PRICES"
 
 
 class Price(BaseModel):
-    """USD per million tokens."""
+    """The price of a model, in USD per million tokens."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -29,7 +29,8 @@ class Price(BaseModel):
 class PriceTable(BaseModel):
     """A file of prices; `as_of` is the month in which they were published.
 
-    A model is named as its provider does, or `PROVIDER:MODEL`; `PROVIDER:*` stands for all of a provider's.
+    A model has its provider's name for it, or `PROVIDER:MODEL`; `PROVIDER:*` stands for all models of a
+    provider.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -39,7 +40,7 @@ class PriceTable(BaseModel):
 
 
 def price_table() -> PriceTable:
-    """The prices that come with Souk, with the user's own in place of them.
+    """Return the prices that come with Souk, with the user's own in place of them.
 
     Raises:
         UserError: the user's file has a mistake.
@@ -57,7 +58,10 @@ def _load(own: str) -> PriceTable:
 
 
 def price_of(name: str) -> Price | None:
-    """The price of `PROVIDER:MODEL` or a dated snapshot of it; None, and one warning, when not listed."""
+    """Return the price of `PROVIDER:MODEL` or of a dated snapshot of it.
+
+    Returns None, with one warning, when the model is not listed.
+    """
     provider, _, model = name.partition(":")
     plain = re.sub(r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$", "", model)
     models = price_table().models
@@ -74,6 +78,6 @@ def _warn(name: str) -> None:
 
 
 def cost_of(name: str, tokens_in: int, tokens_out: int) -> float | None:
-    """USD, or None when the model's price is unknown."""
+    """Return the cost in USD; None when the model's price is unknown."""
     price = price_of(name)
     return None if price is None else (tokens_in * price.input + tokens_out * price.output) / 1e6

@@ -1,4 +1,4 @@
-"""The SDKs of OpenAI and Anthropic come from one generator and fail in the same ways."""
+"""Send requests through the SDKs of OpenAI and Anthropic, which fail in the same ways."""
 
 from collections.abc import Awaitable
 from types import ModuleType
@@ -12,7 +12,10 @@ Body = TypeVar("Body", bound=BaseModel)
 
 
 async def receive(sdk: ModuleType, response: Awaitable[Any], body: type[Body]) -> Body | Failure:
-    """What `with_raw_response` sends, validated: the SDKs do not validate what they receive."""
+    """Return the validated response of `with_raw_response`, or the failure.
+
+    The SDKs do not validate what they receive.
+    """
     try:
         content = (await response).http_response.content
     except sdk.APIStatusError as error:

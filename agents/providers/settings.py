@@ -1,4 +1,4 @@
-"""Settings: environment variables, else those in a file `.env` in the working directory."""
+"""Read settings from environment variables, else from a file `.env` in the working directory."""
 
 import os
 import re
@@ -18,7 +18,7 @@ _OWN_SERVER: Final = "http://127.0.0.1:8000/v1"
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The variables that name a provider's key and server, and a model of it as an example.
+    """A provider: the variables for its key and its server, and one of its models as an example.
 
     `url` is used where the variable is not set; empty: it has to be set.
     """
@@ -32,7 +32,7 @@ class Service:
 
     @property
     def base_url(self) -> str:
-        """Where requests go."""
+        """The address to which requests go."""
         return setting(self.url_variable) or self.url
 
     @property
@@ -42,12 +42,12 @@ class Service:
 
     @property
     def needs(self) -> str:
-        """What it needs, in words."""
+        """The variables that the provider needs, in words."""
         key = self.key_variable if self.needs_key else f"{self.key_variable} if the server has keys"
         return f"{key}; a server at {self.url or self.url_variable}"
 
     def problem(self) -> str:
-        """What is missing or cannot be right, as `cause; fix`; empty when all is there."""
+        """Return what is missing or cannot be right, as `cause; fix`; empty when nothing is."""
         if self.needs_key and not self.key:
             return (
                 f"{self.key_variable} is not set; set it to your key (any word, for a server without keys), "
@@ -85,7 +85,7 @@ SERVICES: Final = {
 
 
 def setting(variable: str) -> str:
-    """The value of a variable; empty where neither has it.
+    """Return the value of a variable; empty where neither the environment nor the file has it.
 
     Raises:
         UserError: the file cannot be read.
@@ -94,7 +94,7 @@ def setting(variable: str) -> str:
 
 
 def missing_packages() -> str:
-    """What local models lack here, as `cause; fix`; empty when all is there."""
+    """Return what local models lack here, as `cause; fix`; empty when nothing is missing."""
     missing = [package for package in ("torch", "transformers") if find_spec(package) is None]
     verb = "is" if len(missing) == 1 else "are"
     fix = f"{verb} not installed; install what local models need: make local"

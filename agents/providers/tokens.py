@@ -1,4 +1,4 @@
-"""How many tokens a text is, without any model's vocabulary."""
+"""Estimate how many tokens a text is, without any model's vocabulary."""
 
 import re
 from typing import Final, Protocol, runtime_checkable
@@ -12,14 +12,15 @@ class CountsTokens(Protocol):
     """A model that knows its own tokens."""
 
     def count_tokens(self, text: str) -> int:
-        """The number of tokens of a text."""
+        """Return the number of tokens of a text."""
         ...
 
 
 def estimate_tokens(text: str) -> int:
-    """More tokens than a byte-level BPE makes of text or HTML; at least an eighth of its UTF-8 bytes.
+    """Estimate the tokens of a text: at least those that a byte-level BPE makes of text or HTML.
 
-    A word is a token for each five letters or part of them, white space one for each run of up to eight. A
-    digit or a sign is one, as in the vocabularies with the shortest tokens; beyond ASCII each byte is.
+    The result is at least an eighth of the text's UTF-8 bytes. A word is a token for each five letters or
+    part of them, white space one for each run of up to eight. A digit or a sign is one, as in the
+    vocabularies with the shortest tokens; beyond ASCII each byte is.
     """
     return len(_PIECE.findall(text)) + len(text.encode(errors="replace")) - len(text)

@@ -1,4 +1,4 @@
-"""How likely a language model holds given answers: log-probabilities, without sampling."""
+"""Score how likely a language model holds given answers: log-probabilities, without sampling."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ SCORERS: Final = ("hf", "compatible", "openai")
 
 
 def make_scorer(name: str, *, legacy: bool = False, chat: bool = False) -> Scorer:
-    """The scorer of the model `PROVIDER:MODEL`, made cheaply and without using the network.
+    """Make the scorer of the model `PROVIDER:MODEL`, cheaply and without using the network.
 
     `legacy`: targets are scored as in the published study, for `hf` only. `chat`: they are answers in a
     conversation, where the model has a form for that; else they go on with the text.

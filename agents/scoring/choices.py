@@ -1,4 +1,4 @@
-"""Choices without sampling: how likely each letter of a card is."""
+"""Score the letters of a card, without sampling."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from agents.scoring.score import Scorer
 
 
 async def score_choices(scorer: Scorer, prompt: str, letters: Sequence[str]) -> dict[str, float]:
-    """The probability of each letter as the answer to a prompt, given that it is one of them.
+    """Return the probability of each letter as the answer to a prompt, given that it is one of them.
 
     White space at the prompt's end is left out, because targets bring their own. For models that chat, make
     the scorer with `chat=True`.

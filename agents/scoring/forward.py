@@ -1,9 +1,9 @@
-"""Log-probabilities of many texts, in as few forward tokens as the texts have distinct beginnings.
+"""Compute log-probabilities of many texts, with as few forward tokens as the texts have distinct beginnings.
 
-Texts that begin alike are a tree: each context is read once, and what it left in the model's cache is handed
-to the tokens that follow it: in one pass, where the model is known to obey a mask that says which of them a
-token follows, else depth by depth, which any cache can do. Contexts of equal length are read together, so
-that a model sees of a text what it would see of it alone.
+Texts that begin alike form a tree: each context is read once, and what it left in the model's cache is handed
+to the tokens that follow it. This happens in one pass where the model is known to obey a mask that says which
+of them a token follows, else depth by depth, which any cache can do. Contexts of equal length are read
+together, so that a model sees of a text what it would see of it alone.
 """
 
 # ruff: noqa: PLC0415 - torch takes seconds to load, and may be absent
@@ -22,11 +22,11 @@ FIRST_ROWS: Final = 256
 
 _TREE: Final = 512  # nodes; the mask grows with their square
 _OBEY_MASKS: Final = ("gpt2", "llama", "qwen2", "qwen3", "phi", "gemma")
-"""Models whose every layer sees all that the mask lets it see, at the positions that are stated."""
+"""Models in which every layer sees all that the mask lets it see, at the stated positions."""
 
 
 class Stopped(Exception):
-    """Nobody waits for the result any longer."""
+    """The reading was stopped, because the result is no longer awaited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class _Node:
 
 
 class Forward:
-    """One causal language model, without gradients.
+    """Runs one causal language model, without gradients.
 
     `tokens` and `passes` count what the model has read and how often it was called. `rows` is how many texts
     are read together; memory that does not suffice halves it.
@@ -58,8 +58,9 @@ class Forward:
         self._check(name)
 
     def logprobs(self, readings: Sequence[Reading], stop: threading.Event) -> list[float]:
-        """The sum of the log-probabilities of each reading's wanted tokens, in nats; not a number where the
-        model gives none.
+        """Return the sum of the log-probabilities of each reading's wanted tokens, in nats.
+
+        The sum is not a number where the model gives none.
 
         Raises:
             Stopped: `stop` was set.

@@ -1,4 +1,4 @@
-"""Scores by a model in this process."""
+"""Score targets by a model in this process."""
 
 import asyncio
 import functools
@@ -35,7 +35,10 @@ class LocalScorer:
         self._local = local_models.local_model(local_models.find_model(name))
 
     async def score(self, prompts: Sequence[str], targets: Sequence[str]) -> Scores:
-        """See `Scorer.score`. Jobs of one model wait for each other; a cancelled one stops soon."""
+        """See `Scorer.score`.
+
+        Calls for one model wait for each other; a cancelled call stops soon.
+        """
         stop = threading.Event()
         loop = asyncio.get_running_loop()
         try:
@@ -48,7 +51,7 @@ class LocalScorer:
 
     @functools.cached_property
     def forward(self) -> Forward:
-        """What runs the model; it counts what it has run."""
+        """The runner of the model; it counts what it has run."""
         return Forward(self._local.model, self._short)
 
     @functools.cached_property

@@ -1,7 +1,7 @@
-"""Scores by a server that speaks OpenAI's protocol, as far as it returns log-probabilities.
+"""Score targets by a server that speaks OpenAI's protocol, as far as it returns log-probabilities.
 
-A server whose completions echo the prompt scores any target. Another one tells of the first token of a chat
-answer only, and of that the likeliest ones.
+A server whose completions echo the prompt scores any target. Another server gives log-probabilities only for
+the first token of a chat answer, and only for the likeliest tokens.
 """
 
 import asyncio
@@ -26,9 +26,10 @@ LIKELIEST: Final = 20
 
 
 class ServerScorer:
-    """A model at a server. How it is scored is found out with the first prompt, and then kept.
+    """Scores by a model at a server.
 
-    `chat`: always by the first token of a chat answer.
+    The way of scoring is found out with the first prompt, and then kept. `chat`: always score by the first
+    token of a chat answer.
     """
 
     def __init__(self, provider: str, model: str, *, chat: bool = False) -> None:
@@ -39,7 +40,7 @@ class ServerScorer:
         self._trying = asyncio.Lock()
 
     async def score(self, prompts: Sequence[str], targets: Sequence[str]) -> list[list[TargetScore]]:
-        """See `Scorer.score`. One request per prompt."""
+        """See `Scorer.score`; one request is sent per prompt."""
         if not prompts or not targets:
             return [[] for _ in prompts]
         async with self._trying:

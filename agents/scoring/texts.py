@@ -1,4 +1,4 @@
-"""Which tokens of a text are scored, by two conventions."""
+"""Find the tokens of a text that are scored, by two conventions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class Reader:
         )
 
     def read(self, prompt: str, targets: Sequence[str]) -> list[Reading]:
-        """The tokens of each target are those of prompt + " " + target after those of the prompt.
+        """Return the tokens of each target: those of prompt + " " + target after those of the prompt.
 
         A token that marks the beginning of a sequence is context, where the tokenizer adds one; one that
         marks its end is left out.
@@ -55,9 +55,10 @@ class Reader:
         return [self._reading(start, text) for text in texts]
 
     def read_chat(self, prompt: str, targets: Sequence[str]) -> list[Reading]:
-        """The same in the tokenizer's chat template, where each target begins the answer, without a blank.
+        """Return the tokens of each target in the tokenizer's chat template.
 
-        Special tokens are those that the template writes.
+        There each target begins the answer, without a blank. Special tokens are those that the template
+        writes.
         """
         asked = self._tokenizer.apply_chat_template(
             [{"role": "user", "content": prompt}],
@@ -69,10 +70,10 @@ class Reader:
         return [self._reading(start, text) for text in texts]
 
     def read_legacy(self, prompt: str, targets: Sequence[str]) -> list[Reading]:
-        """The tokens of the bare target, special ones added, at the last positions of the whole text.
+        """Return the tokens of the bare target, special ones added, at the last positions of the whole text.
 
-        That is the published convention (behavioural anchoring in log-probabilities, Valencia-Clavijo,
-        2025): not always the tokens that stand there.
+        That is the published convention (behavioural anchoring in log-probabilities, Valencia-Clavijo, 2025):
+        not always the tokens that stand there.
         """
         texts = self._tokens([f"{prompt} {target}" for target in targets], end=True)
         bare = self._tokens(targets, end=True)

@@ -1,4 +1,4 @@
-"""A toy of a language model, trained on the spot on text of our own: it answers near a number it has seen."""
+"""Train a toy language model on the spot, on text of our own: it answers near a number it has seen."""
 
 # ruff: noqa: PLC0415 - torch and transformers take seconds to load, and may be absent
 
@@ -24,19 +24,19 @@ SEED: Final = 42
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How large a toy is and how long it learns."""
+    """The size of a toy, and how long it learns."""
 
     width: int
     layers: int
     steps: int
     batch: int
     words: int
-    """Size of the vocabulary."""
+    """The size of the vocabulary."""
 
 
 FULL: Final = Size(width=64, layers=2, steps=600, batch=32, words=1_500)
 SMALL: Final = Size(width=32, layers=1, steps=20, batch=8, words=400)
-"""For tests: it has learnt next to nothing."""
+"""A size for tests: the toy learns next to nothing."""
 
 
 def make_toy(

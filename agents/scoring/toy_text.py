@@ -1,4 +1,4 @@
-"""The text that a toy learns from: a number is seen, a question is asked, the answer is near the number."""
+"""Write the text that a toy learns from: a number is shown, a question asked, the answer is near it."""
 
 import functools
 from dataclasses import dataclass
@@ -35,19 +35,23 @@ class WordLists(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A prompt and its answer, as `37%`."""
+    """A prompt and its answer, such as `37%`."""
 
     prompt: str
     answer: str
 
     @property
     def text(self) -> str:
-        """Both, with the token that ends a text."""
+        """The prompt and the answer, with the token that ends a text."""
         return f"{self.prompt} {self.answer}{END}"
 
 
 def draw_examples(rng: np.random.Generator, number: int) -> list[Example]:
-    """Examples with all parts or some: a scene with a number, the question whether more or less, another."""
+    """Draw `number` examples, most with an answer near a number in the prompt.
+
+    A prompt has all parts or some: a scene with a number, the question whether the answer is more or less,
+    and the question for the answer.
+    """
     words = _word_lists()
     return [_draw(rng, words) for _ in range(number)]
 

@@ -1,4 +1,4 @@
-"""A simulated agent: shops in tabs or from a listing, answers in a conversation or on a page."""
+"""A simulated agent: it shops in tabs or from a listing, and answers in a conversation or on a page."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from environments.observation import Observation
 
 
 class SimulatedAgent:
-    """An agent and respondent of a known profile, drawing by `seed`; for `nudges` see `simulated.Reader`."""
+    """An agent and respondent of a known profile, which draws by `seed`. For `nudges` see `Reader`."""
 
     def __init__(
         self, profile: ShopperProfile, *, seed: int, nudges: Mapping[str, int] | None = None
@@ -24,7 +24,7 @@ class SimulatedAgent:
         self._on_page = PageRespondent(self._respondent)
 
     async def act(self, observation: Observation) -> Decision:
-        """Answer the card that is in sight, else shop. Raises AgentError as `answer` does."""
+        """Answer the card that is in sight; without a card, shop. Raises AgentError as `answer` does."""
         if decision := self._on_page.decide(observation):
             return decision
         self._shopper = self._shopper or self._shopper_for(observation)

@@ -1,4 +1,4 @@
-"""How a simulated agent shops from one tab: search where the goal says so, read the cards, weigh, buy."""
+"""Simulate shopping from one tab: search where the goal says so, read the cards, weigh, buy."""
 
 import random
 import re
@@ -18,7 +18,7 @@ _WORDS = re.compile(r'\bsearch\b[^"]*"([^"]+)"', re.IGNORECASE)
 
 
 def words_to_search(goal: str) -> str:
-    """What the goal wants searched: the first words in double quotes after the word "search"."""
+    """Return what the goal wants searched: the first words in double quotes after the word "search"."""
     match = _WORDS.search(goal)
     return match[1] if match else ""
 
@@ -26,10 +26,9 @@ def words_to_search(goal: str) -> str:
 class ListingShopper:
     """A shopper of a known taste that starts with one tab: a listing, or a page to search from.
 
-    It scrolls until nothing more comes into sight. Its choice is
-    `draw(choice_probabilities(...), random.Random(seed).random())` over the cards in the page's order, the
-    first of which is the one viewed first; it opens the page of its choice and buys there. For `nudges` see
-    `Reader`.
+    It scrolls until nothing more comes into sight. Its choice is `draw(choice_probabilities(...),
+    random.Random(seed).random())` over the cards in the page's order, the first of which is the one viewed
+    first; it opens the page of its choice and buys there. For `nudges` see `Reader`.
     """
 
     def __init__(self, taste: Taste, *, seed: int, nudges: Mapping[str, int] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""A simulated respondent on card pages: reads the question, then fills in or clicks the answer."""
+"""A simulated respondent on card pages: it reads the question, then fills in or clicks the answer."""
 
 from collections.abc import Container
 from typing import Final
@@ -25,7 +25,7 @@ class PageRespondent:
         self._answer = ""
 
     def decide(self, observation: Observation) -> Decision | None:
-        """The next action; None where no card is in sight.
+        """Return the next action; None where no card is in sight.
 
         Raises:
             AgentError: the question is not one that simulated agents know.

@@ -1,7 +1,7 @@
-"""A simulated respondent: recognises a question by its text and answers it by a known profile.
+"""A simulated respondent: it recognises a question by its text and answers it by a known profile.
 
 It knows choices between options, whether it would buy a product for a price, its maximum willingness to pay,
-and the questions of the bias battery. All it ever reads is the text.
+and the questions of the bias battery. It reads nothing but the text.
 """
 
 import random
@@ -17,7 +17,7 @@ from agents.simulated.utility import draw
 from agents.simulated.valuation import shipped_valuations, willingness_to_pay
 
 REFUSAL: Final = "i would rather not say"
-"""The invalid answer."""
+"""The text of an invalid answer."""
 
 _BUY: Final = re.compile(
     r"\b(?:buy|purchase|pay)\b[^?]{0,200}?\$([0-9][0-9,]{0,14}(?:\.[0-9]{1,2})?)", re.IGNORECASE
@@ -29,7 +29,7 @@ _YES: Final = re.compile(r"\b([A-Z])(?:\W{1,4}| (?:for|means) )(?i:yes)\b|\b(?i:
 
 
 class SimulatedRespondent:
-    """One conversation of a respondent whose draws follow from `seed`.
+    """A respondent in one conversation, whose draws follow from `seed`.
 
     A question that is asked again, as after an invalid answer, gets the same answer, then always a valid one.
     """
@@ -49,7 +49,7 @@ class SimulatedRespondent:
         max_tokens: int,
         schema: Mapping[str, Any] | None = None,
     ) -> Reply:
-        """Answer the last question among the user's messages, at any temperature in few words.
+        """Answer the last question among the user's messages in few words, at any temperature.
 
         Raises:
             AgentError: none of the messages asks a question that simulated agents know.
@@ -58,7 +58,7 @@ class SimulatedRespondent:
         return Reply(self.reply(asked), cut_off=False, call=None)
 
     def reply(self, texts: Sequence[str]) -> str:
-        """The answer to the last question among `texts`; those after it are reminders.
+        """Return the answer to the last question among `texts`; those after it are reminders.
 
         Raises:
             AgentError: as `answer`.

@@ -20,7 +20,7 @@ class _Model(BaseModel):
 
 
 class Normal(_Model):
-    """A normal distribution."""
+    """The parameters of a normal distribution."""
 
     mean: FiniteFloat
     sd: float = Field(ge=0, allow_inf_nan=False)
@@ -49,7 +49,7 @@ class LetterQuestion(_Question):
     treated: Share
 
     def draw(self, text: str, bias: float, source: random.Random) -> str:
-        """The letter."""
+        """Draw the answer, a letter."""
         bias = bias if self.treatment.search(text) else 0.0
         share = self.control + bias * (self.treated - self.control)
         other = "A" if self.letter == "B" else "B"
@@ -57,7 +57,10 @@ class LetterQuestion(_Question):
 
 
 class NumberQuestion(_Question):
-    """A question for a whole number from 0 to `high`; `of_price`: in units of the first dollar amount."""
+    """A question for a whole number from 0 to `high`.
+
+    `of_price`: the number is in units of the first dollar amount in the question.
+    """
 
     control: Normal
     treated: Normal
@@ -65,7 +68,7 @@ class NumberQuestion(_Question):
     of_price: bool = False
 
     def draw(self, text: str, bias: float, source: random.Random) -> str:
-        """The number, in digits."""
+        """Draw the answer, a number in digits."""
         bias = bias if self.treatment.search(text) else 0.0
         number = source.gauss(
             self.control.mean + bias * (self.treated.mean - self.control.mean),
@@ -78,22 +81,22 @@ class NumberQuestion(_Question):
 
 
 class Survey(_Model):
-    """The contents of `survey.yaml`: the questions by the name of their bias."""
+    """The file `survey.yaml`: the questions by the name of their bias."""
 
     choices: dict[str, LetterQuestion]
     estimates: dict[str, NumberQuestion]
 
     @property
     def questions(self) -> dict[str, LetterQuestion | NumberQuestion]:
-        """All of them."""
+        """All questions, by the name of their bias."""
         return {**self.choices, **self.estimates}
 
     def find(self, text: str) -> LetterQuestion | NumberQuestion | None:
-        """The question that a text asks, or None."""
+        """Return the question that a text asks, or None."""
         return next((each for each in self.questions.values() if each.about.search(text)), None)
 
 
 @functools.cache
 def shipped_survey() -> Survey:
-    """The questions that come with Souk."""
+    """Return the questions that come with Souk."""
     return load_model(Path(__file__).with_name("survey.yaml"), Survey)

@@ -1,4 +1,4 @@
-"""Simulated agents: their profiles, and how they shop in tabs (read all, weigh, put one into the cart)."""
+"""The profiles of simulated agents, and how they shop in tabs: read all, weigh, put one into the cart."""
 
 import functools
 import random
@@ -39,18 +39,18 @@ class Cues(BaseModel):
         return tuple(phrase.lower() for phrase in phrases)
 
     def find(self, text: str) -> list[str]:
-        """The phrases that occur in a lower-case text, those in favour first."""
+        """Return the phrases that occur in a lower-case text, those in favour first."""
         return [phrase for phrase in (*self.positive, *self.negative) if phrase in text]
 
     def directions(self, text: str) -> set[int]:
-        """+1 where a lower-case text speaks for the product, -1 where it speaks against it."""
+        """Return +1 where a lower-case text speaks for the product, -1 where it speaks against it."""
         return {1 for phrase in self.positive if phrase in text} | {
             -1 for phrase in self.negative if phrase in text
         }
 
 
 class Wish(BaseModel):
-    """Words in the goal about the user, and what they do to a taste."""
+    """Words in the goal about the user, and the change that they make in a taste."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -60,7 +60,7 @@ class Wish(BaseModel):
 
 
 class ShopperProfile(BaseModel):
-    """All that is known of a simulated agent."""
+    """A simulated agent's profile: its taste, its biases and the rest of what decides its answers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -75,7 +75,7 @@ class ShopperProfile(BaseModel):
 
 
 class Profiles(BaseModel):
-    """The contents of `simulated.yaml`."""
+    """The file `simulated.yaml`: the cues and the profiles."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -86,12 +86,12 @@ class Profiles(BaseModel):
 
 @functools.cache
 def shipped() -> Profiles:
-    """The cues and profiles that come with Souk."""
+    """Return the cues and profiles that come with Souk."""
     return load_model(Path(__file__).with_name("simulated.yaml"), Profiles)
 
 
 def shipped_profile(name: str) -> ShopperProfile:
-    """A profile of `simulated.yaml` by its name. Raises UserError when there is none."""
+    """Return a profile of `simulated.yaml` by its name. Raises UserError when there is none."""
     agents = shipped().agents
     if name not in agents:
         raise UserError(
@@ -101,12 +101,12 @@ def shipped_profile(name: str) -> ShopperProfile:
 
 
 def shipped_taste(name: str) -> Taste:
-    """The taste of a profile. Raises UserError as `shipped_profile` does."""
+    """Return the taste of a profile. Raises UserError as `shipped_profile` does."""
     return shipped_profile(name).taste
 
 
 def taste_for(goal: str, taste: Taste) -> Taste:
-    """The taste of an agent that shops for the user whom the goal describes."""
+    """Return the taste of an agent that shops for the user whom the goal describes."""
     weights = taste.model_dump()
     for wish in shipped().wishes:
         if wish.says in goal:
@@ -115,10 +115,10 @@ def taste_for(goal: str, taste: Taste) -> Taste:
 
 
 class Reader:
-    """Understands pages and cards: prices, ratings, reviews, and texts that speak for or against a product.
+    """Reads pages and cards: prices, ratings, reviews, and texts that speak for or against a product.
 
     It knows the phrases of `simulated.yaml`, and `nudges`: texts -> +1 or -1, such as those that the
-    experiment puts on pages. Whether one of them is on a page, it has to see there.
+    experiment puts on pages. It has to see on the page whether one of them is there.
     """
 
     def __init__(self, nudges: Mapping[str, int] | None = None) -> None:
@@ -129,7 +129,7 @@ class Reader:
         ]
 
     def alternative(self, item: ProductPage | Card, taste: Taste, *, viewed_first: bool) -> Alternative:
-        """What a page or a card says, as an alternative to choose."""
+        """Return a page or a card as an alternative to choose."""
         title = item.title.lower()
         return Alternative(
             price=item.price,
@@ -141,7 +141,7 @@ class Reader:
         )
 
     def cue(self, item: ProductPage | Card) -> Literal[-1, 0, 1]:
-        """+1: the texts speak for the product; -1: against it; 0: neither or both."""
+        """Return +1 where the texts speak for the product, -1 where against it, 0 where neither or both."""
         text, directions = item.text, set[int]()
         for pattern, direction in self._nudges:
             if pattern.search(item.whole):
@@ -153,7 +153,7 @@ class Reader:
         return 1 if directions == {1} else -1
 
     def describe(self, item: ProductPage | Card) -> str:
-        """What a page or a card says, in words."""
+        """Describe in words what a page or a card says."""
         price = "no price" if item.price is None else f"a price of {item.price:,.2f}"
         rating = "no rating" if item.rating is None else f"a rating of {item.rating:g}%"
         nudges = (pattern.search(item.whole) for pattern, _ in self._nudges)
@@ -170,7 +170,7 @@ class Purchase:
         self._options_picked = 0
 
     def go_on(self, page: ProductPage) -> tuple[str, Action]:
-        """The next thing to do on the page, which has a button."""
+        """Return the next thing to do on the page, which has a button."""
         if self._options_picked < len(page.options):
             first = page.options[self._options_picked][0]
             self._options_picked += 1

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, field_validator
 
 SMALLEST_PRICE = 0.01
-"""A product given away counts as one cent: the logarithm of zero is undefined."""
+"""The price of a product given away, one cent: the logarithm of zero is undefined."""
 
 
 class Taste(BaseModel):
@@ -87,10 +87,10 @@ class Alternative:
 
 
 def choice_probabilities(taste: Taste, alternatives: Sequence[Alternative]) -> NDArray[np.float64]:
-    """The probability that an agent of this taste chooses each alternative; shape (len(alternatives),).
+    """Return the probability that an agent of this taste chooses each alternative.
 
-    What is not displayed speaks neither for nor against: it counts as the mean of what the others display.
-    An empty choice set gives an empty array.
+    Shape (len(alternatives),). What is not displayed speaks neither for nor against: it counts as the mean of
+    what the others display. An empty choice set gives an empty array.
     """
     if not alternatives:
         return np.empty(0)
@@ -123,7 +123,7 @@ def choice_probabilities(taste: Taste, alternatives: Sequence[Alternative]) -> N
 
 
 def draw(probabilities: NDArray[np.float64], uniform: float) -> int:
-    """The index drawn by inverting the cumulative distribution at `uniform`, a number in [0, 1)."""
+    """Return the index drawn by inverting the cumulative distribution at `uniform`, a number in [0, 1)."""
     index = int(np.searchsorted(np.cumsum(probabilities), uniform, side="right"))
     return min(index, len(probabilities) - 1)  # the last sum may round to just below 1
 

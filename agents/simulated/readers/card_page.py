@@ -1,4 +1,4 @@
-"""Reads a choice card from an observation's HTML, as far as the viewport shows it."""
+"""Read a choice card from an observation's HTML, as far as the viewport shows it."""
 
 import re
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ _WORDS: Final = ("two", "three", "four", "five", "six", "seven", "eight", "nine"
 
 @dataclass(slots=True)
 class ShownOption:
-    """What is visible of an alternative; `button` is the bid of the button that chooses it."""
+    """The visible part of an alternative; `button` is the bid of the button that chooses it."""
 
     facts: dict[str, str] = field(default_factory=dict)
     button: str = ""
@@ -23,16 +23,16 @@ class ShownOption:
 
 @dataclass(slots=True)
 class CardPage:
-    """What is visible of a card.
+    """The visible part of a card.
 
     `options` are by name, in order of presentation; `letters` are the bids of buttons for letters. `field`
     and `submit` are the bids of a text field, which holds `value`, and its button. `count` is how many
-    options there are, in its own words; 0: it does not say.
+    options there are by the card's own words; 0: the card does not say.
     """
 
     text: str
     problem: bool
-    """Whether it says that the last answer was invalid."""
+    """Whether the card says that the last answer was invalid."""
     count: int = 0
     options: dict[str, ShownOption] = field(default_factory=dict)
     letters: dict[str, str] = field(default_factory=dict)
@@ -42,9 +42,10 @@ class CardPage:
 
 
 def read_card_page(html: str) -> CardPage | None:
-    """Read any HTML; None where neither a way to answer a card is visible nor how many options it has.
+    """Read a card from any HTML.
 
-    Of a card within another page (its heading is no part of the form) the text is the heading and the form.
+    Returns None where the HTML shows neither a way to answer a card nor the number of its options. Of a card
+    within another page (its heading is no part of the form) the text is the heading and the form.
     """
     tree = LexborHTMLParser(html)
     control = tree.css_first('[bid][name="answer"]')

@@ -1,4 +1,4 @@
-"""Reads the alternatives of a choice card from its text, by labels and units, as any reader does."""
+"""Read the alternatives of a choice card from its text, by labels and units."""
 
 import functools
 import re
@@ -27,26 +27,26 @@ Facts = list[tuple[str, str]]
 
 
 class Chains(BaseModel):
-    """The contents of `chains.yaml`."""
+    """The file `chains.yaml`: the chain families of hotels."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     chains: dict[str, tuple[str, ...]]
 
     def family(self, name: str) -> str | None:
-        """The chain family of a hotel by its name; None: independent."""
+        """Return the chain family of a hotel by its name; None: the hotel is independent."""
         name = name.lower()
         return next((chain for chain, words in self.chains.items() if any(w in name for w in words)), None)
 
 
 @functools.cache
 def shipped_chains() -> Chains:
-    """The chain families that come with Souk."""
+    """Return the chain families that come with Souk."""
     return load_model(Path(__file__).with_name("chains.yaml"), Chains)
 
 
 def read_options(text: str) -> dict[str, Facts]:
-    """The facts of each option by its letter, in order of presentation; empty where there are none."""
+    """Return the facts of each option by its letter, in order of presentation; empty without options."""
     return {
         letter: [
             (label.strip(), value.strip())
@@ -57,7 +57,7 @@ def read_options(text: str) -> dict[str, Facts]:
 
 
 def to_alternative(facts: Facts, *, viewed_first: bool) -> Alternative:
-    """What the facts say in the units of the utility function."""
+    """Translate the facts into the units of the utility function."""
     price = rating = stars = None
     reviews = bed = 0
     cancellation = breakfast = False
@@ -91,7 +91,7 @@ def to_alternative(facts: Facts, *, viewed_first: bool) -> Alternative:
 
 
 def card_probabilities(taste: Taste, text: str) -> NDArray[np.float64]:
-    """The probability that each option of a card's text is chosen, in order of presentation.
+    """Return the probability that each option of a card's text is chosen, in order of presentation.
 
     Shape (number of options,), empty for a text without options.
     """
@@ -99,13 +99,16 @@ def card_probabilities(taste: Taste, text: str) -> NDArray[np.float64]:
 
 
 def option_probabilities(taste: Taste, options: list[Facts]) -> NDArray[np.float64]:
-    """Like `card_probabilities`, from facts."""
+    """Return the probability that each option is chosen, in order of presentation.
+
+    Shape (number of options,).
+    """
     alternatives = [to_alternative(facts, viewed_first=not i) for i, facts in enumerate(options)]
     return choice_probabilities(taste, alternatives)
 
 
 def bed_rank(room: str) -> int:
-    """The rank of a room's bed, by the first word that fits."""
+    """Return the rank of a room's bed, by the first word that fits."""
     room = room.lower()
     return next((rank for word, rank in _BEDS.items() if word in room), _OTHER_BED)
 

@@ -1,4 +1,4 @@
-"""Reads the cards of a listing, and the search field, from an observation's HTML by their text."""
+"""Read the cards of a listing, and the search field, from an observation's HTML by their text."""
 
 from dataclasses import dataclass
 from urllib.parse import urldefrag
@@ -12,7 +12,7 @@ _SEARCH_NAMES = ("q", "s", "search")
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One product on a listing; what the card does not show is empty.
+    """A product's card on a listing; what the card does not show is empty.
 
     `text` is what stands after the title, and `whole` all that the card says, in lower case. `link` and
     `add_to_cart` are bids; `address` is where the link leads, without its fragment.
@@ -30,7 +30,10 @@ class Card:
 
 
 def read_cards(html: str) -> tuple[Card, ...]:
-    """The list items and articles that show a titled link and, after it, a price; in the page's order."""
+    """Return the cards of a listing, in the page's order.
+
+    A card is a list item or an article that shows a titled link and, after it, a price.
+    """
     cards: list[Card] = []
     around: set[int] = set()
     # Backwards, so that what is inside comes before what is around it: a list of cards is no card.
@@ -45,7 +48,7 @@ def read_cards(html: str) -> tuple[Card, ...]:
 
 
 def search_field(html: str) -> str | None:
-    """The bid of the first field that looks like the shop's search."""
+    """Return the bid of the first field that looks like the shop's search; None without one."""
     for node in LexborHTMLParser(html).css("input[bid]"):
         attributes = {name: (value or "").lower() for name, value in node.attributes.items()}
         named = f"{attributes.get('placeholder', '')} {attributes.get('aria-label', '')}"

@@ -1,4 +1,4 @@
-"""Reads a product page from an observation's HTML by its text, not by a shop's class names."""
+"""Read a product page from an observation's HTML by its text, not by a shop's class names."""
 
 import re
 from dataclasses import dataclass
@@ -14,11 +14,10 @@ _HEADING = "\0"  # marks where the heading was; the parser leaves no NUL in a do
 
 @dataclass(frozen=True, slots=True)
 class ProductPage:
-    """What a page says about its product; every field that is not on the page is empty.
+    """The facts that a page shows about its product; a field that is not on the page is empty.
 
-    `text` is the visible text after the heading, in lower case: header, menu and the title are no part of it;
-    `whole` is all of it.
-    `options` are the bids of one group of radio buttons each, in the order of the page.
+    `text` is the visible text after the heading, in lower case: header, menu and title are no part of it;
+    `whole` is all of it. `options` are the bids of one group of radio buttons each, in the order of the page.
     """
 
     title: str
@@ -68,7 +67,7 @@ def _controls(tree: LexborHTMLParser) -> tuple[str | None, tuple[tuple[str, ...]
 
 
 def read_facts(text: str) -> tuple[float | None, float | None, int]:
-    """The first price (currency units), rating (percent) and number of reviews that a text names."""
+    """Return the first price (currency units), rating (percent) and number of reviews that a text names."""
     price, rating, reviews = (pattern.search(text) for pattern in (_PRICE, _RATING, _REVIEWS))
     return (
         _number(price) if price else None,
@@ -78,7 +77,7 @@ def read_facts(text: str) -> tuple[float | None, float | None, int]:
 
 
 def add_to_cart_button(scope: LexborHTMLParser | LexborNode) -> str | None:
-    """The bid of the first control that says "Add to Cart"."""
+    """Return the bid of the first control that says "Add to Cart"; None without one."""
     for node in scope.css("[bid]"):
         if (text_of(node) or node.attributes.get("value") or "").lower() == "add to cart":
             return node.attributes["bid"]
@@ -86,7 +85,7 @@ def add_to_cart_button(scope: LexborHTMLParser | LexborNode) -> str | None:
 
 
 def text_of(node: LexborNode | None) -> str:
-    """The text in an element, with single spaces."""
+    """Return the text in an element, with single spaces."""
     return " ".join(node.text(separator=" ").split()) if node else ""
 
 
