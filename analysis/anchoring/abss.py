@@ -1,4 +1,4 @@
-"""The Anchoring Bias Susceptibility Score (Valencia-Clavijo 2025) of a variation and of a model."""
+"""Compute the Anchoring Bias Susceptibility Score (Valencia-Clavijo 2025) of a variation and of a model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ import numpy as np
 from analysis.anchoring.paired import sign
 
 CONTROL: Final = "V0"
-"""The classic question: shown, and never part of a model's score."""
+"""The classic question; it is shown, and never part of a model's score."""
 
 STUDY: Final = tuple(f"V{number}-{regime}" for regime in "SD" for number in range(1, 6))
-"""The ten variations of the study: S with the same two anchors for all, D with a pair of its own each."""
+"""The ten variations of the study: S has the same two anchors in all, D a pair for each variation."""
 
 CONCORDANCE: Final = 0.15
 WEIGHTY: Final = 0.2
@@ -21,7 +21,7 @@ WEIGHTY: Final = 0.2
 
 @dataclass(frozen=True)
 class Score:
-    """ABSS of a variation, NaN if undefined, and its parts.
+    """The ABSS of a variation and its parts; NaN is undefined.
 
     w_log, w_shap: weights of the two paired t tests; rho: robustness; concordance: 1, 0 or -1.
     """
@@ -35,7 +35,7 @@ class Score:
 
 @dataclass(frozen=True)
 class ModelScore:
-    """Sum and mean over the variations that have a score; `missing` are those that have none."""
+    """The sum and the mean over the variations that have a score; `missing` are those that have none."""
 
     total: float
     mean: float
@@ -44,7 +44,10 @@ class ModelScore:
 
 
 def weight(p_value: float) -> float:
-    """-log10(p)/3, clipped to [0, 1]; 1 for a p that underflows to 0, 0 for an undefined one."""
+    """Return the weight of a p value: -log10(p)/3, clipped to [0, 1].
+
+    The weight is 1 for a p that underflows to 0, and 0 for an undefined one.
+    """
     if np.isnan(p_value):
         return 0.0
     return 1.0 if p_value <= 0 else float(np.clip(-np.log10(p_value) / 3, 0, 1))
@@ -59,10 +62,10 @@ def score(
     p_wilcoxon: float,
     p_permutation: float,
 ) -> Score:
-    """ABSS = rho (S_B w_log + S_A w_shap) + 0.15 c.
+    """Compute ABSS = rho (S_B w_log + S_A w_shap) + 0.15 c.
 
-    S_B is delta_ev / 100 (percentage points), S_A the hyperbolic tangent of delta_phi (nats), and rho
-    0.5 + 0.5 times the mean weight of the two other tests that are defined (0.5 if none is).
+    S_B is delta_ev / 100 (percentage points), S_A the hyperbolic tangent of delta_phi (nats), and rho 0.5 +
+    0.5 times the mean weight of the two other tests that are defined (0.5 if none is).
     """
     w_log, w_shap = weight(p_log), weight(p_shap)
     others = [weight(p) for p in (p_wilcoxon, p_permutation) if not np.isnan(p)]
@@ -74,13 +77,19 @@ def score(
 
 
 def expected_variations(stimuli: Sequence[str]) -> list[str]:
-    """The variations that a complete model score has: the study's ten, or for other stimuli all given."""
+    """Return the variations that a complete model score has.
+
+    These are the study's ten; for other stimuli they are all that are given.
+    """
     own = [name for name in dict.fromkeys(stimuli) if name != CONTROL]
     return list(STUDY) if set(own) <= set(STUDY) else own
 
 
 def model_score(scores: Mapping[str, float], expected: Sequence[str]) -> ModelScore:
-    """The score of one model. scores: ABSS by variation, NaN if undefined."""
+    """Compute the score of one model.
+
+    scores: ABSS by variation, NaN if undefined.
+    """
     given = {name: scores[name] for name in expected if not np.isnan(scores.get(name, np.nan))}
     missing = tuple(name for name in expected if name not in given)
     if not given:
@@ -90,9 +99,10 @@ def model_score(scores: Mapping[str, float], expected: Sequence[str]) -> ModelSc
 
 
 def ranking(models: Mapping[str, ModelScore]) -> list[str]:
-    """Names from the highest score down: by sum, then mean, then name; without a score last.
+    """Return the models' names from the highest score down; models without a score come last.
 
-    If any model is incomplete, sums have different numbers of terms, so the mean decides alone.
+    The order is by sum, then mean, then name. If any model is incomplete, sums have different numbers of
+    terms, so the mean decides alone.
     """
     by_sum = not any(each.missing for each in models.values())
 

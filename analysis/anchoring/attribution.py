@@ -1,4 +1,4 @@
-"""How much each field of a prompt adds to a score: Shapley's (1953) and Banzhaf's (1965) values.
+"""Attribute a score to the fields of a prompt, by Shapley's (1953) and Banzhaf's (1965) values.
 
 The fields are the players; a payoff is the score of the prompt that has only a coalition's fields.
 """
@@ -12,19 +12,21 @@ from analysis.tables.frame import Floats
 
 
 def shapley(payoffs: Floats) -> Floats:
-    """Exact Shapley values, shape (n, ...), of payoffs of shape (2^n, ...); they add up to v(all) - v(empty).
+    """Compute exact Shapley values, shape (n, ...), of payoffs of shape (2^n, ...).
 
-    Row k of `payoffs` is the coalition of the fields i whose bit is set in k, as `coalitions` lists them.
-    Further axes are games of their own (targets, prompts); one that is undefined leaves the others alone.
+    The values add up to v(all) - v(empty). Row k of `payoffs` is the coalition of the fields i whose bit is
+    set in k, as `coalitions` lists them. Further axes are games of their own (targets, prompts); one that is
+    undefined leaves the others alone.
     """
     n = len(payoffs).bit_length() - 1
     return _weighted(payoffs, np.array([1 / (n * comb(n - 1, size)) for size in range(n)]))
 
 
 def banzhaf(payoffs: Floats) -> Floats:
-    """Exact Banzhaf values, of the same shapes: the mean contribution over all coalitions without the field.
+    """Compute exact Banzhaf values: shape (n, ...), of payoffs of shape (2^n, ...).
 
-    They need not add up to v(all) - v(empty).
+    A value is the mean contribution over all coalitions without the field. The values need not add up to
+    v(all) - v(empty).
     """
     n = len(payoffs).bit_length() - 1
     return _weighted(payoffs, np.full(n, 0.5 ** (n - 1)))
@@ -43,9 +45,10 @@ def _weighted(payoffs: Floats, by_size: Floats) -> Floats:
 def sampled_shapley(
     payoffs: Mapping[frozenset[str], Floats], fields: Sequence[str], orders: Sequence[Sequence[str]]
 ) -> tuple[Floats, Floats]:
-    """Shapley values and their standard errors by permutation sampling (Castro, Gomez and Tejada 2009).
+    """Estimate Shapley values and their standard errors by sampling orders of the fields.
 
-    payoffs: of every beginning of every order, all of one shape. Returns two arrays of shape (n, ...).
+    This is permutation sampling (Castro, Gomez and Tejada 2009). payoffs: of every beginning of every order,
+    all of one shape. Returns two arrays of shape (n, ...).
     """
     shape = np.shape(payoffs[frozenset(fields)])
     added = np.empty((len(orders), len(fields), *shape))

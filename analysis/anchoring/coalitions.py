@@ -1,4 +1,4 @@
-"""Which prompts an attribution needs: coalitions are the sets of fields that are present in a prompt."""
+"""List the prompts that an attribution needs: a coalition is a set of fields that a prompt has."""
 
 from collections.abc import Sequence
 from typing import Final, Literal
@@ -8,7 +8,7 @@ import numpy as np
 from analysis.tables.errors import AnalysisError
 
 EXACT_FIELDS: Final = 12
-"""Up to here all 2^n prompts are scored; 4,096 of them per anchor."""
+"""The most fields for which all 2^n prompts are scored; with 12 these are 4,096 per anchor."""
 
 Attributing = Literal["exact", "permutations", "none"]
 
@@ -16,7 +16,7 @@ Attributing = Literal["exact", "permutations", "none"]
 def coalitions(
     fields: Sequence[str], method: Attributing = "exact", permutations: int = 200, seed: int = 42
 ) -> list[frozenset[str]]:
-    """The sets of present fields to score, each once; the full prompt is always among them.
+    """Return the sets of present fields to score, each once; the full prompt is always among them.
 
     exact: all 2^n; the k-th holds field i where bit i of k is set. permutations: every beginning of the
     sampled orders, as `orders` draws them. none: only the full prompt.
@@ -46,9 +46,10 @@ def coalitions(
 
 
 def orders(fields: Sequence[str], permutations: int, seed: int) -> list[tuple[str, ...]]:
-    """Random orders of the fields, from a stream of their own, whatever order the fields are given in.
+    """Draw random orders of the fields, which do not depend on the order in which the fields are given.
 
-    Raises AnalysisError for fewer than two, which have no spread.
+    The draws come from a random stream of their own. Raises AnalysisError for fewer than two orders, which
+    have no spread.
     """
     if permutations < 2:
         raise AnalysisError(f"permutations: {permutations} is too few for an error bar; use 2 or more")

@@ -1,4 +1,4 @@
-"""What a model is expected to answer: the mean of the targets, weighted by their probabilities."""
+"""Compute the answer that a model is expected to give: the mean of the targets, weighted by probability."""
 
 from dataclasses import dataclass
 
@@ -8,14 +8,17 @@ from scipy.special import logsumexp
 from analysis.tables.frame import Floats
 
 MEANS, ANSWERS = 5_000, 100
-"""A band comes from so many means of so many answers each."""
+"""The number of simulated means behind a band, and the number of answers in each."""
 
 BAND_STREAM = "numpy default_rng(seed), fresh for each anchor"
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """SoftEV, and the predictive band of the mean of 100 answers with its standard deviation `spread`."""
+    """SoftEV, and the predictive band of the mean of 100 answers.
+
+    `spread` is the band's standard deviation.
+    """
 
     estimate: float
     spread: float
@@ -26,7 +29,11 @@ class Expectation:
 
 
 def log_probabilities(scores: Floats) -> Floats:
-    """Scores less their logsumexp over the last axis; undefined ones stay so, and the others add up to 1."""
+    """Normalise scores to log-probabilities over the last axis.
+
+    These are the scores less their logsumexp. Undefined scores stay undefined; the probabilities of the
+    others add up to 1.
+    """
     filled = np.where(np.isnan(scores), -np.inf, scores)
     with np.errstate(invalid="ignore"):
         normalised = filled - logsumexp(filled, axis=-1, keepdims=True)
@@ -34,17 +41,20 @@ def log_probabilities(scores: Floats) -> Floats:
 
 
 def soft_ev(scores: Floats, values: Floats) -> Floats:
-    """The expected value over the last axis, of the targets that have a score; undefined where none has."""
+    """Compute the expected value over the last axis, of the targets that have a score.
+
+    The result is undefined where no target has one.
+    """
     weighted = np.exp(log_probabilities(scores)) * values
     return np.where(np.isnan(scores).all(axis=-1), np.nan, np.nansum(weighted, axis=-1))
 
 
 def expectation(scores: Floats, values: Floats, seed: int) -> Expectation:
-    """SoftEV of one prompt and the 2.5 and 97.5 percentiles of simulated means.
+    """Compute SoftEV of one prompt and the 2.5 and 97.5 percentiles of simulated means.
 
-    scores: natural log scores of the targets, NaN where undefined; values: their numbers. The band says
-    where the mean of 100 answers falls; it is not a confidence interval. It lies within the range of
-    `values` by itself.
+    scores: natural log scores of the targets, NaN where undefined; values: their numbers. The band says where
+    the mean of 100 answers falls; it is not a confidence interval. It lies within the range of `values` by
+    itself.
     """
     given = ~np.isnan(scores)
     n, n_missing = int(given.sum()), int((~given).sum())

@@ -1,4 +1,4 @@
-"""The figures of anchoring. Each takes the frame that its docstring names."""
+"""Draw the figures of anchoring, each from the frame that its docstring names."""
 
 from typing import Any
 
@@ -26,7 +26,10 @@ CONDITIONS = {"low": (BLUE, "v", "-"), "high": (ORANGE, "^", "--")}
 
 
 def soft_ev(frame: pd.DataFrame) -> Figure:
-    """SoftEV by anchor with its band, a panel per agent and a line per stimulus. frame: that of `soft_ev`."""
+    """Draw SoftEV by anchor with its band, a panel per agent and a line per stimulus.
+
+    frame: that of `soft_ev`.
+    """
     agents = list(frame["group"].unique())
     stimuli = list(frame["stimulus"].unique())
     columns = min(2, len(agents))
@@ -59,7 +62,7 @@ def soft_ev(frame: pd.DataFrame) -> Figure:
 
 
 def distributions(frame: pd.DataFrame) -> Figure:
-    """Probability of each target under the low and the high anchor, a panel per stimulus of one agent.
+    """Draw the probability of each target under the low and the high anchor, a panel per stimulus.
 
     frame: rows of one agent of `distributions`.
     """
@@ -84,7 +87,10 @@ def distributions(frame: pd.DataFrame) -> Figure:
 
 
 def attributions(frame: pd.DataFrame) -> Figure:
-    """Fields by stimuli, low above high, in nats. frame: rows of one agent and method of `attributions`."""
+    """Draw attributions of fields by stimuli, low above high, in nats.
+
+    frame: rows of one agent and method of `attributions`.
+    """
     rows = frame[frame["payoff"] == "logprob"]
     fields = list(rows["term"].unique())
     values = rows.pivot(index=["term", "condition"], columns="stimulus", values="estimate")
@@ -97,7 +103,7 @@ def attributions(frame: pd.DataFrame) -> Figure:
 
 
 def scores(frame: pd.DataFrame) -> Figure:
-    """ABSS by agent and stimulus. frame: that of `scores`."""
+    """Draw ABSS by agent and stimulus. frame: that of `scores`."""
     values = frame.pivot(index="group", columns="stimulus", values="estimate")
     values = values.reindex(index=frame["group"].unique(), columns=frame["stimulus"].unique())
     top = float(np.nanmax(values.abs().to_numpy(), initial=0.01))
@@ -106,7 +112,10 @@ def scores(frame: pd.DataFrame) -> Figure:
 
 
 def ranking(frame: pd.DataFrame) -> Figure:
-    """Mean ABSS of each agent, highest first, over dots of its variations. frame: that of `models`."""
+    """Draw the mean ABSS of each agent, highest first, over dots of its variations.
+
+    frame: that of `models`.
+    """
     with mpl.rc_context(STYLE):
         figure, axes = rows_canvas(rows=len(frame) + 1)
         axes.axvline(0, color=FAINT, linewidth=1, zorder=0)

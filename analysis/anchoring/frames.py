@@ -1,4 +1,4 @@
-"""The tables of an analysis, one row per measured thing, from the measures of all stimuli."""
+"""Make the tables of an analysis, one row per measured thing, from the measures of all stimuli."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -22,11 +22,11 @@ from analysis.tables.frame import join_notes, result_frame
 Row = dict[str, Any]
 
 Z: Final = 1.96
-"""Of the interval of a mean attribution, as the study has it."""
+"""The factor of the interval of a mean attribution, as in the study."""
 
 
 def soft_ev(measured: Sequence[Measured], seed: int) -> pd.DataFrame:
-    """SoftEV by agent, stimulus and anchor, with the predictive band of the mean of 100 answers."""
+    """Return SoftEV by agent, stimulus and anchor, with the predictive band of the mean of 100 answers."""
     rows = (
         {
             "term": condition,
@@ -52,7 +52,10 @@ def soft_ev(measured: Sequence[Measured], seed: int) -> pd.DataFrame:
 
 
 def distributions(measured: Sequence[Measured]) -> pd.DataFrame:
-    """Probability of each target among those scored: agent, stimulus, condition, value, probability."""
+    """Return the probability of each target among those scored.
+
+    Columns: agent, stimulus, condition, value, probability.
+    """
     parts = [
         pd.DataFrame(
             {
@@ -70,7 +73,10 @@ def distributions(measured: Sequence[Measured]) -> pd.DataFrame:
 
 
 def tests(measured: Sequence[Measured], seed: int) -> pd.DataFrame:
-    """The three paired tests of each stimulus, on the raw scores and, as an extra, on normalised ones."""
+    """Return the three paired tests of each stimulus.
+
+    They are made on the raw scores and, as an extra, on normalised ones.
+    """
     rows: list[Row] = []
     for each in measured:
         for scores, found in (("raw", each.raw), ("normalised", each.normalised)):
@@ -109,7 +115,7 @@ def _tests(found: PairedTests, seed: int) -> Iterator[Row]:
 
 
 def attributions(measured: Sequence[Measured]) -> pd.DataFrame:
-    """Mean attribution of each field, by method, payoff, stimulus and anchor.
+    """Return the mean attribution of each field, by method, payoff, stimulus and anchor.
 
     payoff logprob: mean over the targets in nats, with mean +- 1.96 sd / sqrt(n); soft_ev: in the targets'
     units. sampling_error: the standard error of permutation sampling, empty where values are exact.
@@ -151,7 +157,10 @@ def _mean_of(phi: np.ndarray[Any, np.dtype[np.float64]]) -> Row:
 
 
 def shifts(measured: Sequence[Measured]) -> pd.DataFrame:
-    """The anchor field's attribution, high less low, by method: paired t, multiplier exp(shift), call."""
+    """Return the anchor field's attribution, high less low, by method.
+
+    Extra columns hold the paired t, the multiplier exp(shift) and the call.
+    """
     rows = (
         shift.t.row()
         | {
@@ -174,7 +183,7 @@ def shifts(measured: Sequence[Measured]) -> pd.DataFrame:
 
 
 def calls(measured: Sequence[Measured]) -> pd.DataFrame:
-    """One row per agent and stimulus: what moved, in which direction, how clearly, and the score."""
+    """Return one row per agent and stimulus: what moved, in which direction, how clearly, and the score."""
     return pd.DataFrame(
         {
             "agent": each.pair.agent,
@@ -200,7 +209,7 @@ def calls(measured: Sequence[Measured]) -> pd.DataFrame:
 
 
 def scores(measured: Sequence[Measured]) -> pd.DataFrame:
-    """ABSS by agent and stimulus with its parts; `counts` tells whether it enters the model's score."""
+    """Return ABSS by agent and stimulus with its parts; `counts`: it enters the model's score."""
     rows = (
         {
             "term": "ABSS",
@@ -230,7 +239,10 @@ def _undefined(each: Measured) -> str:
 
 
 def models(found: Mapping[str, ModelScore]) -> pd.DataFrame:
-    """Agents from the highest ABSS down: `estimate` is the sum, `mean` the mean over the variations."""
+    """Return agents from the highest ABSS down.
+
+    `estimate` is the sum over the variations, `mean` their mean.
+    """
     rows = []
     for rank, agent in enumerate(ranking(found), start=1):
         each = found[agent]

@@ -1,4 +1,4 @@
-"""Everything that is measured of a stimulus: expectations, tests, attributions and the score."""
+"""Measure a stimulus: expectations, tests, attributions and the score."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -23,7 +23,7 @@ ANCHOR: Final = "anchor"
 
 @dataclass(frozen=True)
 class Attribution:
-    """Values of the fields of one prompt, in nats by target, (fields, targets), and of SoftEV, (fields,).
+    """The values of the fields of one prompt: in nats by target, (fields, targets), and of SoftEV, (fields,).
 
     The errors are those of permutation sampling, of the mean over the targets and of SoftEV's values; None
     where the values are exact. soft_ev is None where the coalitions are not known.
@@ -52,7 +52,10 @@ class Shift:
 
 @dataclass(frozen=True)
 class Measured:
-    """A pair with all its measures; attributions and shifts by method, `method` the one in the score."""
+    """A pair with all its measures.
+
+    Attributions and shifts are by method, `method` is the one in the score.
+    """
 
     pair: Pair
     expectations: dict[str, Expectation]
@@ -71,7 +74,10 @@ class Measured:
 
 
 def measure(pair: Pair, *, seed: int, method: Method, permutations: int) -> Measured:
-    """All measures of a pair. method: of the score, where the scores allow it, else the other one."""
+    """Compute all measures of a pair.
+
+    method: the attribution in the score, where the scores allow it, else the other one.
+    """
     expectations = {name: expectation(each.full, pair.values, seed) for name, each in pair.prompts.items()}
     raw = paired_tests(pair.low.full, pair.high.full, seed)
     both = np.where(np.isnan(pair.low.full + pair.high.full), np.nan, [pair.low.full, pair.high.full])
@@ -96,10 +102,10 @@ def measure(pair: Pair, *, seed: int, method: Method, permutations: int) -> Meas
 
 
 def attribute(pair: Pair, permutations: int, seed: int) -> tuple[dict[Method, dict[str, Attribution]], str]:
-    """Attributions by method and condition, and why there are none, or no Shapley values.
+    """Compute attributions by method and condition, and say why there are none, or no Shapley values.
 
-    All coalitions scored: both methods, exactly. Those of the sampled orders: Shapley's. Values that came
-    with the table: Banzhaf's, as they are.
+    If all coalitions are scored, both methods are exact. If those of the sampled orders are, only Shapley's
+    are estimated. Values that came with the table are Banzhaf's, as they are.
     """
     low, high = pair.low, pair.high
     if low.given is not None and high.given is not None:

@@ -1,4 +1,4 @@
-"""Paired tests of high against low over the targets, all two-sided, with the undefined cases named."""
+"""Test high against low over the targets in pairs, two-sided; undefined cases give their reason."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,7 +11,7 @@ from analysis.estimators.t_tests import TTest, one_sample_t, summarize
 from analysis.tables.frame import Floats
 
 TOLERANCE: Final = 1e-12
-"""Differences up to here are rounding: they have no sign and no variance."""
+"""The largest difference that is rounding: it has no sign and no variance."""
 
 SIGN_VECTORS: Final = 10_000
 PERMUTATION_STREAM: Final = "numpy default_rng(seed), fresh for each test"
@@ -20,7 +20,7 @@ TOO_FEW: Final = "fewer than two targets with both scores: no test"
 
 @dataclass(frozen=True)
 class PairedTests:
-    """Of n differences, with n_missing targets left out. NaN is undefined, with the reason in the notes."""
+    """Tests of n differences, with n_missing targets left out. NaN is undefined; the notes say why."""
 
     n: int
     n_missing: int
@@ -34,7 +34,7 @@ class PairedTests:
 
 
 def differences(low: Floats, high: Floats) -> Floats:
-    """High minus low of the targets that have both, equal ones made exactly equal."""
+    """Return high minus low of the targets that have both; nearly equal ones become exactly equal."""
     found = high - low
     found = found[~np.isnan(found)]
     if found.size and np.ptp(found) <= TOLERANCE:
@@ -43,12 +43,12 @@ def differences(low: Floats, high: Floats) -> Floats:
 
 
 def paired_t(found: Floats) -> TTest:
-    """Student's paired t of `differences`, df n - 1."""
+    """Compute Student's paired t of `differences`, df n - 1."""
     return TTest(note=TOO_FEW) if len(found) < 2 else one_sample_t(summarize(found))
 
 
 def paired_tests(low: Floats, high: Floats, seed: int) -> PairedTests:
-    """Paired t, Wilcoxon's signed ranks and the sign permutation test of scores over the same targets.
+    """Compute the paired t, Wilcoxon's signed ranks and the sign permutation test over the same targets.
 
     Wilcoxon: zeros as Pratt (1959) ranks them, normal approximation with Cureton's (1967) variance, without
     continuity correction. Permutation: 10,000 random sign vectors, the data counted as one more.
@@ -69,7 +69,10 @@ def paired_tests(low: Floats, high: Floats, seed: int) -> PairedTests:
 
 
 def permutation_p(found: Floats, seed: int) -> float:
-    """(1 + those at least as far from 0) / (vectors + 1); 1/10001 at the least."""
+    """Return the p value of the sign permutation test: at least 1/10001.
+
+    It is (1 + number of vectors at least as far from 0) / (vectors + 1).
+    """
     means = np.abs(_signs(len(found), seed) @ found) / len(found)
     # What is equal but for rounding is as far.
     reached = means >= abs(found.mean()) - TOLERANCE * np.abs(found).max()
@@ -84,20 +87,23 @@ def _signs(n: int, seed: int) -> Floats:
 
 
 def stars(p_value: float) -> str:
-    """`***` below .01, `**` below .05, `*` below .10; nothing if undefined."""
+    """Return the stars of a p value: `***` below .01, `**` below .05, `*` below .10, none if undefined."""
     return "*" * sum(p_value < level for level in (0.01, 0.05, 0.10))
 
 
 def sign(value: float) -> int:
-    """1, 0 or -1, with a tolerance for rounding; 0 if undefined."""
+    """Return the sign 1, 0 or -1, with a tolerance for rounding; 0 if undefined."""
     return int(value > TOLERANCE) - int(value < -TOLERANCE)
 
 
 def signed_call(letter: str, value: float, p_value: float) -> str:
-    """`B+***`: the letter, the sign of the value, the stars of the p value. Empty if it is undefined."""
+    """Return the letter with the sign of the value and the stars of the p value: `B+***`.
+
+    The call is empty if the value is undefined.
+    """
     return "" if np.isnan(value) else letter + "-0+"[sign(value) + 1] + stars(p_value)
 
 
 def plain_call(letter: str, p_value: float) -> str:
-    """`W**`: the letter with the stars of the p value; empty if undefined."""
+    """Return the letter with the stars of the p value: `W**`; empty if undefined."""
     return "" if np.isnan(p_value) else letter + stars(p_value)

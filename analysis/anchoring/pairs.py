@@ -1,4 +1,4 @@
-"""From the table of scores to arrays: the two anchors of a stimulus, target by target."""
+"""Turn the table of scores into arrays: the two anchors of a stimulus, target by target."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Pair:
-    """A stimulus of an agent with its two prompts; `fields` in the order of the full prompt."""
+    """A stimulus of an agent with its two prompts; `fields` have the order of the full prompt."""
 
     agent: str
     stimulus: str
@@ -43,14 +43,15 @@ class Pair:
 
     @property
     def prompts(self) -> dict[str, Prompt]:
-        """By condition."""
+        """The two prompts, by condition."""
         return dict(zip(CONDITIONS, (self.low, self.high), strict=True))
 
 
 def pairs(table: pd.DataFrame) -> list[Pair]:
-    """The pairs of a checked table, by agent as they come, then the study's variations, then others.
+    """Return the pairs of a checked table.
 
-    Raises AnalysisError where no prompt of a stimulus has all its fields.
+    Agents come in the order of the table; the study's variations come before others. Raises AnalysisError
+    where no prompt of a stimulus has all its fields.
     """
     places = Places(table)
     found = []

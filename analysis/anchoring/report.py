@@ -1,4 +1,4 @@
-"""The report on anchoring: which tables and figures answer which question, in plain words."""
+"""Write the report on anchoring: which tables and figures answer which question."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +10,10 @@ from analysis.reporting.sections import NamedFigure, NamedTable, Section
 
 
 def sections(frames: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> list[Section]:
-    """One section per question, from what was scored to the ranking. frames: those of the analysis."""
+    """Return one section per question, from what was scored to the ranking.
+
+    frames: those of the analysis.
+    """
     return [
         Section(
             "Scores",

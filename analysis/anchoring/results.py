@@ -1,4 +1,4 @@
-"""The wide table of all published numbers, and the calls."""
+"""Make the wide table of all published numbers, and the calls."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -21,9 +21,10 @@ RESULTS: Final = (
 
 
 def results(measured: Sequence[Measured], found: Mapping[str, ModelScore]) -> pd.DataFrame:
-    """All numbers of the published tables in one wide table; a model's own row is the variation MODEL.
+    """Return all numbers of the published tables in one wide table.
 
-    Differences and t are high less low. shap: the attribution to the anchor by the method of the score.
+    A model's own row has the variation MODEL. Differences and t are high less low. shap: the attribution to
+    the anchor by the method of the score.
     """
     rows: list[Row] = []
     for agent, model in found.items():
@@ -63,7 +64,10 @@ def _result(each: Measured) -> Row:
 
 
 def stimulus_calls(each: Measured) -> Row:
-    """Direction and stars of the four tests, such as `B+***`, `W**`, `P`, `A-*`; empty if undefined."""
+    """Return direction and stars of the four tests, such as `B+***`, `W**`, `P`, `A-*`.
+
+    Empty if undefined.
+    """
     return {
         "call_b": signed_call("B", each.delta_ev, each.raw.t.p_value),
         "call_w": plain_call("W", each.raw.p_wilcoxon),

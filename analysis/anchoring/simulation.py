@@ -1,4 +1,4 @@
-"""The simulation files of the published study (Valencia-Clavijo 2025) as a table of scores."""
+"""Read the simulation files of the published study (Valencia-Clavijo 2025) as a table of scores."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ from analysis.tables.table_file import Places, first_row
 
 PHI: Final = "phi_"
 STANDARD: Final = "standard"
-"""The regime with the same two anchors for all questions; it becomes the run's name."""
+"""The regime with the same two anchors for all questions; its name becomes the run's name."""
 
 _REGIMES = {STANDARD: "S", "different_anchors": "D"}
 _NAME = re.compile(rf"anchoring_(?P<model>.+)_results_(?P<regime>{'|'.join(_REGIMES)})")
@@ -32,9 +32,10 @@ def is_simulation(table: pd.DataFrame) -> bool:
 
 
 def scores_of(table: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """The table of scores of one file: its full prompts, and the four attributions as `phi_FIELD`.
+    """Make the table of scores of one file: its full prompts, and the four attributions as `phi_FIELD`.
 
-    The file calls these Shapley values; they are Banzhaf's. The model is the file's, without its owner.
+    The file calls the attributions Shapley values; they are Banzhaf's. The model's name is the file's,
+    without the owner.
 
     Raises AnalysisError if the file has another name, lacks a column, or a value is wrong.
     """

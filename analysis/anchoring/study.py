@@ -1,4 +1,4 @@
-"""The analysis of anchoring in log-probabilities as a whole."""
+"""Run the whole analysis of anchoring in log-probabilities."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ from analysis.tables.frame import counted
 
 @dataclass(frozen=True)
 class AnchoringAnalysis:
-    """Frames, each documented by the function that makes it; `results` holds all published numbers."""
+    """The frames of an analysis, each documented by its function; `results` has all published numbers."""
 
     missing: pd.DataFrame
     soft_ev: pd.DataFrame
@@ -35,11 +35,11 @@ class AnchoringAnalysis:
     notes: tuple[str, ...]
 
     def to_json(self) -> str:
-        """A JSON object with a list of records per frame; what is undefined is null."""
+        """Return a JSON object with a list of records per frame; undefined values are null."""
         return to_json(vars(self))
 
     def sections(self) -> list[Section]:
-        """The report, with figures."""
+        """Return the sections of the report, with figures."""
         return sections(vars(self), self.notes)
 
 

@@ -1,4 +1,4 @@
-"""The table of scores: one row per prompt and target, how it is read, and what must hold."""
+"""Read and check the table of scores: one row per prompt and target."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -27,12 +27,12 @@ SCORE_COLUMNS: Final = (
     Column("shifted", "flag", "1 where the score begins within the prompt's last token"),
     Column("note", "text", "why the score is empty"),
 )
-"""Every documented column; `phi_FIELD` besides are Banzhaf values that somebody else computed."""
+"""All documented columns; further columns `phi_FIELD` are Banzhaf values that came with the table."""
 
 UNEXPLAINED, INFINITE = "no reason given", "infinite"
 CONDITIONS: Final = ("low", "high")
 TOLERANCE: Final = 0.01
-"""Probabilities may add up to so much more than 1: models compute in few digits."""
+"""How much more than 1 probabilities may add up to: models compute in few digits."""
 _QUESTION = ["agent", "stimulus"]
 _PROMPT = [*_QUESTION, "condition", "fields"]
 
@@ -54,9 +54,10 @@ def read_anchoring(path: str | Path) -> pd.DataFrame:
 
 
 def check_scores(table: pd.DataFrame) -> pd.DataFrame:
-    """A checked copy with every documented column; an infinite score becomes an undefined one with a note.
+    """Return a checked copy with every documented column.
 
-    A stimulus in two runs of an agent is taken from the published study's standard regime, if it is that.
+    An infinite score becomes an undefined one with a note. A stimulus in two runs of an agent is taken from
+    the published study's standard regime, if one of the runs is that.
 
     Raises AnalysisError if a required column is absent, a value has the wrong type, a prompt's target stands
     twice, rows contradict each other, or scores are no logarithms of probabilities.
@@ -121,7 +122,10 @@ def _check_sums(table: pd.DataFrame, places: Places) -> None:
 
 
 def missing_scores(table: pd.DataFrame) -> pd.DataFrame:
-    """Undefined scores, counted: agent, stimulus, condition, reason, count, asked. table: as checked."""
+    """Count undefined scores.
+
+    Columns: agent, stimulus, condition, reason, count, asked. table: as checked.
+    """
     cell = ["agent", "stimulus", "condition"]
     asked = table.groupby(cell).size().rename("asked")
     empty = table[table["logprob"].isna()].rename(columns={"note": "reason"})

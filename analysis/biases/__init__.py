@@ -1,4 +1,4 @@
-"""The analysis of cognitive biases: from batteries of questions to effect sizes and a report in sections."""
+"""Analyse cognitive biases: from batteries of questions to effect sizes and a report in sections."""
 
 from analysis.biases.study import BiasAnalysis, analyze_biases
 

@@ -1,4 +1,4 @@
-"""Batteries of biases: an effect size per experiment, the index per bias and agent, and regressions.
+"""Compute an effect size per experiment, the index per bias and agent, and regressions.
 
 An experiment is one bias in one scenario with one agent at one temperature: two questions, control and
 treatment, each asked many times in fresh contexts.
@@ -34,7 +34,7 @@ BIASES = (
 CHOICES = ("framing", "loss-aversion", "sunk-cost", "transaction-utility")
 """Biases whose questions are choices; the others ask for a number."""
 ABSOLUTE = ("framing", "transaction-utility")
-"""Biases for which a difference either way counts."""
+"""Biases for which a difference in either direction counts."""
 
 EXPERIMENT = ["agent", "item", "scenario", "temperature"]
 REFERENCES = {"item": "anchoring", "agent": "claude-3-haiku", "scenario": "base"}
@@ -64,7 +64,7 @@ def experiments(
     absolute_biases: Collection[str] = ABSOLUTE,
     valid: int = 100,
 ) -> pd.DataFrame:
-    """Cohen's d of each experiment: term is the bias, group the agent.
+    """Compute Cohen's d of each experiment: `term` is the bias, `group` the agent.
 
     bias_detected is |d| for `absolute_biases`, else d; capped is that in [0, 1]. direction is "more" or
     "less" bias in the treatment, or "none". separated marks complete separation. An experiment with fewer
@@ -132,7 +132,7 @@ def _responses(asked: pd.DataFrame) -> tuple[Floats, Floats]:
 
 
 def bias_index(effects: pd.DataFrame) -> pd.DataFrame:
-    """The bias detected by bias and agent: the mean over experiments, capped to [0, 1] after averaging.
+    """Average the bias detected by bias and agent over experiments; the cap to [0, 1] comes after.
 
     effects: the frame of `experiments`. The estimate is the capped mean; extra columns: mean (before the
     cap), label (of the mean's size), used, incomplete, undefined and separated (counts of experiments),
@@ -178,12 +178,12 @@ def bias_index(effects: pd.DataFrame) -> pd.DataFrame:
 
 
 def regressions(effects: pd.DataFrame) -> pd.DataFrame:
-    """Least squares of the bias detected, and of its capped value, on bias, agent, scenario and temperature.
+    """Regress the bias detected, and its capped value, on bias, agent, scenario and temperature.
 
-    effects: the frame of `experiments`. Factors are dummies, with the references anchoring, claude-3-haiku
-    and base, or the alphabetically first where these are absent; temperature is a number. Standard errors
-    are classical. A regressor that does not vary is left out with the reason. Undefined experiments count
-    as missing. Extra columns: outcome, reference, df, side, unit.
+    effects: the frame of `experiments`. The regression is by least squares. Factors are dummies, with the
+    references anchoring, claude-3-haiku and base, or the alphabetically first where these are absent;
+    temperature is a number. Standard errors are classical. A regressor that does not vary is left out with
+    the reason. Undefined experiments count as missing. Extra columns: outcome, reference, df, side, unit.
     """
     data = effects.rename(columns={"term": "item", "group": "agent"}).drop(columns=["n"])
     known = ["item", "agent", "scenario", *(["temperature"] if data["temperature"].notna().all() else [])]

@@ -1,4 +1,4 @@
-"""Figures of the bias batteries."""
+"""Draw the figures of the bias batteries."""
 
 from typing import Any
 
@@ -24,11 +24,11 @@ from analysis.reporting.plots import (
 from analysis.reporting.plots import heatmap as _heatmap
 
 SHOWN = 3.0
-"""Effects beyond are drawn at the edge: single ones of 30 would flatten all others."""
+"""The largest effect drawn; larger ones stand at the edge, since one of 30 would flatten all others."""
 
 
 def heatmap(index: pd.DataFrame) -> Figure:
-    """Mean bias detected, before the cap, by agent and bias. index: the frame of `bias_index`."""
+    """Draw the mean bias detected, before the cap, by agent and bias. index: the frame of `bias_index`."""
     values = index.pivot(index="group", columns="term", values="mean")
     return _heatmap(
         values.rename(columns=_words),
@@ -39,14 +39,17 @@ def heatmap(index: pd.DataFrame) -> Figure:
 
 
 def homogeneity(index: pd.DataFrame) -> Figure:
-    """Homogeneity ratio by agent and bias. index: the frame of `bias_index`."""
+    """Draw the homogeneity ratio by agent and bias. index: the frame of `bias_index`."""
     values = index.pivot(index="group", columns="term", values="homogeneity")
     label = f"Sampling over observed variance of d; homogeneous from {HOMOGENEOUS}"
     return _heatmap(values.rename(columns=_words), label, colormap="Blues", limits=(0, 1))
 
 
 def scenarios(effects: pd.DataFrame) -> Figure:
-    """Mean d over agents by temperature, a line per scenario, a panel per bias. effects: of `experiments`."""
+    """Draw the mean d over agents by temperature, a line per scenario, a panel per bias.
+
+    effects: the frame of `experiments`.
+    """
     biases = sorted(effects["term"].unique())
     names = sorted(effects["scenario"].unique(), key=lambda name: (name != "base", name))
     means = (
@@ -84,7 +87,7 @@ def scenarios(effects: pd.DataFrame) -> Figure:
 
 
 def importances(frame: pd.DataFrame) -> Figure:
-    """Increase of the prediction error by feature. frame: of `feature_importances`."""
+    """Draw the increase of the prediction error by feature. frame: of `feature_importances`."""
     rows = frame.sort_values("estimate", ascending=False, na_position="last")
     with mpl.rc_context(STYLE):
         figure, axes = rows_canvas(rows=len(rows))

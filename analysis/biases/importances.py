@@ -1,4 +1,4 @@
-"""What makes a model biased: permutation importances of gradient-boosted trees on held-out agents."""
+"""Find what makes a model biased: permutation importances of gradient-boosted trees on held-out agents."""
 
 import zlib
 from collections.abc import Mapping
@@ -11,7 +11,10 @@ from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import counted, join_notes, result_frame
 
 LEAST_AGENTS = 5
-"""With fewer, what is called a feature of the model is little more than its name."""
+"""The fewest agents for importances.
+
+With fewer, a feature of the model says little more than the model's name.
+"""
 
 STREAM = "importances"
 REPEATS = 10
@@ -22,14 +25,15 @@ EXTRA = ("outcome", "std_dev", "r_squared", "folds", "unit")
 def feature_importances(
     effects: pd.DataFrame, families: Mapping[str, str], sizes: Mapping[str, float], *, seed: int = 0
 ) -> pd.DataFrame:
-    """By how much shuffling a feature raises the error of predicting the bias detected, capped to [0, 1].
+    """Return how much shuffling a feature raises the error of predicting the bias detected.
 
-    effects: the frame of `experiments`. families, sizes: by agent; a feature that some agent lacks, or that
-    does not vary, is left out with the reason. Gradient boosting (Friedman 2001) is trained on all but one
-    fold of agents, and each feature is shuffled 10 times in the fold held out (permutation importance,
-    Breiman 2001). The estimate is the mean increase of the root mean squared error over the folds, in the
-    outcome's units; std_dev is its spread over folds, which are no independent samples, so that there is no
-    standard error. r_squared is that of all held-out predictions: at 0 or below the importances mean nothing.
+    The bias is capped to [0, 1]. effects: the frame of `experiments`. families, sizes: by agent; a feature
+    that some agent lacks, or that does not vary, is left out with the reason. Gradient boosting (Friedman
+    2001) is trained on all but one fold of agents, and each feature is shuffled 10 times in the fold held out
+    (permutation importance, Breiman 2001). The estimate is the mean increase of the root mean squared error
+    over the folds, in the outcome's units; std_dev is its spread over folds, which are no independent
+    samples, so that there is no standard error. r_squared is that of all held-out predictions: at 0 or below
+    the importances mean nothing.
 
     Raises AnalysisError if scikit-learn is not installed.
     """

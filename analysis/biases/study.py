@@ -1,4 +1,4 @@
-"""The analysis of a battery of biases as a whole."""
+"""Run the whole analysis of a battery of biases."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from analysis.tables.table_file import Places
 
 @dataclass(frozen=True)
 class BiasAnalysis:
-    """Frames, each documented by the function that makes it."""
+    """The frames of an analysis, each documented by the function that makes it."""
 
     missing: pd.DataFrame
     experiments: pd.DataFrame
@@ -39,11 +39,11 @@ class BiasAnalysis:
     notes: tuple[str, ...]
 
     def to_json(self) -> str:
-        """A JSON object with a list of records per frame; what is undefined is null."""
+        """Return a JSON object with a list of records per frame; undefined values are null."""
         return to_json(vars(self))
 
     def sections(self) -> list[Section]:
-        """The report: the index first, then the experiments behind it, then what explains them."""
+        """Return the report: the index, then the experiments behind it, then what explains them."""
         return [
             Section(
                 "Responses",

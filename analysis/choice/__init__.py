@@ -1,4 +1,4 @@
-"""The choice analysis: from a tidy table of choices in a shop to a report in sections."""
+"""Analyse choices in a shop: from a tidy table to a report in sections."""
 
 from analysis.choice.study import ChoiceAnalysis, analyze_choice
 

@@ -1,4 +1,4 @@
-"""Attrition: how the trials of each condition ended, and whether choices go missing evenly."""
+"""Count how the trials of each condition ended, and test whether choices go missing evenly."""
 
 from typing import Any
 
@@ -18,9 +18,10 @@ SEED = 0
 
 
 def attrition(table: pd.DataFrame) -> pd.DataFrame:
-    """Outcomes by agent and condition: agent, condition, outcome, count, trials, share, conf_low, conf_high.
+    """Count outcomes by agent and condition.
 
-    share is count / trials, with Wilson's (1927) 95 % interval. An outcome that a cell never had has count 0.
+    Columns: agent, condition, outcome, count, trials, share, conf_low, conf_high. share is count / trials,
+    with Wilson's (1927) 95 % interval. An outcome that a cell never had has count 0.
 
     Raises AnalysisError for a table that `check_table` refuses.
     """
@@ -28,7 +29,7 @@ def attrition(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def count_outcomes(table: pd.DataFrame) -> pd.DataFrame:
-    """`attrition` of a table that is checked."""
+    """Count outcomes as `attrition` does, in a table that is checked."""
     trials = table.drop_duplicates(TRIAL_ID)
     cells = pd.crosstab([trials["agent"], trials["condition"]], trials["outcome"])
     counts = cells.melt(ignore_index=False, value_name="count").reset_index()
@@ -51,7 +52,7 @@ def equal_attrition(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def compare_outcomes(table: pd.DataFrame) -> pd.DataFrame:
-    """`equal_attrition` of a table that is checked."""
+    """Test as `equal_attrition` does, in a table that is checked."""
     rows = []
     for agent, trials in table.drop_duplicates(TRIAL_ID).groupby("agent", sort=True):
         missing = trials["outcome"] != "choice"

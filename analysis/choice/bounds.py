@@ -1,4 +1,4 @@
-"""How far trials without a choice could move each effect: worst-case bounds."""
+"""Bound how far trials without a choice could move each effect, in the worst case."""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,7 @@ from analysis.tables.choice_table import trial_ids
 
 
 def worst_case_bounds(table: pd.DataFrame) -> pd.DataFrame:
-    """The smallest and largest effect that any choices in the trials without one could give.
+    """Return the smallest and largest effect that choices in the trials without one could give.
 
     table: checked. Manski's (1990) worst-case bounds: the effect is linear in the choices, and a trial
     without one gets the option that lowers, or raises, it most. They assume nothing about why choices are

@@ -1,4 +1,4 @@
-"""What stands behind an effect that has no interval: how often it went which way."""
+"""Count in which direction choices went: this stands behind an effect that has no interval."""
 
 import pandas as pd
 
@@ -14,7 +14,7 @@ _STRATUM = ("run", "agent", "set", "nudge_text", "nudge", "match", "profile", "r
 
 
 def strata(nudged: pd.DataFrame) -> "pd.Series[float]":
-    """Which way each stratum of trials with a nudge went: +1 for the nudge, -1 against it, 0 neither.
+    """Return the direction of each stratum of trials: +1 for the nudge, -1 against it, 0 neither.
 
     nudged: rows of trials with a choice in which one option carries a nudge. In a stratum the nudge is on
     each option of the set in turn and all else is the same (text, order, profile, repeat). An agent that the
@@ -45,8 +45,10 @@ def strata(nudged: pd.DataFrame) -> "pd.Series[float]":
 
 
 def by_set(rows: pd.DataFrame) -> pd.DataFrame:
-    """The raw effect of each term in each choice set: the share of the options with it that were chosen, less
-    that of those without it, in trials where both are; by set (rows) and term. All trials have a choice.
+    """Return the raw effect of each term (columns) in each choice set (rows).
+
+    It is the share of the options with the term that were chosen, less that of those without it, in trials
+    where both are. All trials have a choice.
     """
     x, trial = regressors(rows).drop(columns=PLACEBO, errors="ignore"), trial_ids(rows).to_numpy()
     found = {}
@@ -59,7 +61,7 @@ def by_set(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def tally(signs: "pd.Series[float]", names: tuple[str, str, str]) -> dict[str, int]:
-    """How many are above 0, below 0, and there at all; under these names."""
+    """Count the signs above 0, below 0 and all of them, under the three names."""
     known = signs.dropna()
     counts = (known > ROUNDING).sum(), (known < -ROUNDING).sum(), len(known)
     return {name: int(count) for name, count in zip(names, counts, strict=True)}

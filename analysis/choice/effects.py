@@ -1,4 +1,4 @@
-"""Choice effects of each agent: how much a feature of an option moves its probability of being chosen."""
+"""Estimate how much a feature of an option moves its probability of being chosen, for each agent."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -21,19 +21,19 @@ TERMS = ("viewed_first", "higher_rated", "cheaper", "nudged")
 PLACEBO, LESS_PLACEBO = "placebo", "nudged_less_placebo"
 
 LIMIT = 100.0
-"""No effect on a probability is larger, in percentage points."""
+"""The largest possible effect on a probability, in percentage points."""
 
 NO_CHOICE = "no trial has a choice"
 
 
 def choice_effects(table: pd.DataFrame) -> pd.DataFrame:
-    """Effects of the four features on choice, one row per agent and term, in percentage points.
+    """Estimate the effects of the four features on choice, by agent and term, in percentage points.
 
     An effect compares an option that has the feature with an option of the same set that has it not, all else
     equal. Agents are fitted one by one: with trial fixed effects the joint model, fully interacted with the
     agent, gives the same estimates, and so no agent's numbers depend on who else was run. `p_adjusted` is
-    Benjamini and Hochberg's (1995) over the terms of one agent: the family is "what moves this agent".
-    n: trials with a choice; n_missing: trials without.
+    Benjamini and Hochberg's (1995) over the terms of one agent: the family is "what moves this agent". n:
+    trials with a choice; n_missing: trials without.
 
     Where the table has trials with a placebo there are two more rows: its effect, and that of the nudge less
     it. Both are of the same model; their errors are clustered by category, or set, which have both.
@@ -44,7 +44,7 @@ def choice_effects(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def main_effects(table: pd.DataFrame) -> pd.DataFrame:
-    """`choice_effects` of a table that is checked."""
+    """Estimate effects as `choice_effects` does, in a table that is checked."""
     frames = []
     for agent, rows, used in agents(table):
         contrasts = _contrasts(used, used["chosen"].to_numpy(float))
@@ -53,10 +53,11 @@ def main_effects(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def true_effects(table: pd.DataFrame, probabilities: npt.ArrayLike) -> pd.DataFrame:
-    """What `choice_effects` estimates without bias on this design, for a chooser with known probabilities.
+    """Return what `choice_effects` estimates on average for a chooser with known probabilities.
 
     probabilities: the chance of each row's option to be chosen, in the order of the table's rows. The
-    estimator is linear in the outcome, so its expectation is the estimator applied to the probabilities.
+    estimator is linear in the outcome, so its expectation on this design is the estimator applied to the
+    probabilities.
 
     Returns the columns term, group, estimate (percentage points) and note.
     """
@@ -74,7 +75,7 @@ def true_effects(table: pd.DataFrame, probabilities: npt.ArrayLike) -> pd.DataFr
 
 
 def agents(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
-    """Each agent, its rows, and those of its trials with a choice."""
+    """Yield each agent, its rows, and those of its trials with a choice."""
     for agent, rows in table.groupby("agent", sort=True):
         yield str(agent), rows, rows[rows["chosen"].notna()]
 
@@ -84,7 +85,7 @@ def count_trials(rows: pd.DataFrame) -> int:
 
 
 def regressors(rows: pd.DataFrame) -> pd.DataFrame:
-    """The terms as 0/1 columns; also the placebo where there is one.
+    """Return the terms as 0/1 columns; also the placebo where there is one.
 
     A negative nudge is turned: it counts as one on the other options.
     """
@@ -97,7 +98,7 @@ def regressors(rows: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Estimands:
-    """Average marginal contrasts of a model by term: their weights, or why there are none."""
+    """The average marginal contrasts of a model by term: their weights, or why there are none."""
 
     model: Model | None
     weights: Mapping[str, Floats]
@@ -105,7 +106,10 @@ class Estimands:
     note: str = ""
 
     def fit(self, y: Floats, clusters: dict[str, Ints], note: str = "") -> "Estimates":
-        """Fit to an outcome by row, with errors clustered as `Fit` does; `note` goes with every estimate."""
+        """Fit the model to an outcome by row, with errors clustered as `Fit` does.
+
+        `note` is added to every estimate.
+        """
         fit = self.model.fit(y, clusters) if self.model and self.weights else None
         return Estimates(self, fit, join_notes(note, self.note))
 
@@ -119,11 +123,11 @@ class Estimates:
     note: str
 
     def of(self, term: str) -> Contrast:
-        """A contrast."""
+        """Return the contrast of a term."""
         return self._contrast(self.estimands.reasons.get(term, ""), self.estimands.weights.get(term))
 
     def difference(self, term: str, base: str) -> Contrast:
-        """A contrast less another one."""
+        """Return the contrast of a term less that of another one, the base."""
         reasons, weights = self.estimands.reasons, self.estimands.weights
         if reason := reasons.get(term) or reasons.get(base):
             return Contrast(note=reason)
@@ -139,7 +143,7 @@ class Estimates:
 
 
 def main_estimands(rows: pd.DataFrame, codes: Mapping[str, Ints]) -> Estimands:
-    """The terms' contrasts in the main model: all interactions, as far as the data hold them.
+    """Return the terms' contrasts in the main model: all interactions, as far as the data hold them.
 
     codes: of the rows, see `choose_clusters`. If errors are clustered one way, interactions are left out also
     where only one of the clusters tells them, because then there would be no jackknife.
@@ -179,12 +183,12 @@ def main_estimands(rows: pd.DataFrame, codes: Mapping[str, Ints]) -> Estimands:
 
 
 def left_out(order: int, count: int) -> str:
-    """The note of a model of `count` features with interactions of up to `order` of them."""
+    """Return the note of a model of `count` features with interactions of up to `order` of them."""
     return "" if order == count else f"interactions of {order + 1} or more features left out: too little data"
 
 
 def varies(column: "pd.Series[float]", trial: Ints) -> npt.NDArray[np.bool_]:
-    """Whether the row's trial holds different values."""
+    """Return for each row whether its trial holds different values."""
     by_trial = column.groupby(trial)
     differs: npt.NDArray[np.bool_] = (by_trial.transform("max") > by_trial.transform("min")).to_numpy()
     return differs
@@ -210,10 +214,10 @@ def _paired(codes: Mapping[str, Ints]) -> dict[str, Ints]:
 def contrast_frame(
     contrasts: Mapping[str, Contrast], agent: str, n: int, trials: int, limit: float = LIMIT
 ) -> pd.DataFrame:
-    """The frame of one agent's contrasts by term; they are the family of the adjusted p values.
+    """Return the frame of one agent's contrasts by term.
 
-    limit: the largest possible size, in percentage points, at which intervals end; twice that for the
-    difference of two effects.
+    The contrasts are the family of the adjusted p values. limit: the largest possible size, in percentage
+    points, at which intervals end; twice that for the difference of two effects.
     """
     frame = pd.DataFrame(
         {

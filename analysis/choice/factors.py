@@ -1,4 +1,4 @@
-"""What decided the choices by the agents' own words, as a judge read them."""
+"""Count what decided the choices by the agents' own words, as a judge read them."""
 
 import pandas as pd
 
@@ -10,7 +10,7 @@ FACTOR_COLUMNS = ("trial", "agent", "factor", "judge", "reason")
 
 
 def deciding_factors(factors: pd.DataFrame) -> pd.DataFrame:
-    """The share of judged trials that name each factor, by agent and judge.
+    """Return the share of judged trials that name each factor, by agent and judge.
 
     factors: FACTOR_COLUMNS, one row per factor that the judge named in a trial. `reason` says why a row is
     not accepted (its quotation does not occur in the text); a row without a factor is an answer that could

@@ -1,4 +1,4 @@
-"""Figures of the choice analysis."""
+"""Draw the figures of the choice analysis."""
 
 from collections.abc import Callable
 from itertools import cycle
@@ -50,7 +50,7 @@ SIDES = {"price": "Price advantage (%)", "rating": "Rating advantage (points)"}
 
 
 def effects_figure(effects: pd.DataFrame) -> Figure:
-    """Effects by term and agent with 95 % intervals, beside the human baseline.
+    """Draw effects by term and agent with 95 % intervals, beside the human baseline.
 
     effects: the frame of `choice_effects`. A hollow mark has no interval; an undefined effect is named so.
     """
@@ -89,7 +89,10 @@ def _signed(value: float) -> str:
 
 
 def attrition_figure(attrition: pd.DataFrame) -> Figure:
-    """How the trials ended, as shares of each agent's conditions. attrition: the frame of that function."""
+    """Draw how the trials ended, as shares of each agent's conditions.
+
+    attrition: the frame of the function of that name.
+    """
     agents = attrition.groupby("agent", sort=False)
     with mpl.rc_context(STYLE):
         figure, axes = rows_canvas(rows=attrition.groupby(["agent", "condition"]).ngroups + len(agents))
@@ -111,7 +114,7 @@ def attrition_figure(attrition: pd.DataFrame) -> Figure:
 
 
 def forest(rows: pd.DataFrame, label: Callable[[pd.Series], str], xlabel: str, zero: bool = True) -> Figure:
-    """Estimates with 95 % intervals, one line per label and one panel per agent.
+    """Draw estimates with 95 % intervals, one line per label and one panel per agent.
 
     rows: group, estimate, conf_low, conf_high and what `label` reads. Not estimated lines are named so. A
     hollow mark has no interval.
@@ -132,7 +135,7 @@ def forest(rows: pd.DataFrame, label: Callable[[pd.Series], str], xlabel: str, z
 
 
 def bounds_figure(effects: pd.DataFrame, bounds: pd.DataFrame) -> Figure:
-    """The effects with their intervals, over the range that the trials without a choice leave open."""
+    """Draw effects with their intervals, over the range that trials without a choice leave open."""
     both = bounds.merge(effects[["term", "group", "estimate", "conf_low", "conf_high"]], on=["term", "group"])
     with mpl.rc_context(STYLE):
         figure, axes = rows_canvas(rows=len(both) + both["group"].nunique())
@@ -159,7 +162,7 @@ def bounds_figure(effects: pd.DataFrame, bounds: pd.DataFrame) -> Figure:
 
 
 def sensitivity_figure(curves: pd.DataFrame) -> Figure:
-    """The probability of being chosen by the size of an advantage: a line per agent."""
+    """Draw the probability of being chosen by the size of an advantage, a line per agent."""
     sides = [side for side in SIDES if (curves["advantage"] == side).any()]
     with mpl.rc_context(STYLE):
         figure, axes = panels(len(sides), len(sides), 2.7, sharey=True)
@@ -180,7 +183,7 @@ def sensitivity_figure(curves: pd.DataFrame) -> Figure:
 
 
 def price_figure(curves: pd.DataFrame) -> Figure:
-    """The fourth-order price response of each agent, with its band and what was observed."""
+    """Draw the fourth-order price response of each agent, with its band and the observed shares."""
     own = curves[curves["advantage"] == "price"]
     groups = [(str(agent), rows) for agent, rows in own.groupby("group", sort=False)]
     with mpl.rc_context(STYLE):
@@ -204,7 +207,7 @@ def price_figure(curves: pd.DataFrame) -> Figure:
 
 
 def logit_figure(both: pd.DataFrame) -> Figure:
-    """Linear against logit effects; on the dotted line they are equal."""
+    """Draw linear against logit effects; on the dotted line they are equal."""
     with mpl.rc_context(STYLE):
         figure, axes = canvas(3.9, WIDTH * 0.62)
         ends = [both[["linear", "logit"]].min().min(), both[["linear", "logit"]].max().max()]
@@ -220,7 +223,7 @@ def logit_figure(both: pd.DataFrame) -> Figure:
 
 
 def steps_figure(counts: pd.DataFrame) -> Figure:
-    """The share of each agent's trials by number of steps."""
+    """Draw the share of each agent's trials by number of steps."""
     groups = [(str(agent), rows) for agent, rows in counts.groupby("group", sort=False)]
     with mpl.rc_context(STYLE):
         figure, axes = _panels([agent for agent, _ in groups], 1.7)

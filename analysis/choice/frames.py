@@ -1,4 +1,4 @@
-"""Frames of contrasts by term and level, and shares with their intervals, as several tables have them."""
+"""Make frames of contrasts by term and level, and of shares with their intervals."""
 
 from collections.abc import Mapping
 
@@ -21,9 +21,10 @@ def level_frame(
     used: "pd.Series[str]",
     limit: float = LIMIT,
 ) -> pd.DataFrame:
-    """The contrasts by term and level of one agent, one family; the level is the column `name`.
+    """Return the contrasts by term and level of one agent; the level is the column `name`.
 
-    levels, used: the level of each trial, and of each that has a choice. limit: see `contrast_frame`.
+    They are one family of adjusted p values. levels, used: the level of each trial, and of each that has a
+    choice. limit: see `contrast_frame`.
     """
     labels = {f"{at}": key for at, key in enumerate(contrasts)}
     frame = contrast_frame(dict(zip(labels, contrasts.values(), strict=True)), agent, 0, 0, limit)
@@ -36,23 +37,23 @@ def level_frame(
 
 
 def empty_frame(*more: str) -> pd.DataFrame:
-    """No rows, in the columns of every estimator and more."""
+    """Return a frame without rows, with the columns of every estimator and `more`."""
     return pd.DataFrame(columns=[*FRAME_COLUMNS, *more])
 
 
 def stacked(frames: list[pd.DataFrame], *more: str) -> pd.DataFrame:
-    """The frames as one; without any, an empty one."""
+    """Return the frames as one; without any, an empty one."""
     return pd.concat(frames, ignore_index=True) if frames else empty_frame(*more)
 
 
 def by_trial(labels: "pd.Series[str]", rows: pd.DataFrame) -> "pd.Series[str]":
-    """The label of each trial of the rows."""
+    """Return the label of each trial of the rows."""
     first = ~trial_ids(rows).duplicated()
     return labels.loc[rows.index[first]]
 
 
 def wilson(counts: npt.ArrayLike, trials: npt.ArrayLike) -> dict[str, npt.NDArray[np.float64]]:
-    """Shares with Wilson's (1927) 95 % interval, in percent."""
+    """Return shares with Wilson's (1927) 95 % interval, in percent."""
     low, high = proportion_confint(counts, trials, method="wilson")
     shares = np.asarray(counts) / np.asarray(trials)
     return {

@@ -1,4 +1,4 @@
-"""The effects in groups of trials: under each profile, and in sets of each size."""
+"""Estimate the effects in groups of trials: under each profile, and in sets of each size."""
 
 from collections.abc import Iterable
 
@@ -17,7 +17,7 @@ NO_PROFILE = "none"
 
 
 def profile_effects(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The effects under each profile, and how far each profile moves them from those without one.
+    """Estimate the effects under each profile, and how far each profile moves them from no profile.
 
     table: checked. The main model of each agent's trials under each profile. Errors are clustered by
     category, or by choice set where a profile has fewer than twelve categories; a difference has that of
@@ -29,12 +29,15 @@ def profile_effects(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def set_size_effects(table: pd.DataFrame) -> pd.DataFrame:
-    """The effects in sets of each size (`options`); empty where all sets have one size. table: checked."""
+    """Estimate the effects in sets of each size (`options`); empty where all sets have one size.
+
+    table: checked.
+    """
     return _by(table, set_sizes(table).astype(str), "options", None)[0]
 
 
 def position_shares(table: pd.DataFrame) -> pd.DataFrame:
-    """How often the option in each position was chosen, by agent and size of the set, beside chance.
+    """Return how often the option in each position was chosen, by agent and set size, beside chance.
 
     table: checked. Columns: group, options, position (from 1), chosen, trials, estimate, conf_low, conf_high
     (percent, Wilson), chance (percent). Empty where no set has more than two options.
@@ -55,7 +58,7 @@ def position_shares(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def set_sizes(table: pd.DataFrame) -> "pd.Series[int]":
-    """The number of options in each row's trial."""
+    """Return the number of options in each row's trial."""
     return table.groupby(TRIAL_ID)["option"].transform("size")
 
 

@@ -1,4 +1,4 @@
-"""A robustness check: the same effects from a conditional logit instead of a linear probability model."""
+"""Check robustness: the same effects from a conditional logit instead of a linear probability model."""
 
 import numpy as np
 import pandas as pd
@@ -10,11 +10,11 @@ from analysis.tables.choice_table import trial_ids
 from analysis.tables.frame import Floats, Ints
 
 LEAST_PAIRS = 4
-"""With fewer, a correlation can hardly tell anything."""
+"""The fewest pairs of effects for a correlation; with fewer it says hardly anything."""
 
 
 def logit_effects(table: pd.DataFrame, effects: pd.DataFrame) -> pd.DataFrame:
-    """The effects of a conditional logit (McFadden 1974) with the four features, beside the linear ones.
+    """Estimate the effects by a conditional logit (McFadden 1974), beside the linear ones.
 
     table: checked. effects: the frame of `choice_effects`. A logit effect compares, in each set, the
     probability of an option when it alone has the feature with that when another option alone has it, and is
@@ -36,8 +36,9 @@ def logit_effects(table: pd.DataFrame, effects: pd.DataFrame) -> pd.DataFrame:
 
 
 def agreement(both: pd.DataFrame) -> pd.DataFrame:
-    """Pearson's correlation of the two kinds of effects over agents and terms: n, correlation,
-    largest_difference (percentage points), note.
+    """Correlate the two kinds of effects over agents and terms (Pearson).
+
+    Columns: n, correlation, largest_difference (percentage points), note.
     """
     pairs = both.dropna(subset=["linear", "logit"])
     correlation, note = np.nan, ""

@@ -1,4 +1,4 @@
-"""What each nudge text does, and what nudges do in each category: from the trials with a nudge."""
+"""Estimate what each nudge text does, and what nudges do in each category, from trials with a nudge."""
 
 from collections.abc import Iterator
 
@@ -14,22 +14,21 @@ from analysis.tables.choice_table import TRIAL_ID, trial_ids
 FOCUS = "nudged"
 
 WAYS = {"nudge_text": ["category"], "category": []}
-"""What the errors by text, and by category, are clustered by where there is enough of it; else the set."""
+"""How errors by text, and by category, are clustered where there are enough clusters; else by set."""
 
 
 NEEDED = (*TERMS, PLACEBO, "direction", "chosen", TRIAL_ID, "set", "category", "nudge_text", "nudge")
-"""Columns of a fit; a part of these few is taken much faster than of all."""
+"""The columns of a fit; these few are taken from the table much faster than all."""
 
 
 def nudge_effects(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Effects of the nudge by its text, and by the category of the set; empty without nudged trials.
+    """Estimate effects of the nudge by its text, and by the set's category; empty without nudges.
 
     table: checked. Each is the nudge's effect in the main model, fitted to the nudged trials of one text, or
     of one category, alone, so that its errors rest on its own clusters: categories, or choice sets where a
-    text was seen in fewer than twelve categories; of a category its choice sets. With fewer than twelve
-    there is no interval. Both frames have the columns of every estimator, `nudge_text` or `category`, and how
-    many strata (see `strata`) went for the nudge, against it, and were there: strata_for, strata_against,
-    strata.
+    text was seen in fewer than twelve categories; of a category its choice sets. With fewer than twelve there
+    is no interval. Both frames have the columns of every estimator, `nudge_text` or `category`, and how many
+    strata (see `strata`) went for the nudge, against it, and were there: strata_for, strata_against, strata.
     """
     nudged = table[table.groupby(TRIAL_ID)["nudged"].transform("max") == 1]
     labels = {

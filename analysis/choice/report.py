@@ -1,4 +1,4 @@
-"""The report of the choice analysis: which tables and figures answer which question, in plain words."""
+"""Write the report of the choice analysis: which tables and figures answer which question."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 EFFECT = "Effect on the probability of being chosen (percentage points)"
 ONE, TWO = 1, 2
-"""Decimals: of percentage points, and of where the second counts."""
+"""Decimals of percentage points, and of numbers whose second decimal counts."""
 
 
 def sections(found: "ChoiceAnalysis") -> list[Section]:
-    """One section per question; what the table does not hold gives none."""
+    """Return one section per question; a question that the table does not answer has none."""
     made = [_attrition(found), _treatment(found), _effects(found)]
     makers: list[tuple[pd.DataFrame, Callable[[ChoiceAnalysis], Section]]] = [
         (found.nudge_texts, _nudges),
@@ -317,7 +317,7 @@ def _steps(found: "ChoiceAnalysis") -> Section:
 
 
 def factors_section(factors: pd.DataFrame) -> Section:
-    """The section on deciding factors. factors: the frame of `deciding_factors`."""
+    """Return the section on deciding factors. factors: the frame of `deciding_factors`."""
     return Section(
         "Deciding factors",
         "What do the agents say decided their choices? A judge, itself a language model, read the thoughts"

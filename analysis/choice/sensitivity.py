@@ -1,4 +1,4 @@
-"""How choices follow the size of a difference in price or rating, not only its sign."""
+"""Estimate how choices follow the size of a difference in price or rating, not only its sign."""
 
 from dataclasses import dataclass, replace
 
@@ -13,7 +13,7 @@ from analysis.tables.choice_table import TRIAL_ID, trial_ids
 from analysis.tables.frame import Floats, join_notes
 
 UNITS = {"price_advantage": 10.0, "rating_advantage": 10.0}
-"""The slopes are for so much: 10 % of the price, 10 points of rating."""
+"""The units of the slopes: 10 % of the price, 10 points of rating."""
 
 DEGREE = 4
 POINTS = 31
@@ -21,10 +21,11 @@ BINS = 10
 
 
 def advantages(table: pd.DataFrame) -> pd.DataFrame:
-    """How much better each option is than the mean of the others in its set. table: checked; rows as there.
+    """Return how much better each option is than the mean of the others in its set.
 
-    price_advantage: the others' mean price less its own, in percent of the set's mean price.
-    rating_advantage: its rating less the others' mean, in points. Undefined where the set lacks a value.
+    table: checked; the rows are the same. price_advantage: the others' mean price less its own, in percent of
+    the set's mean price. rating_advantage: its rating less the others' mean, in points. Undefined where the
+    set lacks a value.
     """
     found = {}
     for name, sign in (("price", -1.0), ("rating", 1.0)):
@@ -40,7 +41,7 @@ def advantages(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def sensitivity(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Slopes by agent, and the probability of being chosen by the size of an advantage.
+    """Estimate slopes by agent, and the probability of being chosen by the size of an advantage.
 
     table: checked. The linear model is `chosen ~ price_advantage + rating_advantage + viewed_first + nudged
     | trial`; the quartic one has a polynomial of the fourth order in the size of the price advantage,

@@ -1,4 +1,4 @@
-"""How long the trials took, in steps."""
+"""Count the steps of the trials."""
 
 import pandas as pd
 
@@ -6,9 +6,10 @@ from analysis.tables.choice_table import TRIAL_ID
 
 
 def step_counts(table: pd.DataFrame) -> pd.DataFrame:
-    """Trials by agent and number of steps: group, steps, trials, share (percent). table: checked.
+    """Count trials by agent and number of steps.
 
-    All trials count, however they ended; those without a number of steps are left out.
+    Columns: group, steps, trials, share (percent). table: checked. All trials count, however they ended;
+    those without a number of steps are left out.
     """
     if "steps" not in table:
         return pd.DataFrame(columns=["group", "steps", "trials", "share"])
@@ -19,7 +20,10 @@ def step_counts(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def step_summary(table: pd.DataFrame) -> pd.DataFrame:
-    """By agent: trials, mean, sd (divisor n-1), least, quartiles and most steps. table: checked."""
+    """Summarise the number of steps by agent.
+
+    Columns: trials, mean, sd (divisor n-1), least, quartiles and most steps. table: checked.
+    """
     columns = ["group", "trials", "mean", "sd", "least", "lower_quartile", "median", "upper_quartile", "most"]
     if "steps" not in table or table["steps"].isna().all():
         return pd.DataFrame(columns=columns)

@@ -1,4 +1,4 @@
-"""The choice analysis as a whole: attrition and treatment check first, then the effects."""
+"""Run the whole choice analysis: attrition and treatment check first, then the effects."""
 
 from dataclasses import dataclass
 
@@ -20,9 +20,10 @@ from analysis.tables.choice_table import TRIAL_ID, check_table
 
 @dataclass(frozen=True)
 class ChoiceAnalysis:
-    """Tidy frames, each documented where it is made; empty where the table does not hold what they are about.
+    """The frames of an analysis, each documented where it is made.
 
-    `treatment` and `factors` are None where no receipts, or no deciding factors, came with the table.
+    A frame is empty where the table does not hold what it is about. `treatment` and `factors` are None where
+    no receipts, or no deciding factors, came with the table.
     """
 
     attrition: pd.DataFrame
@@ -46,11 +47,11 @@ class ChoiceAnalysis:
     notes: tuple[str, ...]
 
     def to_json(self) -> str:
-        """A JSON object with a list of records per frame; what is undefined is null."""
+        """Return a JSON object with a list of records per frame; undefined values are null."""
         return to_json(vars(self))
 
     def sections(self) -> list[Section]:
-        """The report, with figures."""
+        """Return the sections of the report, with figures."""
         return sections(self)
 
 

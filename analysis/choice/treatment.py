@@ -1,4 +1,4 @@
-"""Treatment check: whether each planned edit reached the pages it was meant for."""
+"""Check the treatment: whether each planned edit reached the pages that it was meant for."""
 
 import pandas as pd
 
@@ -8,7 +8,7 @@ RECEIPT_COLUMNS = ("intervention", "edit", "role", "page_type", "trials", "recei
 
 
 def treatment_check(receipts: pd.DataFrame) -> pd.DataFrame:
-    """The receipts by edit and page type, with receipts_per_trial, matches_per_receipt and a note.
+    """Count receipts by edit and page type, with receipts_per_trial, matches_per_receipt and a note.
 
     receipts: RECEIPT_COLUMNS, where `trials` counts trials with the edit on that page type, `receipts` the
     pages it was applied to, `matches` the elements it changed; `not_checked`, if there, the trials in which

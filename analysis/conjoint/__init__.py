@@ -1,4 +1,4 @@
-"""The conjoint analysis: what price, quality and brand weigh in choices between option cards."""
+"""Analyse conjoint experiments: the weights of price, quality and brand in choices between option cards."""
 
 from analysis.conjoint.pricebench import read_pricebench
 from analysis.conjoint.study import ConjointAnalysis, analyze_conjoint

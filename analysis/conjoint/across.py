@@ -1,4 +1,4 @@
-"""What is compared between agents; with few of them, empty with the reason."""
+"""Compare agents with each other; where there are too few, tables are empty and give the reason."""
 
 import re
 from collections.abc import Mapping
@@ -17,9 +17,10 @@ _SIZE = re.compile(r"(?<![\d.x])(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
 
 
 def personality(fits: Fits) -> pd.DataFrame:
-    """The map of agents: `price_sensitivity` (the log-price coefficient turned) against `review_score`.
+    """Return the map of agents: `price_sensitivity` against `review_score`.
 
-    Both from the log-price model that speaks for the agent; two rows per agent.
+    price_sensitivity is the log-price coefficient with its sign turned. Both come from the log-price model
+    that represents the agent; two rows per agent.
     """
     rows: list[Row] = []
     for agent in agents_of(fits):
@@ -42,7 +43,10 @@ def personality(fits: Fits) -> pd.DataFrame:
 
 
 def set_size(fits: Fits, cards: Cards) -> pd.DataFrame:
-    """The log-price coefficient by set size (conditional logits), and their rank correlation over agents."""
+    """Return the log-price coefficient by set size, and its rank correlation over agents.
+
+    The coefficients are those of conditional logits.
+    """
     columns: dict[str, pd.Series[float]] = {}
     rows: list[Row] = []
     for block in cards.blocks:
@@ -64,7 +68,7 @@ def set_size(fits: Fits, cards: Cards) -> pd.DataFrame:
 
 
 def model_size(sensitivity: pd.DataFrame, sizes: Mapping[str, float] | None) -> pd.DataFrame:
-    """Price sensitivity and size of each agent, and their rank correlation.
+    """Return price sensitivity and size of each agent, and their rank correlation.
 
     sensitivity: the frame of `personality`. sizes: billions of parameters by agent; others are read from the
     label, as in `gemma2_9b`. Extra column `size`.
@@ -81,13 +85,13 @@ def model_size(sensitivity: pd.DataFrame, sizes: Mapping[str, float] | None) -> 
 
 
 def size_of(agent: str) -> float:
-    """Billions of parameters as a label tells, e.g. 9 for `gemma2_9b`; NaN when it does not."""
+    """Return the billions of parameters that a label names, e.g. 9 for `gemma2_9b`; NaN if none."""
     found = _SIZE.search(agent)
     return float(found[1]) if found else np.nan
 
 
 def provider_of(agent: str) -> str:
-    """What stands before the colon of a label, as in `openai:gpt-5.4`; empty without one."""
+    """Return the part of a label before the colon, as in `openai:gpt-5.4`; empty without one."""
     provider, colon, _ = agent.partition(":")
     return provider if colon else ""
 
@@ -95,7 +99,7 @@ def provider_of(agent: str) -> str:
 def brand_permutation(
     brands: pd.DataFrame, providers: Mapping[str, str] | None, *, seed: int = 0
 ) -> pd.DataFrame:
-    """Do agents of one provider like the same chains? Permutation test over 2,000 shuffles of the providers.
+    """Test whether agents of one provider like the same chains, by 2,000 shuffles of the providers.
 
     Statistic: the mean Pearson correlation of the chain coefficients over pairs of agents of one provider,
     less that over the other pairs. p: share of shuffles, the observed one included, that reach it; one-sided.

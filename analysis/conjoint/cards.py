@@ -1,4 +1,4 @@
-"""Option cards as regressors: attributes coerced and encoded, price deciles, chain families."""
+"""Encode option cards as regressors: attributes, price deciles, chain families."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ BEDS = (
     ("single", 0.0),
     ("bunk", 1.0),
 )
-"""Rank of a room by the first of these words that its lower-cased type contains."""
+"""The rank of a room by the first of these words that its lower-cased type contains."""
 NO_BED = 1.0
 
 INDEPENDENT = "Independent"
@@ -77,7 +77,7 @@ _BLOCKS = {2: "binary", 3: "ternary"}
 POOLED = "pooled"
 
 SHOWN = ("agent", TRIAL_ID, "set", "repeat", "ordering", "option", "position", "chosen")
-"""What the analysis reads of a checked table beside its attributes."""
+"""The columns of a checked table that the analysis reads besides attributes."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,10 @@ class Cards:
         return bool(trials.duplicated(["agent", "set"]).any())
 
     def prices(self, block: str) -> Floats:
-        """The prices of a block (or of all): each option of each task once, however often it was shown."""
+        """Return the prices of a block (or of all), each option of each task once.
+
+        How often an option was shown makes no difference.
+        """
         rows = self.rows if block == POOLED else self.rows[self.rows["block"] == block]
         once = rows.drop_duplicates(["block", "set", "repeat", "option", "price"])
         return once["price"].dropna().to_numpy()
@@ -155,24 +158,28 @@ def encode(table: pd.DataFrame) -> Cards:
 
 
 def decile_edges(prices: npt.ArrayLike) -> Floats:
-    """Percentiles 0, 10, ..., 100 (linear interpolation), the lowest less 0.5; equal edges are merged."""
+    """Return the edges of the price deciles.
+
+    These are the percentiles 0, 10, ..., 100 (linear interpolation), the lowest less 0.5; equal edges are
+    merged.
+    """
     edges = np.percentile(np.asarray(prices, float), np.arange(0, 101, 10))
     edges[0] -= 0.5
     return np.unique(edges)
 
 
 def decile(price: npt.ArrayLike, edges: Floats) -> Ints:
-    """The decile of each price, from 1. Deciles are open on the left and closed on the right."""
+    """Return the decile of each price, from 1. Deciles are open on the left and closed on the right."""
     return np.searchsorted(edges[1:-1], np.asarray(price, float), side="left") + 1
 
 
 def bed_rank(room: str) -> float:
-    """King 3, queen 2, double or full 1, twin or single 0, anything else 1."""
+    """Return the rank of a room's bed: king 3, queen 2, double or full 1, twin or single 0, else 1."""
     return next((rank for word, rank in BEDS if word in room.lower()), NO_BED)
 
 
 def chain_family(name: str) -> str:
-    """The chain family that a hotel's name tells, else Independent."""
+    """Return the chain family that a hotel's name contains, else Independent."""
     text = name.lower()
     return next((family for family, words in FAMILIES.items() if any(w in text for w in words)), INDEPENDENT)
 

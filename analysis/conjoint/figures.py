@@ -1,4 +1,7 @@
-"""The figures of the study. Each takes the table of its name; what is undefined is said, not drawn as 0."""
+"""Draw the figures of the study, each from the table of its name.
+
+An undefined value is named as such, and not drawn as 0.
+"""
 
 from typing import Any
 
@@ -36,13 +39,13 @@ NAMES = {
 """Short headings of the controls."""
 
 LABELLED = 12
-"""Points are labelled with the agent's name up to this many, beyond it with a number and a key."""
+"""The most points that are labelled with the agent's name; with more, each has a number and a key."""
 
 CURVES = {"log_curve": (BLUE, "-", "log price"), "linear_curve": (ORANGE, "--", "linear price")}
 
 
 def triage_figure(triage: pd.DataFrame) -> Figure:
-    """First-shown rates with Wilson intervals, and the band in which an agent counts as engaged."""
+    """Draw first-shown rates with Wilson intervals, and the band in which an agent counts as engaged."""
     with mpl.rc_context(STYLE):
         figure, axes = canvas(1.6 + 0.26 * len(triage))
         axes.axvspan(15, 85, color="#eef2f5", zorder=0)
@@ -59,7 +62,7 @@ def triage_figure(triage: pd.DataFrame) -> Figure:
 
 
 def price_figure(deciles: pd.DataFrame) -> Figure:
-    """Utility by price decile for each agent, with the fitted log and linear curves."""
+    """Draw utility by price decile for each agent, with the fitted log and linear curves."""
     agents = list(deciles["group"].unique())
     columns = min(4, max(1, len(agents)))
     with mpl.rc_context(STYLE):
@@ -77,7 +80,10 @@ def price_figure(deciles: pd.DataFrame) -> Figure:
 
 
 def form_figure(form: pd.DataFrame) -> Figure:
-    """AIC of the linear less the log price by agent: to the left the linear form fits better."""
+    """Draw the AIC of the linear less that of the log price by agent.
+
+    To the left the linear form fits better.
+    """
     rows = form.drop_duplicates("group").sort_values("estimate")
     with mpl.rc_context(STYLE):
         figure, axes = canvas(1.5 + 0.26 * len(rows))
@@ -94,7 +100,7 @@ def form_figure(form: pd.DataFrame) -> Figure:
 
 
 def block_figure(sizes: pd.DataFrame) -> Figure:
-    """Log-price coefficients of pairs against those of larger sets."""
+    """Draw log-price coefficients of pairs against those of larger sets."""
     own = sizes[sizes["term"] == "log_price"]
     blocks = list(own["block"].unique())
     if len(blocks) < 2:
@@ -109,7 +115,7 @@ def block_figure(sizes: pd.DataFrame) -> Figure:
 
 
 def size_figure(sizes: pd.DataFrame) -> Figure:
-    """Price sensitivity against the number of parameters."""
+    """Draw price sensitivity against the number of parameters."""
     own = sizes[(sizes["group"] != ALL_AGENTS) & sizes["size"].notna()]
     if own.empty:
         return _nothing("No agent's size is known")
@@ -135,25 +141,28 @@ def size_figure(sizes: pd.DataFrame) -> Figure:
 
 
 def personality_figure(personality: pd.DataFrame) -> Figure:
-    """The map: price sensitivity to the right, weight of the review score upwards."""
+    """Draw the map of agents: price sensitivity to the right, weight of the review score upwards."""
     points = _pairs(personality, "term", "price_sensitivity", "review_score")
     return _scatter(points, "Price sensitivity (log price, turned)", "Weight of one point of review score")
 
 
 def quality_figure(quality: pd.DataFrame) -> Figure:
-    """Heatmap of the quality coefficients; colours are relative to each column's largest."""
+    """Draw a heatmap of the quality coefficients.
+
+    Colours are relative to each column's largest.
+    """
     headings = {name: NAMES.get(name, name) for name in quality["term"].unique()}
     return _heatmap(quality, headings, "Change of utility for one unit")
 
 
 def brand_figure(brands: pd.DataFrame) -> Figure:
-    """Heatmap of the chain coefficients."""
+    """Draw a heatmap of the chain coefficients."""
     headings = {name: shorten(str(name).removeprefix("chain_"), 14) for name in brands["term"].unique()}
     return _heatmap(brands, headings, "Utility against the base", common=True)
 
 
 def wtp_figure(wtp: pd.DataFrame) -> Figure:
-    """Willingness to pay by attribute and agent, with Krinsky-Robb intervals."""
+    """Draw willingness to pay by attribute and agent, with Krinsky-Robb intervals."""
     terms = list(wtp["term"].unique())
     agents = list(wtp["group"].unique())
     with mpl.rc_context(STYLE):
@@ -177,7 +186,7 @@ def wtp_figure(wtp: pd.DataFrame) -> Figure:
 
 
 def booked_figure(booked: pd.DataFrame) -> Figure:
-    """Mean price of what was booked beside that of what was offered."""
+    """Draw the mean price of the booked options beside that of the offered ones."""
     rows = booked[booked["term"] == "mean_price"].sort_values("estimate")
     with mpl.rc_context(STYLE):
         figure, axes = canvas(1.5 + 0.26 * len(rows))

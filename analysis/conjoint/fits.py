@@ -1,4 +1,4 @@
-"""The choice models of the study, fitted for each agent."""
+"""Fit the choice models of the study for each agent."""
 
 from typing import Literal, NamedTuple
 
@@ -30,7 +30,7 @@ Fits = dict[Spec, CLogit]
 
 
 def fit_models(cards: Cards, agents: list[str], *, cov: Covariance = "classical") -> Fits:
-    """Every model of every agent. Clustered errors are clustered by choice set.
+    """Fit every model of every agent. Clustered errors are clustered by choice set.
 
     Decile edges come from the prices of all agents together, so that their coefficients can be compared.
     """
@@ -71,7 +71,7 @@ def _models_of(
 
 
 def headline(fits: Fits, agent: str, price: Form, *, brand: bool = False) -> Spec | None:
-    """The model that speaks for an agent: the logit of pairs, without pairs the conditional logit."""
+    """Return the model that represents an agent: the logit of pairs, without pairs the conditional logit."""
     own = [spec for spec in fits if spec[0] == agent and spec.price == price and spec.brand == brand]
     return min(own, key=lambda spec: (spec.model != "logit", spec.block == POOLED), default=None)
 
@@ -79,7 +79,7 @@ def headline(fits: Fits, agent: str, price: Form, *, brand: bool = False) -> Spe
 def regressors(
     rows: pd.DataFrame, controls: tuple[str, ...], form: Form, edges: Floats, chains: tuple[str, ...] = ()
 ) -> pd.DataFrame:
-    """The controls, chain families against the base, and the price in the given form."""
+    """Return the controls, chain families against the base, and the price in the given form."""
     terms = {name: rows[name].to_numpy(float) for name in controls}
     for chain in chains:
         terms[f"chain_{chain}"] = (rows["chain"] == chain).to_numpy(float)
@@ -94,7 +94,10 @@ def regressors(
 
 
 def logit_of_pairs(rows: pd.DataFrame, terms: pd.DataFrame, cov: Covariance = "classical") -> CLogit:
-    """The ordinary logit, with intercept, of choosing A on A less B. rows: sorted by trial, then letter."""
+    """Fit the ordinary logit, with intercept, of choosing A on A less B.
+
+    rows: sorted by trial, then letter.
+    """
     values = terms.to_numpy(float)
     difference = pd.DataFrame(values[::2] - values[1::2], columns=terms.columns)
     chosen = rows["chosen"].to_numpy(float, na_value=np.nan)[::2]
@@ -102,13 +105,16 @@ def logit_of_pairs(rows: pd.DataFrame, terms: pd.DataFrame, cov: Covariance = "c
 
 
 def clogit_of_sets(rows: pd.DataFrame, terms: pd.DataFrame, cov: Covariance = "classical") -> CLogit:
-    """The conditional logit: one set per trial, no intercepts."""
+    """Fit the conditional logit: one set per trial, no intercepts."""
     chosen = rows["chosen"].to_numpy(float, na_value=np.nan)
     return fit_clogit(terms, chosen, rows[TRIAL_ID].to_numpy(), cov=cov, cluster=_clusters(rows, cov))
 
 
 def brand_families(cards: Cards) -> tuple[str, ...]:
-    """The chain families but the base, which is Independent, or the most frequent where there is none."""
+    """Return the chain families without the base.
+
+    The base is Independent, or the most frequent family where there is none.
+    """
     counts = cards.rows["chain"].value_counts()
     counts = counts[counts.index != ""]
     if len(counts) < 2:

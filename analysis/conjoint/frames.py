@@ -1,4 +1,4 @@
-"""Tidy rows that several tables of the study share."""
+"""Make tidy rows that several tables of the study share."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -14,22 +14,28 @@ Row = dict[Hashable, Any]
 ALL_AGENTS = "all agents"
 
 LEAST_AGENTS = 4
-"""With fewer, a rank correlation cannot reach any usual level of significance."""
+"""The fewest agents for a rank correlation.
+
+With fewer, it cannot reach any usual level of significance.
+"""
 
 
 def tidy_row(term: str, group: str, n: int, n_missing: int = 0, **values: Any) -> Row:
-    """A row of the standard columns, undefined where nothing is given."""
+    """Return a row of the standard columns; values that are not given are undefined."""
     empty: Row = dict.fromkeys(FRAME_COLUMNS, np.nan)
     return empty | {"term": term, "group": group, "n": n, "n_missing": n_missing, "note": ""} | values
 
 
 def tidy_frame(rows: list[Row], *extra: str) -> pd.DataFrame:
-    """The rows with the standard columns first."""
+    """Return the rows with the standard columns first."""
     return pd.DataFrame(rows, columns=[*FRAME_COLUMNS, *extra])
 
 
 def rank_correlation(term: str, first: "pd.Series[float]", second: "pd.Series[float]") -> Row:
-    """Spearman's rank correlation over agents, indexed alike; agents that lack a value are counted."""
+    """Compute Spearman's rank correlation over agents.
+
+    The two series are indexed alike; agents that lack a value are counted.
+    """
     both = pd.concat([first, second], axis=1, keys=["first", "second"])
     used = both.dropna()
     n, lost = len(used), len(both) - len(used)

@@ -1,4 +1,4 @@
-"""The files of the PriceBench study (Kireyev 2026) as a tidy table."""
+"""Read the files of the PriceBench study (Kireyev 2026) as a tidy table."""
 
 from pathlib import Path
 
@@ -35,15 +35,16 @@ _SWAP_OFFSET = 10_000
 
 
 def read_conjoint(path: str | Path) -> pd.DataFrame:
-    """A tidy table from a `.csv` or `.parquet` file, or from a folder with the study's files."""
+    """Read a tidy table from a `.csv` or `.parquet` file, or from a folder with the study's files."""
     return read_pricebench(path) if Path(path).is_dir() else read_table(path)
 
 
 def read_pricebench(folder: str | Path) -> pd.DataFrame:
-    """The tidy table of `tasks.csv` and `choices_AGENT_orig.csv`, `choices_AGENT_swap.csv` in a folder.
+    """Read the tidy table from the study's files in a folder.
 
-    A choice names the option by its letter in `tasks.csv`, in both orders. One that is no letter of its task
-    is a trial without a choice.
+    The files are `tasks.csv`, `choices_AGENT_orig.csv` and `choices_AGENT_swap.csv`. A choice names the
+    option by its letter in `tasks.csv`, in both orders. One that is no letter of its task is a trial without
+    a choice.
 
     Raises AnalysisError if a file or column is missing, a value is wrong or a task is unknown.
     """

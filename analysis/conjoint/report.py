@@ -1,4 +1,4 @@
-"""The conjoint report: which tables and figures answer which question, in plain words."""
+"""Write the conjoint report: which tables and figures answer which question."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ from analysis.reporting.sections import NamedFigure, NamedTable, Section
 
 
 def sections(frames: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> list[Section]:
-    """One section per question. frames: by the names of `ConjointAnalysis`."""
+    """Return one section per question. frames: by the names of `ConjointAnalysis`."""
 
     def table(name: str, caption: str) -> NamedTable:
         return NamedTable(name, caption, frames[name])

@@ -1,4 +1,4 @@
-"""The conjoint analysis as a whole: triage first, then the models of the engaged agents."""
+"""Run the whole conjoint analysis: triage first, then the models of the engaged agents."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ ERRORS: Mapping[Covariance, str] = {
 
 @dataclass(frozen=True)
 class ConjointAnalysis:
-    """Tidy frames, each documented by the function of its name in this package."""
+    """The frames of an analysis, each documented by the function of its name in this package."""
 
     triage: pd.DataFrame
     price_response: pd.DataFrame
@@ -45,15 +45,15 @@ class ConjointAnalysis:
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
-        """The tables by name."""
+        """The frames by name."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "notes"}
 
     def to_json(self) -> str:
-        """A JSON object with a list of records per frame; what is undefined is null."""
+        """Return a JSON object with a list of records per frame; undefined values are null."""
         return to_json(vars(self))
 
     def sections(self) -> list[Section]:
-        """The report, with figures."""
+        """Return the sections of the report, with figures."""
         return sections(self.frames, self.notes)
 
 

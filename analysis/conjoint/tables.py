@@ -1,4 +1,4 @@
-"""The tables of the study that come straight from the fits of each agent."""
+"""Make the tables that come directly from the fits of each agent."""
 
 from collections.abc import Callable
 
@@ -20,12 +20,15 @@ NOT_COMPARABLE = "the two forms are not fitted to the same sets"
 
 
 def coefficients(fits: Fits) -> pd.DataFrame:
-    """Every coefficient of every model; extra columns model, block and price_form."""
+    """Return every coefficient of every model; extra columns model, block and price_form."""
     return _joined([_frame(spec, fit) for spec, fit in fits.items()], *MODEL)
 
 
 def fit_statistics(fits: Fits) -> pd.DataFrame:
-    """Log-likelihood, AIC, McFadden's pseudo R2 and sizes of every model; `note` names separated choices."""
+    """Return log-likelihood, AIC, McFadden's pseudo R2 and sizes of every model.
+
+    `note` names separated choices.
+    """
     rows = [
         {
             "group": spec.agent,
@@ -47,13 +50,13 @@ def fit_statistics(fits: Fits) -> pd.DataFrame:
 
 
 def price_response(fits: Fits) -> pd.DataFrame:
-    """The coefficients of log price and of price, in every model."""
+    """Return the coefficients of log price and of price, in every model."""
     every = coefficients({spec: fit for spec, fit in fits.items() if not spec.brand})
     return every[every["term"].isin(PRICES)].reset_index(drop=True)
 
 
 def price_deciles(fits: Fits, cards: Cards) -> pd.DataFrame:
-    """The decile coefficients of the model that speaks for each agent, beside its log and linear curves.
+    """Return the decile coefficients of each agent's representative model, beside its price curves.
 
     Extra columns: `median_price` of the decile; `log_curve` and `linear_curve`, the utility at that price
     less the one at the first decile's median, as the two other models say. D1 is the base, 0 by construction.
@@ -79,9 +82,10 @@ def price_deciles(fits: Fits, cards: Cards) -> pd.DataFrame:
 
 
 def functional_form(fits: Fits) -> pd.DataFrame:
-    """AIC of the linear less that of the log price, by model: negative where the linear form fits better.
+    """Return the AIC of the linear less that of the log price, by model.
 
-    Extra columns: model, block, and `better`, which is "neither" where the two differ by less than 2.
+    It is negative where the linear form fits better. Extra columns: model, block, and `better`, which is
+    "neither" where the two differ by less than 2.
     """
     rows = []
     for spec, linear in fits.items():
@@ -111,17 +115,20 @@ def _linear_less_log(fits: Fits, spec: Spec) -> float:
 
 
 def quality(fits: Fits, controls: tuple[str, ...]) -> pd.DataFrame:
-    """What quality weighs: the controls in the log-price model that speaks for each agent."""
+    """Return the coefficients of the controls in the log-price model that represents each agent."""
     return _terms(fits, "log", lambda term: term in controls)
 
 
 def brands(fits: Fits) -> pd.DataFrame:
-    """The chain families against the base, all controls and price deciles held."""
+    """Return the chain families' coefficients against the base.
+
+    All controls and price deciles are held constant.
+    """
     return _terms(fits, "deciles", lambda term: term.startswith("chain_"), brand=True)
 
 
 def willingness_to_pay(fits: Fits, cards: Cards) -> pd.DataFrame:
-    """USD for one unit of each attribute, from the model that speaks for each agent.
+    """Return the USD for one unit of each attribute, from the model that represents each agent.
 
     The price is in the form that fits better by AIC, as in `functional_form`. The logarithm gives what a unit
     is worth at the median price (column `at_price`, empty for the linear form). Where the linear form fits
@@ -159,7 +166,7 @@ def _refused(frame: pd.DataFrame, rows: "pd.Series[bool]", reason: str) -> pd.Da
 
 
 def pooling(fits: Fits) -> pd.DataFrame:
-    """Do sets of all sizes follow one model? Test of pooling them, log price, by agent.
+    """Test by agent whether sets of all sizes follow one model, with the log price.
 
     The alternative lets every coefficient differ by set size. With independent answers it is a likelihood
     ratio, where the alternative's log-likelihood is the sum over the separate fits; with clustered errors,
@@ -207,7 +214,7 @@ def pooling(fits: Fits) -> pd.DataFrame:
 
 
 def booked(cards: Cards) -> pd.DataFrame:
-    """What the chosen options of the smallest sets are like, by agent; locked agents too.
+    """Describe the chosen options of the smallest sets by agent, including locked agents.
 
     Terms: mean_price, median_price, mean_stars, and the share of each chain in percent. Extra column
     `offered`: the same of all the options shown, so of a chooser at random.
@@ -255,7 +262,7 @@ def _error(values: "pd.Series[float]", sets: "pd.Series[str]") -> float:
 
 
 def agents_of(fits: Fits) -> list[str]:
-    """The agents in the order of their fits."""
+    """Return the agents in the order of their fits."""
     return list(dict.fromkeys(spec.agent for spec in fits))
 
 

@@ -1,4 +1,4 @@
-"""Which agents choose by position: they are told apart before anything else is estimated."""
+"""Find agents that choose by position, before anything else is estimated."""
 
 import numpy as np
 import pandas as pd
@@ -11,22 +11,29 @@ from analysis.tables.choice_table import TRIAL_ID
 from analysis.tables.frame import join_notes
 
 LOCKED = 0.35
-"""Distance of the first-shown rate from a half beyond which an agent is locked: outside 15-85 %."""
+"""The distance of the first-shown rate from a half beyond which an agent is locked.
+
+So an agent is locked outside 15-85 %.
+"""
 LEVEL = 0.05
-"""An agent is not called locked where chance alone gives such a rate more often (exact binomial test)."""
+"""The level of the exact binomial test for locked agents.
+
+An agent is not called locked where chance alone gives such a rate more often.
+"""
 
 
 TOO_FEW = "too few choices to tell whether the agent is locked"
 
 
 def triage(cards: Cards) -> pd.DataFrame:
-    """The first-shown rate of each agent, with a Wilson interval, a z test against a half, and the verdict.
+    """Return the first-shown rate of each agent, with an interval, a test against a half, and the verdict.
 
-    Counted are the choices of A or B; first-shown is the one of the two that stood before the other, so an
-    agent that does not look at positions comes near a half when every set is shown in both orders.
+    The interval is Wilson's, the test a z test. Counted are the choices of A or B; first-shown is the one of
+    the two that stood before the other, so an agent that does not look at positions comes near a half when
+    every set is shown in both orders.
 
-    Extra column `verdict`: engaged, locked-primacy, locked-recency, undecided where so few choices could
-    have such a rate by chance, or "" where nothing can be counted.
+    Extra column `verdict`: engaged, locked-primacy, locked-recency, undecided where so few choices could have
+    such a rate by chance, or "" where nothing can be counted.
     """
     rows = []
     for agent, own in cards.rows.groupby("agent", sort=True):

@@ -1,4 +1,4 @@
-"""Choice sets as arrays, checked: what the conditional logit is fitted to."""
+"""Check choice sets and turn them into arrays, to which the conditional logit is fitted."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +17,7 @@ Covariance = Literal["classical", "robust", "clustered"]
 
 @dataclass(frozen=True)
 class ChoiceSets:
-    """What a likelihood of choices sees of S sets.
+    """The arrays that the likelihood of choices in S sets needs.
 
     differences: N x K, the chosen option less each rejected one, sorted by set. set: N codes from 0, each at
     least once. weight, cluster: one per set.
@@ -33,21 +33,24 @@ class ChoiceSets:
         return len(self.differences) + len(self.weight)
 
     def sums(self, values: Floats) -> Floats:
-        """The sum over the rejected options of each set; of pairs, the values themselves."""
+        """Return the sum over the rejected options of each set; of pairs, the values themselves."""
         if len(self.set) == len(self.weight):
             return values
         sums: Floats = self._member @ values
         return sums
 
     def highest(self, values: Floats) -> Floats:
-        """The highest value of each set."""
+        """Return the highest value of each set."""
         if len(self.set) == len(self.weight):
             return values
         highest: Floats = np.maximum.reduceat(values, self._starts)
         return highest
 
     def only(self, rows: npt.NDArray[np.bool_]) -> "ChoiceSets":
-        """The rejected options marked in `rows`, without the sets that keep none."""
+        """Return the sets with only the rejected options marked in `rows`.
+
+        A set that keeps none is dropped.
+        """
         kept = np.bincount(self.set[rows], minlength=len(self.weight)) > 0
         code = np.cumsum(kept) - 1
         return ChoiceSets(self.differences[rows], code[self.set[rows]], self.weight[kept], self.cluster[kept])
@@ -65,7 +68,7 @@ class ChoiceSets:
 
 
 def named(x: npt.ArrayLike) -> pd.DataFrame:
-    """An array as a frame, its columns called x0, x1 ..."""
+    """Return an array as a frame whose columns are called x0, x1 ..."""
     values = np.asarray(x, float)
     if values.ndim != 2:
         raise AnalysisError(f"x: {values.ndim} dimensions; give one row per option and one column per term")
@@ -80,7 +83,10 @@ def read_sets(
     cluster: npt.ArrayLike | None,
     cov: Covariance,
 ) -> tuple[ChoiceSets, int]:
-    """The complete sets, and how many were left out for a missing value or choice. See `fit_clogit`."""
+    """Return the complete sets, and how many were left out for a missing value or choice.
+
+    See `fit_clogit`.
+    """
     x = _values(frame)
     label = pd.factorize(np.asarray(groups))[0]
     flags = np.asarray(chosen, float)
@@ -119,7 +125,10 @@ def read_pairs(
     cluster: npt.ArrayLike | None,
     cov: Covariance,
 ) -> tuple[ChoiceSets, int]:
-    """Each row as a choice (1) or not (0) of its option instead of an empty one. See `fit_logit`."""
+    """Return each row as a choice (1) or not (0) of its option instead of an empty one.
+
+    See `fit_logit`.
+    """
     x = _values(frame)
     y = np.asarray(outcome, float)
     _one_each(len(x), outcome=y)

@@ -1,4 +1,4 @@
-"""Conditional logit (McFadden 1974) for choice sets of any sizes, and the binary logit as a case of it.
+"""Fit the conditional logit (McFadden 1974) to choice sets of any sizes, and the binary logit.
 
 The utility of an option is x'b plus extreme-value noise, so it is chosen with probability exp(x'b) over the
 sum of exp(x'b) in its set. The log-likelihood is concave; Newton's method with the analytic gradient and
@@ -26,19 +26,23 @@ from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import FRAME_COLUMNS, Floats
 
 CONVERGED = 1e-10
-"""Newton decrement of the last step. Convergence is quadratic: what is left is about its square."""
+"""The Newton decrement of the last step. Convergence is quadratic: what is left is about its square."""
 
 SUSPICIOUS = 15
-"""Steps after which separation is looked for: seven or eight are usual, and with it none are enough."""
+"""The number of steps after which separation is looked for.
+
+Seven or eight steps are usual, and with separation no number is enough.
+"""
 
 STEPS = 100
 
 
 @dataclass(frozen=True)
 class CLogit:
-    """A fit. `estimate` (K) and `cov` (K x K) are NaN for a term without a finite estimate: see `term_notes`.
+    """A fitted logit; K is the number of terms.
 
-    loglik, loglik_null: at the estimate, and of equal probabilities (binary logit: of the intercept alone).
+    estimate (K), cov (K x K): NaN for a term without a finite estimate, see `term_notes`. loglik,
+    loglik_null: at the estimate, and of equal probabilities (binary logit: of the intercept alone).
     n_missing: sets left out for a missing value or choice. df: of the t distribution, or infinite.
     """
 
@@ -63,7 +67,7 @@ class CLogit:
 
     @property
     def pseudo_r2(self) -> float:
-        """McFadden's (1974): 1 - loglik / loglik_null."""
+        """McFadden's (1974) pseudo R squared: 1 - loglik / loglik_null."""
         return 1 - self.loglik / self.loglik_null if self.loglik_null else np.nan
 
     @property
@@ -71,14 +75,17 @@ class CLogit:
         return np.sqrt(np.diag(self.cov))
 
     def of(self, term: str) -> tuple[float, float]:
-        """Estimate and standard error of a term; NaN for one that is not in the model."""
+        """Return the estimate and standard error of a term; NaN for one that is not in the model."""
         if term not in self.terms:
             return np.nan, np.nan
         at = self.terms.index(term)
         return float(self.estimate[at]), float(self.std_error[at])
 
     def frame(self, group: str = "") -> pd.DataFrame:
-        """The tidy frame. `p_adjusted` is Benjamini and Hochberg's (1995) over the terms; n counts sets."""
+        """Return the tidy frame.
+
+        `p_adjusted` is Benjamini and Hochberg's (1995) over the terms; n counts sets.
+        """
         error = self.std_error
         statistic = self.estimate / error
         p_value = 2 * stats.t.sf(abs(statistic), self.df)
@@ -107,7 +114,7 @@ class CLogit:
 
 
 class ChiSquare(NamedTuple):
-    """A test: the statistic (chi-square), its degrees of freedom and its p value (upper tail)."""
+    """A test result: the statistic (chi-square), its degrees of freedom and its p value (upper tail)."""
 
     statistic: float
     df: int
@@ -123,7 +130,7 @@ def fit_clogit(
     cov: Covariance = "classical",
     cluster: npt.ArrayLike | None = None,
 ) -> CLogit:
-    """Fit by maximum likelihood. Everything has one entry per option (N).
+    """Fit a conditional logit by maximum likelihood. Every argument has one entry per option (N).
 
     x: N x K regressors. chosen: 1 for the one chosen option of a set, else 0; NaN where no choice was made.
     groups: labels of the choice sets. weights: equal within a set; with classical errors they count
@@ -166,9 +173,10 @@ def fit_logit(
 
 
 def lr_test(restricted: CLogit, *full: CLogit) -> ChiSquare:
-    """Likelihood-ratio test (Wilks 1938). full: the larger model, or the fits of its separate parts.
+    """Test two nested models by their likelihood ratio (Wilks 1938).
 
-    Raises AnalysisError if the fits do not use the same number of sets or are not nested.
+    full: the larger model, or the fits of its separate parts. Raises AnalysisError if the fits do not use the
+    same number of sets or are not nested.
     """
     df = sum(fit.n_parameters for fit in full) - restricted.n_parameters
     if df <= 0 or sum(fit.n_sets for fit in full) != restricted.n_sets:
@@ -178,7 +186,7 @@ def lr_test(restricted: CLogit, *full: CLogit) -> ChiSquare:
 
 
 def wald_test(*parts: CLogit) -> ChiSquare:
-    """Wald's (1943) test that fits to separate choices have the same coefficients, with their own errors.
+    """Test (Wald 1943) whether fits to separate choices have the same coefficients, with their own errors.
 
     Raises AnalysisError if they have other terms, or one has no standard error.
     """

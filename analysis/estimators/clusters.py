@@ -1,4 +1,4 @@
-"""Which trials go together in the standard errors: by nudge text and category, as far as there are enough."""
+"""Cluster trials for the standard errors, by nudge text and category, as far as there are enough of them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,19 +12,19 @@ WAYS = ("nudge text", "category")
 
 
 def cluster_codes(rows: pd.DataFrame, trial: Ints, ways: Sequence[str] = WAYS) -> dict[str, Ints]:
-    """The cluster of each row in each way and, last, by choice set. No cluster cuts through a trial.
+    """Return the cluster of each row in each way and, last, by choice set.
 
-    Trials without a nudge are one more cluster of the nudge texts.
+    No cluster cuts through a trial. Trials without a nudge are one more cluster of the nudge texts.
     """
     labels = {"nudge text": nudge_texts(rows), "category": rows["category"], "set": rows["set"]}
     return {name: trial_codes(labels[name], trial) for name in dict.fromkeys((*ways, "set"))}
 
 
 def choose_clusters(codes: Mapping[str, Ints], part: Ints | None = None) -> tuple[dict[str, Ints], str]:
-    """All ways if each has enough clusters (`LEAST_CLUSTERS`); else the category, else the set alone.
+    """Return all ways if each has enough clusters; else the category, else the set alone.
 
-    Never the nudge text alone: sets are shown with several texts, and an agent may treat a set alike each
-    time. Also returned is what is to be said of the choice.
+    `LEAST_CLUSTERS` says what is enough. The nudge text is never used alone: sets are shown with several
+    texts, and an agent may treat a set alike each time. A note on the choice is returned too.
 
     codes: as `cluster_codes` gives them, of the rows that an estimate is made of. part: where there are
     several estimates, the one that each row belongs to: each of them needs enough clusters.
@@ -54,11 +54,11 @@ def _fewest(code: Ints, part: Ints | None) -> int:
 
 
 def nudge_texts(rows: pd.DataFrame) -> "pd.Series[str]":
-    """The text of each option's nudge, or the nudge's name where no text was kept."""
+    """Return the text of each option's nudge, or the nudge's name where no text was kept."""
     return rows["nudge_text"].where(rows["nudge_text"] != "", rows["nudge"])
 
 
 def trial_codes(labels: "pd.Series[str]", trial: Ints) -> Ints:
-    """One code per trial from the labels of its rows, so that no cluster cuts through a trial."""
+    """Return one code per trial from the labels of its rows, so that no cluster cuts through a trial."""
     codes = pd.Series(pd.factorize(labels)[0]).groupby(trial)
     return pd.factorize(codes.transform("min") * len(labels) + codes.transform("max"))[0]

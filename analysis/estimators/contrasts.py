@@ -1,4 +1,4 @@
-"""The columns of a model with interactions, and the weights of an average marginal contrast of a regressor.
+"""Build the columns of a model with interactions, and the weights of an average marginal contrast.
 
 A column is a product of 0/1 regressors, in some rows only. The average marginal contrast of a regressor is
 the prediction with it at 1 less that with it at 0, averaged over rows with all else as observed. (As usual
@@ -19,12 +19,18 @@ from analysis.estimators.lpm import Model
 from analysis.tables.frame import Floats, Ints
 
 COMPARISONS_PER_COEFFICIENT = 5
-"""Options less trials, per coefficient: with fewer, 95 % intervals of the full model cover less than 90 %."""
+"""The least comparisons (options less trials) per coefficient.
+
+With fewer, 95 % intervals of the full model cover less than 90 %.
+"""
 
 
 @dataclass(frozen=True)
 class Query:
-    """The contrasts called `name`: of `focus` over the rows of each group, integers from 0 below `count`."""
+    """The contrasts called `name`: of the regressor `focus`, over the rows of each group.
+
+    Groups are integers from 0 below `count`.
+    """
 
     name: str
     focus: str
@@ -33,12 +39,12 @@ class Query:
 
 
 Column = tuple[frozenset[str], str, int]
-"""The factors of a product, the name of a partition of the rows, and the part in which it counts."""
+"""A column of the model: its factors, a partition of the rows, and the part in which it counts."""
 
 
 @dataclass(frozen=True)
 class Specification:
-    """A model. x: regressors by name (N rows). parts: partitions of the rows by name, integers from 0.
+    """A model's columns. x: regressors by name (N rows). parts: partitions of the rows, integers from 0.
 
     note: what was left out, and why.
     """
@@ -49,7 +55,7 @@ class Specification:
     note: str = ""
 
     def values(self) -> Floats:
-        """N x K."""
+        """Return the columns of the model (N x K)."""
         values = np.zeros((len(self.x), len(self.columns)))
         for k, (factors, by, part) in enumerate(self.columns):
             rows = self._rows[by, part]
@@ -57,7 +63,7 @@ class Specification:
         return values
 
     def weights(self, query: Query) -> Floats:
-        """The average marginal contrasts (groups x K)."""
+        """Return the weights of the average marginal contrasts (groups x K)."""
         sizes = np.maximum(np.bincount(query.groups, minlength=query.count), 1)
         weights = np.zeros((query.count, len(self.columns)))
         for k, (factors, by, part) in enumerate(self.columns):
@@ -85,7 +91,7 @@ class Specification:
 
 
 def interactions(names: Sequence[str], order: int, by: str, parts: Ints) -> list[Column]:
-    """All products of up to `order` regressors, in each part of a partition."""
+    """Return all products of up to `order` regressors, in each part of a partition."""
     products = [frozenset(p) for size in range(1, order + 1) for p in combinations(names, size)]
     return [(product, by, int(part)) for part in np.unique(parts) for product in products]
 
@@ -101,7 +107,7 @@ class BestSpecification(NamedTuple):
 def best_specification(
     specifications: Sequence[Specification], trial: Ints, queries: Sequence[Query], code: Ints | None = None
 ) -> BestSpecification:
-    """The first specification that identifies all contrasts, or else most of them.
+    """Return the first specification that identifies all contrasts, or else most of them.
 
     specifications: from the richest to the poorest. One with too many coefficients for the data is passed
     over, the last one never. code: clusters of rows; a contrast that is identified also without any one of

@@ -1,4 +1,4 @@
-"""How small an effect a design of a given size finds, before anything is run."""
+"""Compute how small an effect a design of a given size can find, before anything is run."""
 
 from math import sqrt
 
@@ -10,13 +10,13 @@ from analysis.tables.errors import AnalysisError
 
 
 def detectable_effect(trials: int, options: int, alpha: float = 0.05, power: float = 0.8) -> float:
-    """The smallest effect on the probability of being chosen, in percentage points, as `effects` has them.
+    """Return the smallest effect that a design finds, in percentage points, as `effects` has them.
 
-    One option of each trial carries the feature, each in turn; without an effect it is chosen by a share p of
-    1/options. The effect is the chance of the carrier minus the mean of the others, options/(options - 1)
-    times its own rise, and trials are independent: (z[1 - alpha/2] + z[power]) times the standard error
-    sqrt(p (1 - p) / trials) x options / (options - 1). Errors clustered by text or category are larger where
-    effects differ between these.
+    The effect is one on the probability of being chosen. One option of each trial carries the feature, each
+    in turn; without an effect it is chosen by a share p of 1/options. The effect is the chance of the carrier
+    minus the mean of the others, options/(options - 1) times its own rise, and trials are independent: (z[1 -
+    alpha/2] + z[power]) times the standard error sqrt(p (1 - p) / trials) x options / (options - 1). Errors
+    clustered by text or category are larger where effects differ between these.
 
     Raises AnalysisError for fewer than one trial or two options.
     """
@@ -28,10 +28,10 @@ def detectable_effect(trials: int, options: int, alpha: float = 0.05, power: flo
 
 
 def detectable_d(per_group: int, alpha: float = 0.05, power: float = 0.8) -> float:
-    """The smallest difference between two groups of independent answers, in standard deviations (Cohen's d).
+    """Return the smallest difference between two groups that a design finds, as Cohen's d.
 
-    By the power of the two-sided t test, which is that of the analysis of variance of two groups with
-    f = d / 2.
+    The answers are independent. The power is that of the two-sided t test, which is that of the analysis of
+    variance of two groups with f = d / 2.
 
     Raises AnalysisError for fewer than two answers in a group.
     """

@@ -1,4 +1,4 @@
-"""Cohen's d of a treatment against a control, with complete separation told apart from no effect."""
+"""Compute Cohen's d of a treatment against a control; complete separation is not taken for no effect."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,14 +12,15 @@ from analysis.tables.frame import Floats
 SEPARATION = "complete separation: no variance in either group, the means differ"
 HOMOGENEOUS = 0.75
 ROUNDING = 1e-14
-"""Differences of means below this share of the largest response are rounding errors."""
+"""The share of the largest response below which a difference of means is a rounding error."""
 
 
 @dataclass(frozen=True)
 class EffectSize:
-    """d, its standard error and 95 % interval, and the t test that it implies. NaN is undefined: see `note`.
+    """Cohen's d with its standard error and 95 % interval, and the t test that it implies.
 
-    `sign` is that of the difference, treatment less control, also where d is undefined.
+    NaN is undefined: see `note`. `sign` is that of the difference, treatment less control, also where d is
+    undefined.
     """
 
     d: float = np.nan
@@ -36,11 +37,11 @@ class EffectSize:
 def cohens_d(
     control: npt.ArrayLike, treatment: npt.ArrayLike, *, population: bool = False, legacy_zero: bool = False
 ) -> EffectSize:
-    """Cohen's (1988) d, the difference of means over the pooled standard deviation; no Hedges correction.
+    """Compute Cohen's (1988) d, the difference of means over the pooled standard deviation.
 
-    NaN responses are left out. population: standard deviations with divisor n enter the pooling formula.
-    legacy_zero: d is 0 where both groups are constant although their means differ; else it is undefined and
-    flagged as complete separation.
+    There is no Hedges correction. NaN responses are left out. population: standard deviations with divisor n
+    enter the pooling formula. legacy_zero: d is 0 where both groups are constant although their means differ;
+    else it is undefined and flagged as complete separation.
 
     The standard error is the delta method's with sample moments up to the fourth, so that it holds for
     choices (0 and 1) as well as for numbers; t is Student's with the pooled variance.
@@ -105,7 +106,7 @@ def _std_error(control: Floats, treatment: Floats, difference: float, variance: 
 
 
 def mean_then_cap(values: Sequence[float] | Floats) -> tuple[float, float]:
-    """The mean of the defined values, and that mean capped to [0, 1]; NaN without any."""
+    """Return the mean of the defined values, and that mean capped to [0, 1]; NaN without any."""
     given = _given(values)
     if given.size == 0:
         return np.nan, np.nan
@@ -114,7 +115,10 @@ def mean_then_cap(values: Sequence[float] | Floats) -> tuple[float, float]:
 
 
 def effect_label(value: float) -> str:
-    """Cohen's (1988) words for the size of an effect; a bound belongs to the larger one. Nothing for NaN."""
+    """Return Cohen's (1988) word for the size of an effect; empty for NaN.
+
+    A bound belongs to the larger size.
+    """
     if np.isnan(value):
         return ""
     bounds = ((0.8, "large"), (0.5, "medium"), (0.2, "small"))
@@ -123,7 +127,7 @@ def effect_label(value: float) -> str:
 
 
 def homogeneity(d: npt.ArrayLike, n_control: npt.ArrayLike, n_treatment: npt.ArrayLike) -> tuple[float, str]:
-    """Sampling variance of d over its observed variance, capped at 1, and why it is undefined.
+    """Return the sampling variance of d over its observed variance, capped at 1, or why it is undefined.
 
     The sampling variances are those of Hedges and Olkin (1985) at the group's mean d; the numerator is their
     harmonic mean, the denominator the variance of d weighted by responses. From 0.75 on the group counts as

@@ -1,4 +1,4 @@
-"""What a set of comparisons can identify: collinear columns and separated choices, found and named."""
+"""Find what comparisons cannot identify: collinear columns and separated choices, by name."""
 
 import numpy as np
 from scipy import linalg
@@ -7,14 +7,17 @@ from scipy.optimize import linprog
 from analysis.tables.frame import Floats
 
 COLLINEAR = 1e-8
-"""Share of a column that its best combination of others may leave before it counts as a column of its own."""
+"""The share of a column that its best combination of others has to leave.
+
+A column that leaves more counts as a column of its own.
+"""
 
 LOADING = 1e-6
-"""Coefficients of scaled columns below this are zero but for rounding."""
+"""The size below which a coefficient of scaled columns is zero but for rounding."""
 
 
 def dependent_columns(x: Floats) -> dict[int, Floats]:
-    """Columns that are combinations of earlier independent ones, with the coefficients (K) of each.
+    """Return the columns that are combinations of earlier independent ones, with coefficients (K) of each.
 
     x: N x K, differences within choice sets. A column of zeros has only zero coefficients, and without rows
     all are such.
@@ -43,11 +46,12 @@ def dependent_columns(x: Floats) -> dict[int, Floats]:
 
 
 def separating_direction(differences: Floats) -> Floats | None:
-    """Weights (K) of a combination that no chosen option has less of than a rejected one, or None.
+    """Return weights (K) of a combination that separates the choices, or None.
 
-    differences: one row per rejected option, the chosen option's values less its own. Along such a direction
-    the likelihood rises for ever (Albert and Anderson 1984); a single column is looked for first because it
-    is easiest to understand, then a linear programme finds any combination (Konis 2007).
+    No chosen option has less of this combination than a rejected one. differences: one row per rejected
+    option, the chosen option's values less its own. Along such a direction the likelihood rises for ever
+    (Albert and Anderson 1984); a single column is looked for first because it is easiest to understand, then
+    a linear programme finds any combination (Konis 2007).
     """
     scale = column_scale(differences)
     scaled = differences / scale
@@ -66,13 +70,13 @@ def separating_direction(differences: Floats) -> Floats | None:
 
 
 def column_scale(x: Floats) -> Floats:
-    """Root mean square of each column, 1 where it is zero."""
+    """Return the root mean square of each column; 1 where it is zero."""
     scale = np.sqrt(np.einsum("nk,nk->k", x, x) / max(len(x), 1))
     return np.where(scale > 0, scale, 1)
 
 
 def combination(weights: Floats, terms: tuple[str, ...]) -> str:
-    """In words, e.g. `2 × stars - price`."""
+    """Write a combination in words, e.g. `2 × stars - price`."""
     text = ""
     for weight, term in zip(weights, terms, strict=True):
         if weight:

@@ -1,4 +1,4 @@
-"""Linear models fitted to cells: designs with factors, coefficients, type III tests, and what is estimable.
+"""Fit linear models to cells: designs with factors, coefficients, type III tests, and what is estimable.
 
 A cell is a combination of the regressors with its count, mean and sum of squares within; least squares needs
 nothing else, so raw data (cells of one), grouped data and published tables are the same thing here.
@@ -23,9 +23,12 @@ Coding = Literal["treatment", "sum"]
 INTERCEPT = "Intercept"
 RANK_TOLERANCE = 1e-10
 NOISE = 1e-22
-"""Share of the total sum of squares below which a sum of squares is rounding (about 1e-11 in each value)."""
+"""The share of the total sum of squares below which a sum of squares is rounding.
+
+This is about 1e-11 in each value.
+"""
 ROUNDING = 1e-13
-"""Share of the largest column's part in a fit below which that of another column is rounding."""
+"""The share of the largest column's part in a fit below which that of another column is rounding."""
 
 INESTIMABLE = "not estimable: the design has empty cells or collinear columns"
 NO_RESIDUAL = "no residual degrees of freedom"
@@ -33,7 +36,7 @@ NO_RESIDUAL = "no residual degrees of freedom"
 
 @dataclass(frozen=True)
 class DesignMatrix:
-    """One row per cell. `terms` maps each term of the model to its columns of the matrix."""
+    """A matrix with one row per cell; `terms` maps each term of the model to its columns."""
 
     matrix: Floats
     columns: tuple[str, ...]
@@ -41,7 +44,10 @@ class DesignMatrix:
 
 
 def group_cells(table: pd.DataFrame, factors: Sequence[str], outcome: str) -> pd.DataFrame:
-    """The cells of a table: factors, n, mean and ss (sum of squares within). NaN outcomes are left out."""
+    """Group a table into cells: factors, n, mean and ss (sum of squares within).
+
+    NaN outcomes are left out.
+    """
     used = table[table[outcome].notna()]
     rows = []
     for key, values in used.groupby(list(factors), sort=True)[outcome]:
@@ -51,7 +57,7 @@ def group_cells(table: pd.DataFrame, factors: Sequence[str], outcome: str) -> pd
 
 
 def empty_cells(cells: pd.DataFrame, factors: Sequence[str]) -> list[str]:
-    """Combinations of the factors' levels that no cell has, as `control x gpt`."""
+    """Return combinations of the factors' levels that no cell has, as `control x gpt`."""
     present = set(cells[list(factors)].itertuples(index=False, name=None))
     combined = product(*(sorted(cells[factor].unique()) for factor in factors))
     return [" x ".join(map(str, cell)) for cell in combined if cell not in present]
@@ -60,7 +66,7 @@ def empty_cells(cells: pd.DataFrame, factors: Sequence[str]) -> list[str]:
 def full_factorial(
     cells: pd.DataFrame, factors: Sequence[str], coding: Coding = "treatment", order: int | None = None
 ) -> DesignMatrix:
-    """Intercept, main effects and interactions up to `order` (all by default).
+    """Build the intercept, main effects and interactions up to `order` (all by default).
 
     A column of numbers enters as it is. A column of text is coded with treatment (dummy) coding, reference
     its first level, or with sum-to-zero coding, where the last level has -1 throughout. Levels are
@@ -97,9 +103,10 @@ def _code(values: pd.Series, name: str, coding: Coding) -> list[tuple[str, Float
 
 @dataclass(frozen=True)
 class LinearFit:
-    """Ordinary least squares. Coefficients that the data do not identify are NaN; their terms are not tested.
+    """A fit by ordinary least squares.
 
-    `covariance` is that of the coefficients over the residual variance; `rank` is the true rank.
+    Coefficients that the data do not identify are NaN; their terms are not tested. `covariance` is that of
+    the coefficients over the residual variance; `rank` is the true rank.
     """
 
     design: DesignMatrix
@@ -119,21 +126,24 @@ class LinearFit:
 
     @property
     def variance(self) -> float:
-        """Of the residuals; NaN without degrees of freedom."""
+        """The variance of the residuals; NaN without degrees of freedom."""
         return self.ss_residual / self.df_residual if self.df_residual > 0 else np.nan
 
     def is_estimable(self, contrast: Floats) -> bool:
-        """Whether each row, a combination of coefficients, is a combination of the design's rows."""
+        """Return whether each row of coefficients' weights is a combination of the design's rows."""
         scaled = contrast / self.scale
         lost = np.linalg.norm(scaled @ self.null_space, axis=-1)
         return bool(np.all(lost <= 1e-7 * np.linalg.norm(scaled, axis=-1)))
 
     def predict(self, matrix: Floats) -> Floats:
-        """Expected outcome of rows of a design matrix; NaN for a row that is not estimable."""
+        """Return the expected outcome of rows of a design matrix; NaN for a row that is not estimable."""
         return np.array([row @ self.solution if self.is_estimable(row) else np.nan for row in matrix])
 
     def coefficient_rows(self) -> list[dict[str, Any]]:
-        """Estimate, standard error from the residual variance, t, p and 95 % interval of each column."""
+        """Return estimate, standard error, t, p and 95 % interval of each column.
+
+        The standard error comes from the residual variance.
+        """
         rows = []
         for column, name in enumerate(self.design.columns):
             estimate = self.coefficients[column]
@@ -159,7 +169,10 @@ class LinearFit:
         return rows
 
     def anova_rows(self) -> list[dict[str, Any]]:
-        """Type III: each term's coefficients against 0, all other terms in the model; and the residual."""
+        """Return the type III tests of each term, and the residual.
+
+        A test compares a term's coefficients with 0, with all other terms in the model.
+        """
         rows = []
         for term, columns in self.design.terms.items():
             contrast = np.eye(len(self.design.columns))[columns]
@@ -176,7 +189,7 @@ class LinearFit:
 
 
 def fit_cells(design: DesignMatrix, cells: pd.DataFrame) -> LinearFit:
-    """Least squares of the cells' means on the design, weighted by count. Cells: n, mean, ss.
+    """Fit the cells' means on the design by least squares, weighted by count. Cells: n, mean, ss.
 
     Raises AnalysisError without cells.
     """
@@ -214,7 +227,10 @@ def fit_cells(design: DesignMatrix, cells: pd.DataFrame) -> LinearFit:
 
 
 def f_test(ss: float, df: float, ss_residual: float, df_residual: float) -> dict[str, Any]:
-    """F of a sum of squares against the residual one: statistic, p_value (upper tail) and note."""
+    """Compute F of a sum of squares against the residual one.
+
+    Returns statistic, p_value (upper tail) and note.
+    """
     if df_residual <= 0:
         return {"note": NO_RESIDUAL}
     if ss_residual == 0:

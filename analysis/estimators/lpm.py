@@ -1,4 +1,4 @@
-"""Linear probability model with trial fixed effects, and the standard errors of what follows from it.
+"""Fit a linear probability model with trial fixed effects, and compute standard errors of contrasts.
 
 The model is fitted by least squares to what the trial means leave of outcome and columns. All that is asked
 of it is a linear combination of its coefficients, such as an average marginal contrast: its estimate is the
@@ -15,12 +15,12 @@ from scipy import sparse, stats
 from analysis.tables.frame import Floats, Ints
 
 TOLERANCE = 1e-9
-"""Size below which an eigenvalue of the correlations, a residual or an estimate is rounding noise."""
+"""The size below which an eigenvalue of the correlations, a residual or an estimate is rounding noise."""
 
 NO_INTERVAL = "no interval"
 CANCELS = "no standard error: the residuals cancel in every cluster"
 PLURALS = {"nudge text": "nudge texts", "category": "categories", "set": "choice sets"}
-"""What errors are clustered by."""
+"""The plural of each way in which errors are clustered."""
 
 LEAST_CLUSTERS = {1: 12, 2: 8}
 """The fewest clusters that carry an interval, by the number of ways: one way, and two ways (of each).
@@ -31,22 +31,31 @@ need fewer, because the largest of three errors is taken.
 """
 
 ESTIMABLE = 1e-6
-"""Share of a combination that may lie outside of what the data tell before it counts as not identified."""
+"""The share of a combination that may lie outside of what the data identify.
+
+With more, the combination counts as not identified.
+"""
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """A combination of coefficients, in probability units. NaN is undefined, with the reason in `note`."""
+    """The estimate of a combination of coefficients, in probability units.
+
+    NaN is undefined, with the reason in `note`.
+    """
 
     estimate: float = np.nan
     std_error: float = np.nan
     df: float = np.nan
     note: str = ""
     moves: Mapping[int, float] = field(default_factory=dict, repr=False)
-    """How far the estimate moves without a cluster, by its code; empty where there is no jackknife."""
+    """How far the estimate moves without a cluster, by the cluster's code; empty without a jackknife."""
 
     def less(self, other: "Contrast") -> "Contrast":
-        """This estimate less another one, of other trials in the same clusters, by the jackknife of both."""
+        """Return this estimate less another one, with the jackknife error of the difference.
+
+        The other one is of other trials in the same clusters.
+        """
         estimate = self.estimate - other.estimate
         if not self.moves or not other.moves:
             return Contrast(estimate, note=self.note if not self.moves else other.note)
@@ -69,10 +78,10 @@ class Contrast:
 
 
 def jackknifed(estimate: float, moves: Mapping[int, float]) -> Contrast:
-    """An estimate with the jackknife error of its clusters (CV3; MacKinnon, Nielsen and Webb 2023).
+    """Return an estimate with the jackknife error of its clusters.
 
-    moves: how far it moves without each cluster that it depends on. t has one degree of freedom less than
-    there are of these.
+    The error is CV3 (MacKinnon, Nielsen and Webb 2023). moves: how far the estimate moves without each
+    cluster that it depends on. t has one degree of freedom less than there are of these clusters.
     """
     count = len(moves)
     variance = (count - 1) / count * sum(move**2 for move in moves.values())
@@ -88,7 +97,7 @@ def _quantile(df: float) -> float:
 
 
 class Model:
-    """The columns of a model (N x K) less their trial means, and what they can tell.
+    """The columns of a model (N x K) less their trial means, and what they identify.
 
     trial: the fixed effect of each row, integers from 0.
     """
@@ -109,21 +118,27 @@ class Model:
 
     @property
     def comparisons(self) -> int:
-        """Rows less trials: what the fixed effects leave."""
+        """The number of rows less that of trials: what the fixed effects leave."""
         return len(self.trial) - len(self._starts)
 
     def identifies(self, weights: Floats) -> bool:
-        """Whether the data tell this combination of the coefficients (it is estimable, Rao 1973)."""
+        """Return whether the data identify this combination of the coefficients (estimable, Rao 1973)."""
         return _inside(weights / self.scale, self._space)
 
     def influence(self, weights: Floats) -> Floats:
-        """What each row's outcome adds to the estimate per unit (N), in the order of the rows as given."""
+        """Return what each row's outcome adds to the estimate per unit (N).
+
+        The rows are in the order as given.
+        """
         influence = np.empty(len(self.trial))
         influence[self._order] = self.within @ (self.inverse @ weights)
         return influence
 
     def leave_out(self, code: Ints) -> "LeaveOut":
-        """The model without each cluster in turn. code: the cluster of each row, in the order as given."""
+        """Return the model without each cluster in turn.
+
+        code: the cluster of each row, in the order as given.
+        """
         own = code[self._order]
         parts = []
         for cluster in np.unique(own):
@@ -134,7 +149,10 @@ class Model:
         return LeaveOut(self, parts)
 
     def fit(self, y: Floats, clusters: dict[str, Ints]) -> "Fit":
-        """Fit to an outcome, one value per row: a choice, or a choice probability. clusters: see `Fit`."""
+        """Fit the model to an outcome, one value per row: a choice, or a choice probability.
+
+        clusters: see `Fit`.
+        """
         outcome = self._centred(y[:, None])[:, 0]
         coefficients = self.inverse @ (self.within.T @ outcome)
         residuals = outcome - self.within @ coefficients
@@ -170,7 +188,7 @@ def _inside(weights: Floats, space: Floats) -> bool:
 
 @dataclass(frozen=True)
 class LeaveOut:
-    """A model without each of its clusters in turn: what the jackknife needs.
+    """A model without each of its clusters in turn, for the jackknife.
 
     parts: of each cluster its code, its rows, their scaled columns, and the range of what is left without it.
     """
@@ -179,12 +197,12 @@ class LeaveOut:
     parts: Sequence[tuple[int, Ints, Floats, Floats, Floats]]
 
     def identifies(self, weights: Floats) -> bool:
-        """Whether the data tell the combination also without any one of the clusters."""
+        """Return whether the data identify the combination also without any one of the clusters."""
         scaled = weights / self.model.scale
         return all(_inside(scaled, space) for _, _, _, space, _ in self.parts)
 
     def clusters(self, weights: Floats) -> set[int]:
-        """The clusters that the combination depends on at all."""
+        """Return the clusters on which the combination depends."""
         direction = self.model.inverse @ weights * self.model.scale
         return {
             cluster
@@ -193,7 +211,7 @@ class LeaveOut:
         }
 
     def moves(self, weights: Floats, residuals: Floats) -> dict[int, float]:
-        """How far the combination moves when a cluster is left out: of those that it depends on."""
+        """Return how far the combination moves without each cluster on which it depends."""
         scaled, own = weights / self.model.scale, self.clusters(weights)
         return {
             cluster: -float((columns @ (space / values @ (space.T @ scaled))) @ residuals[rows])
@@ -235,7 +253,10 @@ class Fit:
     left_out: LeaveOut | None
 
     def contrast(self, weights: Floats) -> Contrast:
-        """A combination of the coefficients (K weights); undefined where the data do not tell it."""
+        """Estimate a combination of the coefficients (K weights).
+
+        The estimate is undefined where the data do not identify the combination.
+        """
         if not self.model.identifies(weights):
             return Contrast(note="not identified")
         estimate = float(weights @ self.coefficients)
@@ -260,7 +281,7 @@ class Fit:
         return Contrast(estimate, std_error, min(counts.values()) - 1, note)
 
     def counts(self, weights: Floats) -> dict[str, int]:
-        """How many clusters of each way the combination depends on."""
+        """Count the clusters of each way on which the combination depends."""
         direction = self.model.inverse @ weights
         shares = {
             name: np.einsum("i,gij,j->g", direction, squares, direction)

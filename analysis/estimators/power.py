@@ -1,4 +1,4 @@
-"""How many responses per group a one-way analysis of variance needs."""
+"""Compute how many responses per group a one-way analysis of variance needs."""
 
 import pandas as pd
 from scipy import stats
@@ -10,7 +10,7 @@ LARGEST = 10**6
 
 
 def power_anova(groups: int, per_group: int, effect: float, alpha: float = 0.05) -> float:
-    """Power of the F test of a balanced one-way analysis of variance.
+    """Compute the power of the F test of a balanced one-way analysis of variance.
 
     groups: 2 or more, with `per_group` responses each. effect: Cohen's (1988) f, the standard deviation of
     the group means over that within groups. Power is the upper tail, beyond the central F quantile, of the
@@ -30,10 +30,10 @@ def power_anova(groups: int, per_group: int, effect: float, alpha: float = 0.05)
 
 
 def smallest_k(groups: int, effect: float, alpha: float = 0.05, power: float = 0.8) -> int | None:
-    """Fewest responses per group that reach the power, found by bisection; None if 10^6 do not.
+    """Return the fewest responses per group that reach the power; None if 10^6 do not.
 
-    The arguments are those of `power_anova`, `power` the target. Power rises with the count, so that
-    power(k) >= target > power(k - 1).
+    The number is found by bisection. The arguments are those of `power_anova`, `power` the target. Power
+    rises with the count, so that power(k) >= target > power(k - 1).
 
     Raises AnalysisError for an impossible argument.
     """
@@ -58,7 +58,7 @@ EFFECTS = {"small": 0.1, "medium": 0.25, "large": 0.4}
 
 
 def power_frame(groups: int, smallest_cell: int, alpha: float = 0.05, power: float = 0.8) -> pd.DataFrame:
-    """The smallest K for each of Cohen's effects, and the power that `smallest_cell` responses give.
+    """Return the smallest K for each of Cohen's effects, and the power that `smallest_cell` responses give.
 
     The estimate is K; extra columns: effect, alpha, target, power_at_k, power_below (at K - 1), power_here.
     """

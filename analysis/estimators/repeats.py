@@ -1,17 +1,17 @@
-"""Repeated questions that were answered alike each time: they tell no more than one answer does."""
+"""Find repeated questions that were answered alike each time: they tell no more than one answer does."""
 
 import pandas as pd
 
 from analysis.tables.frame import counted, join_notes
 
 CELL = ["agent", "item", "condition", "scenario", "temperature", "anchor"]
-"""What makes two questions of the response table the same one."""
+"""The columns that make two questions of the response table the same question."""
 
 ALIKE = "repeats of an item gave the same answer each time; each item counts once"
 
 
 def agents_without_variation(table: pd.DataFrame) -> list[str]:
-    """Agents that were asked questions repeatedly and never gave two answers to one.
+    """Return the agents that were asked questions repeatedly and always answered alike.
 
     table: as `check_responses` returns it. An agent that varied in any question is not among them: its
     repeats are draws.
@@ -23,13 +23,13 @@ def agents_without_variation(table: pd.DataFrame) -> list[str]:
 
 
 def one_answer_each(table: pd.DataFrame, agents: list[str]) -> pd.DataFrame:
-    """The table with the first answer of these agents to each question; missing responses stay."""
+    """Return the table with the first answer of these agents to each question; missing responses stay."""
     repeated = table["agent"].isin(agents) & table["response"].notna() & _answered_before(table)
     return table[~repeated]
 
 
 def with_note(frame: pd.DataFrame, agents: list[str]) -> pd.DataFrame:
-    """A frame of results in which the rows of these agents say that their repeats count once."""
+    """Return results in which the rows of these agents say that their repeats count once."""
     own = frame["group"].isin(agents)
     notes = [
         join_notes(note, ALIKE) if alike else note for note, alike in zip(frame["note"], own, strict=True)
@@ -38,7 +38,7 @@ def with_note(frame: pd.DataFrame, agents: list[str]) -> pd.DataFrame:
 
 
 def alike_notes(agents: list[str]) -> tuple[str, ...]:
-    """What the report says of these agents; nothing where there are none."""
+    """Return the report's notes on these agents; none where there are no agents."""
     return (f"{counted(len(agents), 'agent')} ({', '.join(agents)}): {ALIKE}.",) if agents else ()
 
 

@@ -1,4 +1,4 @@
-"""Means and their comparison from summaries (count, mean, standard deviation), with the degenerate cases.
+"""Compare means from summaries (count, mean, standard deviation), including degenerate cases.
 
 Everything is two-sided and computed from summaries, so that published tables can be checked as well as data.
 """
@@ -16,7 +16,10 @@ DEGENERATE = "degenerate: no variance, so t is infinite and the effect size unde
 
 
 class Summary(NamedTuple):
-    """Count, mean (NaN for none) and sample standard deviation (divisor n - 1; NaN for less than two)."""
+    """The count, mean and sample standard deviation (divisor n - 1) of values.
+
+    The mean is NaN for no values, the standard deviation for less than two.
+    """
 
     n: int
     mean: float
@@ -29,7 +32,7 @@ class Summary(NamedTuple):
 
 @dataclass(frozen=True)
 class TTest:
-    """A t test, two-sided. NaN is undefined, with the reason in `note`; `effect_size` is Cohen's d."""
+    """A two-sided t test. NaN is undefined, with the reason in `note`; `effect_size` is Cohen's d."""
 
     estimate: float = np.nan
     std_error: float = np.nan
@@ -42,12 +45,12 @@ class TTest:
     note: str = ""
 
     def row(self) -> dict[str, Any]:
-        """Its columns in a frame of results."""
+        """Return the test's columns in a frame of results."""
         return {**vars(self), "side": "two-sided"}
 
 
 def summarize(values: npt.ArrayLike) -> Summary:
-    """Summary of the values that are not NaN."""
+    """Summarise the values that are not NaN."""
     given = np.asarray(values, float)
     given = given[~np.isnan(given)]
     if given.size == 0:
@@ -59,7 +62,7 @@ def summarize(values: npt.ArrayLike) -> Summary:
 
 
 def one_sample_t(sample: Summary, expected: float = 0.0) -> TTest:
-    """Student's t of the mean against `expected`; df n - 1; d = difference / sd."""
+    """Compute Student's t of the mean against `expected`; df n - 1; d = difference / sd."""
     difference = sample.mean - expected
     if sample.n == 0:
         return TTest(note="no responses")
@@ -69,7 +72,7 @@ def one_sample_t(sample: Summary, expected: float = 0.0) -> TTest:
 
 
 def two_sample_t(first: Summary, second: Summary, *, pooled: bool = False) -> TTest:
-    """t of second minus first: Welch's (1947) by default, Student's with the pooled variance if `pooled`.
+    """Compute t of second minus first, by Welch (1947); by Student with the pooled variance if `pooled`.
 
     d is the difference over the root of the mean of the two variances, also where counts differ.
     """
@@ -114,7 +117,10 @@ def _test(difference: float, std_error: float, df: float, sd: float) -> TTest:
 
 
 def wilson_interval(successes: int, n: int) -> tuple[float, float]:
-    """Wilson's (1927) 95 % score interval of a share; the end at an extreme share is exact. NaN for n = 0."""
+    """Return Wilson's (1927) 95 % score interval of a share; NaN for n = 0.
+
+    The end at an extreme share is exact.
+    """
     if n == 0:
         return np.nan, np.nan
     low, high = proportion_confint(successes, n, method="wilson")
@@ -122,9 +128,9 @@ def wilson_interval(successes: int, n: int) -> tuple[float, float]:
 
 
 def wald_interval(share: float, n: int) -> tuple[float, float]:
-    """The 95 % interval share +- z sqrt(share (1 - share) / n), clipped to [0, 1]; z is 1.959964.
+    """Return the 95 % interval share +- z sqrt(share (1 - share) / n), clipped to [0, 1]; NaN for n = 0.
 
-    NaN for n = 0.
+    z is 1.959964.
     """
     if n == 0:
         return np.nan, np.nan

@@ -1,4 +1,4 @@
-"""Willingness to pay from a choice model: what a unit of an attribute is worth in units of the price."""
+"""Compute willingness to pay from a choice model: the value of an attribute's unit in units of the price."""
 
 import numpy as np
 import pandas as pd
@@ -18,10 +18,11 @@ def wtp(
     draws: int = 10_000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """-b / b_price for every other term of `fit`, in units of the price; an intercept `const` is left out.
+    """Return -b / b_price for every other term of `fit`, in units of the price.
 
-    at: of a model in the logarithm of the price, the price at which the question is put: there one unit of
-    the price is 1 / at of its logarithm, so the ratio counts that many times.
+    An intercept `const` is left out. at: of a model in the logarithm of the price, the price at which the
+    question is put: there one unit of the price is 1 / at of its logarithm, so the ratio counts that many
+    times.
 
     std_error, statistic, p_value, conf_low, conf_high: delta method. krinsky_robb_low, krinsky_robb_high: 2.5
     and 97.5 % quantiles of the ratio over `draws` of the coefficients from their normal distribution (Krinsky

@@ -1,4 +1,4 @@
-"""The Monte-Carlo analysis: from repeated answers to willingness to pay, and a report in sections."""
+"""Analyse repeated answers: from willingness to pay to a report in sections."""
 
 from analysis.montecarlo.study import MonteCarloAnalysis, analyze_montecarlo
 

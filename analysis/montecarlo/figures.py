@@ -1,4 +1,4 @@
-"""Figures of willingness to pay."""
+"""Draw the figures of willingness to pay."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -35,7 +35,10 @@ CONDITIONS = {"low": (BLUE, "v"), "control": (INK, "o"), "high": (ORANGE_LIGHT, 
 
 
 def coefficient_of_variation(variation: pd.DataFrame) -> Figure:
-    """By agent and product. variation: the frame of that function."""
+    """Draw the coefficient of variation by agent and product.
+
+    variation: the frame of the function `variation`.
+    """
     values = variation.pivot(index="group", columns="item", values="estimate")
     top = float(np.nanmax([0.5, *values.to_numpy(float).ravel()]))
     label = "Standard deviation over mean, control condition"
@@ -44,13 +47,19 @@ def coefficient_of_variation(variation: pd.DataFrame) -> Figure:
 
 
 def csvr(shares: pd.DataFrame) -> Figure:
-    """Share of valid responses by agent with Wilson intervals. shares: the frame of `valid_share`."""
+    """Draw the share of valid responses by agent with Wilson intervals.
+
+    shares: the frame of `valid_share`.
+    """
     rows = shares[shares["interval"] == "wilson"]
     return estimates(rows, "Share of responses within the market range", limits=(-0.02, 1.02))
 
 
 def mapd(deviations: pd.DataFrame, cells: pd.DataFrame) -> Figure:
-    """Mean absolute price deviation by agent, over the means of its prompts; a log axis where needed."""
+    """Draw the mean absolute price deviation by agent, over the means of its prompts.
+
+    The axis is logarithmic where needed.
+    """
     by_agent = [cells.loc[cells["group"] == agent, "mean_apd"] for agent in deviations["group"]]
     figure = estimates(
         deviations,
@@ -66,7 +75,7 @@ def mapd(deviations: pd.DataFrame, cells: pd.DataFrame) -> Figure:
 
 
 def wtp(cells: pd.DataFrame) -> Figure:
-    """Mean willingness to pay by condition, a panel per product. cells: the frame of `prompts`."""
+    """Draw the mean willingness to pay by condition, a panel per product. cells: the frame of `prompts`."""
     items = sorted(cells["item"].unique())
     agents = sorted(cells["group"].unique())
     with mpl.rc_context(STYLE):
@@ -98,7 +107,7 @@ def wtp(cells: pd.DataFrame) -> Figure:
 
 
 def correlations(frame: pd.DataFrame) -> Figure:
-    """Correlation with the anchor: products faint, their mean bold, beside the human value."""
+    """Draw the correlation with the anchor: products faint, their mean bold, beside the human value."""
     means = frame[(frame["unit"] != "response")]
     products = frame[frame["unit"] == "response"]
     every = [products.loc[products["group"] == group, "estimate"] for group in means["group"]]
@@ -118,7 +127,7 @@ def correlations(frame: pd.DataFrame) -> Figure:
 
 
 def power(frame: pd.DataFrame) -> Figure:
-    """Power by number of responses per cell for each effect, the smallest sufficient K marked.
+    """Draw the power by number of responses per cell for each effect, the smallest sufficient K marked.
 
     frame: that of `power_frame`.
     """
@@ -147,7 +156,10 @@ def power(frame: pd.DataFrame) -> Figure:
 
 
 def generations(deviations: pd.DataFrame, versions: Mapping[str, str]) -> Figure:
-    """Mean absolute price deviation by generation, oldest first. deviations: of `price_deviation`."""
+    """Draw the mean absolute price deviation by generation, oldest first.
+
+    deviations: the frame of `price_deviation`.
+    """
     dated = deviations[deviations["group"].isin(list(versions))]
     order = sorted(dated["group"], key=lambda agent: (version_key(versions[agent]), agent))
     rows = dated.set_index("group").loc[order]

@@ -1,4 +1,4 @@
-"""Hypothesis tests on willingness to pay: against the list price, between conditions, agents, generations."""
+"""Test hypotheses on willingness to pay: against the list price, between conditions, agents, generations."""
 
 import re
 from collections.abc import Mapping
@@ -28,10 +28,10 @@ COEFFICIENT_EXTRA = ("hypothesis", "outcome", "coding", "reference", "df", "unit
 
 
 def list_price_tests(table: pd.DataFrame, condition: str = "control") -> pd.DataFrame:
-    """H1: the mean of response - list price against 0, by agent, product and over all; Cohen's d = mean / sd.
+    """Test H1: the mean of response - list price against 0, by agent, product and over all.
 
-    table: as `measures` returns it. condition: which responses are tested, or "all" of them. Extra columns:
-    item, condition, unit, side, df, effect_size.
+    The effect size is Cohen's d = mean / sd. table: as `measures` returns it. condition: which responses are
+    tested, or "all" of them. Extra columns: item, condition, unit, side, df, effect_size.
 
     Raises AnalysisError for a condition that the table does not have.
     """
@@ -63,7 +63,7 @@ def list_price_tests(table: pd.DataFrame, condition: str = "control") -> pd.Data
 
 
 def anovas(table: pd.DataFrame) -> pd.DataFrame:
-    """H2, H3 and H4: type III analyses of variance, with treatment and with sum coding.
+    """Test H2, H3 and H4 by type III analyses of variance, with treatment and with sum coding.
 
     H2: absolute deviation by agent, all conditions. H3: willingness to pay by condition, over all agents and
     for each. H4: condition x agent, for willingness to pay and for the absolute deviation.
@@ -85,10 +85,11 @@ def anovas(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def condition_coefficients(table: pd.DataFrame) -> pd.DataFrame:
-    """H3: willingness to pay on dummies of the condition, reference control; over all agents and for each.
+    """Estimate H3: willingness to pay on dummies of the condition, reference control.
 
-    The intercept is the control mean, the coefficients are differences from it; standard errors come from the
-    pooled residual variance, with N - rank degrees of freedom.
+    The estimates are over all agents and for each. The intercept is the control mean, the coefficients are
+    differences from it; standard errors come from the pooled residual variance, with N - rank degrees of
+    freedom.
     """
     groups = {ALL_AGENTS: table} if table["agent"].nunique() > 1 else {}
     groups |= {str(agent): own for agent, own in table.groupby("agent", sort=True)}
@@ -112,14 +113,14 @@ def condition_coefficients(table: pd.DataFrame) -> pd.DataFrame:
 def agent_comparisons(
     table: pd.DataFrame, cells: pd.DataFrame, generations: Mapping[str, str] | None = None
 ) -> pd.DataFrame:
-    """H5: the absolute price deviation of two agents, second minus first, by three methods.
+    """Test H5: the absolute price deviation of two agents, second minus first, by three methods.
 
     cells: the frame of `prompts`. Methods: Welch's t over prompts (the means by prompt are the data; the
     default), Welch's t over responses, Student's t over responses. With generations, older is compared with
-    newer, within a family where the table names families; without, every pair in alphabetical order.
-    The sign is the same in all columns, that of percent_change; Algorithm 5 of the method has t and d of the
-    first minus the second. Extra columns: first, second, method, unit, side, df, effect_size, percent_change
-    (of the first's mean).
+    newer, within a family where the table names families; without, every pair in alphabetical order. The sign
+    is the same in all columns, that of percent_change; Algorithm 5 of the method has t and d of the first
+    minus the second. Extra columns: first, second, method, unit, side, df, effect_size, percent_change (of
+    the first's mean).
     """
     family = table.groupby("agent")["family"].first()
     asked = table.groupby("agent").size()
@@ -162,11 +163,12 @@ def agent_comparisons(
 def generation_model(
     table: pd.DataFrame, generations: Mapping[str, str], sizes: Mapping[str, float]
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """H5: absolute deviation on generation x condition x size (billions); least squares, treatment coding.
+    """Fit H5: the absolute deviation on generation x condition x size (billions).
 
-    Returns the type III tests, the coefficients, and the cells that exist (generation, size, condition, n,
-    mean). What the design does not identify, as with one size per generation, is refused with the reason,
-    and the true rank gives the degrees of freedom. Agents without generation or size are left out.
+    The fit is by least squares with treatment coding. Returns the type III tests, the coefficients, and the
+    cells that exist (generation, size, condition, n, mean). What the design does not identify, as with one
+    size per generation, is refused with the reason, and the true rank gives the degrees of freedom. Agents
+    without generation or size are left out.
     """
     known = table[table["agent"].isin(set(generations) & set(sizes))]
     data = known.assign(
@@ -190,7 +192,7 @@ def generation_model(
 
 
 def version_key(label: str) -> tuple[tuple[int, float, str], ...]:
-    """Order of generations: numbers as numbers, so that 3.1 < 3.3 < 4 < 10."""
+    """Return a key that sorts generations with numbers as numbers, so that 3.1 < 3.3 < 4 < 10."""
     parts = re.findall(r"\d+(?:\.\d+)?|\D+", label)
     return tuple((0, float(part), "") if part[0].isdigit() else (1, 0.0, part) for part in parts)
 

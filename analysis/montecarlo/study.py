@@ -1,4 +1,4 @@
-"""The Monte-Carlo analysis of willingness to pay as a whole."""
+"""Run the whole Monte-Carlo analysis of willingness to pay."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,7 +32,10 @@ from analysis.tables.sizes import model_sizes
 
 @dataclass(frozen=True)
 class MonteCarloAnalysis:
-    """Frames, each documented by the function that makes it; those of generations are empty without them."""
+    """The frames of an analysis, each documented by the function that makes it.
+
+    The frames of generations are empty where no generations are given.
+    """
 
     missing: pd.DataFrame
     prompts: pd.DataFrame
@@ -52,11 +55,11 @@ class MonteCarloAnalysis:
     notes: tuple[str, ...]
 
     def to_json(self) -> str:
-        """A JSON object with a list of records per frame; what is undefined is null."""
+        """Return a JSON object with a list of records per frame; undefined values are null."""
         return to_json(vars(self))
 
     def sections(self) -> list[Section]:
-        """The report: the measures first, then the hypotheses, then the number of responses."""
+        """Return the report: the measures, then the hypotheses, then the number of responses."""
         cells = self.prompts
         dated = [figures.generations(self.mapd, self.generations)] if self.generations else []
         return [

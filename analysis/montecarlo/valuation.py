@@ -1,4 +1,4 @@
-"""Willingness to pay: its measures by response, prompt and agent.
+"""Measure willingness to pay by response, prompt and agent.
 
 A prompt is one product in one condition, asked many times. References: the spread, validity and deviation
 measures of Monte-Carlo evaluation of language models; Ariely, Loewenstein and Prelec (2003) for the human
@@ -19,11 +19,14 @@ from analysis.tables.table_file import Places
 
 CONTROL, LOW, HIGH = "control", "low", "high"
 HUMAN_CORRELATION = 0.388
-"""With two digits of the social security number: Ariely, Loewenstein and Prelec (2003)."""
+"""The human correlation with two digits of the social security number.
+
+Source: Ariely, Loewenstein and Prelec (2003).
+"""
 
 
 def measures(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with `deviation` (response - reference), `apd` (its absolute value) and `valid`.
+    """Return the table with `deviation` (response - reference), `apd` (its absolute value) and `valid`.
 
     table: as `check_responses` returns it. valid: 1 if low <= response <= high, else 0; NaN where one of the
     three is missing. Values are never clipped.
@@ -46,7 +49,7 @@ def measures(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def prompts(table: pd.DataFrame) -> pd.DataFrame:
-    """Mean willingness to pay by agent, product and condition, with its t interval.
+    """Return the mean willingness to pay by agent, product and condition, with its t interval.
 
     Extra columns: item, condition, unit, side, std_dev, mean_deviation, mean_apd, valid_share, ranged (the
     responses that have a market range), valid_count.
@@ -81,7 +84,7 @@ def prompts(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def variation(table: pd.DataFrame) -> pd.DataFrame:
-    """Coefficient of variation, sd / mean, by agent and product in the control condition."""
+    """Return the coefficient of variation, sd / mean, by agent and product in the control condition."""
     rows = []
     for (agent, item), cell in table.groupby(["agent", "item"], sort=True):
         asked = cell[cell["condition"] == CONTROL]
@@ -110,7 +113,7 @@ def variation(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def valid_share(cells: pd.DataFrame) -> pd.DataFrame:
-    """CSVR: the unweighted mean over prompts of the share of valid responses, with two intervals.
+    """Return CSVR, the unweighted mean over prompts of the share of valid responses, with two intervals.
 
     cells: the frame of `prompts`. The row `wilson` has Wilson's score interval of the pooled counts (unit:
     response), the row `wald` the Wald interval over the number of prompts, clipped to [0, 1]. Extra column
@@ -160,9 +163,10 @@ def valid_share(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def price_deviation(cells: pd.DataFrame) -> pd.DataFrame:
-    """MAPD: the mean over prompts of the mean absolute price deviation, with its t interval over prompts.
+    """Return MAPD, the mean over prompts of the mean absolute price deviation, with its t interval.
 
-    cells: the frame of `prompts`. Extra columns: unit, std_dev (over prompts), prompts.
+    The interval is over prompts. cells: the frame of `prompts`. Extra columns: unit, std_dev (over prompts),
+    prompts.
     """
     rows = []
     for agent, own in cells.groupby("group", sort=True):
@@ -196,9 +200,10 @@ def price_deviation(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def anchor_correlation(low: pd.DataFrame, high: pd.DataFrame) -> tuple[float, float, str]:
-    """Pearson's r of response and anchor over both conditions, its two-sided p, and why it is undefined.
+    """Compute Pearson's r of response and anchor, its two-sided p, and why it is undefined.
 
-    Without anchors in the table two codes stand for them: any two distinct ones give the same r.
+    The correlation is over both conditions. Without anchors in the table two codes stand for them: any two
+    distinct ones give the same r.
     """
     if low.empty or high.empty:
         return np.nan, np.nan, f"undefined: no response in the {'low' if low.empty else 'high'} condition"
@@ -220,7 +225,7 @@ def anchor_correlation(low: pd.DataFrame, high: pd.DataFrame) -> tuple[float, fl
 
 
 def anchor_correlations(table: pd.DataFrame) -> pd.DataFrame:
-    """Correlation of willingness to pay with the anchor: by agent and product, by agent, and overall.
+    """Return correlations of willingness to pay with the anchor: by agent and product, by agent, overall.
 
     An agent's value is the arithmetic mean over its products, the overall one that over the agents; what is
     undefined is left out and counted in the note. Extra columns: item, unit, side.

@@ -1,4 +1,4 @@
-"""The report and the files of a study, from its sections: one HTML page that needs nothing else."""
+"""Write a study's report, one HTML page that needs no other file, and its files, from its sections."""
 
 import base64
 import math
@@ -16,13 +16,13 @@ from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import LABELS
 
 FOLDED = 12
-"""Tables with more rows are folded, to be opened with a click."""
+"""The most rows of a table that is shown at once; a longer table opens with a click."""
 
 P_VALUES = ("p_value", "p_adjusted")
 NOTE = "note"
 INTERVAL = ("conf_low", "conf_high")
 KEPT = ("term", "group", "estimate", *INTERVAL)
-"""Columns that stay, also where all rows have the same value."""
+"""Columns that are shown even where all rows have the same value."""
 
 _FILE_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 
@@ -59,7 +59,7 @@ def write_report(
 
 
 def write_files(folder: str | Path, sections: Sequence[Section]) -> list[Path]:
-    """Write each table as `NAME.csv` and each figure as `NAME.png` and `NAME.svg`; returns the paths.
+    """Write each table as `NAME.csv` and each figure as `NAME.png` and `NAME.svg`; return the paths.
 
     Raises AnalysisError if two tables or figures share a name, or one is no plain file name.
     """
@@ -83,12 +83,15 @@ def write_files(folder: str | Path, sections: Sequence[Section]) -> list[Path]:
 
 
 def p_value(value: float) -> str:
-    """Three decimals, or that it is below them."""
+    """Write a p value with three decimals, or as below them."""
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def cell(value: object, column: str = "", decimals: int | None = None) -> str:
-    """A value for readers: `decimals` or four significant digits, `< 0.001`, nothing if undefined."""
+    """Write a value for readers: with `decimals`, or four significant digits.
+
+    A small p value is `< 0.001`; an undefined value is empty.
+    """
     if value is None or (not isinstance(value, str) and pd.isna(value)):  # type: ignore[call-overload]
         return ""
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -1,4 +1,4 @@
-"""What all figures share: style, colours, axes, files; and the kinds of figure that several studies draw.
+"""Draw what all figures share: style, colours, axes, files; and the figures that several studies use.
 
 Made without pyplot, so without global state. Colours are Okabe and Ito's (2008): safe for colour-blind eyes.
 """
@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 BLUE, ORANGE, INK, FAINT = "#0072B2", "#D55E00", "#222222", "#767676"
 GREEN, ORANGE_LIGHT, SKY, PINK = "#009E73", "#E69F00", "#56B4E9", "#CC79A7"
 CYCLE = (BLUE, ORANGE_LIGHT, GREEN, PINK, SKY, INK)
-"""Okabe and Ito's colours (2008), for lines and marks of several kinds."""
+"""The colours of lines and marks of several kinds (Okabe and Ito 2008)."""
 LEAST_ROWS_OF_A_SCALE = 4
 MARKERS = ("o", "s", "^", "D", "v", "P")
 
@@ -36,7 +36,7 @@ STYLE: Any = {
 
 
 def to_svg(figure: Figure) -> str:
-    """The figure as an SVG document."""
+    """Return the figure as an SVG document."""
     buffer = io.StringIO()
     with mpl.rc_context(STYLE):
         if engine := figure.get_layout_engine():
@@ -58,20 +58,23 @@ def save_figure(figure: Figure, path: str | Path) -> None:
 
 
 def canvas(height: float, width: float = WIDTH) -> tuple[Figure, Axes]:
-    """An empty figure, in inches. Use within `STYLE`, as all that draws."""
+    """Return an empty figure of a size in inches.
+
+    Use this within `STYLE`, like all functions that draw.
+    """
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.add_subplot()
 
 
 def rows_canvas(rows: int) -> tuple[Figure, Axes]:
-    """An empty figure with the height of so many lines of text."""
+    """Return an empty figure with the height of `rows` lines of text."""
     return canvas(1.3 + 0.26 * rows)
 
 
 def intervals(
     axes: Axes, y: Sequence[float], rows: pd.DataFrame, color: str = BLUE, *, size: float = 6
 ) -> None:
-    """Estimates with their intervals, each at its height. A hollow mark has no interval.
+    """Draw estimates with their intervals, each at its height. A hollow mark has no interval.
 
     rows: estimate, conf_low, conf_high.
     """
@@ -94,13 +97,16 @@ def intervals(
 
 
 def undefined(axes: Axes, y: float) -> None:
-    """Say that there is no estimate in this line."""
+    """Write that there is no estimate in this line."""
     at: Any = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "center"}
     axes.annotate("not estimated", (1, y), style="italic", color=FAINT, **at)
 
 
 def finish(axes: Axes, ticks: Sequence[tuple[float, str]]) -> None:
-    """Lines from the top down, each named at its height; without `ticks`, as another panel names them."""
+    """Set up an axis of named lines, from the top down.
+
+    Without `ticks` the lines have no names, since another panel names them.
+    """
     if ticks:
         axes.set_yticks([y for y, _ in ticks], [text for _, text in ticks])
         axes.set_ylim(ticks[-1][0] + 0.7, -0.6)
@@ -111,7 +117,7 @@ def finish(axes: Axes, ticks: Sequence[tuple[float, str]]) -> None:
 
 
 def legend(figure: Figure, *axes: Axes) -> None:
-    """One legend above all axes, each label once."""
+    """Put one legend above all axes, with each label once."""
     found = [pair for one in axes for pair in zip(*one.get_legend_handles_labels(), strict=True)]
     unique = {label: handle for handle, label in found}
     place: Any = {"loc": "outside upper left", "ncols": 6, "frameon": False, "fontsize": 9}
@@ -120,7 +126,7 @@ def legend(figure: Figure, *axes: Axes) -> None:
 
 
 def shorten(text: str, length: int = 32) -> str:
-    """The beginning of a text that is too long for a label."""
+    """Return the beginning of a text that is too long for a label."""
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
@@ -131,7 +137,10 @@ def heatmap(
     colormap: str,
     limits: tuple[float, float],
 ) -> Figure:
-    """Values by row and column, written in their cells; undefined ones hatched. Colours end at `limits`."""
+    """Draw values by row and column, written in their cells.
+
+    Undefined values are hatched. Colours end at `limits`.
+    """
     rows, columns = values.shape
     with mpl.rc_context(STYLE):
         figure, axes = canvas(1.6 + 0.36 * rows, max(WIDTH, 2.6 + 0.75 * columns))
@@ -176,9 +185,10 @@ def estimates(
     points_label: str = "",
     limits: tuple[float, float] | None = None,
 ) -> Figure:
-    """One line per group: its estimate with the 95 % interval; faint points beneath where given.
+    """Draw one line per group: its estimate with the 95 % interval.
 
-    rows: group, estimate, conf_low, conf_high. points: one series per row. A hollow mark has no interval.
+    Faint points are drawn beneath where given. rows: group, estimate, conf_low, conf_high. points: one series
+    per row. A hollow mark has no interval.
     """
     with mpl.rc_context(STYLE):
         figure, axes = rows_canvas(rows=len(rows) + 1)
@@ -202,9 +212,10 @@ def estimates(
 def panels(
     count: int, columns: int, height: float, width: float = WIDTH, **share: Any
 ) -> tuple[Figure, list[Axes]]:
-    """A grid of axes for small multiples, each so high in inches; those beyond `count` are removed.
+    """Return a grid of axes for small multiples; axes beyond `count` are removed.
 
-    share: which scales they have in common, as `Figure.subplots` takes it. Use within `STYLE`.
+    height: of each, in inches. share: which scales they have in common, as `Figure.subplots` takes it. Use
+    this within `STYLE`.
     """
     lines = -(-count // columns)
     figure = Figure(figsize=(width, 0.9 + height * lines), layout="constrained")
@@ -217,7 +228,7 @@ def panels(
 
 
 def tidy_axes(axes: Axes) -> None:
-    """Two spines and a grid behind what is drawn."""
+    """Show two spines, and a grid behind what is drawn."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(color="#e5e5e5", linewidth=0.8)
     axes.set_axisbelow(True)

@@ -1,4 +1,4 @@
-"""What a report is made of: sections with a text, tables and figures. Each kind of study gives its own."""
+"""The parts of a report: sections with a text, tables and figures. Each kind of study makes its own."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,10 +11,10 @@ from analysis.reporting.plots import to_svg
 
 @dataclass(frozen=True)
 class NamedTable:
-    """`name` is its file's stem and its key in JSON; `caption` is for readers.
+    """A table of a report. `name` is its file's stem and its key in JSON; `caption` is for readers.
 
-    decimals: of its numbers where people read it, or None for four digits that count. detail: what stands
-    behind a figure or another table, and so is not printed in the terminal.
+    decimals: of its numbers where people read it, or None for four significant digits. detail: the table
+    stands behind a figure or another table, and so is not printed in the terminal.
     """
 
     name: str
@@ -26,7 +26,10 @@ class NamedTable:
 
 @dataclass(frozen=True)
 class NamedFigure:
-    """`name` is its file's stem; `caption` says what it shows, also to those who cannot see it."""
+    """A figure of a report.
+
+    `name` is its file's stem; `caption` says what it shows, also to those who cannot see it.
+    """
 
     name: str
     caption: str
@@ -34,15 +37,16 @@ class NamedFigure:
 
     @cached_property
     def svg(self) -> str:
-        """As an SVG document, drawn once."""
+        """The figure as an SVG document, drawn once."""
         return to_svg(self.figure)
 
 
 @dataclass(frozen=True)
 class Section:
-    """One question and its answer. `text` says in plain words how it was found, and how to read it.
+    """One question and its answer.
 
-    Its paragraphs are separated by empty lines.
+    `text` says in plain words how the answer was found, and how to read it. Its paragraphs are separated by
+    empty lines.
     """
 
     title: str

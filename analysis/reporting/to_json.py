@@ -1,4 +1,4 @@
-"""Frames as JSON, with every digit of their numbers."""
+"""Write frames as JSON, with every digit of their numbers."""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +9,10 @@ import pandas as pd
 
 
 def to_json(document: Mapping[str, object]) -> str:
-    """A JSON object; a frame becomes a list of records. What is undefined or infinite is null."""
+    """Return a JSON object; a frame becomes a list of records.
+
+    An undefined or infinite value is null.
+    """
     return json.dumps(
         {name: _records(each) if isinstance(each, pd.DataFrame) else each for name, each in document.items()},
         indent=2,

@@ -1,1 +1,1 @@
-"""Tables that analyses read and give."""
+"""The tables that analyses read and return."""

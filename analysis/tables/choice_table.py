@@ -1,4 +1,4 @@
-"""The tidy choice table: its columns, how it is read, and what must hold before anything is estimated."""
+"""Read and check the tidy choice table: its columns, and what must hold before anything is estimated."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,15 +13,15 @@ from analysis.tables.table_file import Places, first_row, quoted, read_frame
 Kind = Literal["text", "number", "whole", "flag", "sign", "log"]
 
 LARGEST = 1e15
-"""No number of a study is larger. The powers of numbers far beyond could not be held."""
+"""The largest number in a table; the powers of larger ones could not be computed."""
 LONGEST = 1_000
-"""Characters of a text: figures and tables name agents, items and nudges by theirs."""
+"""The longest text, in characters: figures and tables name agents, items and nudges by such texts."""
 ROUNDING = 1e-6
 """How far the logarithm of a probability may lie above 0 by rounding."""
 
 
 class Column(NamedTuple):
-    """One column of a table, and the values that it may have.
+    """A column of a table, and the values that it may have.
 
     A flag is 1 or 0, a sign 1 or -1, a log the natural logarithm of a probability: at most 0, and may be
     -inf. required: the table must have the column. filled: no row may leave it empty.
@@ -75,12 +75,12 @@ COLUMNS = (
     Column("cost", "number", "cost of the trial, in USD", low=0),
     Column("seconds", "number", "duration of the trial", low=0),
 )
-"""Every documented column; further attributes are called `attr_*` and pass through as they are."""
+"""All documented columns; further attributes are called `attr_*` and pass through unchanged."""
 
 TRIAL = ["run", "agent", "trial"]
-"""What identifies a trial: equal designs give equal trial ids, so two runs may share them."""
+"""The columns that identify a trial: equal designs give equal trial ids, so two runs may share them."""
 TRIAL_ID = "trial_id"
-"""The column of a checked table that says the same in an integer from 0: much faster to group by."""
+"""The column of a checked table with an integer from 0 for each trial, which is much faster to group by."""
 
 _FILLED_TEXT = ("run", "category", "nudge", "nudge_text", "family", "condition", "match", "profile")
 
@@ -95,12 +95,10 @@ def read_table(path: str | Path) -> pd.DataFrame:
 
 
 def check_table(table: pd.DataFrame) -> pd.DataFrame:
-    """A checked copy: types coerced, derivable columns filled in, one row per option shown in a trial.
+    """Return a checked copy: types coerced, derivable columns filled in, one row per option shown.
 
-    It also has the column `TRIAL_ID`.
-
-    Text is `str` with "" for missing, numbers are float with NaN for missing, flags are Int64 (only `chosen`
-    may be missing). Checking twice changes nothing.
+    It also has the column `TRIAL_ID`. Text is `str` with "" for missing, numbers are float with NaN for
+    missing, flags are Int64 (only `chosen` may be missing). Checking twice changes nothing.
 
     Raises AnalysisError if a required column is absent, a value has the wrong type, a trial repeats an option
     or has fewer than two, or its choice does not fit its outcome.
@@ -142,12 +140,12 @@ def check_columns(
 
 
 def trial_ids(table: pd.DataFrame) -> "pd.Series[int]":
-    """The trial of each row of a part of a checked table, as an integer from 0."""
+    """Return the trial of each row of a part of a checked table, as an integer from 0."""
     return pd.Series(pd.factorize(table[TRIAL_ID])[0], table.index)
 
 
 def coerce(values: pd.Series, column: Column, places: Places) -> pd.Series:
-    """The values of a column as its kind wants them: text as `str`, flags as Int64, numbers as float.
+    """Return the values of a column in the type of its kind: `str`, Int64 for flags, float.
 
     Raises AnalysisError with the place of the first wrong one.
     """
@@ -205,14 +203,14 @@ def _fault(value: object, column: Column) -> str:
 
 
 def as_text(values: pd.Series) -> "pd.Series[str]":
-    """The values as `str`, "" for a missing one."""
+    """Return the values as `str`, with "" for a missing one."""
     if values.dtype != "str":
         values = values.astype("object").where(values.notna(), "").astype(str)
     return values.fillna("")
 
 
 def refuse(table: pd.DataFrame, wrong: "pd.Series[bool]", places: Places, column: str, problem: str) -> None:
-    """Raises AnalysisError with the place and the trial of the first row that is wrong.
+    """Raise AnalysisError with the place and the trial of the first wrong row, if there is one.
 
     {} in the problem stands for the value of the column.
     """

@@ -1,4 +1,4 @@
-"""The one exception of this room."""
+"""The exception that this room raises."""
 
 
 class AnalysisError(ValueError):

@@ -1,4 +1,4 @@
-"""The shape of every result: a tidy frame with the estimators' columns, and what its terms are called."""
+"""The shape of every result: a tidy frame with the estimators' columns, and labels of its terms."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -36,11 +36,14 @@ LABELS = {
     "placebo": "Placebo",
     "nudged_less_placebo": "Nudged less placebo",
 }
-"""Terms as people read them in reports and figures; others are shown as they are called in the frames."""
+"""The labels of terms in reports and figures; other terms are shown by their names in the frames."""
 
 
 def result_frame(rows: Iterable[Mapping[str, object]], *extra: str) -> pd.DataFrame:
-    """The estimators' columns and, after them, `extra` ones. What a row does not give is undefined."""
+    """Make a frame of the estimators' columns and, after them, `extra` ones.
+
+    A value that a row does not give is undefined.
+    """
     frame = pd.DataFrame(list(rows), columns=[*FRAME_COLUMNS, *extra])
     frame = frame.astype(dict.fromkeys(NUMBERS, float) | {"n": "Int64", "n_missing": "Int64"})
     frame["note"] = frame["note"].astype("object").where(frame["note"].notna(), "")
@@ -53,5 +56,5 @@ def join_notes(*notes: str) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """`1 prompt`, `2 prompts`."""
+    """Write a number with its noun: `1 prompt`, `2 prompts`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

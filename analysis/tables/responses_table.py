@@ -1,4 +1,4 @@
-"""The response table: one row per asked question, its columns, how it is read, and what must hold."""
+"""Read and check the response table: one row per asked question."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ RESPONSE_COLUMNS = (
     Column("kind", "text", "number or choice; a bias of the battery has its own when empty"),
     Column("biased", "text", "the biased answer of a choice"),
 )
-"""Every documented column. For a choice, `response` is 1 for the biased answer and 0 for the other."""
+"""All documented columns. For a choice, `response` is 1 for the biased answer and 0 for the other."""
 
 QUESTION = ["run", "agent", "trial", "item", "condition", "scenario", "temperature", "repeat"]
 
@@ -50,9 +50,10 @@ def read_responses(path: str | Path) -> pd.DataFrame:
 
 
 def check_responses(table: pd.DataFrame) -> pd.DataFrame:
-    """A checked copy with every documented column: text is `str` with "" for missing, numbers are float.
+    """Return a checked copy with every documented column.
 
-    An empty response without a reason gets one, so that the reasons add up. Checking twice changes nothing.
+    Text is `str` with "" for missing, numbers are float. An empty response without a reason gets one, so that
+    the reasons add up. Checking twice changes nothing.
 
     Raises AnalysisError if a required column is absent, a value has the wrong type, a question was asked
     twice in the same trial, or a row contradicts itself.
@@ -73,16 +74,17 @@ def check_responses(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def check_words(table: pd.DataFrame, column: str, allowed: tuple[str, ...]) -> None:
-    """Raises AnalysisError for the first row with another word in the column."""
+    """Raise AnalysisError for the first row with another word in the column, if there is one."""
     known = " or ".join(name for name in allowed if name)
     problem = f"{column}: {{}} is unknown; use {known}"
     refuse(table, ~table[column].isin(allowed), Places(table), column, problem)
 
 
 def missing_reasons(table: pd.DataFrame) -> pd.DataFrame:
-    """Responses that are missing, counted: agent, item, condition, reason, count, asked.
+    """Count missing responses by their reason.
 
-    table: as `check_responses` returns it. asked: all questions of that agent, item and condition.
+    Columns: agent, item, condition, reason, count, asked. table: as `check_responses` returns it. asked: all
+    questions of that agent, item and condition.
     """
     cell = ["agent", "item", "condition"]
     asked = table.groupby(cell).size().rename("asked")

@@ -1,4 +1,4 @@
-"""The size of a model, from its label or as given."""
+"""Find the size of a model, from its label or as given."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -9,9 +9,10 @@ _SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
 
 
 def model_sizes(agents: Iterable[str], given: Mapping[str, float] | None = None) -> dict[str, float]:
-    """Billions of parameters by agent: as given, else as in `llama-3.1-70b`; an unknown size is absent.
+    """Return the billions of parameters by agent; an unknown size is absent.
 
-    Raises AnalysisError for a given size that is not above 0.
+    A size is as given, else as in the label, such as `llama-3.1-70b`. Raises AnalysisError for a given size
+    that is not above 0.
     """
     found = {}
     for agent in agents:

@@ -1,4 +1,4 @@
-"""Tables in files: how they are read, and in which line of which file each of their rows stands."""
+"""Read tables from files, and find in which line of which file each row stands."""
 
 import csv
 import io
@@ -13,13 +13,13 @@ import pandas as pd
 from analysis.tables.errors import AnalysisError
 
 ROW, PART = "row_in_files", "part"
-"""The column, and the mark in `attrs`, of a table that has not all rows of its files."""
+"""The column, and the mark in `attrs`, of a table that lacks some rows of its files."""
 LONGEST_QUOTATION = 60
-"""Characters of a wrong value in a message."""
+"""The most characters of a wrong value that a message shows."""
 
 
 class Places:
-    """Where the rows of a table stand, for messages. The rows are counted from 0, as they were read.
+    """The places of a table's rows in their files, for messages. Rows are counted from 0, as read.
 
     What a table was read from is in its `attrs["source"]`: the name of a file, or several with their numbers
     of rows. A table made in Python may have a name there, too.
@@ -33,7 +33,7 @@ class Places:
         return ", ".join(dict.fromkeys(name for name, _ in self._files))
 
     def of(self, row: int, column: str = "") -> str:
-        """`answers.csv:7` for a row of a CSV file, `answers.parquet: row 6` for others.
+        """Return the place of a row: `answers.csv:7` in a CSV file, `answers.parquet: row 6` in others.
 
         The line is that where the cell of `column` begins, as an editor counts: fields may have several.
         """
@@ -82,7 +82,7 @@ def read_frame(path: str | Path, texts: Mapping[str, str] | type[str]) -> pd.Dat
 
 
 def together(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Several read tables as one whose rows are still found in their files."""
+    """Join several read tables into one whose rows are still found in their files."""
     if len(tables) == 1:
         return tables[0]
     joined = pd.concat(tables, ignore_index=True)
@@ -91,19 +91,19 @@ def together(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def selected(table: pd.DataFrame, wanted: "pd.Series[bool]") -> pd.DataFrame:
-    """Some rows of a read table, which are still found in their files."""
+    """Return some rows of a read table, which are still found in their files."""
     rows = table.assign(**{ROW: np.arange(len(table))})[wanted].reset_index(drop=True)
     rows.attrs |= {"source": _files(table), PART: True}
     return rows
 
 
 def first_row(wrong: "pd.Series[bool]") -> int:
-    """The number of the first row that is wrong: one is. The index counts the rows."""
+    """Return the number of the first wrong row; there must be one, and the index must count the rows."""
     return int(wrong.index[wrong][0])
 
 
 def quoted(value: object) -> str:
-    """A value as a message shows it: in quotation marks, in one line, shortened."""
+    """Write a value for a message: in quotation marks, in one line, shortened."""
     text = str(value)
     return repr(text if len(text) <= LONGEST_QUOTATION else f"{text[:LONGEST_QUOTATION]}...")
 
