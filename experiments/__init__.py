@@ -1,1 +1,1 @@
-"""What is asked: experiment files, their designs and trials, the runner, the records, the command line."""
+"""Experiments: their files, designs and trials, the runner, the records, the command line."""

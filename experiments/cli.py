@@ -1,4 +1,4 @@
-"""The command line. With its commands, the only place that knows every room."""
+"""The command line. Only this module and its commands know every room."""
 
 import sys
 
@@ -51,7 +51,7 @@ app = typer.Typer(
 
 
 def print_version(wanted: bool) -> None:
-    """What `--version` does."""
+    """Print the version and exit, for the option `--version`."""
     if wanted:
         typer.echo(f"souk {metadata.version('souk')}")
         raise typer.Exit
@@ -64,7 +64,7 @@ def souk(
         typer.Option("--version", is_eager=True, callback=print_version, help="Print the version and exit."),
     ] = False,
 ) -> None:
-    """Nothing of its own; the help is that of `app`."""
+    """Take the options of `souk` itself; the help is that of `app`."""
 
 
 app.command()(run.run)
@@ -93,14 +93,17 @@ ROOMS = ("interventions", "proxy", "environments", "agents", "experiments", "ana
 
 
 def interrupt(*_: object) -> None:
-    """What Ctrl-C does, also where that is ignored, as for what a script starts with `&`."""
+    """Stop the command as Ctrl-C does.
+
+    This works also where the signal is ignored, as for what a script starts with `&`.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         raise KeyboardInterrupt
     signal.raise_signal(signal.SIGINT)
 
 
 def command_line() -> Any:
-    """The commands; flags, which take no value, are shown without a type in their help."""
+    """Return the commands; flags, which take no value, are shown without a type in their help."""
     found = [top := typer.main.get_command(app)]
     for command in found:
         found += getattr(command, "commands", {}).values()
@@ -111,7 +114,7 @@ def command_line() -> Any:
 
 
 def main() -> None:
-    """Entry point of `souk`: a line for each mistake of the user, and status 2; never a traceback."""
+    """Run `souk`: print a line for each mistake of the user, with status 2, and never a traceback."""
     log = logging.StreamHandler()
     log.setFormatter(PlainFormatter("%(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=os.environ.get("SOUK_LOG", "ERROR"), handlers=[log])

@@ -1,1 +1,1 @@
-"""A run in one file, for others to check and to build on."""
+"""Put a run into one file, for others to check and to build on."""

@@ -1,7 +1,7 @@
-"""One archive of a run: its design, its data, proof of the pages, and the estimates, for others to check.
+"""Make one archive of a run: its design, its data, proof of the pages, and the estimates.
 
-A zip file whose members are named below; the manifest has the hash of every other one. The same run gives the
-same bytes. The estimates are made from the archive's own tables, as `bundle_check.py` makes them again.
+It is a zip file whose members are named below; the manifest has the hash of every other member. The same run
+gives the same bytes. The estimates are made from the archive's own tables, as `verify.py` makes them again.
 """
 
 import hashlib
@@ -59,7 +59,7 @@ MEMBERS: Final = frozenset(
         *(f"records/{name}.csv" for name in STORED),
     ]
 )
-"""All that an archive can hold."""
+"""The names of all members that an archive can hold."""
 
 _ABSOLUTE: Final = re.compile(r"(?<![^\s'\"(=:])(?:/|[A-Za-z]:\\)(?:[^/\\\s'\"]+[/\\])+")
 _OWN_WORDS: Final = ("agent", "reason", "model", "error")
@@ -67,7 +67,7 @@ _OWN_WORDS: Final = ("agent", "reason", "model", "error")
 
 
 class Member(BaseModel):
-    """What the manifest says of a member; `size` is in bytes."""
+    """The manifest's entry of a member; `size` is in bytes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -76,7 +76,7 @@ class Member(BaseModel):
 
 
 class Manifest(BaseModel):
-    """What an archive is, and what it was made with."""
+    """The contents of an archive, and the versions that it was made with."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -84,15 +84,15 @@ class Manifest(BaseModel):
     run: str
     name: str
     kind: Literal["choice", "conjoint", "montecarlo", "biases"]
-    """What follows `souk analyze`."""
+    """The kind of study: the word that follows `souk analyze`."""
     started_at: str
     made_with: dict[str, str]
-    """Versions of Python and of packages."""
+    """The versions of Python and of packages."""
     members: dict[str, Member]
 
 
 def make_bundle(records: Records, found: Row) -> bytes:
-    """The archive of a stored run, whose row `found` is."""
+    """Return the archive of a stored run, whose row in the records is `found`."""
     run, kind = str(found["run"]), kind_of(found)
     members: dict[str, bytes] = {DESIGN: _json(without_folders(found["facts"]))}
     for name, analysed in zip(ANALYSED[kind], STUDIES[kind].stored(records, run, ()), strict=True):
@@ -137,7 +137,7 @@ def write_bundle(content: bytes, path: Path) -> None:
 
 
 def archive(members: Mapping[str, bytes]) -> bytes:
-    """A zip file whose bytes follow from its members alone."""
+    """Return a zip file whose bytes depend on its members alone."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as file:
         for name in sorted(members):
@@ -148,9 +148,9 @@ def archive(members: Mapping[str, bytes]) -> bytes:
 
 
 def estimates(kind: str, members: Mapping[str, bytes]) -> dict[str, Any]:
-    """What the analysis says of the CSV tables among `members`, or why it says nothing.
+    """Return the analysis of the CSV tables among `members`, or why there is none.
 
-    CSV and not Parquet: what a stranger's text can become in memory is bounded by its length.
+    These are CSV and not Parquet files: what a stranger's text can become in memory is bounded by its length.
     """
     study = STUDIES[kind]
     tables: list[pd.DataFrame | None] = []
@@ -171,14 +171,14 @@ def estimates(kind: str, members: Mapping[str, bytes]) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """What an analysis of this installation is made with."""
+    """Return the versions that an analysis of this installation is made with."""
     return {"python": python_version(), **{name: version(name) for name in VERSIONED}}
 
 
 def without_folders(facts: dict[str, Any]) -> dict[str, Any]:
-    """The facts of a run with the last part of each path: where a study lies on a disk is nobody's business.
+    """Return the facts of a run with the last part of each path.
 
-    Selectors, templates and texts of interventions stay as they are.
+    Where a study lies on a disk is private. Selectors, templates and texts of interventions stay as they are.
     """
     facts = deepcopy(facts)
     for place in (facts, facts.get("inputs", {})):

@@ -1,4 +1,4 @@
-"""Whether an archive of a run is whole, and whether its estimates come out again.
+"""Check that an archive of a run is whole, and that its estimates can be reproduced.
 
 The archive may come from anybody: nothing of it is unpacked under a name of its own, imported or executed.
 """
@@ -29,14 +29,14 @@ from experiments.bundles.bundle import (
 from interventions.errors import UserError
 
 MAX_BYTES: Final = 1 << 30
-"""Of a table, unpacked."""
+"""The largest table, in bytes when unpacked."""
 MAX_JSON_BYTES: Final = 1 << 26
 _PIECE: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A whole archive: what it says it is, and a line for each estimate that did not come out again."""
+    """A whole archive: its manifest, and a line for each estimate that was not reproduced."""
 
     manifest: Manifest
     differences: list[str]
@@ -124,7 +124,7 @@ def _check_hashes(path: Path, file: zipfile.ZipFile, manifest: Manifest) -> None
 
 
 def differing(then: Any, now: Any, tolerance: float, place: str = "") -> Iterator[str]:
-    """A line for each value of a JSON document that is another in a second one."""
+    """Yield a line for each value of a JSON document that differs in a second one."""
     if isinstance(then, dict) and isinstance(now, dict):
         for key in sorted(then.keys() | now.keys()):
             where = f"{place}.{key}" if place else key

@@ -1,4 +1,4 @@
-"""Servers in the background: started until they answer, found again, and stopped.
+"""Run servers in the background: start them, wait until they answer, find them again, stop them.
 
 A server in the background holds a lock on a file in `runs/background` that names its process. The lock ends
 with the process, however that ends: so a process is known by its lock, and never by a number that another
@@ -21,22 +21,22 @@ from interventions.errors import UserError
 
 FOLDER: Final = RUNS / "background"
 READY: Final = "SOUK_READY"
-"""The environment variable that tells a server the file descriptor and the lock by which it is waited for."""
+"""The environment variable that tells a server how to report that it is ready: file descriptor and lock."""
 
 _held: list[IO[str]] = []
-"""Locks of this process: open as long as it lives."""
+"""Locks of this process; they stay open as long as the process lives."""
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One that runs in the background."""
+    """A server that runs in the background."""
 
     pid: int
     url: str
     lock: Path
 
     def stop(self) -> None:
-        """End it; returns when it has ended."""
+        """Stop the server; return when it has ended."""
         with self.lock.open() as file:
             os.kill(self.pid, signal.SIGTERM)
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -44,10 +44,12 @@ class Server:
 
 
 def start() -> str:
-    """Start this command again without `--detach`, apart from the terminal; what it said until it was ready.
+    """Start this command again without `--detach`, apart from the terminal.
+
+    Returns what the new process printed until it was ready.
 
     Raises:
-        UserError: it has ended instead, or nothing can be written.
+        UserError: the process has ended instead, or nothing can be written.
     """
     log = FOLDER / f"proxy-{os.getpid()}.log"
     with suppress(OSError):
@@ -68,7 +70,7 @@ def start() -> str:
 
 
 def ready(url: str) -> None:
-    """Say that this process answers at `url`, where it was started by `start`."""
+    """Report that this process answers at `url`, where `start` started it."""
     descriptor, _, name = os.environ.pop(READY, "").partition(":")
     if not descriptor:
         return
@@ -82,7 +84,10 @@ def ready(url: str) -> None:
 
 
 def servers() -> Iterator[Server]:
-    """Those that run, started from this folder; what those that have ended left behind is removed."""
+    """Yield the running servers that were started from this folder.
+
+    Files that ended servers left behind are removed.
+    """
     for lock in sorted(FOLDER.glob("*.lock")):
         with lock.open() as file:
             try:

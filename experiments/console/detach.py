@@ -1,4 +1,4 @@
-"""A command that goes on in the background, with its output in a file."""
+"""Start a command that goes on in the background, with its output in a file."""
 
 import subprocess
 import sys

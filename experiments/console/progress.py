@@ -1,4 +1,4 @@
-"""Progress of a run: a bar with rate and time left on a terminal, a line now and then elsewhere."""
+"""Show the progress of a run: a bar with rate and time left on a terminal, else a line now and then."""
 
 import time
 from types import TracebackType
@@ -11,11 +11,11 @@ LINE_EVERY_SECONDS: Final = 15.0
 
 
 class RunProgress:
-    """Counts finished trials and shows how it goes."""
+    """Counts finished trials and shows the progress."""
 
     def __init__(self, console: Console, total: int, done: int = 0) -> None:
         self.finished = 0
-        """Trials finished by this command."""
+        """The number of trials that this command has finished."""
         self._console = console
         self._total = total
         self._resumed = done
@@ -66,7 +66,7 @@ class RunProgress:
         self._console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
 
     def pace(self) -> str:
-        """`82/min, 6 min left`."""
+        """Return rate and time left: `82/min, 6 min left`."""
         elapsed = time.monotonic() - self._began
         rate = self.finished / elapsed if elapsed > 0 else 0.0
         left = (self._total - self._resumed - self.finished) / rate if rate else 0.0
@@ -74,7 +74,7 @@ class RunProgress:
 
 
 def duration(seconds: float) -> str:
-    """`45 s`, `6 min`, `2 h 5 min`."""
+    """Write seconds as `45 s`, `6 min` or `2 h 5 min`."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

@@ -1,4 +1,4 @@
-"""Consoles and tables in the house style; light, so that a short command answers at once.
+"""Make consoles and tables in the house style; the module is light, so that a short command answers at once.
 
 What a page, a model or a stranger's file says is shown and never obeyed: control characters, with which a
 text could move the cursor, rename the window or forge lines, are written as escapes.
@@ -23,40 +23,43 @@ _CONTROL: Final = re.compile(
 
 
 def plain(text: str) -> str:
-    r"""The text with control characters as `\u001b`; JSON stays the same JSON."""
+    r"""Return the text with control characters as `\\u001b`; JSON stays the same JSON."""
     return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 class PlainConsole(Console):
-    """Writes no control characters but its own."""
+    """A console that writes no control characters but its own."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """The segments of what is printed."""
+        """Yield the segments of what is printed, without control characters."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(plain(segment.text), segment.style)
 
 
 class PlainFormatter(logging.Formatter):
-    """Writes no control characters."""
+    """A log formatter that writes no control characters."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, or lines, of a message."""
+        """Return the line, or lines, of a message."""
         return plain(super().format(record))
 
 
 def stdout_console() -> Console:
-    """A console for tables: as wide as the terminal, wide enough for whole rows where there is none."""
+    """Make a console for tables on stdout.
+
+    It is as wide as the terminal, or wide enough for whole rows where there is none.
+    """
     console = PlainConsole()
     return console if console.is_terminal else PlainConsole(width=PIPE_WIDTH)
 
 
 def stderr_console() -> Console:
-    """A console for what is told beside the results."""
+    """Make a console on stderr for what is said beside the results."""
     return PlainConsole(stderr=True)
 
 
 def new_table(title: str, *columns: str) -> Table:
-    """An empty table in the house style."""
+    """Make an empty table in the house style."""
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for name in columns:
         table.add_column(name, overflow="fold")

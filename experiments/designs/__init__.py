@@ -1,1 +1,1 @@
-"""What is asked: files become designs, and designs become trials."""
+"""Designs: files become designs, and designs become trials."""

@@ -1,4 +1,4 @@
-"""What every kind of design has in common: trials, and what is known of them before they run."""
+"""The protocol of all designs and their trials."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Kind = Literal["shop", "cards", "scores"]
-"""What a trial is: an episode in a shop, a conversation over cards, a prompt whose answers are scored."""
+"""The kinds of trials: an episode in a shop, a conversation over cards, a prompt whose answers are scored."""
 
 Mode = Literal["page", "text", "logprobs"]
 """How trials run: on pages in the browser, as prompts, or by the log-probabilities of answers."""
@@ -25,11 +25,11 @@ StoredTrials = Mapping[str, TrialRow]
 
 
 class Trial(Protocol):
-    """What every trial has."""
+    """The protocol of all trials."""
 
     @property
     def id(self) -> str:
-        """The same for equal trials, on every machine."""
+        """The id; it is the same for equal trials, on every machine."""
 
     @property
     def agent(self) -> str:
@@ -49,7 +49,7 @@ class Trial(Protocol):
 
     @property
     def ordering(self) -> str:
-        """`forward`, or `reversed`."""
+        """The order of presentation: `forward`, or `reversed`."""
 
     @property
     def repeat(self) -> int:
@@ -58,7 +58,7 @@ class Trial(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What a design compares, for the smallest effect that it can find.
+    """The comparison that a design makes, for the smallest effect that it can find.
 
     of: the comparison in words. trials: choices between `alternatives` (mean number) each; or, where
     `alternatives` is 0, numeric answers in each of two conditions.
@@ -116,7 +116,7 @@ class Design(ABC, Generic[T]):
     @property
     @abstractmethod
     def mode(self) -> Mode:
-        """How its trials run."""
+        """The mode in which its trials run."""
 
     @property
     @abstractmethod
@@ -162,7 +162,10 @@ class Design(ABC, Generic[T]):
         """Say in one line what will run."""
 
     def notes(self, agents: Sequence[str]) -> list[str]:
-        """Say, a line each, what to know before it runs: less than was asked for, treatments not seen."""
+        """Return notes on what to know before the run, a line each.
+
+        Examples: there are fewer choice sets than asked for, or treatments that agents do not see.
+        """
         return []
 
     def planned(self, trial: T) -> frozenset[str]:
@@ -187,7 +190,7 @@ class Design(ABC, Generic[T]):
         """
 
     def exemplary(self, trials: Sequence[T]) -> T:
-        """Choose the trial that shows most: one with a treatment, where there is any."""
+        """Choose the trial that shows most: one with a treatment, if there is one."""
         return next((trial for trial in trials if trial.condition not in ("", CONTROL)), trials[0])
 
     @abstractmethod
@@ -195,11 +198,17 @@ class Design(ABC, Generic[T]):
         """Describe one trial as plain data, for people."""
 
     def comparison(self, trials: Sequence[T]) -> Comparison | None:
-        """Say what these trials of one agent compare; None: nothing is sampled."""
+        """Describe what these trials of one agent compare.
+
+        Returns None where nothing is sampled.
+        """
         return None
 
     def balance(self, trials: Iterable[T]) -> "pd.DataFrame | None":
-        """Count how evenly these trials spread what they show; None where nothing is drawn."""
+        """Count how evenly these trials spread what they show.
+
+        Returns None where nothing is drawn.
+        """
         return None
 
     @abstractmethod

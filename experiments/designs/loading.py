@@ -1,4 +1,4 @@
-"""From the name of an experiment to its design: the one table of the kinds of experiments."""
+"""Make the design of an experiment by its name; here is the one table of the kinds of experiments."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -22,7 +22,7 @@ AnyDesign = Design[AnyTrial]
 def load_design(name: str, mode: Mode | None = None) -> AnyDesign:
     """Make the design of a shipped experiment, or of a file.
 
-    mode: in the place of the one that the file says. Raises UserError with file, line and key.
+    mode: used in place of the file's own mode. Raises UserError with file, line and key.
     """
     source = experiment_source(name)
     return _TASKS.get(str(source.data.get("task")), _shop)(source, name, mode)
@@ -67,4 +67,7 @@ _TASKS: Final[Mapping[str, Callable[[Source, str, Mode | None], AnyDesign]]] = {
     "card": _cards,
     "score": _scores,
 }
-"""What makes the design of an experiment with this `task`; every other task is one in a shop."""
+"""The functions that make the design of an experiment with this `task`.
+
+Every other task is one in a shop.
+"""

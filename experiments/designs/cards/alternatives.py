@@ -1,4 +1,4 @@
-"""Cards for the designs, from intervention files, and alternatives as the records keep them."""
+"""Make cards for the designs from intervention files, and alternatives as the records keep them."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -15,10 +15,10 @@ _OWN_COLUMNS: Final = ("id", "name", "category", "price", "reviews")
 
 
 class ChoiceCard:
-    """The card of a choice: the only one of its file."""
+    """The card of a choice, the only one in its file."""
 
     def __init__(self, name: str, source: Source) -> None:
-        """Raises UserError: the file has no card with alternatives, or several."""
+        """Find the card. Raises UserError: the file has no card with alternatives, or several."""
         file = load_interventions(source.shipped_or_file(("cards",), name))
         cards = [item for item in file.interventions if item.card and item.card.fields]
         if len(cards) != 1:
@@ -29,7 +29,7 @@ class ChoiceCard:
 
     @property
     def attributes(self) -> frozenset[str]:
-        """What the card shows of each alternative."""
+        """The attributes of each alternative that the card shows."""
         used = {
             match[1].partition(":")[0].strip()
             for text in self._template.fields.values()
@@ -38,7 +38,7 @@ class ChoiceCard:
         return frozenset(used.intersection(*[set().union(*self._template.example.alternatives)]))
 
     def fill(self, alternatives: Sequence[Alternative]) -> Card:
-        """The card with these alternatives, in this order."""
+        """Return the card with these alternatives, in this order."""
         return self._template.fill({}, alternatives, id=self._intervention.id)
 
 
@@ -46,7 +46,7 @@ class PriceQuestions:
     """The questions for willingness to pay: `wtp-control`, or `buy` and then `wtp`."""
 
     def __init__(self, name: str, source: Source) -> None:
-        """Raises UserError: the file lacks one of the cards."""
+        """Find the cards. Raises UserError: the file lacks one of them."""
         file = load_interventions(source.shipped_or_file(("cards",), name))
         self._sequences = {
             "control": [_card(file, "wtp-control", name, source)],
@@ -55,7 +55,7 @@ class PriceQuestions:
         }
 
     def fill(self, condition: str, title: str, description: str) -> tuple[Card, ...]:
-        """The cards of a condition, about a product."""
+        """Return the cards of a condition, about a product."""
         values = {"condition": condition, "title": title, "description": description}
         return tuple(template_of(item).fill(values, id=item.id) for item in self._sequences[condition])
 
@@ -68,14 +68,14 @@ def _card(file: InterventionFile, id: str, name: str, source: Source) -> Interve
 
 
 def template_of(intervention: Intervention) -> CardTemplate:
-    """The card of an intervention that is known to have one."""
+    """Return the card of an intervention that is known to have one."""
     if intervention.card is None:
         raise TypeError(f"{intervention.id} has no card")
     return intervention.card
 
 
 def as_shown(alternative: Alternative) -> Shown:
-    """The alternative as the records keep it; a review score of 10 is a rating of 100."""
+    """Return the alternative as the records keep it; a review score of 10 is a rating of 100."""
     score, price, reviews = (alternative.get(name) for name in ("score", "price", "reviews"))
     return Shown(
         option=str(alternative["id"]),

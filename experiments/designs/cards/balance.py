@@ -1,4 +1,4 @@
-"""How evenly a design spreads what it shows: the balance report."""
+"""Report how evenly a design spreads what it shows."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ COLUMNS = ["check", "attribute", "level", "group", "value", "n"]
 
 
 def balance(trials: Iterable[CardTrial]) -> pd.DataFrame:
-    """The balance of these trials, one row per figure.
+    """Compute the balance of these trials, one row per figure.
 
     `check` says what the figure is:
 

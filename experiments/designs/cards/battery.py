@@ -1,4 +1,4 @@
-"""Batteries: every bias as a question with a treatment and one without."""
+"""Design batteries: every bias as a question with a treatment and one without."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,17 +26,17 @@ class BatteryDesign:
 
     @property
     def sets(self) -> int:
-        """Number of biases."""
+        """The number of biases."""
         return len(self._biases)
 
     def content(self) -> object:
-        """What the design is made of, to be hashed."""
+        """Return what the design is made of, to be hashed."""
         return [
             card.model_dump(mode="json") for cell in self._cells() for trial in cell for card in trial.cards
         ]
 
     def blocks(self) -> Iterator[list[CardTrial]]:
-        """The trials of every cell in both conditions, cell after cell, repeat after repeat."""
+        """Yield the trials of every cell in both conditions, cell after cell, repeat after repeat."""
         cells = list(self._cells())
         for repeat in range(self._spec.valid):
             for cell in cells:
@@ -62,7 +62,7 @@ class BatteryDesign:
         )
 
     def summary(self) -> str:
-        """What is asked, for people."""
+        """Describe in words what is asked."""
         spec = self._spec
         number = self.sets * len(spec.scenarios) * len(spec.temperatures) * len(CONDITIONS)
         return (

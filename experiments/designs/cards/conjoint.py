@@ -1,4 +1,4 @@
-"""Conjoint: choice sets of alternatives whose attributes vary, in both orders."""
+"""Design conjoint studies: choice sets of alternatives whose attributes vary, in both orders."""
 
 import heapq
 from collections import Counter, defaultdict
@@ -68,18 +68,18 @@ class ConjointDesign:
 
     @property
     def sets(self) -> int:
-        """Number of choice sets."""
+        """The number of choice sets."""
         return sum(map(len, self._sets.values())) or len({showing.set for showing in self._ready})
 
     def content(self) -> object:
-        """What the design is made of, to be hashed."""
+        """Return what the design is made of, to be hashed."""
         card = self._card.fill(next(self._showings()).alternatives)
         profiles = [profile.model_dump(mode="json") for profile in self._profiles]
         ready = [[showing.set, showing.repeat, showing.alternatives] for showing in self._ready]
         return [card.model_dump(mode="json"), profiles, ready]
 
     def blocks(self) -> Iterator[list[CardTrial]]:
-        """The trials of every showing, without agent, id and seed."""
+        """Yield the trials of every showing, without agent, id and seed."""
         for showing in self._showings():
             forward = CardTrial(
                 id="",
@@ -93,7 +93,7 @@ class ConjointDesign:
             yield [forward, _reversed(forward)] if self._both_orders else [forward]
 
     def summary(self) -> str:
-        """What is shown, for people."""
+        """Describe in words what is shown."""
         shown = [(block.sets, block.set_size, block.repeats) for block in self._spec.blocks]
         if self._ready:
             sizes = Counter(len(showing.alternatives) for showing in self._ready)

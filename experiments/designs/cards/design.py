@@ -1,4 +1,4 @@
-"""From an experiment with choice cards to its trials: identities, blocks, agents."""
+"""Make the trials of an experiment with choice cards: ids, blocks, agents."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -23,32 +23,32 @@ _ANALYSES: Final = {"conjoint": "conjoint", "factorial": "montecarlo", "battery"
 
 
 class Part(Protocol):
-    """What the kinds of designs have in common."""
+    """The protocol of the kinds of designs with cards."""
 
     quota: int | None
     attempts: int
 
     @property
     def sets(self) -> int:
-        """Number of choice sets or questions."""
+        """The number of choice sets or questions."""
 
     def blocks(self) -> Iterator[list[CardTrial]]:
-        """Balanced blocks of trials, without agent, id and seed."""
+        """Yield balanced blocks of trials, without agent, id and seed."""
 
     def content(self) -> object:
-        """What the design is made of, as plain data."""
+        """Return what the design is made of, as plain data."""
 
     def summary(self) -> str:
-        """What is asked, for people."""
+        """Describe in words what is asked."""
 
 
 class CardDesign(Design[CardTrial]):
-    """An experiment with choice cards, with everything it refers to.
+    """An experiment with choice cards, with everything that it refers to.
 
-    A run is known by everything in its file but the agents. A trial is known by what is asked of whom: its
-    cards, its cell, its order and repeat, the product in whose page it stands, and the experiment's seed;
-    not by `mode`, `name` or `limits`. So an experiment with pages and the same one with prompts have the
-    same trials, which can be compared one by one.
+    The id of a run depends on everything in its file but the agents. The id of a trial depends on what is
+    asked of whom: its cards, its cell, its order and repeat, the product in whose page it stands, and the
+    experiment's seed; not on `mode`, `name` or `limits`. So an experiment with pages and the same one with
+    prompts have the same trials, which can be compared one by one.
     """
 
     kind = "cards"
@@ -91,7 +91,7 @@ class CardDesign(Design[CardTrial]):
 
     @property
     def sets(self) -> int:
-        """Number of choice sets or questions."""
+        """The number of choice sets or questions."""
         return self._part.sets
 
     @cached_property
@@ -110,7 +110,7 @@ class CardDesign(Design[CardTrial]):
         return replace(super().facts(agents, trace), sets=self.sets)
 
     def trials(self, agents: Sequence[str]) -> Iterator[CardTrial]:
-        """All trials of these agents, block by block; any number of whole blocks is balanced."""
+        """Yield all trials of these agents, block by block; any number of whole blocks is balanced."""
         for block in self._part.blocks():
             for agent in agents:
                 for trial in block:
@@ -119,7 +119,7 @@ class CardDesign(Design[CardTrial]):
     def lacking(
         self, wanted: Iterable[CardTrial], asked: Collection[str], answered: Collection[str]
     ) -> list[CardTrial]:
-        """Ask cells again that have ended with fewer valid answers than the quota."""
+        """Return more trials for cells that have ended with fewer valid answers than the quota."""
         if not self.quota:
             return []
         cells: dict[object, list[CardTrial]] = {}
@@ -138,7 +138,10 @@ class CardDesign(Design[CardTrial]):
     def matching(
         self, stored: StoredTrials, carriers: Mapping[str, str], agents: Sequence[str]
     ) -> Iterator[tuple[str, CardTrial]]:
-        """Match trials by their ids; what was asked again is not among the design's own trials."""
+        """Match stored trials by their ids.
+
+        Trials that were asked again are not among the design's own trials.
+        """
         left = dict.fromkeys(stored)
         largest = max((row.repeat for row in stored.values()), default=0)
         for first in self.trials(agents):
@@ -171,13 +174,16 @@ class CardDesign(Design[CardTrial]):
         return balance(trials)
 
     def requests(self, trial: CardTrial) -> int:
-        """Count the answers to prompts, or the actions on pages (to fill in a number and to send it)."""
+        """Count the answers to prompts, or the actions on pages.
+
+        A number takes two actions: one fills it in, one sends it.
+        """
         if self.mode == "page" and not trial.options:
             return 2 * len(trial.cards)
         return len(trial.cards)
 
     def again(self, trial: CardTrial, repeat: int) -> CardTrial:
-        """Another repeat of the same cell: the same question with a new id and seed."""
+        """Return another repeat of the same cell: the same question with a new id and seed."""
         return self._identified(replace(trial, repeat=repeat))
 
     def _identified(self, trial: CardTrial) -> CardTrial:
@@ -188,16 +194,16 @@ class CardDesign(Design[CardTrial]):
         return replace(trial, id=identity, seed=int(identity[:12], 16))
 
     def block_size(self) -> int:
-        """Trials per block and agent."""
+        """Return the number of trials per block and agent."""
         return len(next(self._part.blocks()))
 
     def summary(self) -> str:
-        """What will be asked, for people."""
+        """Describe in words what will be asked."""
         return self._part.summary()
 
 
 def make_card_design(source: Source) -> CardDesign:
-    """The design of an experiment file. Raises UserError for a mistake in it or in a file that it names."""
+    """Make the design of an experiment file. Raises UserError for a mistake in it or in a file it names."""
     experiment = validate(source, CardExperiment)
     return CardDesign(experiment, _part(experiment, source))
 

@@ -1,4 +1,4 @@
-"""The experiment file of a study with choice cards."""
+"""Read the experiment file of a study with choice cards."""
 
 from typing import Annotated, Literal
 
@@ -15,7 +15,7 @@ Scenario = Literal["base", "no-persona", "odd", "large"]
 
 
 def distinct(values: tuple[object, ...]) -> tuple[object, ...]:
-    """The values. Raises ValueError when one stands twice."""
+    """Return the values. Raises ValueError when one stands twice."""
     for index, value in enumerate(values):
         if value in values[:index]:
             raise ValueError(f"{value} stands twice; remove one of them")
@@ -30,7 +30,7 @@ class Block(Model):
     sets: Positive
     """How many choice sets to form."""
     repeats: Positive = 1
-    """How often each is shown, with attributes drawn anew."""
+    """How often each set is shown, with attributes drawn anew."""
 
 
 class Conjoint(Model):
@@ -39,7 +39,7 @@ class Conjoint(Model):
     pool: str = "hotels"
     """`hotels`, the shipped profiles; or the path of a CSV of profiles or of ready cards."""
     blocks: tuple[Block, ...] = ()
-    """Which choice sets to form of profiles; ready cards have theirs."""
+    """The choice sets to form of profiles; ready cards have their own sets."""
     order: Literal["both", "listed"] = "both"
     """`both`: everything that is shown is shown again in reversed order; `listed`: once."""
 
@@ -50,7 +50,7 @@ class Conjoint(Model):
 
 
 class Factorial(Model):
-    """Willingness to pay: products x conditions."""
+    """Willingness to pay, for all products in all conditions."""
 
     products: str = "wtp"
     """`wtp`, the six shipped products; or the path of a YAML or CSV file."""
@@ -66,7 +66,7 @@ class Battery(Model):
     """Pairs of questions, control and treatment, that measure cognitive biases."""
 
     biases: tuple[str, ...] = ()
-    """Which biases; all when empty."""
+    """The biases to ask about; all when empty."""
     scenarios: Annotated[tuple[Scenario, ...], Field(min_length=1)] = ("base",)
     temperatures: Annotated[tuple[Temperature | None, ...], Field(min_length=1)] = (0.7,)
     """Sampling temperatures; null: the provider's own."""
@@ -88,7 +88,7 @@ class Battery(Model):
 
 
 class Parts(Model):
-    """The one design of the experiment."""
+    """The one design of the experiment: conjoint, factorial or battery."""
 
     conjoint: Conjoint | None = None
     factorial: Factorial | None = None
@@ -103,7 +103,7 @@ class Parts(Model):
 
     @property
     def one(self) -> Conjoint | Factorial | Battery:
-        """The one that is given."""
+        """The design that the file gives."""
         return next(part for part in (self.conjoint, self.factorial, self.battery) if part)
 
 

@@ -1,4 +1,4 @@
-"""Factorial: willingness to pay for products, with and without an anchor."""
+"""Design factorial studies: willingness to pay for products, with and without an anchor."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -22,26 +22,29 @@ SHIPPED: Final = {"wtp": Path(__file__).parent / "wtp.yaml"}
 _PRODUCTS: Final = ("design", "factorial", "products")
 
 Problem = Callable[[str, str], UserError]
-"""Makes the error for a key or column of a product, and a message."""
+"""Makes the error for a message on a key or column of a product."""
 
 Dollars = Annotated[float, Field(gt=0)]
 
 
 class Product(Model):
-    """What is asked about. A product of the embedded shop needs its key and its range only."""
+    """A product that is asked about.
+
+    A product of the embedded shop needs only its key and its range.
+    """
 
     key: Text
-    """A name of its own, or the key of a product of the embedded shop."""
+    """A key of its own, or the key of a product of the embedded shop."""
     name: str = ""
-    """What it is called in tables; its key when empty."""
+    """The product's name in tables; its key when empty."""
     title: str = ""
     description: str = ""
     price: Dollars | None = None
     """The list price, with which responses are compared; it is never shown."""
     low: Dollars
-    """Lowest market price of such products."""
+    """The lowest market price of such products."""
     high: Dollars
-    """Highest market price."""
+    """The highest market price of such products."""
 
     @model_validator(mode="after")
     def _is_a_range(self) -> "Product":
@@ -74,17 +77,17 @@ class FactorialDesign:
 
     @property
     def sets(self) -> int:
-        """Number of products."""
+        """The number of products."""
         return len(self._products)
 
     def content(self) -> object:
-        """What the design is made of, to be hashed."""
+        """Return what the design is made of, to be hashed."""
         products = [product.model_dump(mode="json") for product in self._products]
         cards = [card.model_dump(mode="json") for trial in next(self.blocks()) for card in trial.cards]
         return [products, cards]
 
     def blocks(self) -> Iterator[list[CardTrial]]:
-        """The trials of every product in all conditions, product after product, repeat after repeat."""
+        """Yield the trials of every product in all conditions, product after product, repeat after repeat."""
         cells = [
             [self._trial(product, condition) for condition in self._spec.conditions]
             for product in self._products
@@ -109,7 +112,7 @@ class FactorialDesign:
         )
 
     def summary(self) -> str:
-        """What is asked, for people."""
+        """Describe in words what is asked."""
         conditions, repeats = self._spec.conditions, self._spec.repeats
         number = self.sets * len(conditions) * repeats
         return (

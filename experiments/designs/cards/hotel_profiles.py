@@ -1,4 +1,4 @@
-"""Hotel profiles: what is fixed of each hotel, and what is drawn anew at each showing."""
+"""Hotel profiles: what is fixed for each hotel, and what is drawn anew at each showing."""
 
 import random
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ REVIEWS_SPREAD = 0.1
 
 
 class HotelProfile(Model):
-    """One hotel. Prices are in dollars per night; the review score runs from 0 to 10."""
+    """The profile of a hotel, with prices in dollars per night and a review score from 0 to 10."""
 
     id: Text
     name: Text
@@ -31,17 +31,17 @@ class HotelProfile(Model):
     chain: str = "Independent"
     amenities: Text
     low: int = Field(ge=1)
-    """Lowest price."""
+    """The lowest price."""
     high: int
-    """Highest price."""
+    """The highest price."""
     rooms: Annotated[tuple[Text, ...], Field(min_length=1)]
-    """Room types; in a table, parted by `|`."""
+    """The room types; in a table, separated by `|`."""
     score: float = Field(ge=0, le=10)
     reviews: int = Field(ge=0)
     cancellation: Share = 0.5
-    """Chance that free cancellation is offered."""
+    """The probability that free cancellation is offered."""
     breakfast: Share = 0.5
-    """Chance that breakfast is included."""
+    """The probability that breakfast is included."""
 
     @field_validator("rooms", mode="before")
     @classmethod
@@ -60,7 +60,7 @@ class HotelProfile(Model):
         return (self.low + self.high) / 2
 
     def draw(self, rng: random.Random) -> Alternative:
-        """The hotel as it is shown once: price, room, conditions and reviews vary around what is fixed."""
+        """Draw the hotel as it is shown once: price, room, conditions and reviews vary."""
         tenths = round(10 * self.score)
         spread = round(10 * SCORE_SPREAD)
         score = rng.randint(max(0, tenths - spread), min(100, tenths + spread)) / 10
@@ -82,12 +82,12 @@ class HotelProfile(Model):
 
 
 def is_table_of_profiles(columns: list[str]) -> bool:
-    """Whether these are the columns of profiles."""
+    """Return whether these are the columns of profiles."""
     return {"low", "high", "rooms"} <= set(columns)
 
 
 def profiles_from(rows: list[Row]) -> tuple[HotelProfile, ...]:
-    """The profiles of a table. Raises UserError."""
+    """Read the profiles of a table. Raises UserError."""
     profiles: dict[str, HotelProfile] = {}
     for row in rows:
         profile = row.read(HotelProfile)

@@ -1,4 +1,4 @@
-"""The shipped pool: invented hotels in New York, of the real chain families, made by a seeded generator."""
+"""Generate the shipped pool: invented hotels in New York, of the real chain families, from a seed."""
 
 import random
 from functools import cache
@@ -12,9 +12,9 @@ HIGHEST_PRICE: Final = 1_650
 
 _SEED: Final = 180
 _SHARES: Final = {1: 6, 2: 18, 3: 58, 4: 68, 5: 30}
-"""Hotels by number of stars."""
+"""The number of hotels with each number of stars."""
 _PRICES: Final = {1: (52, 85), 2: (85, 140), 3: (130, 260), 4: (210, 420), 5: (430, 1_240)}
-"""Where the typical price lies, in dollars per night, by stars."""
+"""The range of the typical price, in dollars per night, by stars."""
 _SCORES: Final = {1: 7.0, 2: 7.5, 3: 8.0, 4: 8.3, 5: 8.8}
 _CANCELLATION: Final = {1: 0.2, 2: 0.3, 3: 0.5, 4: 0.6, 5: 0.6}
 _BREAKFAST: Final = {1: 0.1, 2: 0.15, 3: 0.4, 4: 0.2, 5: 0.25}
@@ -71,14 +71,14 @@ NEIGHBORHOODS: Final = {
     "Kips Bay": 0.9, "Long Island City": 0.75, "Lower East Side": 0.95, "Meatpacking District": 1.2,
     "Nolita": 1.15, "SoHo": 1.25, "Tribeca": 1.25, "Upper East Side": 1.15, "Williamsburg": 1.0,
 }  # fmt: skip
-"""How dear each is, against the average."""
+"""The price level of each neighborhood, relative to the average."""
 
 _AMENITIES: Final = (
     ("Air conditioning", 1), ("Luggage storage", 1), ("Shared kitchen", 1), ("Laundry", 2),
     ("Fitness center", 3), ("Business center", 3), ("Coffee bar", 3), ("Restaurant", 4),
     ("Rooftop terrace", 4), ("Concierge", 4), ("Spa", 5), ("Indoor pool", 5), ("Butler service", 5),
 )  # fmt: skip
-"""Each with the number of stars where it belongs."""
+"""Each amenity with the number of stars of hotels that have it."""
 
 _ROOMS: Final = {
     1: ("Bunk Pod (1 bunk bed)", "Single Pod (1 twin bed)", "Twin Room (2 twin beds)"),
@@ -93,7 +93,10 @@ _ROOMS: Final = {
 
 @cache
 def hotels() -> tuple[HotelProfile, ...]:
-    """The 180 profiles: price goes with stars, neighborhood and amenities, the score with stars and price."""
+    """Return the 180 profiles.
+
+    The price depends on stars, neighborhood and amenities, the score on stars and price.
+    """
     rng = random.Random(_SEED)  # noqa: S311 - a design, not a secret
     stars = [number for number, count in _SHARES.items() for _ in range(count)]
     places = list(NEIGHBORHOODS) * (SIZE // len(NEIGHBORHOODS))

@@ -1,4 +1,4 @@
-"""Choice sets of profiles, and the attributes that each is shown with."""
+"""Form choice sets of profiles, and draw the attributes with which each is shown."""
 
 import random
 from collections import Counter
@@ -10,17 +10,19 @@ from experiments.designs.cards.hotel_profiles import HotelProfile
 from experiments.designs.cards.ready_cards import Showing
 
 _REACHES: Final = (0.05, 0.15, 0.4, 1.0)
-"""How far from the first hotel of a set the others may be in the ranking by price, as a share of the pool:
-a quarter of the sets each, so that price gaps run from small to large."""
+"""How far from the first hotel of a set the others may be in the ranking by price, as a share of the pool.
+
+A quarter of the sets has each value, so that price gaps run from small to large.
+"""
 _NAMES: Final = {2: "pair", 3: "triple"}
 
 ProfileSet = tuple[HotelProfile, ...]
 
 
 def form_sets(profiles: Sequence[HotelProfile], block: Block, seed: int) -> list[ProfileSet]:
-    """Different sets of different hotels, each hotel in about as many of them as any other.
+    """Form different sets of different hotels, with each hotel in about as many sets as any other.
 
-    The caller sees to it that the pool holds as many sets.
+    The caller checks that the pool holds as many sets.
     """
     rng = random.Random(f"{seed}:{block.set_size}")  # noqa: S311 - a design, not a secret
     ranked = sorted(profiles, key=lambda profile: (profile.typical_price, profile.id))
@@ -47,7 +49,7 @@ def form_sets(profiles: Sequence[HotelProfile], block: Block, seed: int) -> list
 
 
 def showings_of(sets: Sequence[ProfileSet], block: Block, seed: int) -> Iterator[Showing]:
-    """Every set once, then every set again, with attributes drawn anew each time."""
+    """Yield every set once, then every set again, with attributes drawn anew each time."""
     kind = _NAMES.get(block.set_size, f"{block.set_size}-options")
     for repeat in range(block.repeats):
         for number, members in enumerate(sets, 1):

@@ -1,4 +1,4 @@
-"""Choice sets that are ready to be shown, with all their attributes: tables of cards."""
+"""Read tables of choice sets that are ready to be shown, with all their attributes."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,7 +13,7 @@ from interventions.errors import UserError
 
 LETTERS: Final = "abcdefgh"
 Names = Mapping[str, str]
-"""Column -> field, where they differ."""
+"""Column -> field, where their names differ."""
 
 _STUDY: Final = {
     "hotel_id": "id",
@@ -23,7 +23,7 @@ _STUDY: Final = {
     "cancellation_free": "cancellation",
     "breakfast_included": "breakfast",
 }
-"""Columns of the hotel study's task file, after the letter of the option."""
+"""The columns of the hotel study's task file, after the letter of the option."""
 
 # The study's file writes the ids of third options as floats.
 _Id = Annotated[Text, BeforeValidator(lambda text: re.sub(r"^(\d+)\.0$", r"\1", str(text)))]
@@ -32,7 +32,7 @@ _Flag = Annotated[int, Field(ge=0, le=1)]
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """One choice set with the attributes that it is shown with once, in the order listed."""
+    """One choice set with the attributes with which it is shown once, in the order listed."""
 
     set: str
     repeat: int
@@ -63,7 +63,7 @@ class _Task(BaseModel):
 def showings_from(
     file: str, columns: list[str], rows: list[Row], attributes: frozenset[str]
 ) -> tuple[Showing, ...]:
-    """The choice sets of a table of cards, in its order; every option must have the `attributes`.
+    """Read the choice sets of a table, in its order; every option must have the `attributes`.
 
     Three forms are told apart by their columns: the hotel study's task file (`task_id`, `rep`, `a_hotel_id`,
     `b_name` ...), one row per set (`task`, `option_1_id`, `option_1_name`, `option_2_id` ...), and one row

@@ -1,4 +1,4 @@
-"""One trial with choice cards: the questions of one conversation, and what is known of what they show."""
+"""A trial with choice cards: the questions of one conversation, and the facts about what they show."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,33 +18,34 @@ class Shown:
     rating: float | None = None
     reviews: int | None = None
     attributes: Mapping[str, str | int | float] = field(default_factory=dict)
-    """What becomes `attr_*` columns."""
+    """The attributes that become columns `attr_*`."""
 
 
 @dataclass(frozen=True, slots=True)
 class CardTrial:
-    """`cards` are asked one after the other, in one conversation; the last one's answer is the outcome.
+    """A trial whose `cards` are asked one after the other, in one conversation.
 
-    With `options` (in order of presentation) the answer is a choice, else a response.
+    The answer to the last card is the outcome. With `options` (in order of presentation) the answer is a
+    choice, else a response.
     """
 
     id: str
     agent: str
     set: str
-    """The choice set, or the question."""
+    """The choice set or the question."""
     cards: tuple[Card, ...]
     condition: str = ""
     ordering: Literal["forward", "reversed"] = "forward"
     repeat: int = 0
     seed: int = 0
     temperature: float | None = None
-    """None: the provider's own."""
+    """The sampling temperature; None: the provider's own."""
     options: tuple[Shown, ...] = ()
     item: str = ""
-    """What is asked about: a product, a bias."""
+    """The subject of the question: a product, a bias."""
     scenario: str = ""
     reference: float | None = None
-    """What a response is compared with, such as a list price, in the response's unit."""
+    """The value with which a response is compared, such as a list price, in the response's unit."""
     low: float | None = None
     high: float | None = None
     """The range of plausible responses."""
@@ -55,5 +56,5 @@ class CardTrial:
 
     @property
     def cell(self) -> tuple[str, str, str, str, float | None]:
-        """Trials of one cell differ by their repeat only."""
+        """The cell of the trial; trials of one cell differ only in their repeat."""
         return self.agent, self.set, self.condition, self.scenario, self.temperature

@@ -1,1 +1,1 @@
-"""Catalogues: the products of a shop as a table, read and imported, and which titles are left out."""
+"""Catalogues: read or import the products of a shop as a table, and leave out pushing titles."""

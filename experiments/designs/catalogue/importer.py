@@ -21,7 +21,7 @@ from interventions.html import charset
 from interventions.yaml.sitemap import SiteMap, product_key
 
 PER_PAGE: Final = 36
-"""The most that the shop lists on a page."""
+"""The most products that the shop lists on a page."""
 
 _TIMEOUT_S: Final = 60.0
 _NEXT: Final = "a.action.next[href]"
@@ -32,7 +32,7 @@ _OUT_OF_STOCK: Final = ".stock.unavailable"
 
 @dataclass(slots=True)
 class Progress:
-    """How far an import is, and what it has done.
+    """The state of an import, and what it has done.
 
     `products` are those in the file, `added` those of them that are new; `fetched` pages were read.
     """
@@ -49,7 +49,7 @@ class Progress:
 
     @property
     def share(self) -> float:
-        """Of the categories, from 0 to 1; the present one is counted by its pages."""
+        """The share of the categories that is read, from 0 to 1; the present one counts by its pages."""
         return (self.read + min(1.0, self.page / self.pages)) / self.categories if self.categories else 0.0
 
     @property
@@ -59,9 +59,9 @@ class Progress:
 
 
 class Importer:
-    """Imports the catalogue of the shop at `base` into `out`, which is gone on with if it is there.
+    """Imports the catalogue of the shop at `base` into `out`; an existing file is continued.
 
-    Reads one page at a time, over one connection, from the host of `base` only, and at most `limit` pages.
+    It reads one page at a time, over one connection, from the host of `base` only, and at most `limit` pages.
     The shop is one whose listings are those of One Stop Market; `site` is its map, with the role `item`.
     Raises UserError when the map lacks it.
     """
@@ -74,7 +74,7 @@ class Importer:
         self._item = site.role("item")[0].css
 
     async def run(self, wanted: Iterable[str]) -> AsyncIterator[Progress]:
-        """Import the categories named `wanted`, all when there are none; yields after every page.
+        """Import the categories named `wanted`, or all when none is named; yield after every page.
 
         Raises:
             UserError: the shop or the file cannot be read, a category is unknown.

@@ -1,4 +1,4 @@
-"""The categories that a shop's menu leads to."""
+"""Find the categories that a shop's menu leads to."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _ENTRY: Final = "nav.navigation li"
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A category without categories below it; `again` where one of the same name stands before it."""
+    """A category without categories below it; `again`: one of the same name stands before it."""
 
     name: str
     department: str
@@ -24,12 +24,12 @@ class Category:
 
     @property
     def label(self) -> str:
-        """What its products' category is called."""
+        """The name of the category in the products' column `category`."""
         return f"{self.department} / {self.name}" if self.again and self.department else self.name
 
 
 def menu_of(page: BeautifulSoup, base: str) -> list[Category]:
-    """The leaves of a page's menu, in its order.
+    """Return the leaves of a page's menu, in its order.
 
     Raises:
         UserError: the page has no such menu, or it leads to another host.
@@ -60,7 +60,10 @@ def menu_of(page: BeautifulSoup, base: str) -> list[Category]:
 
 
 def chosen(categories: Sequence[Category], wanted: Sequence[str], base: str) -> list[Category]:
-    """Those of the names `wanted`, in the menu's order; all when there are none. Raises UserError."""
+    """Return the categories named `wanted`, in the menu's order; all when none is named.
+
+    Raises UserError.
+    """
     known = dict.fromkeys(category.name.lower() for category in categories)
     for name in wanted:
         if name.lower() not in known:

@@ -1,4 +1,4 @@
-"""A catalogue that is being written: what it holds, and how far each listing has been read."""
+"""Write a catalogue step by step: note its products, and how far each listing has been read."""
 
 import csv
 import io
@@ -16,14 +16,15 @@ _NextPages: Final = TypeAdapter(dict[str, int | None])
 
 
 class PartialFile:
-    """The CSV file `out`, and beside it until the end a file that says which page of a listing comes next.
+    """The CSV file `out` of an import that may go on later.
 
-    Raises UserError when the file was not written by an import; a line that was cut off is removed.
+    Until the end a second file beside it says which page of a listing comes next. Raises UserError when the
+    file was not written by an import; a line that was cut off is removed.
     """
 
     def __init__(self, out: Path) -> None:
         self.keys: set[str] = set()
-        """The products in the file."""
+        """The keys of the products in the file."""
         self._out = out
         self._marks = out.with_name(f"{out.name}.pages.json")
         self._next: dict[str, int | None] = {}
@@ -42,11 +43,11 @@ class PartialFile:
             raise UserError(f"--out {out}: not written by an import; choose another file") from None
 
     def knows(self, listing: str) -> bool:
-        """Whether a page of the listing has been read."""
+        """Return whether a page of the listing has been read."""
         return listing in self._next
 
     def next_page(self, listing: str) -> int | None:
-        """The page to read next, from 1; None when all have been read."""
+        """Return the page to read next, from 1; None when all have been read."""
         return self._next.get(listing, 1)
 
     def add(self, listing: str, rows: list[dict[str, object]], following: int | None) -> None:
@@ -68,7 +69,7 @@ class PartialFile:
         self.keys.update(str(row["key"]) for row in rows)
 
     def finish(self) -> None:
-        """All that was wanted is in the file."""
+        """End the import: everything wanted is in the file."""
         self._marks.unlink(missing_ok=True)
 
     def _read(self) -> None:

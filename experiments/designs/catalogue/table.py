@@ -1,4 +1,4 @@
-"""A catalogue: a CSV file of a shop's products, and which of them can stand in a choice set."""
+"""Read a catalogue, a CSV file of a shop's products, and find those that can stand in a choice set."""
 
 import math
 import re
@@ -16,7 +16,7 @@ from interventions.yaml.sitemap import product_key
 from interventions.yaml.yaml_source import did_you_mean
 
 _NAMES: Final = {"product_name": "name", "product_url": "url"}
-"""Columns of the consumer-choice study's catalogue."""
+"""The columns of the consumer-choice study's catalogue."""
 _NEEDED: Final = ("category", "name", "price", "rating")
 _FLAGS: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False}
 _MACHINE: Final = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
@@ -35,7 +35,7 @@ class Catalogue:
     refused: tuple[tuple[str, str], ...]
 
     def note(self) -> str:
-        """How many rows were kept, and how many left out for which reason."""
+        """Describe how many rows were kept, and how many were left out for which reason."""
         reasons = Counter(reason for _, reason in self.refused).most_common()
         left_out = ", ".join(f"{count:,} {reason}" for reason, count in reasons)
         kept = f"{self.file}: {len(self.products):,} products kept"
@@ -43,11 +43,11 @@ class Catalogue:
 
 
 class Unusable(ValueError):
-    """A row is of no use in a choice set; the message is the reason."""
+    """A row cannot stand in a choice set; the message is the reason."""
 
 
 def read_catalogue(path: Path) -> Catalogue:
-    """The products of a CSV file: with a price, a rating above 0, without options, each once.
+    """Read the products of a CSV file that have a price, a rating above 0 and no options, each once.
 
     Columns: `key` or `url` (or `product_url`), `category`, `name` (or `product_name`), `price` ("$66.99" or
     66.99), `rating` in percent ("80%" or 80), and if there `reviews` and `has_options`. Others are ignored.
@@ -79,7 +79,7 @@ def read_catalogue(path: Path) -> Catalogue:
 
 
 def facts(key: str, cells: Mapping[str, str]) -> ProductFacts:
-    """The facts that stand in the cells of a row. Raises Unusable when one is missing or no figure."""
+    """Read the facts in the cells of a row. Raises Unusable when one is missing or no figure."""
     price, rating = _figure(cells, "price"), _figure(cells, "rating")
     if not key or not cells.get("name"):
         raise Unusable("without an address" if not key else "without a name")
@@ -100,7 +100,7 @@ def facts(key: str, cells: Mapping[str, str]) -> ProductFacts:
 
 
 def facts_in(row: Row, prefix: str, category: str) -> ProductFacts:
-    """The product of the columns that begin with `prefix`. Raises UserError with file and line."""
+    """Read the product in the columns that begin with `prefix`. Raises UserError with file and line."""
     cells = {
         column.removeprefix(prefix): text for column, text in row.cells.items() if column.startswith(prefix)
     }
@@ -111,7 +111,10 @@ def facts_in(row: Row, prefix: str, category: str) -> ProductFacts:
 
 
 def key_of(text: str) -> str:
-    """The product key of an address or a key; a variable in front, as `${base}`, stands for the shop."""
+    """Return the product key of an address or a key.
+
+    A variable in front, as `${base}`, stands for the shop.
+    """
     return product_key(_PLACEHOLDER.sub("/", text.strip()))
 
 

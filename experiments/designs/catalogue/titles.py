@@ -1,4 +1,4 @@
-"""Which titles have wording of their own that pushes a choice, or name several of a thing: by phrases."""
+"""Find titles whose wording pushes a choice, or that name several of a thing, by phrases."""
 
 import re
 from collections import Counter
@@ -31,19 +31,22 @@ class TitlePatterns(BaseModel, extra="forbid", frozen=True):
         return {kind: _any_of(phrases) for kind, phrases in self.patterns.items()}
 
     def kind_of(self, title: str) -> str | None:
-        """The first kind of which a phrase stands in the title; None: the title is neutral."""
+        """Return the first kind with a phrase that stands in the title.
+
+        Returns None where the title is neutral.
+        """
         return next((kind for kind, pattern in self._compiled.items() if pattern.search(title)), None)
 
 
 def load_patterns(path: Path = SHIPPED) -> TitlePatterns:
-    """The phrases of a YAML file. Raises UserError."""
+    """Load the phrases of a YAML file. Raises UserError."""
     return load_model(path, TitlePatterns)
 
 
 def without_wording(
     products: Iterable[ProductFacts], patterns: TitlePatterns
 ) -> tuple[list[ProductFacts], Counter[str]]:
-    """The products with neutral titles, and how many others there are of each kind."""
+    """Return the products with neutral titles, and the number of other titles of each kind."""
     neutral: list[ProductFacts] = []
     dropped: Counter[str] = Counter()
     for product in products:

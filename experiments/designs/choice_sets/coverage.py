@@ -1,4 +1,4 @@
-"""Pairs for sensitivity studies: near each other in one attribute, near and far in the other."""
+"""Form pairs for sensitivity studies: near each other in one attribute, near and far in the other."""
 
 import random
 from collections import defaultdict
@@ -15,7 +15,7 @@ BINS: Final = 10
 
 
 def coverage(products: Iterable[ProductFacts], options: Options, rng: random.Random) -> list[ChoiceSet]:
-    """Disjoint pairs whose products cover the prices (or ratings) of a category.
+    """Form disjoint pairs whose products cover the prices (or ratings) of a category.
 
     Categories are ranked by how many of their bins are filled. Of each, up to `per_category` products are
     chosen, from every bin in turn. Of their pairs that are within bounds in the other attribute, those of

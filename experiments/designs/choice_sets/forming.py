@@ -1,4 +1,4 @@
-"""From the options of an experiment to its choice sets: products, titles, pairing, sample."""
+"""Form the choice sets of an experiment from its options: products, titles, pairing, sample."""
 
 import random
 from collections.abc import Callable, Iterable, Sequence
@@ -29,18 +29,18 @@ PAIRINGS: Final[
 
 @dataclass(frozen=True, slots=True)
 class FormedSets:
-    """Choice sets, and a line for each thing that people should know of how they came about."""
+    """Choice sets, and notes for people on how they were formed."""
 
     sets: list[ChoiceSet]
     notes: list[str]
 
 
 def form_choice_sets(source: Source, options: Options, seed: int) -> FormedSets:
-    """The choice sets that the `options` of the experiment `source` ask for; the same for the same seed.
+    """Form the choice sets that the `options` of the experiment `source` ask for.
 
-    Of all that a pairing finds, `sets` are sampled uniformly without replacement, and the alternatives of
-    each put in random order. The sets of a file keep their order, and that of their alternatives; where it
-    has more than `sets`, as many are sampled.
+    The same seed gives the same sets. Of all that a pairing finds, `sets` are sampled uniformly without
+    replacement, and the alternatives of each put in random order. The sets of a file keep their order, and
+    that of their alternatives; where it has more than `sets`, as many are sampled.
 
     Raises:
         UserError: a mistake in a file that the options name, or there is no such choice set.

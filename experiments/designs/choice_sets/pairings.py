@@ -1,4 +1,4 @@
-"""Disjoint choice sets of neighbours by price: in a category, or among its products of one rating."""
+"""Form disjoint choice sets of neighbours by price: in a category, or among its products of one rating."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +10,7 @@ ChoiceSet = tuple[ProductFacts, ...]
 
 
 def price_adjacent(products: Iterable[ProductFacts], options: Options) -> list[ChoiceSet]:
-    """Neighbours by price within a category, as the consumer-choice study pairs them.
+    """Form sets of neighbours by price within a category, as the consumer-choice study pairs them.
 
     Within each category the products are sorted by price; runs of `set_size` neighbours whose price and
     rating gaps are all within bounds become sets, no product in two of them.
@@ -19,7 +19,7 @@ def price_adjacent(products: Iterable[ProductFacts], options: Options) -> list[C
 
 
 def matched_ratings(products: Iterable[ProductFacts], options: Options) -> list[ChoiceSet]:
-    """Products of one category and one rating: as many disjoint sets as there can be.
+    """Form as many disjoint sets as possible of products of one category and one rating.
 
     This is an exact maximum matching. In order of price, whatever lies between two products that are close
     enough is close enough to both (a proper interval graph), so that any disjoint sets can be rearranged into
@@ -50,12 +50,12 @@ def _neighbours(
 
 
 def is_close_in_price(products: Sequence[ProductFacts], options: Options) -> bool:
-    """Whether |price difference| / lower price is within bounds for every two products."""
+    """Return whether |price difference| / lower price is within bounds for every two products."""
     prices = [product.price or 0.0 for product in products]
     return max(prices) - min(prices) <= options.max_price_gap * min(prices)
 
 
 def is_close_in_rating(products: Sequence[ProductFacts], options: Options) -> bool:
-    """Whether the rating difference is within bounds for every two products."""
+    """Return whether the rating difference is within bounds for every two products."""
     ratings = [product.rating or 0 for product in products]
     return max(ratings) - min(ratings) <= options.max_rating_gap * 100

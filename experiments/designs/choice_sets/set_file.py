@@ -1,4 +1,4 @@
-"""Choice sets that somebody has formed: a CSV file, one row per option or one row per pair."""
+"""Read choice sets that somebody has formed: a CSV file, one row per option or one row per pair."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ _POSITION: Final = re.compile(r"\d{1,3}", re.ASCII)
 def read_sets(
     path: Path, products: Mapping[str, ProductFacts], refused: Mapping[str, str]
 ) -> list[ChoiceSet]:
-    """The choice sets of a file, in its order, and their alternatives in the order of presentation.
+    """Read the choice sets of a file, in its order, with their alternatives in order of presentation.
 
     One row per option: columns `set` and `option` (a product key or address), and if there `position`, by
     which the options of a set are sorted. What is known of an option is looked up in `products`; `refused`

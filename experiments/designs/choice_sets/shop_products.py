@@ -1,4 +1,4 @@
-"""The products that experiments choose from."""
+"""Find the products of the embedded shop that experiments choose from."""
 
 from functools import cache
 
@@ -8,7 +8,7 @@ from interventions.apply.plan import ProductFacts
 
 @cache
 def shop_products() -> tuple[ProductFacts, ...]:
-    """The embedded shop's products that can stand in a choice set: in stock, without options."""
+    """Return the shop's products that can stand in a choice set: in stock, without options."""
     return tuple(
         ProductFacts(
             key=product.key,

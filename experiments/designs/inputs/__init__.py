@@ -1,1 +1,1 @@
-"""What every experiment file is made of."""
+"""The parts that all experiment files share."""

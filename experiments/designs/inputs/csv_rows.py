@@ -1,4 +1,4 @@
-"""Tables that people bring: CSV files whose mistakes are named by file, line and column."""
+"""Read the CSV files of users, and name mistakes in them by file, line and column."""
 
 import csv
 from collections.abc import Mapping
@@ -16,18 +16,18 @@ Read = TypeVar("Read", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a table: its cells that are not empty, by column."""
+    """A line of a table: its cells that are not empty, by column."""
 
     file: str
     line: int
     cells: Mapping[str, str]
 
     def error(self, column: str, message: str) -> UserError:
-        """The error to raise for a mistake in a column; `message` is `cause; fix`."""
+        """Return the error to raise for a mistake in a column; `message` is `cause; fix`."""
         return UserError(f"{self.file}:{self.line}: {column}: {message}")
 
     def read(self, model: type[Read], prefix: str = "", names: Mapping[str, str] | None = None) -> Read:
-        """The cells whose column begins with `prefix`, as a model.
+        """Read the cells whose column begins with `prefix` into a model.
 
         `names` gives the field of a column where it has another name.
 
@@ -57,7 +57,7 @@ class Row:
 
 
 def read_rows(path: str) -> tuple[list[str], list[Row]]:
-    """The columns of a CSV file (UTF-8, with a header line), and its rows. Raises UserError."""
+    """Read the columns of a CSV file (UTF-8, with a header line), and its rows. Raises UserError."""
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, strict=True)

@@ -1,4 +1,4 @@
-"""Experiment files of every kind: where they are, and the keys that all of them have."""
+"""Find experiment files of every kind, and define the keys that all of them have."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,22 +15,22 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
 
 
 class Model(BaseModel):
-    """Strict and immutable: an unknown key is a mistake, never ignored."""
+    """A strict and immutable model: an unknown key is a mistake, never ignored."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Limits(Model):
-    """When an episode is cut off."""
+    """The limits of an episode, at which it is cut off."""
 
     steps: int = Field(default=10, ge=1)
-    """Actions."""
+    """The most actions."""
     seconds: float = Field(default=300, gt=0)
-    """Wall-clock time, model latency included."""
+    """The longest wall-clock time in seconds, model latency included."""
 
 
 def experiment_source(name_or_path: str) -> Source:
-    """The YAML of a shipped experiment, or of a file.
+    """Return the YAML of a shipped experiment, or of a file.
 
     Raises:
         UserError: there is no such experiment or file.

@@ -1,4 +1,4 @@
-"""What gives a trial and a run their ids: a digest of what they are made of, the same on every machine."""
+"""Compute the ids of trials and runs: a digest of what they are made of, the same on every machine."""
 
 import hashlib
 import json

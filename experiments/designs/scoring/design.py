@@ -1,4 +1,4 @@
-"""From an experiment in log-probabilities to its trials: stimuli x anchors x sets of fields x agents."""
+"""Make the trials of an experiment in log-probabilities: stimuli x anchors x sets of fields x agents."""
 
 import math
 from collections import Counter
@@ -21,8 +21,8 @@ CONDITIONS: Final[tuple[Literal["low", "high"], ...]] = ("low", "high")
 class ScoreDesign(Design[ScoreTrial]):
     """An experiment in log-probabilities with its stimuli.
 
-    A trial is known by the prompt and its place in the design, by what is scored and how, and by the agent;
-    not by the experiment's name.
+    The id of a trial depends on the prompt and its place in the design, on what is scored and how, and on the
+    agent; not on the experiment's name.
     """
 
     kind = "scores"
@@ -72,7 +72,7 @@ class ScoreDesign(Design[ScoreTrial]):
         return {"stimuli": self.stimuli.model_dump(mode="json")}
 
     def trials(self, agents: Sequence[str]) -> Iterator[ScoreTrial]:
-        """All trials of these agents in blocks: a stimulus with both anchors and all sets of fields."""
+        """Yield all trials of these agents in blocks: a stimulus with both anchors and all sets of fields."""
         for name in self.stimuli.stimuli:
             for agent in agents:
                 yield from self._block(agent, name)
@@ -97,11 +97,11 @@ class ScoreDesign(Design[ScoreTrial]):
                 )
 
     def block_size(self) -> int:
-        """Trials per block and agent."""
+        """Return the number of trials per block and agent."""
         return sum(1 for _ in self._block("", next(iter(self.stimuli.stimuli))))
 
     def summary(self) -> str:
-        """What will be scored, for people."""
+        """Describe in words what will be scored."""
         prompts = [trial.prompt for trial in self.trials([""])]
         different = len(set(prompts))
         names = len(self._present)
@@ -115,11 +115,11 @@ class ScoreDesign(Design[ScoreTrial]):
     def matching(
         self, stored: StoredTrials, carriers: Mapping[str, str], agents: Sequence[str]
     ) -> Iterator[tuple[str, ScoreTrial]]:
-        """Match trials by their ids."""
+        """Match stored trials by their ids."""
         yield from ((trial.id, trial) for trial in self.trials(agents) if trial.id in stored)
 
     def exemplary(self, trials: Sequence[ScoreTrial]) -> ScoreTrial:
-        """Choose the trial with the longest prompt: the most fields are present."""
+        """Choose the trial with the longest prompt, in which most fields are present."""
         return max(trials, key=lambda trial: len(trial.fields))
 
     def example(self, trial: ScoreTrial) -> dict[str, Any]:
@@ -127,5 +127,5 @@ class ScoreDesign(Design[ScoreTrial]):
         return {"prompts": [trial.prompt]}
 
     def requests(self, trial: ScoreTrial) -> int:
-        """Count one: all answers to a prompt are scored at once."""
+        """Return 1: all answers to a prompt are scored at once."""
         return 1

@@ -1,4 +1,4 @@
-"""The experiment file of a study that scores targets."""
+"""Read the experiment file of a study that scores targets."""
 
 import re
 from typing import Annotated, Final, Literal
@@ -14,7 +14,7 @@ _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?", re.ASCII)
 
 
 class TargetRange(Model):
-    """Whole numbers, each written by a format."""
+    """A range of whole numbers, each written by a format."""
 
     first: int = Field(default=0, alias="from")
     """The lowest number."""
@@ -35,7 +35,7 @@ class TargetRange(Model):
 
 
 def number_in(text: str) -> float:
-    """The one number in a text. Raises ValueError when there is none, or several."""
+    """Return the one number in a text. Raises ValueError when there is none, or several."""
     found = _NUMBER.findall(text)
     if len(found) != 1:
         raise ValueError(f'"{text}" holds {len(found) or "no"} numbers; write one, such as "10%"')
@@ -52,8 +52,10 @@ class ScoreExperiment(Model):
     targets: TargetRange | Annotated[tuple[str | int | float, ...], Field(min_length=2)] = TargetRange()
     """The answers to score: `{from: 0, to: 100, format: "{}%"}`, or a list, one number in each."""
     attribution: Literal["exact", "permutations", "none"] = "exact"
-    """To what fields a score is attributed. `exact`: every set of fields is scored; `permutations`: those on
-    the way of random orders of the fields; `none`: only whole prompts."""
+    """Which sets of fields are scored, to attribute a score to fields. `exact`: every set.
+
+    `permutations`: those that random orders of the fields pass through; `none`: only whole prompts.
+    """
     permutations: int = Field(default=200, ge=2)
     """How many orders `permutations` draws."""
     legacy_scoring: bool = False

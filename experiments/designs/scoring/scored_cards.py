@@ -1,4 +1,4 @@
-"""Experiments with cards whose letters are scored: every question once, since nothing is drawn."""
+"""Experiments with cards whose letters are scored: each question once, since nothing is drawn."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -12,12 +12,12 @@ from interventions.errors import UserError
 class ScoredCards(CardDesign):
     """The trials of an experiment with cards that ask for a letter.
 
-    A repeat of a question, or another temperature, would give the same scores; of alternatives that are
-    drawn anew each showing is a question of its own.
+    A repeat of a question, or another temperature, would give the same scores. Alternatives that are drawn
+    anew make each showing a question of its own.
     """
 
     def __init__(self, design: CardDesign) -> None:
-        """Raises UserError when no card asks for a letter."""
+        """Find the cards to score. Raises UserError when no card asks for a letter."""
         super().__init__(design.experiment, design._part)
         self._numbers = sorted(
             {trial.item for trial in super().trials([""]) if not _asks_for_a_letter(trial)}
@@ -32,11 +32,11 @@ class ScoredCards(CardDesign):
 
     @property
     def quota(self) -> int | None:
-        """None: each question is scored once."""
+        """None, since each question is scored once."""
         return None
 
     def trials(self, agents: Sequence[str]) -> Iterator[CardTrial]:
-        """All trials of these agents, block by block."""
+        """Yield all trials of these agents, block by block."""
         asked = set()
         for trial in super().trials(agents):
             if not _asks_for_a_letter(trial):
@@ -47,11 +47,11 @@ class ScoredCards(CardDesign):
                 yield replace(trial, temperature=None)
 
     def summary(self) -> str:
-        """What would be asked, for people, and that it is scored instead."""
+        """Describe in words what would be asked, and say that it is scored instead."""
         return f"{super().summary()}; scored instead, each letter question once"
 
     def notes(self, agents: Sequence[str]) -> list[str]:
-        """Name the questions that are left out."""
+        """Return notes that name the questions that are left out."""
         if not self._numbers:
             return []
         names = ", ".join(self._numbers)

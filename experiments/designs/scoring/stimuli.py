@@ -1,4 +1,4 @@
-"""Stimuli: questions made of fields, in YAML; a prompt is a template in which some fields are present."""
+"""Read stimuli: questions made of fields, in YAML; a prompt is a template with some of the fields."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -74,19 +74,19 @@ class Stimuli(Model):
             raise problem_at("template", message="it has no place for the number; add {anchor}")
 
     def fields(self, name: str) -> tuple[str, ...]:
-        """The fields that a stimulus has: those of the template that it gives a text, and the anchor."""
+        """Return the fields of a stimulus: those of the template that it gives a text, and the anchor."""
         return tuple(field for field in self.places if self.stimuli[name].get(field))
 
     def anchors(self, name: str) -> Mapping[str, int | float]:
-        """The numbers of a stimulus, by condition."""
+        """Return the numbers of a stimulus, by condition."""
         given = self.stimuli[name][ANCHOR]
         return {"low": given.low, "high": given.high} if isinstance(given, Anchors) else {}
 
     def render(self, name: str, anchor: int | float, present: Collection[str]) -> str:
-        """The prompt of a stimulus.
+        """Return the prompt of a stimulus.
 
-        An absent field is an empty text, and what stands between the places stays; then white space goes at
-        both ends (Valencia-Clavijo, 2025).
+        An absent field is an empty text, and the text between the places stays; then white space is removed
+        at both ends (Valencia-Clavijo, 2025).
         """
         texts = {**self.stimuli[name], ANCHOR: str(anchor)}
         return _PLACE.sub(
@@ -95,7 +95,7 @@ class Stimuli(Model):
 
 
 def load_stimuli(name_or_path: str, experiment: Source) -> Stimuli:
-    """Shipped stimuli by name, or those of a YAML file. Raises UserError with every mistake."""
+    """Load shipped stimuli by name, or those of a YAML file. Raises UserError with every mistake."""
     shipped = {path.stem: path for path in sorted(SHIPPED.glob("*.yaml"))}
     if name_or_path in shipped:
         source = load_yaml(shipped[name_or_path])

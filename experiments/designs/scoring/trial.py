@@ -1,4 +1,4 @@
-"""One trial: a prompt after which targets are scored."""
+"""A trial: a prompt after which targets are scored."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,11 +11,11 @@ class ScoreTrial:
     id: str
     agent: str
     set: str
-    """The stimulus."""
+    """The name of the stimulus."""
     condition: Literal["low", "high"]
     anchor: float
     fields: tuple[str, ...]
-    """The present ones."""
+    """The fields that are present in the prompt."""
     prompt: str
     seed: int = 0
     ordering: Literal["forward"] = "forward"

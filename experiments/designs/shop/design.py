@@ -1,4 +1,4 @@
-"""From an experiment to its trials: choice sets x nudge x profile x carrier x order x agent, in blocks."""
+"""Make the trials of a study in a shop: choice sets x nudge x profile x carrier x order x agent."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ from interventions.yaml.yaml_source import Source, validate
 NUDGED: Final = "nudged"
 PLACEBO: Final = "placebo"
 _FIGURES: Final = {"price", "rating", "reviews"}
-"""What simulated shoppers read of a product besides texts."""
+"""The figures of a product that simulated shoppers read besides texts."""
 PRODUCT_PAGE: Final = "${key}.html"
 _REQUESTS: Final = {"listing": 3, "search": 5}
 
@@ -74,8 +74,8 @@ class ShopDesign(Design[ShopTrial]):
     def __init__(self, source: Source, *, subject: str = "") -> None:
         """Check the experiment and form its choice sets.
 
-        `subject` is one that Souk does not run: its trials, ids included, are those of any agent, in a run
-        that is called after it.
+        `subject` names a subject that Souk does not run: its trials, ids included, are those of any agent, in
+        a run that has the subject in its name.
 
         Raises:
             UserError: a mistake in the experiment or in a file that it names.
@@ -144,7 +144,7 @@ class ShopDesign(Design[ShopTrial]):
 
     @property
     def view(self) -> View:
-        """What the agent is shown of the browser."""
+        """The part of the browser that the agent is shown."""
         return View(**self.experiment.observation.model_dump())
 
     @cached_property
@@ -171,7 +171,7 @@ class ShopDesign(Design[ShopTrial]):
 
     @property
     def name(self) -> str:
-        """What the run is called: the experiment's name, and that of its subject."""
+        """The name of the run: the experiment's name, and that of its subject."""
         own = re.sub(r"[^a-z0-9]+", "-", self._subject.lower()).strip("-")
         return f"{self.experiment.name}-{own}" if own else self.experiment.name
 
@@ -185,7 +185,7 @@ class ShopDesign(Design[ShopTrial]):
         return digest(self.inputs)[:8]
 
     def summary(self) -> str:
-        """What will be done, for people."""
+        """Describe in words what will be done."""
         parts = f"{len(self.sets)} choice sets x {len(self.nudges)} interventions"
         if len(self.profiles) > 1:
             parts += f" x {len(self.profiles)} profiles"
@@ -193,7 +193,10 @@ class ShopDesign(Design[ShopTrial]):
         return f"{parts}, {conditions} conditions and orders each"
 
     def notes(self, agents: Sequence[str]) -> list[str]:
-        """Say where there are fewer choice sets than asked for, and what simulated shoppers do not see."""
+        """Return notes on what to know before the run, a line each.
+
+        There may be fewer choice sets than asked for, or interventions that simulated shoppers do not see.
+        """
         if not any(is_simulated(name) for name in agents):
             return self._notes
         return self._notes + [
@@ -223,7 +226,7 @@ class ShopDesign(Design[ShopTrial]):
         return "+".join(self.experiment.match) or "none"
 
     def trials(self, agents: Sequence[str]) -> Iterator[ShopTrial]:
-        """All trials of these agents.
+        """Yield all trials of these agents.
 
         They come in blocks: one choice set with one nudge, with all profiles, in all conditions and orders.
         The blocks run through the sets and the nudges, so that any number of whole blocks is balanced.
@@ -273,7 +276,7 @@ class ShopDesign(Design[ShopTrial]):
                     )
 
     def block_size(self) -> int:
-        """Trials per block and agent."""
+        """Return the number of trials per block and agent."""
         return sum(1 for _ in self._block("", next(iter(self.sets)), self.nudges[0], 0))
 
     def _goal(self, category: str, profile: str) -> str:
@@ -291,7 +294,10 @@ class ShopDesign(Design[ShopTrial]):
         return tuple(page.replace("${key}", quote(product.key)) for product in products)
 
     def plan(self, trial: ShopTrial) -> Plan:
-        """The edits of a trial: what matching, the listing and display ask for, the nudge on its carrier."""
+        """Return the edits of a trial.
+
+        These are the edits for matching, listing and display, and the nudge on its carrier.
+        """
         treatments: list[Treatment] = []
         for product in trial.products:
             for name in self.experiment.match:
@@ -345,16 +351,17 @@ class ShopDesign(Design[ShopTrial]):
         return _REQUESTS.get(self.experiment.task, len(trial.products) + 1)
 
     def interventions(self, trial: ShopTrial) -> Iterator[Intervention]:
-        """The interventions of a trial's cell: the nudge too where no product carries it."""
+        """Yield the interventions of a trial's cell: the nudge too where no product carries it."""
         yield from (self._matching[f"match-{name}"] for name in self.experiment.match)
         if trial.nudge is not None:
             yield trial.nudge
         yield from self._display.interventions
 
     def nudge_texts(self, trial: ShopTrial) -> dict[str, int]:
-        """What the trial's nudge says on each of its products -> its direction; a placebo means nothing.
+        """Return the text of the trial's nudge on each of its products, with its direction.
 
-        The same in every condition: whether a text is on a page is for the agent to see.
+        A placebo has no meaning, so it is left out. The result is the same in every condition: whether a text
+        is on a page is for the agent to see.
         """
         nudge = trial.nudge
         if nudge is None or nudge.kind == "placebo":
@@ -363,7 +370,10 @@ class ShopDesign(Design[ShopTrial]):
         return {words: nudge.direction for edit in edits if (words := edit.words())}
 
     def unreadable(self) -> list[str]:
-        """The interventions in which a simulated shopper can see nothing: neither a text nor a figure."""
+        """Return the interventions that a simulated shopper cannot see.
+
+        These have neither a text nor a figure.
+        """
         product = next(iter(self.sets.values()))[0]
         shown = {
             nudge.id: any(edit.words() or _FIGURES & edit.values().keys() for edit in treatment.edits)
@@ -399,6 +409,6 @@ def _prompt(name: str, source: Source) -> PromptTemplates:
 
 
 def set_id(products: ChoiceSet) -> str:
-    """A readable, stable name: the category and eight characters from the hash of the products."""
+    """Return a readable, stable name: the category and eight characters from the hash of the products."""
     category = re.sub(r"[^a-z0-9]+", "-", products[0].category.lower()).strip("-")
     return f"{category}-{digest(sorted(product.key for product in products))[:8]}"

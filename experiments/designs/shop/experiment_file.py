@@ -1,4 +1,4 @@
-"""The experiment file of a study in a shop."""
+"""Read the experiment file of a study in a shop."""
 
 import re
 from typing import Annotated, Final, Literal, Self
@@ -12,7 +12,7 @@ from interventions.yaml.yaml_source import did_you_mean, problem_at
 
 EMBEDDED: Final = "shop"
 SHOPS: Final = tuple(name for name, each in LAUNCHABLE.items() if each.url.startswith("http"))
-"""What can follow `compose:`."""
+"""The names that can follow `compose:`."""
 _URL = re.compile(r"https?://[\w.-]+(:[0-9]{1,5})?(/[^\s?#]*)?", re.ASCII)
 _HOST = re.compile(r"[\w-]+(\.[\w-]+)*(:[0-9]{1,5})?", re.ASCII)
 
@@ -37,7 +37,7 @@ class Factors(Model):
 
 
 class UserProfile(Model):
-    """What the agent is told of the user; in YAML the bare id of a shipped one will do."""
+    """The user whom the agent shops for; in YAML the bare id of a shipped profile will do."""
 
     id: Name
     text: str | None = Field(default=None, min_length=1)
@@ -50,7 +50,7 @@ class UserProfile(Model):
 
 
 class Observed(Model):
-    """What the agent is shown of the browser beside its tabs and the last error."""
+    """The settings of what the agent is shown of the browser beside its tabs and the last error."""
 
     page: Literal["viewport", "whole"] = "viewport"
     """How much of the page, as HTML."""
@@ -67,7 +67,7 @@ def _check_host(text: str) -> str:
 
 
 class Live(Model):
-    """What keeps an agent on a site that is not ours from doing harm."""
+    """The rules that keep an agent on a live site from doing harm."""
 
     allow: tuple[Annotated[str, AfterValidator(_check_host)], ...]
     """Hosts that the shop's pages need besides its own, such as that of its pictures; no others."""

@@ -1,4 +1,4 @@
-"""Listings of the embedded shop: choice sets that a page can list, and the edit that leaves only one."""
+"""Find choice sets that a page of the embedded shop lists, and make the edit that shows only one of them."""
 
 import random
 from collections.abc import Iterable
@@ -21,9 +21,9 @@ from interventions.yaml.sitemap import product_key
 ListingTask = Literal["listing", "search"]
 
 PAGE: Final = 36
-"""Products on a page of a category, the most that the shop offers."""
+"""The products on a page of a category, the most that the shop offers."""
 RESULTS: Final = 12
-"""Products on the first page of a search."""
+"""The products on the first page of a search."""
 AROUND: Final = "page.listing_tools"
 """The role of what stands around the cards and tells of other products: counts, pages, filters."""
 
@@ -62,21 +62,22 @@ class ShowOnly(Edit, BaseModel, frozen=True, extra="forbid"):
 
 
 def show_only(products: Iterable[ProductFacts]) -> Treatment:
-    """Only these products show on listings, in this order."""
+    """Return the treatment that shows only these products on listings, in this order."""
     keys = tuple(product.key for product in products)
     return Treatment(ShowOnly.kind().replace("_", "-"), None, (ShowOnly(keys=keys),), ("listing",))
 
 
 def category_address(category: str) -> str:
-    """Where the shop lists a category, as many products on a page as it can."""
+    """Return the address of a category's listing, with as many products on a page as possible."""
     url = next(node.url for node in _catalogue().categories if node.leaves == (category,))
     return f"{url}?product_list_limit={PAGE}"
 
 
 def listed_sets(task: ListingTask, options: Options, seed: int) -> list[ChoiceSet]:
-    """Choice sets of products that the shop lists on one page: of a category, or of a search for its name.
+    """Form choice sets of products that the shop lists on one page.
 
-    Formed and sampled as those of all products are.
+    The page is one of a category, or of a search for its name. The sets are formed and sampled like those of
+    all products.
     """
     on_page = {"listing": _on_page, "search": _in_results}[task]
     products = [p for p in shop_products() if p.price and p.rating and p.key in on_page(p.category)]

@@ -1,4 +1,4 @@
-"""Profiles: what a sentence in the goal says of the user for whom the agent shops."""
+"""Profiles: sentences in the goal that describe the user for whom the agent shops."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -11,11 +11,14 @@ from experiments.designs.shop.experiment_file import UserProfile
 from interventions.yaml.yaml_source import Source, did_you_mean, load_model
 
 NO_PROFILE: Final = "none"
-"""The goal as it is written."""
+"""The profile that adds nothing to the goal."""
 
 
 class ShippedProfile(BaseModel, frozen=True, extra="forbid"):
-    """A shipped sentence, the attribute it speaks of, and whether that is to count more (+1) or less (-1)."""
+    """A shipped sentence about the user.
+
+    It names the attribute that the sentence speaks of, and whether that is to count more (+1) or less (-1).
+    """
 
     id: str
     text: str
@@ -24,20 +27,20 @@ class ShippedProfile(BaseModel, frozen=True, extra="forbid"):
 
 
 class ProfileFile(BaseModel, frozen=True, extra="forbid"):
-    """The contents of `profiles.yaml`."""
+    """The file `profiles.yaml`: profiles by id."""
 
     profiles: tuple[ShippedProfile, ...]
 
 
 @cache
 def shipped_profiles() -> dict[str, ShippedProfile]:
-    """The profiles that come with Souk, by id."""
+    """Return the profiles that come with Souk, by id."""
     file = load_model(Path(__file__).with_name("profiles.yaml"), ProfileFile)
     return {profile.id: profile for profile in file.profiles}
 
 
 def sentences(wanted: Sequence[UserProfile], source: Source) -> dict[str, str]:
-    """Profile id -> sentence, empty for `none`. Raises UserError for an unknown or repeated id."""
+    """Return profile id -> sentence, empty for `none`. Raises UserError for an unknown or repeated id."""
     found: dict[str, str] = {}
     shipped = shipped_profiles()
     for index, profile in enumerate(wanted):
