@@ -33,8 +33,9 @@ class Alternative(_Model):
 class LetterAnswer(_Model):
     """An answer that is one letter.
 
-    `lenient` also takes a letter that is a word of a sentence, at last any capital letter. Every letter has a
-    label, for its button; it is empty where the alternatives say what the letter stands for.
+    `lenient` also takes the one letter that stands as a word in a sentence, else the only capital that is one
+    of the letters. Every letter has a label, for its button; it is empty where the alternatives say what the
+    letter stands for.
     """
 
     kind: Literal["letter"] = "letter"
