@@ -1,4 +1,4 @@
-"""souk agents: who can be asked, and whether they answer."""
+"""souk agents: list the agents that can be asked, and check that they answer."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Who can act or answer, and whether they do.")
 
 LONGEST_WAIT: Final = 60.0
-"""Seconds for an answer, retries included; a local model is loaded in this time, too."""
+"""The longest wait for an answer, in seconds, retries included; a local model is loaded in this time, too."""
 
 
 @app.command("list")
@@ -61,7 +61,7 @@ def check(
 
 
 def check_name(name: str) -> None:
-    """Whether a simulated agent, or that of a package, can be made. Raises UserError."""
+    """Check that a simulated agent, or one of a package, can be made. Raises UserError."""
     from agents.registry import check_agent
 
     try:
@@ -71,7 +71,10 @@ def check_name(name: str) -> None:
 
 
 async def ask(name: str) -> str:
-    """What it took a language model to answer. Raises UserError when it did not: why, and what to do."""
+    """Ask a language model for one word; return what that took.
+
+    Raises UserError when it did not answer: why, and what to do.
+    """
     from agents.providers import close_models, make_model
 
     try:

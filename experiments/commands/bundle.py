@@ -14,10 +14,10 @@ MOST_LINES = 20
 
 
 class RunOrVerify(TyperGroup):
-    """`souk bundle RUN`: what is no command is what to bundle."""
+    """The group `souk bundle`: an argument that is no command names the run to bundle."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Supply the command that was not written out."""
+        """Supply the command `make` where it was not written out."""
         if not args or args[0] not in (*self.commands, *ctx.help_option_names):
             args = ["make", *args]
         return super().parse_args(ctx, args)

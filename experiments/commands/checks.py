@@ -1,4 +1,4 @@
-"""Checks of the machine, each with its fix."""
+"""Check the machine; each finding names its remedy."""
 
 import os
 import socket
@@ -17,7 +17,7 @@ from proxy.server import HOST, run_proxy
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One finding: `ok` is None for something that is absent but optional."""
+    """A finding; `ok` is None for something that is absent but optional."""
 
     name: str
     ok: bool | None

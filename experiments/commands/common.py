@@ -1,4 +1,4 @@
-"""What several commands share: options, and how an analysis is shown and written."""
+"""Options that several commands share, and how an analysis is shown and written."""
 
 import gc
 import json
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DEFAULT_DB = "sqlite:///runs/souk.db"
 REPORT = "report.html"
 CONTENTS = ".report-files"
-"""In a report's folder: the names of its files, one a line."""
+"""The file in a report's folder with the names of the report's files, one a line."""
 
 Db = Annotated[str, typer.Option("--db", metavar="URL", help="Database of runs, e.g. sqlite:///t.db.")]
 Run = Annotated[
@@ -48,8 +48,10 @@ Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder f
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Do not look for cyclic garbage. What reads, computes and ends makes little of it, but millions of
-    objects that stay, and to go through them again and again takes a tenth of its time.
+    """Switch off the search for cyclic garbage within the block.
+
+    A command that reads, computes and ends makes little garbage, but millions of objects that stay. To go
+    through them again and again takes a tenth of its time.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -61,7 +63,10 @@ def uncollected() -> Iterator[None]:
 
 
 def open_records(db: str) -> "Records":
-    """The database, unless it is a SQLite file that is not there: reading must not create one."""
+    """Open the database.
+
+    Raises UserError for a SQLite file that does not exist: reading must not create one.
+    """
     from experiments.records.store import Records
 
     prefix = "sqlite:///"
@@ -71,7 +76,9 @@ def open_records(db: str) -> "Records":
 
 
 def run_or_files(named: list[str] | None, run: str | None) -> tuple[str | None, list[Path]]:
-    """What arguments name: a stored run (None: the latest), or tables; a word that is no path is a run.
+    """Return what arguments name: a stored run (None: the latest), or tables.
+
+    A word that is no path names a run.
 
     Raises:
         UserError: a run is named twice, or together with tables.
@@ -99,7 +106,7 @@ def analyze_stored(
 
 @contextmanager
 def estimating() -> Iterator[None]:
-    """Say on a terminal that something is being done."""
+    """Show on a terminal, within the block, that an analysis is being computed."""
     from experiments.console.terminal import stderr_console
 
     console = stderr_console()
@@ -130,9 +137,9 @@ def show(
 
 
 def write(sections: "list[Section]", kind: str, facts: dict[str, Any], folder: Path) -> Path:
-    """The report, and each table and figure as files of their own, in the place of those written before.
+    """Write the report, and each table and figure as files of their own, in place of earlier ones.
 
-    They are made aside, so that what fails leaves the folder as it was.
+    They are made in another folder first, so that a failure leaves the folder as it was.
     """
     from analysis.reporting.html import write_files, write_report
     from experiments.studies.kinds import STUDIES

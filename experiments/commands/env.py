@@ -118,7 +118,7 @@ def down(name: Name) -> None:
 
 
 def compose_for(name: str) -> tuple["Compose", "Launchable"]:
-    """What drives the containers, and the one that is named. Raises UserError."""
+    """Return the compose command, and the environment of this name. Raises UserError."""
     from environments.compose import Compose
     from environments.launchable import launchable
 
@@ -128,7 +128,10 @@ def compose_for(name: str) -> tuple["Compose", "Launchable"]:
 
 @contextmanager
 def waiting(name: str) -> Iterator["Progress"]:
-    """Show on stderr what is awaited: in place, with the time, on a terminal; else a line for each change."""
+    """Show on stderr what is awaited.
+
+    On a terminal it is shown in place, with the time; else as a line for each change.
+    """
     console = stderr_console()
     shown = console.status("")
     told = ""
@@ -153,7 +156,7 @@ def waiting(name: str) -> Iterator["Progress"]:
 
 
 def print_url(name: str, url: str) -> None:
-    """The URL; for a database, in the form in which the other commands take it."""
+    """Print the URL; for a database, in the form in which the other commands take it."""
     typer.echo(f'--db "{url}"' if name == "postgres" else url)
 
 

@@ -34,9 +34,9 @@ OF_NO_TRIALS = {
     "upstream_ca": _REACHED,
     "upstream_proxy": _REACHED,
 }
-"""Options that mean nothing beside --experiment, and why."""
+"""The options that have no meaning together with --experiment, and why."""
 OF_TRIALS = ("trial", "label", "subjects", "shop", "db")
-"""Options that mean nothing without it."""
+"""The options that have no meaning without --experiment."""
 
 
 @app.command("serve")

@@ -11,7 +11,7 @@ import typer
 from experiments.commands.common import DEFAULT_DB, AsJson, Db, open_records
 
 SHOWN_LINES = 40
-"""Of the first difference."""
+"""The most lines of the first difference that are shown."""
 
 
 def replay(

@@ -1,4 +1,4 @@
-"""How a trial with cards ends, and its record: the same for pages and prompts."""
+"""End a trial with cards by its answers, and record it: the same for pages and prompts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from experiments.records.record import Row, TrialRecord, to_row
 from interventions.cards.card import Card, InvalidAnswer
 
 ANSWER_LIMIT: Final = 200
-"""Longest answer that is stored, in characters."""
+"""The longest answer that is stored, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class GivenAnswer:
 
 
 def read_answer(card: Card, text: str) -> GivenAnswer:
-    """What an answer says."""
+    """Read the letter or number in the text of an answer."""
     try:
         return GivenAnswer(card.id, text[:ANSWER_LIMIT], card.answer.read(text))
     except InvalidAnswer as problem:
@@ -34,7 +34,10 @@ def read_answer(card: Card, text: str) -> GivenAnswer:
 
 
 def conclude(trajectory: Trajectory, trial: CardTrial, given: Sequence[GivenAnswer]) -> None:
-    """End a trial by its answers: one that lacks a valid answer to its last card has no choice to analyse."""
+    """End a trial by its answers.
+
+    A trial without a valid answer to its last card has no choice to analyse.
+    """
     if len(valid(given)) == len(trial.cards):
         letter = given[-1].value
         trajectory.end("choice", choice=trial.cards[-1].chosen(str(letter)) if trial.options else None)
@@ -43,12 +46,12 @@ def conclude(trajectory: Trajectory, trial: CardTrial, given: Sequence[GivenAnsw
 
 
 def valid(given: Sequence[GivenAnswer]) -> list[GivenAnswer]:
-    """The answers that are some."""
+    """Return the valid ones of the given answers."""
     return [answer for answer in given if answer.value is not None]
 
 
 def response(trial: CardTrial, given: Sequence[GivenAnswer]) -> float | None:
-    """The answer to the last card as a number: for letters 1 where it is the biased one, else 0."""
+    """Return the answer to the last card as a number: for letters 1 where it is the biased one, else 0."""
     answers = valid(given)
     if trial.options or len(answers) < len(trial.cards):
         return None

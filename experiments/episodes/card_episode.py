@@ -1,4 +1,4 @@
-"""One trial with cards in the browser: the proxy shows the cards, and takes the answers."""
+"""Run one trial with cards in the browser: the proxy shows the cards, and takes the answers."""
 
 from dataclasses import replace
 from functools import partial
@@ -32,13 +32,16 @@ from proxy.card_run import CardRun
 from proxy.session import AllowList, Session
 
 CARD_ADDRESS: Final = "http://cards.souk.test/"
-"""Where cards are shown that stand in no shop's page; no server has the name, which is reserved for tests."""
+"""The address of cards that stand in no shop's page.
+
+No server has the name, which is reserved for tests.
+"""
 
 GOAL: Final = "Answer the question on the open page."
 
 
 class CardTrialRunner:
-    """What the runner needs to know of trials with cards."""
+    """Runs trials with cards; it is the `TrialRunner` of their kind."""
 
     def __init__(self, design: CardDesign, base_url: str) -> None:
         self._design = design
@@ -47,11 +50,11 @@ class CardTrialRunner:
         self._allow = AllowList.of(base_url, CARD_ADDRESS)
 
     def agent(self, trial: CardTrial) -> Agent:
-        """Who answers, anew for each attempt."""
+        """Make a fresh agent for one attempt."""
         return make_agent(trial.agent, seed=trial.seed)
 
     def session(self, trial: CardTrial) -> Session:
-        """The session that shows the trial's cards."""
+        """Make the session that shows the trial's cards."""
         plans = [in_page(trial.page, card) for card in trial.cards] if trial.page else []
         session = Session(plans[0] if plans else Plan(), self._site, self._allow)
         session.cards = CardRun(trial.cards, plans)
@@ -78,7 +81,7 @@ class CardTrialRunner:
     def record(
         self, trial: CardTrial, trajectory: Trajectory, session: Session, *, began: float, attempts: int
     ) -> TrialRecord:
-        """The record of a finished trial."""
+        """Make the record of a finished trial."""
         record = card_record(
             self._design.run_id,
             trial,
@@ -96,20 +99,20 @@ class CardTrialRunner:
 
 
 def in_page(product: str, card: Card) -> Plan:
-    """A product's own page with the card in it, and without its price."""
+    """Plan a product's own page with the card in it, and without its price."""
     edits = (Remove("product.price_box"), Ask(after="product.title", card=card))
     return Plan((Treatment(card.id, product, edits, ("product",)),))
 
 
 def run_of(session: Session) -> CardRun:
-    """The cards of a session that has some."""
+    """Return the cards of a session that has some."""
     if session.cards is None:
         raise TypeError("a session without cards")
     return session.cards
 
 
 def given(session: Session) -> list[GivenAnswer]:
-    """The answers that the proxy has taken."""
+    """Return the answers that the proxy has taken."""
     cards = run_of(session)
     return [
         GivenAnswer(cards.cards[answer.card].id, answer.text, answer.value, answer.reason)

@@ -1,4 +1,4 @@
-"""One trial from start to outcome: bind the plan, open the tabs, let the agent act, check the treatment."""
+"""Run one trial in a shop: bind the plan, open the tabs, let the agent act, check the treatment."""
 
 import re
 from collections.abc import Sequence
@@ -40,25 +40,29 @@ from proxy.session import AllowList, Session
 
 
 def start_urls(base_url: str, trial: ShopTrial) -> list[str]:
-    """The pages that a trial begins with, each in a tab."""
+    """Return the addresses of the pages that a trial begins with, each in a tab."""
     return [f"{base_url}{path}" for path in trial.start]
 
 
 def allowed(design: ShopDesign, *urls: str) -> AllowList:
-    """The hosts that an episode may reach: those of these addresses, and what a live site needs besides."""
+    """Return the hosts that an episode may reach.
+
+    These are the hosts of the given addresses, and those that a live site needs besides.
+    """
     hosts = design.experiment.live.allow if design.experiment.live else ()
     return AllowList.of(*urls, *(f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")))
 
 
 def session(design: ShopDesign, trial: ShopTrial, base_url: str, allow: AllowList) -> Session:
-    """The session of the proxy that makes a trial's edits, and knows where the products' pages are."""
+    """Make the session that makes a trial's edits, and knows where the products' pages are."""
     return Session(design.plan(trial), design.site, allow, known=known(design, trial, base_url), awaited={})
 
 
 def known(design: ShopDesign, trial: ShopTrial, base_url: str) -> dict[str, str]:
-    """The key of each start address -> the product whose page is there; an empty one where several are.
+    """Return the key of each start address -> the product whose page is there.
 
-    The products' own keys lead to them too. Empty where a trial does not begin with the products' pages.
+    The product is empty where several share the address. The products' own keys lead to them too. The result
+    is empty where a trial does not begin with the products' pages.
     """
     found: dict[str, str] = {}
     if design.experiment.task == "compare-tabs":
@@ -70,7 +74,7 @@ def known(design: ShopDesign, trial: ShopTrial, base_url: str) -> dict[str, str]
 
 
 class ShopTrialRunner:
-    """What the runner needs to know of trials in a shop."""
+    """Runs trials in a shop; it is the `TrialRunner` of their kind."""
 
     def __init__(self, design: ShopDesign, base_url: str) -> None:
         self._design = design
@@ -78,14 +82,14 @@ class ShopTrialRunner:
         self._allow = allowed(design, base_url)
 
     def agent(self, trial: ShopTrial) -> Agent:
-        """A fresh agent, for one attempt."""
+        """Make a fresh agent for one attempt."""
         design = self._design
         return make_agent(
             trial.agent, seed=trial.seed, prompt=design.prompt, nudges=design.nudge_texts(trial)
         )
 
     def session(self, trial: ShopTrial) -> Session:
-        """The session that makes the trial's edits."""
+        """Make the session that makes the trial's edits."""
         return session(self._design, trial, self._base_url, self._allow)
 
     async def episode(
@@ -97,7 +101,7 @@ class ShopTrialRunner:
     def record(
         self, trial: ShopTrial, trajectory: Trajectory, session: Session, *, began: float, attempts: int
     ) -> TrialRecord:
-        """The record of a finished trial."""
+        """Make the record of a finished trial."""
         return to_record(trial, self._design, trajectory, session, began=began, attempts=attempts)
 
 
@@ -158,10 +162,11 @@ def end_with(
 
 
 def in_cart(look: Look, trial: ShopTrial, at: str, plan: Plan) -> str:
-    """The product that was put into the cart: the one that the shop names, else the one whose page it is.
+    """Return the product that was put into the cart.
 
-    `at` is the product of the page. A product is also called what the `plan` calls it. A name that is none of
-    the choice set's is returned as it is.
+    It is the product that the shop names, else the one whose page it is. `at` is the product of the page. The
+    shop may also call a product by the name that the `plan` gives it. A name that is none of the choice set's
+    is returned as it is.
     """
     said = look.stop.text.strip() if look.stop else ""
     if not said:
@@ -218,9 +223,9 @@ def is_over(
 
 
 def spoilt(look: Look, trial: ShopTrial, design: ShopDesign, session: Session) -> bool:
-    """Whether a trial is over because the agent is not shown what it should be.
+    """Return whether a trial is over because the agent is not shown what it should be.
 
-    An agent that looks at a page whose treatment has not arrived is noted as a failure of the session.
+    If an agent looks at a page whose treatment has not arrived, this is noted as a failure of the session.
     """
     awaited = (session.awaited or {}).get(shown_product(look, trial, design, session))
     if awaited:
@@ -229,7 +234,7 @@ def spoilt(look: Look, trial: ShopTrial, design: ShopDesign, session: Session) -
 
 
 def is_error_page(look: Look) -> bool:
-    """Whether the agent is shown the page that stands for one that could not be treated."""
+    """Return whether the agent is shown the error page in place of one that could not be treated."""
     observation = look.observation
     return observation.tabs[observation.active_tab].title == NOT_TREATED
 

@@ -22,12 +22,12 @@ from proxy.session import Session
 Outcome = Literal["choice", "no_choice", "agent_limit", "agent_error", "treatment_failed", "infra_error"]
 
 TEXT_LIMIT: Final = 20_000
-"""Longest thought or memory that is stored, in characters."""
+"""The longest thought or memory that is stored, in characters."""
 
 
 @dataclass(slots=True)
 class Trajectory:
-    """What happened in an episode, step by step."""
+    """The events of one attempt at a trial, step by step: looks, decisions, errors, outcome."""
 
     outcome: Outcome = "infra_error"
     reason: str = ""
@@ -39,21 +39,24 @@ class Trajectory:
     errors: list[str] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
     vain_calls: tuple[Call, ...] = ()
-    """Requests to a provider that brought no decision."""
+    """The requests to a provider that brought no decision."""
 
     def end(self, outcome: Outcome, reason: str = "", choice: str | None = None) -> None:
-        """Set how the episode ended."""
+        """Set the outcome, its reason and the choice."""
         self.outcome, self.reason, self.choice, self.cause = outcome, reason, choice, None
 
     def fail(self, cause: Cause, reason: str) -> None:
-        """Set that the infrastructure failed."""
+        """Set the outcome `infra_error` with the part of the infrastructure that failed."""
         self.end("infra_error", reason)
         self.cause = cause
 
 
 @asynccontextmanager
 async def limited(trajectory: Trajectory, seconds: float) -> AsyncIterator[None]:
-    """What keeps an attempt from its own end becomes its outcome."""
+    """Turn whatever ends an attempt early within the block into its outcome.
+
+    Such ends are the limit of `seconds`, and errors of the agent, the provider or the browser.
+    """
     try:
         async with asyncio.timeout(seconds):
             yield
@@ -154,7 +157,7 @@ def trial_row(
 
 
 def recorded_calls(trajectory: Trajectory) -> list[tuple[int, Call]]:
-    """The requests to a provider, each with the step that it was made for."""
+    """Return the requests to a provider, each with the step for which it was made."""
     used = [(step, call) for step, decision in enumerate(trajectory.decisions) for call in decision.calls]
     return used + [(len(trajectory.decisions), call) for call in trajectory.vain_calls]
 
@@ -165,15 +168,20 @@ def usage_of(calls: Sequence[tuple[int, Call]]) -> Usage:
 
 
 def as_stored(observation: Observation, screenshot: str = "") -> str:
-    """What is kept of an observation: the page, and after it, in comments, the accessibility tree and the
-    name of the artifact that holds the `screenshot` (a PNG in base64), where the agent was given them.
+    """Return an observation as it is stored.
+
+    This is the page and after it, in comments, the accessibility tree and the name of the artifact that holds
+    the `screenshot` (a PNG in base64), where the agent was given them.
     """
     tree = f"\n<!-- accessibility tree\n{observation.tree}\n-->" if observation.tree else ""
     return observation.html + tree + (f"\n<!-- screenshot {screenshot} -->" if screenshot else "")
 
 
 def without_screenshot(page: str) -> str:
-    """A stored page without the name of its screenshot, of which no two are the same to the byte."""
+    """Return a stored page without the name of its screenshot.
+
+    No two screenshots are the same to the byte.
+    """
     return re.sub(r"\n<!-- screenshot [0-9a-f]+ -->\Z", "", page)
 
 

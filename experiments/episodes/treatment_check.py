@@ -1,4 +1,4 @@
-"""Whether a trial's treatment reached the agent: receipts, and what stood on the pages that it looked at."""
+"""Check that a trial's treatment reached the agent: receipts, and what stood on the pages it looked at."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +24,7 @@ from proxy.session import Session, ShownPage
 
 
 class Proof(NamedTuple):
-    """What a receipt of an edit on a product's own page says that it is."""
+    """The key of a receipt of an edit on a product's own page."""
 
     intervention: str
     edit: str
@@ -34,7 +34,10 @@ class Proof(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """A product's own page as its reader was given it once, as HTML; `standing`: as the browser had it."""
+    """A product's own page as its reader was given it once, as HTML.
+
+    `standing`: the same page as the browser had it.
+    """
 
     product: str
     html: str
@@ -42,7 +45,10 @@ class Sight:
 
 
 def wanted_in_browser(design: ShopDesign, trial: ShopTrial) -> Wanted:
-    """What each look has to read of a page. It is the same in all conditions of a cell."""
+    """Return what each look has to read of a page.
+
+    It is the same in all conditions of a cell.
+    """
     edits = [edit for intervention in design.interventions(trial) for edit in intervention.edits]
     spots = [
         spot for edit in edits if shows_on_own_page(edit, design.site) for spot in edit.spots(design.site)
@@ -53,7 +59,7 @@ def wanted_in_browser(design: ShopDesign, trial: ShopTrial) -> Wanted:
 
 
 def sights(trajectory: Trajectory, design: ShopDesign, trial: ShopTrial, session: Session) -> list[Sight]:
-    """The products' own pages at which the agent looked before it acted."""
+    """Return the products' own pages at which the agent looked before it acted."""
     return [
         Sight(shown_product(look, trial, design, session), look.observation.html, look.standing)
         for look in trajectory.looks[: len(trajectory.decisions)]
@@ -61,10 +67,10 @@ def sights(trajectory: Trajectory, design: ShopDesign, trial: ShopTrial, session
 
 
 def shown_product(look: Look, trial: ShopTrial, design: ShopDesign, session: Session) -> str:
-    """The product on whose page a look was.
+    """Return the product on whose page a look was.
 
-    A tab shows the product that it began with until the agent itself has left the page; other pages are
-    known by what they say, or by their address.
+    A tab shows the product that it began with until the agent itself has left the page; other pages are known
+    by what they say, or by their address.
     """
     if design.experiment.task == "compare-tabs" and look.tab is not None:
         return trial.products[look.tab].key
@@ -72,13 +78,13 @@ def shown_product(look: Look, trial: ShopTrial, design: ShopDesign, session: Ses
 
 
 def shows_on_own_page(edit: Edit, site: SiteMap) -> bool:
-    """Whether a product's own page has to show an edit that is planned for it."""
+    """Return whether a product's own page has to show an edit that is planned for it."""
     role = edit.roles()[0]
     return is_for_own_page(role, site) or role.startswith("page.")
 
 
 def untreated(plan: Plan, seen: Sequence[Sight], session: Session, keys: list[str], chosen: str = "") -> str:
-    """Why the pages that the agent saw do not prove the treatment, or an empty string.
+    """Return why the pages that the agent saw do not prove the treatment; empty where they do.
 
     Every planned edit of a product whose page the agent saw, or that it has `chosen`, needs a receipt. What
     the edit made must stand at its place in every sight of the page, and in one be given to the agent; where
@@ -103,9 +109,10 @@ class Effect(NamedTuple):
 
 
 def unchecked(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Effect]:
-    """The edits with receipts that could not be looked for in the browser, where they have changed a page.
+    """Return the edits with receipts that could not be looked for in the browser.
 
-    What data say is not among them: nobody reads it but the page's scripts.
+    Only edits that have changed a page count. Edits of data are left out: nobody reads data but the page's
+    scripts.
     """
     done = _Done(session)
     proven = {

@@ -1,1 +1,1 @@
-"""Where trials run: in this process, in worker processes on this machine, or on a Ray cluster."""
+"""Run trials: in this process, in worker processes on this machine, or on a Ray cluster."""

@@ -1,4 +1,4 @@
-"""Runs attempts in the browser: slots, each with a proxy port and a fresh browser context per episode."""
+"""Run attempts in the browser: slots, each with a proxy port and a fresh browser context per episode."""
 
 import os
 from collections.abc import AsyncIterator, Iterable
@@ -26,7 +26,7 @@ from proxy.session import Session
 
 @dataclass(frozen=True, slots=True)
 class Testbed:
-    """What episodes need: a shop, a proxy in front of it, a browser."""
+    """The shop, the proxy in front of it and the browser, started for episodes."""
 
     base_url: str
     shop: ShopWatch
@@ -53,13 +53,13 @@ T = TypeVar("T", bound=Trial)
 
 
 class TrialRunner(Protocol[T_contra]):
-    """What the runner needs to know of one kind of trials."""
+    """The protocol by which an executor runs one kind of trials."""
 
     def agent(self, trial: T_contra) -> Agent:
-        """Who acts, anew for each attempt."""
+        """Make a fresh agent for one attempt."""
 
     def session(self, trial: T_contra) -> Session:
-        """A fresh session of the proxy, for one attempt."""
+        """Make a fresh session of the proxy for one attempt."""
 
     async def episode(
         self, trial: T_contra, agent: Agent, context: BrowserContext, session: Session
@@ -69,7 +69,7 @@ class TrialRunner(Protocol[T_contra]):
     def record(
         self, trial: T_contra, trajectory: Trajectory, session: Session, *, began: float, attempts: int
     ) -> TrialRecord:
-        """The record of a finished trial."""
+        """Make the record of a finished trial."""
 
 
 class BrowserExecutor(Generic[T]):
@@ -122,6 +122,9 @@ class BrowserExecutor(Generic[T]):
 
 
 def default_slots(agents: Iterable[str], cores: int | None = None) -> int:
-    """Trials at once: as many as cores when agents answer at once, more when a provider takes its time."""
+    """Return how many trials to run at once.
+
+    These are as many as cores when agents answer at once, and more when a provider takes its time.
+    """
     cores = cores or os.cpu_count() or 1
     return cores if all(is_simulated(agent) for agent in agents) else 4 * cores

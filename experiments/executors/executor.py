@@ -1,4 +1,4 @@
-"""What runs attempts at trials: this process, or workers that it hands them to."""
+"""The protocol of executors, which run attempts at trials: this process, or workers."""
 
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
@@ -16,7 +16,7 @@ T_contra = TypeVar("T_contra", bound=Trial, contravariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Attempt(Generic[T_co]):
-    """One attempt at a trial: its number from 1, and when (Unix time) the first one began."""
+    """An attempt at a trial: its number from 1, and when (Unix time) the first one began."""
 
     trial: T_co
     number: int
@@ -28,7 +28,7 @@ class Executor(Protocol[T_contra]):
 
     @property
     def slots(self) -> int:
-        """How many attempts it can run at the same time."""
+        """The number of attempts that can run at the same time."""
 
     async def run(self, attempt: Attempt[T_contra]) -> TrialRecord:
         """Run one attempt; how it ended stands in its record.
@@ -44,7 +44,7 @@ class WorkerDied(Exception):
 
 
 def first_leaf(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first error in a group of errors, however nested: it stopped the others."""
+    """Return the first error in a group of errors, however nested: it stopped the others."""
     error: BaseException = group
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

@@ -1,4 +1,4 @@
-"""How the trials of each kind of design run; which kinds there are is said in designs/loading.py."""
+"""How the trials of each kind of design run; the kinds themselves are in designs/loading.py."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Workers that attempts are handed to; one that dies is replaced."""
+"""Hand attempts to workers, and replace a worker that dies."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -17,18 +17,18 @@ It is more than a trial's attempts: one that kills its workers must not end the 
 """
 
 PATIENCE_SECONDS: Final = 10.0
-"""How long a stopping worker may take before it is killed."""
+"""How long a worker that is stopping may take before it is killed."""
 
 Say = Callable[[str], None]
-"""Shows a line to whoever started the run."""
+"""A function that shows a line to the person who started the run."""
 
 
 class Worker(Protocol):
-    """A process of its own that runs attempts."""
+    """The protocol of a process that runs attempts."""
 
     @property
     def dead(self) -> asyncio.Event:
-        """Set once it is gone."""
+        """The event that is set once the worker is dead."""
 
     async def run(self, attempt: Attempt[Trial]) -> TrialRecord:
         """Run one attempt. Raises WorkerDied or UserError."""
@@ -42,10 +42,10 @@ class Pool:
     """An executor of workers. Each takes the next attempt when one of its slots is free."""
 
     def __init__(self, start: Start, workers: int, slots: int, say: Say) -> None:
-        """`slots` is the number of attempts that one worker runs at the same time."""
+        """Prepare a pool without workers; `slots` is the number of attempts that one worker runs at once."""
         self.slots = workers * slots
         self.ready = asyncio.Event()
-        """Set once there is a worker."""
+        """The event that is set once there is a worker."""
         self._start = start
         self._workers = workers
         self._slots = slots
@@ -64,7 +64,7 @@ class Pool:
         return record
 
     async def keep(self, number: int) -> None:
-        """Have a worker with this number until cancelled.
+        """Keep a worker with this number running until cancelled.
 
         Raises:
             UserError: it cannot start, or workers die one after the other.

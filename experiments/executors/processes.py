@@ -1,4 +1,4 @@
-"""Workers on this machine: processes, each with its own proxy and browser, that share the one shop."""
+"""Run attempts in worker processes on this machine, which have own proxies and browsers but share a shop."""
 
 import asyncio
 import os
@@ -24,14 +24,14 @@ ROOT: Final = Path(__file__).parents[2]
 
 @asynccontextmanager
 async def open_processes(setup: Setup, workers: int, say: Say) -> AsyncIterator[Pool]:
-    """An executor of worker processes. Raises UserError when they do not start."""
+    """Open an executor of worker processes. Raises UserError when they do not start."""
     async with open_pool(partial(worker_process, setup), workers, setup.slots, say) as pool:
         yield pool
 
 
 @asynccontextmanager
 async def worker_process(setup: Setup, number: int) -> AsyncIterator[Worker]:
-    """A worker process that is ready. Raises WorkerDied, UserError."""
+    """Start a worker process and wait until it is ready. Raises WorkerDied, UserError."""
     ours, theirs = socket.socketpair()
     with theirs:
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
@@ -58,7 +58,7 @@ async def worker_process(setup: Setup, number: int) -> AsyncIterator[Worker]:
 
 
 class ProcessWorker:
-    """This side of a worker process."""
+    """A worker process, as the process that started it sees it."""
 
     def __init__(self, pid: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.dead = asyncio.Event()
@@ -92,7 +92,7 @@ class ProcessWorker:
             del self._running[number]
 
     async def read(self) -> None:
-        """Take the records that come, until the worker is dead."""
+        """Receive records until the worker is dead."""
         try:
             while True:
                 number, answer = await receive_answer(self._reader)

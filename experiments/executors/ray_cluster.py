@@ -1,4 +1,4 @@
-"""Workers on a Ray cluster: actors, each with its own proxy, browser and embedded shop."""
+"""Run attempts on a Ray cluster: actors, each with its own proxy, browser and embedded shop."""
 
 import asyncio
 import logging
@@ -19,14 +19,14 @@ from experiments.records.record import TrialRecord
 from interventions.errors import UserError
 
 ROOM_SECONDS: Final = 15.0
-"""After so long without a place for a worker we say that we wait for one."""
+"""How long a worker may wait for a place before the user is told."""
 
 
 class Actor:
-    """What runs on a node."""
+    """The worker's part that runs on a node of the cluster."""
 
     async def open(self, setup: Setup) -> None:
-        """Get ready. Raises UserError."""
+        """Start the executor of this node. Raises UserError."""
         self._stack = AsyncExitStack()
         folder = self._stack.enter_context(TemporaryDirectory(prefix="souk-"))
         self._executor: Executor[Trial] = await self._stack.enter_async_context(
@@ -38,7 +38,7 @@ class Actor:
         return await self._executor.run(attempt)
 
     async def last(self) -> None:
-        """Return never: whoever waits for this call is told when the actor dies."""
+        """Never return: whoever waits for this call is told when the actor dies."""
         await asyncio.Event().wait()
 
     async def close(self) -> None:
@@ -48,7 +48,7 @@ class Actor:
 
 @asynccontextmanager
 async def open_ray(setup: Setup, workers: int, address: str, say: Say) -> AsyncIterator[Pool]:
-    """An executor of actors on the cluster at `address`, as `ray.init` takes it.
+    """Open an executor of actors on the cluster at `address`, as `ray.init` takes it.
 
     Raises:
         UserError: Ray is not installed, or there is no such cluster.
@@ -85,7 +85,7 @@ async def _connect(address: str) -> None:
 
 @asynccontextmanager
 async def ray_worker(setup: Setup, say: Say, number: int) -> AsyncIterator[Worker]:
-    """A worker that is ready. Raises WorkerDied, UserError."""
+    """Start a worker and wait until it is ready. Raises WorkerDied, UserError."""
     import ray  # noqa: PLC0415 - an extra
 
     actor: Any = ray.remote(num_cpus=1)(Actor).remote()
@@ -109,7 +109,7 @@ async def ray_worker(setup: Setup, say: Say, number: int) -> AsyncIterator[Worke
 
 
 class RayWorker:
-    """This side of an actor."""
+    """A worker on the cluster, as the process that started it sees it."""
 
     def __init__(self, actor: Any) -> None:
         self.dead = asyncio.Event()

@@ -1,4 +1,4 @@
-"""Trials that are scored, not sampled: prompts of one model together, and equal prompts once."""
+"""Run trials that are scored, not sampled: prompts of one model together, and equal prompts once."""
 
 import asyncio
 import math
@@ -22,16 +22,17 @@ from experiments.records.record import Row, TrialRecord, artifact_hash
 from interventions.cards.card import Card, LetterAnswer
 
 BATCH: Final = 16
-"""Prompts that a model is given at once; a run that is killed loses no more."""
+"""The number of prompts that a model is given at once; a run that is killed loses no more."""
 
 Question = tuple[str, tuple[str, ...]]
 """A prompt and the targets after it."""
 
 
 class BatchingScorer:
-    """A scorer that hands prompts of calls at the same time to another one in batches.
+    """A scorer that passes prompts on to another scorer in batches.
 
-    The scores of prompts in `kept` are remembered, so that whoever else asks for them waits for no model.
+    A batch has the prompts of calls at the same time. The scores of prompts in `kept` are remembered, so that
+    further calls for them wait for no model.
     """
 
     def __init__(self, scorer: Scorer, kept: Collection[str] = ()) -> None:
@@ -81,7 +82,7 @@ class BatchingScorer:
             del self._asked[key]
 
     async def close(self) -> None:
-        """Stop what is being scored."""
+        """Stop the scoring that is under way."""
         if self._task:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
@@ -95,7 +96,7 @@ class Scoring(Protocol[T_contra]):
     """How the trials of one kind of design are scored."""
 
     kept: Collection[str]
-    """Prompts whose scores are remembered, since several trials ask for them."""
+    """The prompts whose scores are remembered, since several trials ask for them."""
 
     def scorer(self, agent: str) -> Scorer:
         """Make the scorer of an agent. Raises UserError where it cannot be scored, or lacks a setting."""
@@ -194,7 +195,7 @@ class ScoringExecutor(Generic[T]):
     """Scores the trials of an experiment in this process, with a scorer for each agent."""
 
     slots = 2 * BATCH
-    """While one batch is scored the next one comes together."""
+    """The number of attempts at once: while one batch is scored, the next one is collected."""
 
     def __init__(self, scoring: Scoring[T], scorers: Mapping[str, BatchingScorer]) -> None:
         self._scoring = scoring

@@ -1,4 +1,4 @@
-"""What a process needs to run trials of an experiment, and how it makes itself ready for them."""
+"""What a process needs to run trials of an experiment, and how it prepares for them."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -20,15 +20,15 @@ NOWHERE = "http://127.0.0.1/"
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """An experiment, where its shop is (None: each process starts its own), and how much to do at once.
+    """An experiment, the address of its shop, and how much to do at once.
 
-    It reaches other processes pickled. They are ours: they run the same code for the same user, and what
-    they are sent comes from nobody else.
+    The address is None where each process starts a shop of its own. A setup reaches other processes pickled.
+    They are ours: they run the same code for the same user, and what they are sent comes from nobody else.
     """
 
     design: AnyDesign
     folder: Path
-    """For the proxy's certificate authority."""
+    """The folder for the proxy's certificate authority."""
     base_url: str | None
     slots: int
 

@@ -1,4 +1,4 @@
-"""Notices when the shop goes away while trials run, and waits until it is back."""
+"""Notice when the shop goes away while trials run, and wait until it is back."""
 
 import asyncio
 import logging
@@ -13,16 +13,22 @@ import httpx
 logger = logging.getLogger(__name__)
 
 OUTAGE_SECONDS: Final = 120.0
-"""How long attempts are held back while the shop does not answer: any shop can be restarted in this time."""
+"""How long attempts are held back while the shop does not answer, in seconds.
+
+Any shop can be restarted in this time.
+"""
 
 SHORT_SECONDS: Final = 0.5
-"""A connection that ends sooner did not reach the shop: servers keep an idle one for much longer."""
+"""A connection that ends within this time, in seconds, did not reach the shop.
+
+Servers keep an idle connection for much longer.
+"""
 
 PROBE_SECONDS: Final = 0.2
 
 
 class ShopWatch:
-    """What is known of the shop's being there.
+    """A watch over the shop: whether it answers, and how often it has been away.
 
     `absences` grows whenever the shop is found away. An episode in which it has grown is worth nothing, even
     if the agent went on: its pages may lack parts, and the shop that is back does not know its visitor.
@@ -34,7 +40,7 @@ class ShopWatch:
         self._silent_since: float | None = None
 
     async def until_back(self) -> None:
-        """Return once the shop answers, or has not answered for `OUTAGE_SECONDS`."""
+        """Wait until the shop answers, or has not answered for `OUTAGE_SECONDS`."""
         while not await self._answers():
             now = time.monotonic()
             if self._silent_since is None:
@@ -71,7 +77,10 @@ class ShopWatch:
 
 @asynccontextmanager
 async def watch_shop(url: str) -> AsyncIterator[ShopWatch]:
-    """Watch a shop on this machine for the time of a `with` block. Others are not ours to be restarted."""
+    """Watch a shop on this machine for the time of a `with` block.
+
+    Other shops are not watched: they are not ours to restart.
+    """
     shop = ShopWatch(url)
     watching = asyncio.create_task(shop.watch()) if urlsplit(url).hostname == "127.0.0.1" else None
     try:
@@ -82,7 +91,10 @@ async def watch_shop(url: str) -> AsyncIterator[ShopWatch]:
 
 
 async def until_closed(host: str, port: int) -> None:
-    """Connect, say nothing, and wait for the other side to end it. Raises OSError when that is at once."""
+    """Connect, say nothing, and wait for the other side to end the connection.
+
+    Raises OSError when it ends at once.
+    """
     reader, writer = await asyncio.open_connection(host, port)
     try:
         await reader.read()

@@ -1,4 +1,7 @@
-"""Before the first trial: does the proxy know each start page as its product's? Else it treats none."""
+"""Check before the first trial that the proxy knows each start page as its product's.
+
+A start page that it does not know would not be treated.
+"""
 
 import asyncio
 import ssl
@@ -29,7 +32,7 @@ from interventions.html.page import Page
 from proxy.session import AllowList, Session
 
 TOGETHER: Final = 8
-"""Requests at the same time."""
+"""The number of requests at the same time."""
 TIMEOUT_S: Final = 20.0
 MOST_HOPS: Final = 10
 GONE: Final = (404, 410)
@@ -37,7 +40,10 @@ GONE: Final = (404, 410)
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What a start address leads to; `problem`: why it leads to no page, if that is for sure."""
+    """The page that a start address leads to.
+
+    `problem`: why it certainly leads to no page.
+    """
 
     address: str
     kind: str = ""
@@ -52,12 +58,12 @@ async def check_start_pages(
     *,
     in_browser: bool = True,
 ) -> None:
-    """See for each start page of these trials whose page the proxy takes it for.
+    """Find for each start page of these trials whose page the proxy takes it for.
 
     Each is fetched once. Where that gives another page than the product's, it is opened once as a trial does
     (`in_browser`): a shop may answer programs otherwise, or lead on by a script. A shop that cannot be
-    reached, or does not answer programs, is left to the trials, which tell what is wrong. The embedded
-    shop's pages are known (`base_url` None).
+    reached, or does not answer programs, is left to the trials, which tell what is wrong. The embedded shop's
+    pages are known (`base_url` None).
 
     Raises:
         UserError: a start page is not known as its product's.

@@ -1,4 +1,4 @@
-"""Trials as prompts: no browser and no proxy; the same cards as on pages, and the same records."""
+"""Run trials as prompts: no browser and no proxy; the same cards as on pages, and the same records."""
 
 import time
 from dataclasses import replace
@@ -13,20 +13,23 @@ from experiments.executors.executor import Attempt
 from experiments.records.record import Row, TrialRecord, artifact_hash
 
 SLOTS_WITHOUT_WAITING: Final = 64
-"""Trials at once for agents that answer at once: what ends while others are written is written together."""
+"""Trials at once for agents that answer at once.
+
+Trials that end while others are written are written together.
+"""
 
 
 class TextExecutor:
     """Asks the cards of trials in this process."""
 
     def __init__(self, run: str, seconds: float, slots: int) -> None:
-        """`seconds` is the limit of one trial."""
+        """Prepare to run attempts; `seconds` is the limit of one trial."""
         self.slots = slots
         self._run = run
         self._seconds = seconds
 
     async def run(self, attempt: Attempt[CardTrial]) -> TrialRecord:
-        """Run one attempt; how it ended stands in its record."""
+        """Run one attempt and return its record, which says how the attempt ended."""
         trial, trajectory = attempt.trial, Trajectory()
         conversation = Conversation(trial)
         async with limited(trajectory, self._seconds):

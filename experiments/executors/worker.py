@@ -1,4 +1,4 @@
-"""`python -m experiments.executors.worker SOCKET`: a worker process, at the other end of `processes.py`.
+"""Run a worker process: `python -m experiments.executors.worker SOCKET`, the other end of `processes.py`.
 
 It gets its setup, says that it is ready or why not, and then answers each numbered attempt with its record.
 It ends when the socket is closed, also because the process that started it is gone.
@@ -25,7 +25,7 @@ READY: Final = -1
 
 
 async def serve(connection: socket.socket) -> None:
-    """Work until the other side is gone."""
+    """Run attempts until the other side is gone."""
     reader, writer = await asyncio.open_connection(sock=connection)
     setup = await receive_order(reader)
     try:
@@ -60,7 +60,7 @@ async def _answer(
 
 
 def main() -> None:
-    """Take the socket from the process that started this one."""
+    """Run the worker on the socket from the process that started this one."""
     os.set_inheritable(number := int(sys.argv[1]), False)
     log = logging.StreamHandler()
     log.setFormatter(PlainFormatter("%(levelname)s %(name)s: %(message)s"))

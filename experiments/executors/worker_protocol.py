@@ -1,4 +1,4 @@
-"""How a command and its worker process talk, over a socket pair that only these two hold.
+"""Pass messages between a command and its worker process, over a socket pair that only these two hold.
 
 The command sends objects of its own, pickled. What comes back is JSON, because a worker has had to do with
 pages and models: the command unpickles nothing.
@@ -17,7 +17,7 @@ from interventions.errors import UserError
 HEADER: Final = struct.Struct("!Q")
 
 Answer = TrialRecord | Exception | None
-"""What came of an attempt; None: the worker is ready."""
+"""The result of an attempt; None: the worker is ready."""
 
 
 async def send_order(writer: asyncio.StreamWriter, value: object) -> None:
@@ -26,12 +26,12 @@ async def send_order(writer: asyncio.StreamWriter, value: object) -> None:
 
 
 async def receive_order(reader: asyncio.StreamReader) -> Any:
-    """The next object from the command. Raises EOFError when it is gone."""
+    """Return the next object from the command. Raises EOFError when it is gone."""
     return pickle.loads(await _receive(reader))  # noqa: S301 - see the top of this module
 
 
 async def send_answer(writer: asyncio.StreamWriter, number: int, answer: Answer) -> None:
-    """Send what came of the attempt with this number. Raises OSError when the command is gone."""
+    """Send the result of the attempt with this number. Raises OSError when the command is gone."""
     said: dict[str, Any] = {"number": number}
     if isinstance(answer, TrialRecord):
         said["record"] = asdict(answer)
@@ -43,7 +43,10 @@ async def send_answer(writer: asyncio.StreamWriter, number: int, answer: Answer)
 
 
 async def receive_answer(reader: asyncio.StreamReader) -> tuple[int, Answer]:
-    """The next answer and its number. Raises EOFError when the worker is gone, or talks nonsense."""
+    """Return the next answer and its number.
+
+    Raises EOFError when the worker is gone, or sends what is no answer.
+    """
     try:
         said = json.loads(await _receive(reader))
         number = int(said["number"])

@@ -1,4 +1,4 @@
-"""Which workers run an experiment: this process by default, several, or those of a cluster."""
+"""Choose the workers of an experiment: this process by default, several, or those of a cluster."""
 
 import os
 from collections.abc import AsyncIterator, Iterable
@@ -22,7 +22,10 @@ from experiments.executors.text import SLOTS_WITHOUT_WAITING
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """How many workers there are, how many trials each runs at once (None: as fits), and where they are."""
+    """The number of workers, the trials that each runs at once, and where the workers are.
+
+    The number of trials is None where Souk chooses it.
+    """
 
     count: int = 1
     slots: int | None = None
@@ -30,7 +33,7 @@ class Workers:
     address: str = "auto"
 
     def setup(self, design: AnyDesign, folder: Path, agents: Iterable[str]) -> Setup:
-        """What each of them needs to know of an experiment."""
+        """Make the setup that each worker needs for an experiment."""
         setup = Setup(design, folder, design.base_url, self.slots or 0)
         if self.slots:
             return setup

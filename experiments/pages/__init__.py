@@ -1,1 +1,1 @@
-"""Looking at pages: previews, differences, the map of a site."""
+"""Look at pages: previews, differences, the map of a site."""

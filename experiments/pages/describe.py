@@ -1,4 +1,4 @@
-"""Interventions, and what they did to a page, in words and tables for people."""
+"""Describe interventions, and what they did to a page, in words and tables for people."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -32,13 +32,13 @@ _STYLES = {" ": "dim", "-": "red", "+": "green"}
 
 
 def intervention_dict(intervention: Intervention) -> dict[str, Any]:
-    """An intervention for scripts; `edits` as in YAML."""
+    """Return an intervention as plain data for scripts, with `edits` as in YAML."""
     data = intervention.model_dump(mode="json", exclude={"edits"})
     return data | {"edits": [edit_to_dict(edit) for edit in intervention.edits]}
 
 
 def print_file(console: Console, name: str, file: InterventionFile) -> None:
-    """The interventions of a file, a row each."""
+    """Print the interventions of a file, a row each."""
     table = new_table(escape(name), "id", "kind", "family", "direction", "edits", "text")
     for item in file.interventions:
         edits = ", ".join(f"{edit.kind()} {_where(edit)}".strip() for edit in item.edits)
@@ -55,7 +55,10 @@ def _where(edit: Edit) -> str:
 
 
 def print_intervention(console: Console, intervention: Intervention, source: Source, site: SiteMap) -> None:
-    """One intervention: what is changed where, its text for an example product, and its YAML."""
+    """Print one intervention: what is changed where, its text, and its YAML.
+
+    The text is that for an example product.
+    """
     index = [item["id"] for item in source.data["interventions"]].index(intervention.id)
     lines = Path(source.name).read_text(encoding="utf-8-sig").splitlines()
     first, last = item_span(source, lines, index)
@@ -139,7 +142,7 @@ def _flow(value: object) -> str:
 
 
 def print_hunks(console: Console, hunks: Iterable[Hunk]) -> None:
-    """The changed places of a page, with a little of what is around them."""
+    """Print the changed places of a page, with a little of what is around them."""
     for hunk in hunks:
         console.print(Text(f"line {hunk.number}", "cyan"))
         for sign, line in shown(hunk, console.width - 4):
@@ -147,7 +150,7 @@ def print_hunks(console: Console, hunks: Iterable[Hunk]) -> None:
 
 
 def print_receipts(console: Console, receipts: Iterable[Receipt]) -> None:
-    """What each edit did, a row each."""
+    """Print what each edit did, a row each."""
     table = new_table("Receipts", "edit", "role", "product", "places", "before", "after")
     for receipt in receipts:
         row = (receipt.edit, receipt.role, _short(receipt.product), str(receipt.matches))

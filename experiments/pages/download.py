@@ -1,4 +1,4 @@
-"""A page from a shop, read as a whole; one without an end is given up."""
+"""Download a page from a shop as a whole; give up on one that does not end."""
 
 from typing import Final
 
@@ -7,13 +7,13 @@ import httpx
 from interventions.errors import UserError
 
 LARGEST: Final = 32 * 1024 * 1024
-"""Bytes of a page, decompressed."""
+"""The largest page, in bytes, decompressed."""
 
 
 async def download(
     client: httpx.AsyncClient, url: str, headers: dict[str, str] | None = None
 ) -> tuple[httpx.Response, bytes]:
-    """The answer and its body. Raises httpx.HTTPError, httpx.InvalidURL, UserError."""
+    """Return the response and its body. Raises httpx.HTTPError, httpx.InvalidURL, UserError."""
     body = bytearray()
     async with client.stream("GET", url, headers=headers) as answer:
         async for part in answer.aiter_bytes():

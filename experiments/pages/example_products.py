@@ -1,4 +1,4 @@
-"""Products to check interventions against: one of each category, or those of a list."""
+"""Make products to check interventions against: one of each category, or those of a list."""
 
 import csv
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ _COLUMNS: Final = ("key", "category", "name", "price", "rating", "reviews")
 
 
 def example_products(categories: Iterable[str] = SHOP_CATEGORIES) -> list[ProductFacts]:
-    """A product of each category, of which everything is known."""
+    """Return a product of each category with all its facts."""
     return [
         ProductFacts(f"example-{number}", category, "Example product", 19.99, 84, 12)
         for number, category in enumerate(categories)
@@ -25,9 +25,9 @@ def example_products(categories: Iterable[str] = SHOP_CATEGORIES) -> list[Produc
 
 
 def read_products(path: Path) -> list[ProductFacts]:
-    """Products of a CSV file with a column `category`; `key`, `name`, `price`, `rating`, `reviews` if there.
+    """Read products from a CSV file with a column `category`.
 
-    Raises UserError.
+    Optional columns are `key`, `name`, `price`, `rating` and `reviews`. Raises UserError.
     """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:

@@ -1,4 +1,4 @@
-"""What differs between two versions of a page, tag by tag: short enough to be read."""
+"""Compare two versions of a page tag by tag, in a form that is short enough to read."""
 
 import re
 from collections.abc import Iterator
@@ -32,13 +32,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Hunk:
-    """One changed place with its surroundings; `number` is the line of the source before the change."""
+    """A changed place with its surroundings; `number` is the line of the source before the change."""
 
     number: int
     lines: tuple[tuple[Sign, Line], ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON data: the texts that are gone, and those that have come."""
+        """Return plain JSON data: the texts that were removed, and those that were added."""
         return {
             "line": self.number,
             "removed": [line.text for sign, line in self.lines if sign == "-"],
@@ -47,7 +47,7 @@ class Hunk:
 
 
 def html_diff(before: str, after: str) -> list[Hunk]:
-    """The changed places, in the order of the page."""
+    """Return the changed places, in the order of the page."""
     old, new = list(_lines(before)), list(_lines(after))
     start = 0
     while start < min(len(old), len(new)) and old[start].text == new[start].text:
@@ -76,7 +76,10 @@ def html_diff(before: str, after: str) -> list[Hunk]:
 
 
 def shown(hunk: Hunk, width: int) -> Iterator[tuple[Sign, str]]:
-    """The lines of a hunk, indented and cut to `width` characters so that what differs stays in sight."""
+    """Yield the lines of a hunk, indented and cut to `width` characters.
+
+    They are cut so that the difference stays visible.
+    """
     outermost = min(line.depth for _, line in hunk.lines)
     gone = [line.text for sign, line in hunk.lines if sign == "-"]
     come = [line.text for sign, line in hunk.lines if sign == "+"]

@@ -1,4 +1,4 @@
-"""A picture of a proposed site map: its pages in the real browser, the elements of each role outlined."""
+"""Draw a proposed site map: its pages in the real browser, with the elements of each role outlined."""
 
 import html
 import re
@@ -29,7 +29,10 @@ _FRAME: Final = """<style>
 
 
 async def picture(mapped: Mapped, site: SiteMap) -> tuple[bytes, list[str]]:
-    """A PNG, and a line for each edit of the product's page that scripts undo. Raises UserError."""
+    """Return a PNG, and a line for each edit of the product's page that scripts undo.
+
+    Raises UserError.
+    """
     sections = []
     try:
         async with run_browsers() as pool, pool.context(None) as context:

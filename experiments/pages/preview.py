@@ -1,4 +1,4 @@
-"""One intervention on one page, before and after: fetched, and rewritten just as the proxy would."""
+"""Preview one intervention on one page: the page is fetched, and rewritten just as the proxy would."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -34,7 +34,7 @@ class FetchedPage:
     body: bytes
 
     def text(self, body: bytes) -> str:
-        """A version of it, decoded as a browser would."""
+        """Return a version of the page, decoded as a browser would."""
         return body.decode(charset.detect(body, self.content_type)[0], "replace")
 
 
@@ -50,7 +50,7 @@ class Preview:
 
 
 def read_values(pairs: Iterable[str]) -> dict[str, str]:
-    """`NAME=VALUE` texts as a mapping. Raises UserError."""
+    """Parse texts `NAME=VALUE` into a mapping. Raises UserError."""
     values = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
@@ -62,9 +62,10 @@ def read_values(pairs: Iterable[str]) -> dict[str, str]:
 
 @asynccontextmanager
 async def fetched(url: str, product: str | None) -> AsyncIterator[FetchedPage]:
-    """The page at `url`; one of `shop:KEY`, `shop:/path` and `shop:cart` is of the embedded shop.
+    """Fetch the page at `url`.
 
-    That shop runs as long as the block. Raises UserError.
+    `shop:KEY`, `shop:/path` and `shop:cart` are pages of the embedded shop, which runs as long as the block.
+    Raises UserError.
     """
     if not url.startswith(SHOP):
         if not url.startswith(("http://", "https://")):
@@ -136,9 +137,10 @@ def preview(
     product: str | None = None,
     values: Mapping[str, str],
 ) -> Preview:
-    """Apply one intervention: to the product that the page is about, else to `product`, else to all it shows.
+    """Apply one intervention to a page.
 
-    `values` are variables; `product.category` and its like stand for what the page does not say.
+    It applies to the product that the page is about, else to `product`, else to all products that the page
+    shows. `values` are variables; `product.category` and its like stand for what the page does not say.
     Raises UserError when the page cannot be treated.
     """
     place = f"{page.url}: cannot be treated"

@@ -1,4 +1,4 @@
-"""A page before and after, side by side in one picture, rendered by the real browser."""
+"""Render a page before and after, side by side in one picture, in the real browser."""
 
 import asyncio
 import html
@@ -30,7 +30,7 @@ _FRAME: Final = """
 
 
 async def write_side_by_side(preview: Preview, intervention: str, file: Path) -> float:
-    """Write the picture; the seconds that it took. Raises UserError."""
+    """Write the picture; return the seconds that it took. Raises UserError."""
     start = time.perf_counter()
     picture = await side_by_side(preview, intervention)
     try:
@@ -41,7 +41,10 @@ async def write_side_by_side(preview: Preview, intervention: str, file: Path) ->
 
 
 async def side_by_side(preview: Preview, intervention: str) -> bytes:
-    """A PNG: both versions at the same place, what differs outlined. Raises UserError."""
+    """Return a PNG with both versions at the same place and the differences outlined.
+
+    Raises UserError.
+    """
     async with run_browsers() as pool, pool.context(None) as context:
         try:
             before, after = await asyncio.gather(

@@ -1,4 +1,4 @@
-"""Proposing a site map for a running shop: fetches its pages, finds a listing, checks the proposal."""
+"""Propose a site map for a running shop: fetch its pages, find a listing, check the proposal."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -62,7 +62,10 @@ async def map_site(
 
 
 def save(mapped: Mapped, file: Path) -> tuple[SiteMap, list[str]]:
-    """Write the YAML; the map, and a line for each edit that does not work with it. Raises UserError."""
+    """Write the YAML of the map.
+
+    Returns the map, and a line for each edit that does not work with it. Raises UserError.
+    """
     try:
         with file.open("x", encoding="utf-8") as out:
             out.write(mapped.proposal.to_yaml())
@@ -77,12 +80,12 @@ def save(mapped: Mapped, file: Path) -> tuple[SiteMap, list[str]]:
 
 
 def default_name(url: str) -> str:
-    """A name for a shop's map: its host, in letters, digits and dashes."""
+    """Return a name for a shop's map: its host, in letters, digits and dashes."""
     return re.sub(r"[^a-z0-9]+", "-", urlsplit(url).netloc.lower().removeprefix("www.")).strip("-") or "shop"
 
 
 async def rendered(urls: list[str], hosts: frozenset[str]) -> list[Capture]:
-    """The pages as they stand after their scripts ran. Raises UserError."""
+    """Return the pages as they are after their scripts ran. Raises UserError."""
     async with run_browsers() as pool, pool.context(None) as context:
         captures = []
         await context.route("**/*", keep_to(hosts))
@@ -99,7 +102,7 @@ async def rendered(urls: list[str], hosts: frozenset[str]) -> list[Capture]:
 
 
 def keep_to(hosts: frozenset[str]) -> Callable[[Route], Awaitable[None]]:
-    """A route that lets a browser contact these hosts and no others."""
+    """Return a route that lets a browser contact these hosts and no others."""
 
     async def answer(route: Route) -> None:
         parts = urlsplit(route.request.url)

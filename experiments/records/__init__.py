@@ -1,1 +1,1 @@
-"""What was stored: the database and all that reads and writes it."""
+"""The stored data: the database, and all that reads and writes it."""

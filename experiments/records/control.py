@@ -1,8 +1,8 @@
-"""What a run is told from another terminal, and what the processes that run it say of themselves.
+"""Control a run from another terminal, and let the processes that run it report.
 
 Both go through the database, so that it does not matter where a process is. A process that runs trials of a
-run gives signs of life, and claims each trial before it starts it: no other process starts that trial
-unless the first one has ended or is gone.
+run gives signs of life, and claims each trial before it starts it: no other process starts that trial unless
+the first one has ended or is gone.
 """
 
 import os
@@ -23,16 +23,16 @@ from experiments.records.tables import claims, control, runners, trials
 Wanted = Literal["running", "paused"]
 
 BEAT: Final = 5
-"""Seconds between two signs of life."""
+"""The seconds between two signs of life."""
 LOST: Final = timedelta(seconds=30)
-"""A process without a sign of life for so long counts as gone."""
+"""How long a process may give no sign of life before it counts as gone."""
 
 Process = tuple[str, int]
 """A process by its host and number."""
 
 
 def request_state(records: Records, run: str, wanted: Wanted) -> None:
-    """Say what a run shall do; it obeys within a second or two."""
+    """Request that a run be running or paused; it obeys within a second or two."""
     with records.writing() as connection:
         _control(connection, run, wanted=wanted, updated_at=now())
 
@@ -45,7 +45,7 @@ def _control(connection: sql.Connection, run: str, **changes: Any) -> None:
 
 
 def requested_state(records: Records, run: str) -> Wanted:
-    """What a run shall do."""
+    """Return the state that was requested of a run."""
     with records.engine.connect() as connection:
         wanted = connection.scalar(sql.select(control.c.wanted).where(control.c.run == run))
     return "paused" if wanted == "paused" else "running"
@@ -53,27 +53,27 @@ def requested_state(records: Records, run: str) -> Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """What came of claiming trials; those that are in neither have ended."""
+    """The result of claiming trials; trials that are in neither set have ended."""
 
     own: frozenset[str]
-    """Claimed for this process, which may start them."""
+    """The trials claimed for this process, which may start them."""
     others: Mapping[str, Process]
-    """Claimed by another process that is not known to be gone."""
+    """The trials claimed by another process that is not known to be gone."""
 
 
 @dataclass(slots=True)
 class Runner:
-    """A process that runs a run, as it says: this one by default."""
+    """A process that runs a run, by its own account: this one by default."""
 
     run: str
     trials: int = 0
-    """Wanted in all."""
+    """The number of trials that are wanted in all."""
     settled: int = 0
-    """Ended and stored by this process."""
+    """The number of trials that this process has ended and stored."""
     running: int = 0
     budget: float | None = None
     reason: str = ""
-    """Why it lets no further trial start."""
+    """The reason why the process lets no further trial start."""
     started_at: str = field(default_factory=now)
     host: str = field(default_factory=socket.gethostname)
     pid: int = field(default_factory=os.getpid)
@@ -81,9 +81,9 @@ class Runner:
     """The last sign of life of other processes, and when this one first read it (its own clock, seconds)."""
 
     def begin(self, records: Records) -> list[Row]:
-        """Give the first sign of life; returns the other living processes of the run.
+        """Give the first sign of life; return the other living processes of the run.
 
-        Of two that begin at the same time, one is told of the other.
+        Of two processes that begin at the same time, one is told of the other.
         """
         with records.writing() as connection:
             self.started_at = time_in(connection).isoformat(timespec="seconds")
@@ -99,13 +99,16 @@ class Runner:
             self._say(connection)
 
     def end(self, records: Records) -> None:
-        """Give the last sign of life; what was claimed and has not ended is free for others."""
+        """Give the last sign of life.
+
+        Trials that were claimed and have not ended are free for other processes.
+        """
         with records.writing() as connection:
             connection.execute(claims.delete().where(*self._is_mine(claims)))
             self._say(connection, ended=True)
 
     def claim(self, records: Records, wanted: Sequence[str]) -> Claimed:
-        """Take trials for this process, except those that have ended or that another process has taken."""
+        """Claim trials for this process, except those that have ended or that another process has claimed."""
         stored = sql.select(trials.c.trial).where(
             trials.c.run == self.run, trials.c.trial.in_(wanted), trials.c.outcome != "infra_error"
         )
@@ -125,7 +128,7 @@ class Runner:
         return Claimed(frozenset(own), others)
 
     def release(self, records: Records, trial: str) -> None:
-        """Leave a claimed trial to whoever takes it next."""
+        """Give up a claimed trial, so that another process can claim it."""
         with records.writing() as connection:
             connection.execute(claims.delete().where(claims.c.trial == trial, *self._is_mine(claims)))
 
@@ -179,13 +182,13 @@ class Runner:
 
 
 def runners_of(records: Records, run: str) -> list[Row]:
-    """The processes that run a run, or those that ran it last; with `alive`."""
+    """Return the processes that run a run, or those that ran it last; with `alive`."""
     with records.engine.connect() as connection:
         return _rows(connection, run)
 
 
 def named(process: Process) -> str:
-    """A process, for people."""
+    """Describe a process for people, by host and number."""
     host, pid = process
     return f"process {pid} on {host}"
 

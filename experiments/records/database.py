@@ -1,4 +1,4 @@
-"""A database by its URL: how it is opened and locked for writing, and which failures pass by themselves."""
+"""Open a database by its URL, lock it for writing, and tell failures that pass from those that do not."""
 
 import re
 from datetime import UTC, datetime
@@ -32,14 +32,16 @@ class Text(sql.types.TypeDecorator[str]):
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: sql.Dialect) -> str | None:
-        """The value on its way into the database."""
+        """Return the value as it goes into the database."""
         if value is None or (value.isascii() and "\0" not in value):
             return value
         return value.replace("\0", "\ufffd").encode(errors="replace").decode()
 
 
 def connect(url: str) -> Engine:
-    """The engine of a database; a SQLite file's folder is made.
+    """Return the engine of a database.
+
+    The folder of a SQLite file is made.
 
     Raises:
         UserError: the URL is malformed, or its driver is not installed.
@@ -83,7 +85,10 @@ def _engine(url: URL) -> Engine:
 
 
 def lock(connection: sql.Connection) -> None:
-    """Let other writers wait until this transaction ends: what it reads first stays true while it writes."""
+    """Let other writers wait until this transaction ends.
+
+    What the transaction reads first stays true while it writes.
+    """
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("BEGIN IMMEDIATE")
     elif connection.dialect.name == "postgresql":
@@ -91,7 +96,10 @@ def lock(connection: sql.Connection) -> None:
 
 
 def time_in(connection: sql.Connection) -> datetime:
-    """The time by the clock that all who use the database share: the server's, or this machine's own."""
+    """Return the time by the clock that all who use the database share.
+
+    This is the server's clock, or this machine's own.
+    """
     if connection.dialect.name == "postgresql":
         told: datetime = connection.execute(sql.select(sql.func.clock_timestamp())).scalar_one()
         return told.astimezone(UTC)
@@ -99,7 +107,7 @@ def time_in(connection: sql.Connection) -> datetime:
 
 
 def is_away(error: BaseException) -> bool:
-    """Whether the database is locked or cannot be reached for now, so that the same may succeed later."""
+    """Return whether the database is locked or cannot be reached, so that another try may succeed later."""
     if not isinstance(error, DBAPIError):
         return False
     if error.connection_invalidated:
@@ -114,7 +122,10 @@ def is_away(error: BaseException) -> bool:
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether nothing can be written any more: the disk is full or broken, or the file may not be written."""
+    """Return whether nothing can be written any more.
+
+    Then the disk is full or broken, or the file may not be written.
+    """
     if not isinstance(error, DBAPIError):
         return isinstance(error, OSError)
     if name := getattr(error.orig, "sqlite_errorname", ""):
@@ -123,16 +134,16 @@ def is_full(error: BaseException) -> bool:
 
 
 def cause(error: BaseException) -> str:
-    """What the database said, in one line."""
+    """Return the database's message in one line."""
     return str(getattr(error, "orig", None) or error).split("\n", 1)[0]
 
 
 def unusable(url: str, error: SQLAlchemyError | OSError) -> UserError:
-    """The user's error for a database that cannot be used."""
+    """Return the user's error for a database that cannot be used."""
     return UserError(f"--db {without_password(url)}: {cause(error)}; check that it exists and can be written")
 
 
 def without_password(url: str) -> str:
-    """A database URL, well formed or not, fit to be shown."""
+    """Return a database URL, well formed or not, in a form that may be shown."""
     url = re.sub(r"(//[^:/@]*):.*@", r"\1:***@", url)
     return re.sub(r"(password=)[^&]*", r"\1***", url)

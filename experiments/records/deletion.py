@@ -1,4 +1,4 @@
-"""A stored run is deleted: all its rows, and the pages that no other run holds."""
+"""Delete a stored run: all its rows, and the pages that no other run holds."""
 
 import re
 from typing import Final
@@ -12,11 +12,13 @@ from experiments.records.tables import artifacts, metadata, steps
 from interventions.errors import UserError
 
 _AT_ONCE: Final = 500
-"""Artifacts in one statement; databases limit the number of values."""
+"""The number of artifacts in one statement; databases limit the number of values."""
 
 
 def delete_run(records: Records, run: str) -> int:
-    """Delete a run, all or nothing; the number of artifacts (pages, screenshots) that went with it.
+    """Delete a run, all or nothing; return the number of artifacts that were deleted with it.
+
+    Artifacts are pages and screenshots.
 
     Raises:
         UserError: a process is at work on the run.

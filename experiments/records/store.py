@@ -48,7 +48,7 @@ from interventions.errors import UserError
 RUNS: Final = Path("runs")
 
 _SEEN: Final = 10_000
-"""Artifacts that a process remembers to have stored."""
+"""The number of artifacts that a process remembers to have stored."""
 
 _ROWS: Final[Mapping[sql.Table, Callable[[TrialRecord], Sequence[Row]]]] = {
     options: lambda record: record.options,
@@ -106,16 +106,16 @@ class Records:
             connection.execute(schema.update().values(version=SCHEMA_VERSION))
 
     def folder(self, run: str) -> Path:
-        """Where a run keeps its certificate authority, log, figures and report. Raises UserError."""
+        """Return the folder of a run, for its authority, log, figures and report. Raises UserError."""
         return run_folder(self.engine.url, run)
 
     def close(self) -> None:
-        """Release the connections."""
+        """Close the connections to the database."""
         self.engine.dispose()
 
     @contextmanager
     def writing(self) -> Iterator[sql.Connection]:
-        """A transaction that no other writer interrupts."""
+        """Open a transaction that no other writer interrupts."""
         with self.engine.begin() as connection:
             lock(connection)
             yield connection
@@ -136,28 +136,31 @@ class Records:
                 connection.execute(control.insert().values(first))
 
     def finished(self, run: str) -> set[str]:
-        """Ids of the run's trials that need no repetition: all with an outcome but `infra_error`."""
+        """Return the ids of the run's trials with an outcome other than `infra_error`."""
         query = sql.select(trials.c.trial).where(trials.c.run == run, trials.c.outcome != "infra_error")
         with self.engine.connect() as connection:
             return set(connection.scalars(query))
 
     def received(self, run: str) -> set[str]:
-        """The interventions of which a page of the run has a receipt."""
+        """Return the interventions for which a page of the run has a receipt."""
         query = sql.select(receipts.c.intervention).distinct().where(receipts.c.run == run)
         with self.engine.connect() as connection:
             return set(connection.scalars(query))
 
     def answered(self, run: str) -> tuple[set[str], set[str]]:
-        """Ids of the run's trials that need no repetition, and of those among them with a valid answer."""
+        """Return the ids of the run's trials that need no repetition.
+
+        Returned are also the ids of those among them with a valid answer.
+        """
         query = sql.select(trials.c.trial).where(trials.c.run == run, trials.c.outcome == "choice")
         with self.engine.connect() as connection:
             return self.finished(run), set(connection.scalars(query))
 
     def save(self, *finished: TrialRecord) -> None:
-        """Write trials, all or none of them; they are claimed no longer.
+        """Write trials, all or none of them; their claims end.
 
-        A trial that is stored stays as it is, unless it ended as `infra_error`: that one is replaced. So
-        this may be repeated when it is not known whether it came through.
+        A trial that is stored stays as it is, unless it ended as `infra_error`: that one is replaced. So this
+        may be repeated when it is not known whether it came through.
         """
         with self.writing() as connection:
             wanted = self._replacing(connection, finished)
@@ -205,7 +208,7 @@ class Records:
         return list(new.values())
 
     def artifact(self, name: str) -> str:
-        """The text stored under a hash. Raises KeyError when there is none."""
+        """Return the text stored under a hash. Raises KeyError when there is none."""
         with self.engine.connect() as connection:
             data = connection.scalar(sql.select(artifacts.c.data).where(artifacts.c.hash == name))
         if data is None:
@@ -213,7 +216,7 @@ class Records:
         return zstandard.ZstdDecompressor().decompress(data).decode()
 
     def latest_run(self, name: str | None = None, kind: str | None = None) -> Row:
-        """The run started last, or the one with this id, or the last one with this name.
+        """Return the run started last, or the one with this id, or the last one with this name.
 
         `kind`: only runs that are analysed so (`choice`, `conjoint` ...).
 
@@ -238,7 +241,7 @@ class Records:
         raise UserError(f"{self.url}: {wanted} in this database; {hint}")
 
     def outcomes(self, run: str, only: Collection[str] | None = None) -> dict[str, int]:
-        """How many of the run's trials (of those in `only`, best a set) ended in each outcome."""
+        """Count the run's trials (of those in `only`, best a set) by outcome."""
         counts: dict[str, int] = {}
         with self.engine.connect() as connection:
             if only is None:
@@ -251,7 +254,10 @@ class Records:
         return counts
 
     def disagreeing(self, run: str, only: Collection[str]) -> tuple[int, str]:
-        """How many of these trials had pages that disagree about a product, and what the first one said."""
+        """Count those of these trials whose pages disagree about a product.
+
+        Returned is also the text of the first disagreement.
+        """
         query = (
             sql.select(disagreements.c.trial, disagreements.c.text)
             .where(disagreements.c.run == run)
@@ -262,7 +268,7 @@ class Records:
         return len({trial for trial, _ in found}), found[0][1] if found else ""
 
     def first_reason(self, run: str, outcome: str) -> str:
-        """Why the first of the run's trials with this outcome ended so."""
+        """Return the reason of the first of the run's trials with this outcome."""
         query = (
             sql.select(trials.c.reason)
             .where(trials.c.run == run, trials.c.outcome == outcome)
@@ -274,10 +280,10 @@ class Records:
 
 
 def run_folder(database: sql.URL, run: str) -> Path:
-    """The folder of a run, which no run of another database has: the same run may be in several.
+    """Return the folder of a run, which no run of another database has.
 
-    `runs/RUN` for the default database, `FILE-runs/RUN` for another SQLite file, and `runs/NAME-DIGEST/RUN`
-    for a server. Raises UserError.
+    The same run may be in several databases. The folder is `runs/RUN` for the default database,
+    `FILE-runs/RUN` for another SQLite file, and `runs/NAME-DIGEST/RUN` for a server. Raises UserError.
     """
     if not re.fullmatch(r"[a-z0-9-]+", run):  # from a database that a stranger made
         raise UserError(f"run {run!r}: its name is no name for a folder; choose a folder with --out")
@@ -293,5 +299,5 @@ def run_folder(database: sql.URL, run: str) -> Path:
 
 
 def now() -> str:
-    """The time, as the tables keep it."""
+    """Return the time, as the tables keep it."""
     return datetime.now(UTC).isoformat(timespec="seconds")

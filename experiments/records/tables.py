@@ -1,4 +1,4 @@
-"""The tables of a database of runs, and how an older database is brought up to date."""
+"""Define the tables of a database of runs, and bring an older database up to date."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -127,7 +127,7 @@ calls = _of_trial(
 attributes = _of_trial(
     "attributes", sql.Column("attributes", sql.JSON, nullable=False), key="position", ordered=True
 )
-"""What an option shows besides the columns of `options`: name -> text or number."""
+"""The attributes of an option besides the columns of `options`: name -> text or number."""
 
 questions = _of_trial(
     "questions",
@@ -141,7 +141,7 @@ questions = _of_trial(
     sql.Column("response", sql.Float),
     key=None,
 )
-"""A trial with cards; `response` is empty where it is a choice, or there was no valid answer."""
+"""Trials with cards; `response` is empty where it is a choice, or there was no valid answer."""
 
 answers = _of_trial(
     "answers",
@@ -151,10 +151,10 @@ answers = _of_trial(
     sql.Column("reason", Text, nullable=False),
     key="number",
 )
-"""Every answer to a card, in order; `value` is empty where it is invalid, for the `reason`."""
+"""All answers to cards, in order; `value` is empty where the answer is invalid, for the `reason`."""
 
 disagreements = _of_trial("disagreements", sql.Column("text", Text, nullable=False), key="number")
-"""Where pages of one trial show a product with different prices, ratings or numbers of reviews."""
+"""Lines on pages of one trial that show a product with different prices, ratings or numbers of reviews."""
 
 unchecked = _of_trial(
     "unchecked",
@@ -174,7 +174,7 @@ factors = _of_trial(
     sql.Column("reason", Text, nullable=False),
     key="number",
 )
-"""What decided a choice by the agent's own words, to a judge; `reason`: why that is not accepted."""
+"""The factors of a choice, as a judge read them in the agent's words; `reason`: why one is not accepted."""
 
 prompts = _of_trial(
     "prompts",
@@ -182,7 +182,7 @@ prompts = _of_trial(
     sql.Column("fields", Text, nullable=False),
     key=None,
 )
-"""A trial with a stimulus: its number, and the present fields, joined by +."""
+"""Trials with a stimulus: the anchor's number, and the present fields, joined by +."""
 
 scores = _of_trial(
     "scores",
@@ -216,7 +216,7 @@ control = sql.Table(
     sql.Column("wasted", sql.Float, nullable=False),
     sql.Column("updated_at", Text, nullable=False),
 )
-"""What a run is told (`wanted`: running or paused); `wasted`: USD of stored attempts that were replaced."""
+"""Requests to a run (`wanted`: running or paused); `wasted`: USD of stored attempts that were replaced."""
 
 runners = sql.Table(
     "runners",
@@ -247,7 +247,7 @@ claims = sql.Table(
 
 
 def schema_version(connection: sql.Connection) -> int | None:
-    """The schema of a database; None where it has none yet."""
+    """Return the schema's version of a database; None where it has none yet."""
     if not sql.inspect(connection).has_table(schema.name):
         return None
     return connection.scalar(sql.select(schema.c.version))
@@ -275,4 +275,4 @@ UPGRADES: Final[Mapping[int, Callable[[sql.Connection], None]]] = {
     3: metadata.create_all,  # the table of claims
     4: metadata.create_all,  # the table of edits that were not checked
 }
-"""What leads from each older schema to the next one."""
+"""The functions that lead from each older schema to the next one."""

@@ -1,4 +1,4 @@
-"""The tidy table: one row per option shown in a trial, as `analysis` reads it and `souk export` writes it."""
+"""Make the tidy tables of a run, as `analysis` reads them and `souk export` writes them."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -33,11 +33,14 @@ _TRIAL_COLUMNS: Final = (
 )  # fmt: skip
 
 _PACKED: Final = 10_000
-"""Rows at a time."""
+"""The number of rows that are packed at a time."""
 
 
 def tidy_table(records: Records, run: str) -> pd.DataFrame:
-    """The options of all trials of a run; `chosen` is empty in a trial without a choice."""
+    """Return a row for each option shown in the trials of a run.
+
+    `chosen` is empty in a trial without a choice.
+    """
     of_trials = sql.select(*(trials.c[name] for name in _TRIAL_COLUMNS), trials.c.choice)
     of_options = (
         sql.select(
@@ -93,7 +96,10 @@ def _decoded(texts: "pd.Series[str]") -> pd.DataFrame:
 
 
 def response_table(records: Records, run: str) -> pd.DataFrame:
-    """The asked questions of a run: one row per trial; `response` is empty where there is no valid one."""
+    """Return a row for each question of a run, which is a trial.
+
+    `response` is empty where there is no valid one.
+    """
     query = (
         sql.select(
             trials.c.run,
@@ -121,7 +127,10 @@ def response_table(records: Records, run: str) -> pd.DataFrame:
 
 
 def score_table(records: Records, run: str) -> pd.DataFrame:
-    """The scores of a run: one row per prompt and target, as `analysis.anchoring` reads them."""
+    """Return a row for each prompt and target of a run, with its score.
+
+    `analysis.anchoring` reads this table.
+    """
     query = (
         sql.select(
             trials.c.run,
@@ -142,10 +151,10 @@ def score_table(records: Records, run: str) -> pd.DataFrame:
 
 
 def receipts_table(records: Records, run: str, agents: Collection[str] = ()) -> pd.DataFrame:
-    """The receipts of a run by intervention, edit, role and page type: trials, receipts, matches.
+    """Count the receipts of a run by intervention, edit, role and page type.
 
-    `not_checked` counts the trials in which nobody looked in the browser whether the edit stood at its place.
-    Of these agents only; none named: of all.
+    Columns: trials, receipts, matches, and `not_checked`, the trials in which it was not looked for in the
+    browser whether the edit stood at its place. Only these agents count; none named: all.
     """
     group = ("intervention", "edit", "role", "page_type")
     wanted = trials.c.agent.in_(agents) if agents else sql.true()

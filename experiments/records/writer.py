@@ -1,4 +1,4 @@
-"""Writes a process's trials: what ends together is one transaction; a database away is waited for."""
+"""Write a process's trials: those that end together in one transaction; wait for a database that is away."""
 
 import asyncio
 import logging
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 PATIENCE: Final = 300.0
-"""How long a database that is away is waited for, in seconds."""
+"""How long to wait for a database that is away, in seconds."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 15.0
 
 
@@ -36,7 +36,10 @@ class Writer:
         say: Callable[[str], None] = logger.warning,
         patience: float = PATIENCE,
     ) -> None:
-        """`trace` is what is kept of the steps; `say` is told, in a line, why nothing is being stored."""
+        """Start the writer.
+
+        `trace` is what is kept of the steps; `say` is told, in a line, why nothing is being stored.
+        """
         self._records = records
         self._trace = trace
         self._say = say
@@ -50,7 +53,7 @@ class Writer:
         self._away = False
 
     async def claim(self, runner: Runner, trials: Sequence[str]) -> Claimed:
-        """Take trials for a process of the run, before it starts them.
+        """Claim trials for a process of the run, before it starts them.
 
         Raises:
             UserError: the database stayed away, or nothing can be written to it.
@@ -58,11 +61,14 @@ class Writer:
         return await self._patiently(partial(runner.claim, self._records, trials), "")
 
     async def release(self, runner: Runner, trial: str) -> None:
-        """Leave a claimed trial to whoever takes it next. Raises UserError as `claim` does."""
+        """Give up a claimed trial, so that another process can claim it.
+
+        Raises UserError as `claim` does.
+        """
         await self._patiently(partial(runner.release, self._records, trial), "")
 
     async def store(self, record: TrialRecord) -> None:
-        """Return once the record is durable.
+        """Store a record; return once it is durable.
 
         Raises:
             UserError: the database stayed away, or nothing can be written to it.
@@ -142,7 +148,10 @@ class Writer:
 
 
 def kept(record: TrialRecord, trace: Trace) -> TrialRecord:
-    """The record without what is not to be kept: `light` drops the pages, `none` the steps as well."""
+    """Return the record without what is not to be kept.
+
+    `light` drops the pages, `none` the steps as well.
+    """
     if trace == "full":
         return record
     steps = [{**step, "observation": None} for step in record.steps] if trace == "light" else []

@@ -1,1 +1,1 @@
-"""Stored episodes are run again and compared."""
+"""Run stored episodes again and compare them."""

@@ -1,4 +1,4 @@
-"""Where a trial that is done again is not what was stored: a page, a prompt, or the end."""
+"""Find where a repeated trial differs from the stored one: in a page, a prompt, or the end."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -13,15 +13,15 @@ from experiments.pages.html_diff import Hunk, html_diff
 from experiments.records.record import Row, TrialRecord, TrialRow, artifact_hash
 
 _CUT_OFF: Final = ("agent_error", "agent_limit")
-"""Ends of an episode whose agent gave no action for the page that it saw last."""
+"""The outcomes of an episode whose agent gave no action for the page that it saw last."""
 
 Kept = Callable[[str], str | None]
-"""The text that is stored under a hash; None: there is none."""
+"""Returns the text that is stored under a hash; None: there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A trial as it was stored: its row, its steps, and the values of its answers to cards."""
+    """A stored trial: its row, its steps, and the values of its answers to cards."""
 
     trial: TrialRow
     steps: list[Row]
@@ -30,7 +30,10 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where a trial was not what was stored. `step` counts from 0; None: its end, or all of it."""
+    """A place where a trial differs from the stored one.
+
+    `step` counts from 0; None: the end of the trial, or all of it.
+    """
 
     trial: str
     agent: str
@@ -39,7 +42,7 @@ class Difference:
     step: int | None = None
     url: str = ""
     diff: tuple[Hunk, ...] = ()
-    """Of the page, or the prompt, of that step."""
+    """The changed places in the page, or the prompt, of that step."""
 
     def __str__(self) -> str:
         place = "" if self.step is None else f"step {self.step}: "
@@ -47,7 +50,7 @@ class Difference:
         return f"{self.trial} {self.agent} {self.set}: {place}{self.what}{where}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON data."""
+        """Return the difference as plain JSON data."""
         return {
             "trial": self.trial,
             "agent": self.agent,
@@ -60,7 +63,7 @@ class Difference:
 
 
 def in_episode(stored: Stored, again: TrialRecord, kept: Kept) -> Difference | None:
-    """The first place where an episode is another than the stored one."""
+    """Return the first place where an episode differs from the stored one."""
     row, now = stored.trial, again.trial
     about = (row.trial, row.agent, row.set)
     if now.outcome == "infra_error":
@@ -88,7 +91,7 @@ def in_episode(stored: Stored, again: TrialRecord, kept: Kept) -> Difference | N
 
 
 def in_prompts(stored: Stored, trial: CardTrial, kept: Kept) -> Difference | None:
-    """The first place where the prompts of a trial are not those that were stored."""
+    """Return the first place where the prompts of a trial differ from the stored ones."""
     for before, prompt in zip(stored.steps, prompts(trial, stored.steps), strict=False):
         if before["observation"] != artifact_hash(prompt):
             asked = kept(before["observation"])
@@ -98,7 +101,7 @@ def in_prompts(stored: Stored, trial: CardTrial, kept: Kept) -> Difference | Non
 
 
 def prompts(trial: CardTrial, asked: list[Row]) -> Iterator[str]:
-    """What a trial asks as text, given the answers (`action`) that it got."""
+    """Yield what a trial asks as text, given the answers (`action`) that it got."""
     replies = iter(asked)
     for number, card in enumerate(trial.cards):
         system = f"{card.system}\n\n" if card.system and number == 0 else ""
@@ -114,7 +117,10 @@ def prompts(trial: CardTrial, asked: list[Row]) -> Iterator[str]:
 
 
 def elsewhere(page: str, then: str, now: str) -> str:
-    """A page as it is at another address of the shop: links hold the address, whose port may be another."""
+    """Return a page as it is at another address of the shop.
+
+    Links hold the address, whose port may differ.
+    """
     old, new = origin(then), origin(now)
     return re.sub(re.escape(old) + r"(?![\w.:-])", lambda _: new, page) if old and old != new else page
 

@@ -1,4 +1,4 @@
-"""Stored episodes acted once more, and where their pages or their ends are not what was stored.
+"""Run stored episodes again, and find where their pages or ends differ from the stored ones.
 
 No model is asked: a trial in the browser takes the stored actions again, and a trial of prompts is compared
 by what would be asked. Nothing is written.
@@ -33,7 +33,7 @@ from proxy.server import run_proxy
 
 T = TypeVar("T", bound=Trial)
 Compared = Callable[[TrialRecord], None]
-"""Is told of each trial that was replayed."""
+"""A function that is told of each trial that was replayed."""
 
 
 class Replay:
@@ -48,7 +48,7 @@ class Replay:
         trial: str | None = None,
         limit: int | None = None,
     ) -> None:
-        """Find what there is to replay.
+        """Find the trials to replay.
 
         `found` is the row of the run; `experiment` its file, for files that it names beside itself; None: it
         is made of what the run has stored. `trial` is the one to replay, `limit` how many; else all.
@@ -99,7 +99,7 @@ class Replay:
         slots: int | None = None,
         upstream: Path | None = None,
     ) -> list[Difference]:
-        """Replay the trials, `slots` at once; what differs, in their order.
+        """Replay the trials, `slots` at once; return the differences in the order of the trials.
 
         `compared` is called after each; `upstream` is a folder with a recording that answers for the shop.
 
@@ -170,10 +170,10 @@ class Again(Generic[T]):
 
 
 class NeverAway(ShopWatch):
-    """A recording is there or not; nothing is to be waited for."""
+    """A shop watch for a recording, which is there or not: there is nothing to wait for."""
 
     async def until_back(self) -> None:
-        """At once."""
+        """Return at once."""
 
 
 def stored(found: Row) -> AnyDesign:

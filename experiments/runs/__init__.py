@@ -1,1 +1,1 @@
-"""Many trials: which are wanted, when the next may start, what has ended."""
+"""Run many trials: which are wanted, when the next may start, what has ended."""

@@ -1,4 +1,4 @@
-"""Which trials may start: none while the run is paused, none that could pass its budget."""
+"""Decide which trials may start: none while the run is paused, none that could pass its budget."""
 
 import asyncio
 import logging
@@ -19,19 +19,19 @@ from interventions.errors import UserError
 logger = logging.getLogger(__name__)
 
 LOOK: Final = 1.0
-"""Seconds between two looks at what the run is told."""
+"""The seconds between two looks at what is requested of the run."""
 
 PROMPT_TOKENS, ANSWER_TOKENS = 40_000, 2_000
-"""The most that a step takes, for an agent of which no trial has ended yet."""
+"""The most tokens of a step, for an agent of which no trial has ended yet."""
 
 MARGIN: Final = 2.0
-"""A trial may cost so many times as much as the dearest one of its agent so far."""
+"""How many times the cost of its agent's dearest trial so far a trial may cost."""
 
 T = TypeVar("T")
 
 
 class Admissible(Protocol):
-    """What decides whether a trial may start."""
+    """The facts of a trial that decide whether it may start."""
 
     @property
     def id(self) -> str: ...
@@ -41,7 +41,10 @@ class Admissible(Protocol):
 
 
 class Admission:
-    """Asked before each trial. As a context manager it also gives signs of life while it is open."""
+    """Decides whether the next trial may start.
+
+    As a context manager it also gives signs of life while it is open.
+    """
 
     def __init__(
         self,
@@ -54,20 +57,22 @@ class Admission:
         trials: int = 0,
         say: Callable[[str], None] = logger.warning,
     ) -> None:
-        """`budget` in USD is for the whole run, what it has cost already included; `trials` are wanted.
+        """Read what the run has cost so far.
+
+        `budget` in USD is for the whole run, what it has cost already included; `trials` are wanted.
 
         Raises:
             UserError: with a budget, one of the `agents` has no known price.
         """
         self.reason = ""
-        """Why no further trial may start; empty while some may."""
+        """The reason why no further trial may start; empty while some may."""
         self._records = records
         self._run = run
         self._steps = steps
         self.say = say
-        """Tells whoever started the run, in a line, what happens to it."""
+        """A function that tells the person who started the run, in a line, what happens to it."""
         self.runner = Runner(run, trials=trials, budget=budget)
-        """This process, as it says."""
+        """This process, in the records."""
         self._running: dict[str, str] = {}
         self._paused = False
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="admission")
@@ -80,7 +85,7 @@ class Admission:
             self._read_costs()
 
     async def __aenter__(self) -> Self:
-        """Say that this process runs the run.
+        """Report that this process runs the run.
 
         Raises:
             UserError: another process runs it too, and one of them has a budget.
@@ -116,11 +121,13 @@ class Admission:
             self.say(f"{process} runs {self._run} too: each trial is run by one of them")
 
     def expect(self, trials: int) -> None:
-        """Say how many trials are wanted in all, where that has changed."""
+        """Report how many trials are wanted in all, where that has changed."""
         self.runner.trials = trials
 
     async def admit(self, trial: Admissible) -> bool:
-        """Wait while the run is paused, or while what runs could use the budget up; False: `reason` says why.
+        """Wait until the trial may start; return False where it may not, for `reason`.
+
+        It waits while the run is paused, or while running trials could use the budget up.
 
         Raises:
             UserError: with a budget, the agent has no known price.

@@ -1,4 +1,4 @@
-"""The queue of a run that several processes may work on: a trial comes out once this one has claimed it."""
+"""The queue of a run that several processes may share: it gives only trials that this process has claimed."""
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -9,17 +9,26 @@ from experiments.designs.design import Trial
 from experiments.records.control import Claimed, named
 
 MOST_AT_ONCE: Final = 500
-"""Trials claimed in one transaction: what this process has claimed and not started, others wait for."""
+"""The most trials claimed in one transaction.
+
+Other processes wait for trials that this one has claimed and not started.
+"""
 
 SAY_AFTER: Final = 3
-"""Looks in vain for a trial to run, a second apart, before it says what it waits for."""
+"""The number of looks for a trial without success after which the user is told.
+
+The looks are a second apart.
+"""
 
 T = TypeVar("T", bound=Trial)
 Claim = Callable[[Sequence[str]], Awaitable[Claimed]]
 
 
 class ClaimedTrials(Generic[T]):
-    """Trials in order, but those that another process has claimed: they come if that process is gone."""
+    """Trials in order, without those that another process has claimed.
+
+    These come later if that process is gone.
+    """
 
     def __init__(
         self,
@@ -30,7 +39,10 @@ class ClaimedTrials(Generic[T]):
         elsewhere: Callable[[int], None],
         say: Callable[[str], None],
     ) -> None:
-        """`elsewhere` is told how many trials other processes have ended, `say` what is waited for."""
+        """Take the trials of the run.
+
+        `elsewhere` is told how many trials other processes have ended, `say` what is waited for.
+        """
         self._trials = iter(trials)
         self._claim = claim
         self._at_once = min(at_once, MOST_AT_ONCE)
@@ -46,7 +58,10 @@ class ClaimedTrials(Generic[T]):
         return bool(self._held)
 
     async def next(self) -> T | None:
-        """The next trial; None when there is none, or none for now (see `waits`). Raises UserError."""
+        """Return the next trial; None when there is none, or none for now (see `waits`).
+
+        Raises UserError.
+        """
         while not self._ready:
             fresh = list(islice(self._trials, self._at_once))
             wanted = [*self._held, *fresh]

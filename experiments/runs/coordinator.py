@@ -1,4 +1,4 @@
-"""Sees trials through: from the queue to an executor, again where that failed, and to the records."""
+"""See trials through: from the queue to an executor, again where that failed, and to the records."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ from experiments.runs.outages import LOOK_SECONDS, Outages
 logger = logging.getLogger(__name__)
 
 LOOK_AHEAD: Final = 1_000
-"""Most trials that are passed over while their agent's provider is down."""
+"""The most trials that are passed over while their agent's provider is down."""
 
 T = TypeVar("T", bound=Trial)
 Lost = Callable[[Attempt[Trial], str], TrialRecord]
@@ -36,7 +36,10 @@ Lost = Callable[[Attempt[Trial], str], TrialRecord]
 
 
 class Coordinator:
-    """Holds the queue of one command. Executors never see the database; this claims and stores trials."""
+    """Holds the queue of one command.
+
+    Executors never see the database; the coordinator claims and stores trials.
+    """
 
     def __init__(self, executor: Executor[Trial], writer: Writer, admission: Admission, lost: Lost) -> None:
         self._executor = executor
@@ -137,7 +140,10 @@ class Coordinator:
 
 
 def with_calls_of(failed: Sequence[TrialRecord], record: TrialRecord) -> TrialRecord:
-    """The record with what earlier attempts asked of providers: it has been paid for."""
+    """Return the record with the requests that earlier attempts made to providers.
+
+    These requests have been paid for.
+    """
     calls = [call for each in (*failed, record) for call in each.calls]
     rows = [each.trial for each in (record, *failed)]
     costs = [row.cost for row in rows if row.cost is not None]

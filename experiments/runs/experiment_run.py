@@ -1,4 +1,4 @@
-"""One `souk run`: what is to be done, doing it, and what went wrong."""
+"""One `souk run`: find what is to be done, do it, and report what went wrong."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -56,7 +56,7 @@ class ExperimentRun:
         self.records = Records(db)
         self.folder = out or self.records.folder(self.design.run_id)
         self.stopped = ""
-        """Why it ended before all wanted trials had run."""
+        """The reason why the run ended before all wanted trials had run."""
         self._done = self.records.finished(self.design.run_id)
         self._again: list[Trial] = []
         self._ids = {trial.id for trial in self.wanted()}
@@ -83,12 +83,12 @@ class ExperimentRun:
 
     @property
     def total(self) -> int:
-        """How many trials are wanted."""
+        """The number of trials that are wanted."""
         return len(self._ids)
 
     @property
     def done(self) -> int:
-        """How many of them have ended."""
+        """The number of wanted trials that have ended."""
         return len(self._ids & self._done)
 
     @property
@@ -97,7 +97,7 @@ class ExperimentRun:
         return len(self._ids | self._done)
 
     def wanted(self) -> Iterator[Trial]:
-        """The trials, those of an earlier command included."""
+        """Yield the trials, including those of an earlier command."""
         per_agent = dict.fromkeys(self.agents, 0)
         for trial in self.design.trials(self.agents):
             if self.limit is None or per_agent[trial.agent] < self.limit:
@@ -116,7 +116,7 @@ class ExperimentRun:
         return bool(more) and (any(trial.id not in self._done for trial in more) or self._ask_again())
 
     def summary(self) -> str:
-        """What will run, for people."""
+        """Describe in words what will run."""
         lines = [f"{self.design.run_id}: {self.design.summary()}, agents: {', '.join(self.agents)}"]
         lines += self.design.notes(self.agents)
         if self.limit is not None and self.limit % self.design.block_size():
@@ -198,7 +198,7 @@ class ExperimentRun:
             yield pool, setup.lost
 
     def runner(self, process: int, budget: float | None) -> Runner:
-        """Another process of this machine that is to run it, before it can speak for itself."""
+        """Return another process of this machine that is to run the run, before it can report itself."""
         return Runner(self.design.run_id, trials=self._in_all, budget=budget, pid=process)
 
     def begin(self, trace: Trace) -> None:
@@ -206,7 +206,7 @@ class ExperimentRun:
         self.records.begin_run(self.design.run_id, self.design.name, self.design.facts(self.agents, trace))
 
     def warnings(self) -> Iterator[str]:
-        """What may have spoilt trials that count."""
+        """Yield warnings of what may have spoilt trials that count."""
         disagreeing, example = self.records.disagreeing(self.design.run_id, self._ids)
         if disagreeing:
             yield (
@@ -215,7 +215,7 @@ class ExperimentRun:
             )
 
     def complaints(self) -> Iterator[str]:
-        """A line for whatever kept the run from its end, and for each kind of failure among its trials."""
+        """Yield a line for whatever kept the run from its end, and for each kind of failure."""
         if self.stopped:
             yield self.stopped
         counts = self.records.outcomes(self.design.run_id, self._ids)

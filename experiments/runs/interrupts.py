@@ -1,4 +1,4 @@
-"""Ctrl-C in a command that runs trials: the first puts everything away, a second ends the command at once."""
+"""Handle Ctrl-C in a command that runs trials: the first one cleans up, a second one ends at once."""
 
 import asyncio
 import os
@@ -23,10 +23,11 @@ def one_line_when_stopped() -> Iterator[None]:
 
 
 def run_until_stopped(main: Coroutine[Any, Any, T]) -> T:
-    """`asyncio.run`, but while a first Ctrl-C cancels the task, a second one ends the process at once.
+    """Run a task; a first Ctrl-C cancels it, a second one ends the process at once.
 
-    Python's own answer to the second is an exception in whatever is being put away, which leaves threads and
-    processes to be waited for. A process that ends closes its pipes, and those it has started end with it.
+    This is `asyncio.run` but for the second Ctrl-C. Python's own answer to the second is an exception in
+    whatever is being put away, which leaves threads and processes to be waited for. A process that ends
+    closes its pipes, and those it has started end with it.
     """
 
     async def watched() -> T:

@@ -1,4 +1,4 @@
-"""What a run would be, before it is: conditions, an example, what it can find, what it may take."""
+"""Describe a run before it starts: conditions, an example, the effects it can find, what it may take."""
 
 import math
 import os
@@ -25,19 +25,28 @@ from experiments.records.queries import means
 from experiments.runs.experiment_run import ExperimentRun
 
 PAGE_TOKENS: Final = 2_500
-"""Of a request with a page. Those of the embedded shop have 1,900 (a product) to 4,000 (search results)."""
+"""The tokens of a request with a page.
+
+Those of the embedded shop have 1,900 (a product) to 4,000 (search results).
+"""
 PAGE_ANSWER_TOKENS: Final = 250
-"""Thought, memory and action."""
+"""The tokens of an answer: thought, memory and action."""
 TEXT_ANSWER_TOKENS: Final = 50
 REQUEST_SECONDS: Final = 3.0
 PAGE_CORE_SECONDS: Final = 0.7
-"""That one core takes for an episode of an agent that answers at once: 140 to 210 a minute on two."""
+"""The seconds that one core takes for an episode of an agent that answers at once.
+
+That gives 140 to 210 episodes a minute on two cores.
+"""
 TEXT_CORE_SECONDS: Final = 0.005
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What the trials of an agent that have not run may take. `cost` is in USD; None: cannot be told."""
+    """The time, tokens and cost that the trials of an agent that have not run may take.
+
+    `cost` is in USD; None: it cannot be told.
+    """
 
     agent: str
     trials: int
@@ -47,11 +56,11 @@ class Forecast:
     cost: float | None
     seconds: float | None
     basis: str
-    """From what this follows."""
+    """The source of the figures."""
 
 
 def outlook(run: ExperimentRun, workers: Workers) -> dict[str, Any]:
-    """All of it as plain data."""
+    """Return the whole outlook of a run as plain data."""
     trials = list(run.wanted())
     done = run.records.finished(run.design.run_id)
     one_agent = [trial for trial in trials if trial.agent == run.agents[0]]
@@ -162,7 +171,7 @@ def _requests(trial: AnyTrial, design: AnyDesign, is_text: bool) -> tuple[int, i
 
 
 def print_outlook(console: Console, found: dict[str, Any]) -> None:
-    """All of it for people."""
+    """Print the whole outlook for people."""
     for line in _lines(found):
         console.print(line, highlight=False, markup=False, emoji=False, soft_wrap=True)
     table = new_table(

@@ -1,4 +1,4 @@
-"""How runs are going, from their records alone: wherever they run, and whether they still do or not."""
+"""Report how runs are going, from their records alone: wherever they run, and also when they have ended."""
 
 from collections import Counter
 from dataclasses import asdict, dataclass, field
@@ -23,7 +23,7 @@ STATES: Final[dict[State, str]] = {
 
 @dataclass(slots=True)
 class RunStatus:
-    """One run. `wanted` is None where no process has said it; costs are in USD."""
+    """The status of one run. `wanted` is None where no process has said it; costs are in USD."""
 
     run: str
     name: str
@@ -40,16 +40,16 @@ class RunStatus:
     tokens_out: int
     cost: float
     unknown_costs: int
-    """Trials whose cost is not known."""
+    """The number of trials whose cost is not known."""
     budget: float | None
     budget_left: float | None
     reason: str
     runners: list[Row] = field(default_factory=list)
     cells: list[Row] = field(default_factory=list)
-    """Trials by `agent`, `condition` and `outcome`."""
+    """The number of trials by `agent`, `condition` and `outcome`."""
 
     def to_dict(self) -> dict[str, Any]:
-        """For scripts."""
+        """Return the status as plain data for scripts."""
         return asdict(self)
 
 

@@ -1,1 +1,1 @@
-"""Kinds of study as the analyses know them, and their printed tables."""
+"""The kinds of study, as the analyses know them, and their printed tables."""

@@ -1,4 +1,4 @@
-"""What decided a choice, in the agent's own words: a model reads the thoughts and memories of a trial.
+"""Let a model find what decided a choice, in the agent's own thoughts and memories.
 
 What an agent wrote may hold whatever a page told it. It goes to the judge as JSON strings, which no text can
 leave; the judge's answer is read by a closed form; and each factor needs a quotation that the text contains.
@@ -76,7 +76,7 @@ class _Verdict(BaseModel):
 
 
 class Judging:
-    """The judging of a run by one judge; what it has judged already is left alone."""
+    """The judging of a run by one judge; trials that it has judged already are left out."""
 
     def __init__(self, records: Records, run: str, judge: str, limit: int | None = None) -> None:
         """Find the trials to judge: with a choice, with words of the agent, and not judged by this judge.
@@ -153,9 +153,10 @@ class Judging:
 
 
 def read_verdict(text: str, notes: Notes) -> list[tuple[str, str, str]]:
-    """The factors of a judge's answer: factor, quotation, and why it is not accepted, or nothing.
+    """Read the factors of a judge's answer: factor, quotation, and why it is not accepted.
 
-    An answer that cannot be read is one row without a factor. A model may write around the JSON.
+    The reason is empty where the factor is accepted. An answer that cannot be read is one row without a
+    factor. A model may write around the JSON.
     """
     try:
         verdict = _Verdict.model_validate_json(text[text.index("{") : text.rindex("}") + 1])

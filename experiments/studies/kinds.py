@@ -1,4 +1,4 @@
-"""The kinds of study: from a stored run, or tables from anywhere, to an analysis in sections."""
+"""The kinds of study: make an analysis in sections from a stored run, or from tables of any origin."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -33,25 +33,25 @@ from interventions.yaml.yaml_source import did_you_mean
 
 
 class StudyAnalysis(Protocol):
-    """What every such analysis offers."""
+    """The protocol of all analyses."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader has to know."""
+        """The notes that a reader has to know."""
 
     def sections(self) -> list[Section]:
-        """The report."""
+        """Return the sections of the report."""
 
     def to_json(self) -> str:
-        """Every frame."""
+        """Return all frames as a JSON object."""
 
 
 @dataclass(frozen=True)
 class Study:
-    """How one kind is called and analysed: `analyze` takes a table, and what else `stored` gives.
+    """A kind of study: its name, and how it is analysed.
 
-    `stored` takes a run and the agents of interest (none named: all); frames with a column `agent` may hold
-    others too.
+    `analyze` takes a table, and what else `stored` gives. `stored` takes a run and the agents of interest
+    (none named: all); frames with a column `agent` may hold others too.
     """
 
     title: str
@@ -88,7 +88,10 @@ STUDIES: Final = {
 def analyze_run(
     records: Records, found: Row, only: Sequence[str] = (), without: Sequence[str] = (), **options: Any
 ) -> StudyAnalysis:
-    """Analyse a stored run as its kind of study wants it; of which agents, `agents_left` says."""
+    """Analyse a stored run by its kind of study.
+
+    `agents_left` says which agents are analysed.
+    """
     study, run = STUDIES[kind_of(found)], found["run"]
     agents: Sequence[str] = ()
     if only or without:
@@ -103,7 +106,7 @@ def analyze_run(
 
 
 def agents_left(known: Sequence[str], only: Sequence[str], without: Sequence[str]) -> list[str]:
-    """Of the known agents those in `only` (empty: all), but those in `without`.
+    """Return the known agents in `only` (empty: all), without those in `without`.
 
     Raises:
         UserError: there is no such agent, or none is left.
@@ -128,9 +131,9 @@ def _of_design(found: Row) -> dict[str, Any]:
 def read_tables(
     kind: str, files: Sequence[Path], only: Sequence[str] = (), without: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """All files as one table, of the agents that `agents_left` names.
+    """Read all files as one table, with the agents that `agents_left` names.
 
-    Its rows are found in their files by messages.
+    Messages find the rows of the table in their files.
     """
     table = together([STUDIES[kind].read(path) for path in files])
     if "agent" not in table or (not only and not without):

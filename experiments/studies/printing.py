@@ -1,4 +1,4 @@
-"""Tables of an analysis as people read them in the terminal."""
+"""Print tables of an analysis for people, in the terminal."""
 
 import math
 from collections.abc import Sequence
@@ -29,13 +29,13 @@ HEADINGS: Final = {
 }
 RESULTS: Final = ("estimate", "std_error", INTERVAL, "p_value", "p_adjusted", "note")
 MOST_LEVELS: Final = 10
-"""Of an attribute whose balance is shown."""
+"""The most levels of an attribute whose balance is shown."""
 MOST_COLUMNS: Final = 9
-"""Of a table in the terminal; the files have them all."""
+"""The most columns of a table in the terminal; the files have all columns."""
 
 
 def run_facts(found: dict[str, Any]) -> dict[str, Any]:
-    """What the report says about a stored run."""
+    """Return what the report says about a stored run."""
     facts = found["facts"]
     experiment = facts["experiment"]
     told = {
@@ -53,7 +53,10 @@ def run_facts(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def print_sections(console: Console, sections: Sequence[Section], folder: Path | None) -> None:
-    """Each table of a study, cut where it is long: the whole of it is in the folder."""
+    """Print each table of a study, cut where it is long.
+
+    The whole table is in the folder.
+    """
     for section in sections:
         for named in section.tables:
             if named.detail or named.frame.empty:
@@ -65,7 +68,7 @@ def print_sections(console: Console, sections: Sequence[Section], folder: Path |
 
 
 def print_balance(console: Console, balance: pd.DataFrame, out: Path | None) -> None:
-    """What a design shows at each place, and in which condition; `out` gets the whole report.
+    """Print what a design shows at each place, and in which condition; `out` gets the whole report.
 
     Raises:
         UserError: the folder cannot be written.
@@ -87,9 +90,10 @@ def print_balance(console: Console, balance: pd.DataFrame, out: Path | None) -> 
 
 
 def frame_table(named: NamedTable, folder: Path | None) -> tuple[Table, list[str]]:
-    """A frame for the terminal, and its footnotes; what is undefined is blank, with its reason.
+    """Return a frame as a table for the terminal, and its footnotes.
 
-    What is the same in every row is said once below; what has no place here is in the files.
+    Undefined values are blank, with their reason. What is the same in every row is said once below; what has
+    no place here is in the files.
     """
     rows, same = _condensed(named.frame, named.decimals)
     footnotes: dict[str, int] = {}
@@ -175,17 +179,17 @@ def _number(value: float, decimals: int | None) -> str:
 
 
 def is_number(value: object) -> bool:
-    """Whether the value is a defined number."""
+    """Return whether the value is a defined number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def number(value: object, form: str) -> str:
-    """A number in a format, or nothing when it is undefined."""
+    """Write a number in a format; empty when it is undefined."""
     return format(value, form) if is_number(value) else ""
 
 
 def p_value(value: object) -> str:
-    """Three decimals, `<.001` below."""
+    """Write a p value with three decimals; `<.001` below."""
     if not isinstance(value, float) or not math.isfinite(value):
         return ""
     return "<.001" if value < 0.001 else f"{value:.3f}"

@@ -1,1 +1,1 @@
-"""Agents of others and people: BrowserGym, and guests of the proxy."""
+"""Run trials of subjects that are not Souk's: agents of others through BrowserGym, guests of the proxy."""

@@ -1,6 +1,6 @@
-"""Every trial of an experiment as a registered BrowserGym task, for agents that are written against its API.
+"""Offer every trial of an experiment as a registered BrowserGym task, for agents of its API.
 
-The trials, their pages and their records are those of `souk run`; only who acts is not Souk's affair.
+The trials, their pages and their records are those of `souk run`; only the agent is not Souk's.
 """
 
 import time
@@ -42,7 +42,10 @@ from proxy.session import Session
 PREFIX: Final = "browsergym/souk."
 
 UNUSABLE_ANSWERS: Final = 4
-"""So many actions in a row that are none end a trial as `agent_error`: as for Souk's own language models."""
+"""The number of unusable actions in a row that end a trial as `agent_error`.
+
+It is the same for Souk's own language models.
+"""
 
 
 @contextmanager
@@ -54,13 +57,12 @@ def open_experiment(
     db: str = "sqlite:///runs/souk.db",
     base_url: str | None = None,
 ) -> Iterator[list[str]]:
-    """Register the trials of an experiment that have not ended; yields their ids, for `gymnasium.make`.
+    """Register the trials of an experiment that have not ended; yield their ids, for `gymnasium.make`.
 
-    `name` is a shipped experiment or a YAML file, `agent` what the records call the one who acts; the run is
-    called after both. `limit`:
-    only the first trials of the design. `base_url` is the address of a shop that runs, in the place of the
-    experiment's. Within the block each task can be made and run, one at a time or several in turn;
-    when an episode ends, its record is stored.
+    `name` is a shipped experiment or a YAML file, `agent` the name of the subject in the records; the name of
+    the run contains both. `limit`: only the first trials of the design. `base_url` is the address of a shop
+    that runs, in the place of the experiment's. Within the block each task can be made and run, one at a time
+    or several in turn; when an episode ends, its record is stored.
 
     Raises:
         UserError: a mistake in the experiment, cards instead of a shop, an unusable database, a start page
@@ -94,7 +96,8 @@ def open_experiment(
 
 
 class Venue:
-    """What the environments of one experiment share: the design, the shop, the proxy's ports, the records.
+    """The parts that the environments of one experiment share: the design, the shop, the proxy's ports, the
+    records.
 
     The shop, the proxy and the writer live in the event loop of another thread: `portal` leads there.
     """
@@ -114,19 +117,22 @@ class Venue:
         self.opened: set[TrialEnv] = set()
 
     def entry_point(self, trial: ShopTrial) -> Any:
-        """What gymnasium calls to make the trial's environment; it copies anything but functions."""
+        """Return the function that gymnasium calls to make the trial's environment.
+
+        It must be a function, because gymnasium copies anything else.
+        """
         return lambda **options: TrialEnv(self, trial, **options)
 
     def session(self, trial: ShopTrial) -> Session:
-        """The session that makes the trial's edits."""
+        """Make the session that makes the trial's edits."""
         return session(self.design, trial, self.testbed.base_url, self._allow)
 
     def lend(self) -> Slot:
-        """A port of the proxy."""
+        """Lend a port of the proxy."""
         return self._free.pop() if self._free else self._portal.call(self.testbed.proxy.open_slot)
 
     def take_back(self, slot: Slot) -> None:
-        """A port that is used no more."""
+        """Take back a port that is no longer used."""
         slot.session = None
         self._free.append(slot)
 
@@ -139,24 +145,25 @@ class Venue:
             raise UserError(f"trial {trial.id} has ended; go on with the next task")
 
     def release(self, trial: ShopTrial) -> None:
-        """Leave a trial that has not ended to whoever takes it next."""
+        """Give up a trial that has not ended, so that another process can claim it."""
         self._portal.call(self._writer.release, self._admission.runner, trial.id)
 
     def store(self, record: TrialRecord) -> None:
-        """Return once the record is durable. Raises UserError when it cannot be stored."""
+        """Store a record; return once it is durable. Raises UserError when it cannot be stored."""
         self._portal.call(self._writer.store, record)
         self._portal.call(self._admission.settle, record)
 
     def close(self) -> None:
-        """Close what is still open."""
+        """Close the environments that are still open."""
         for env in list(self.opened):
             env.close()
         self._portal.call(self._writer.close)
 
 
 class TrialEnv(ShopEnv):
-    """One trial. `terminated` when it has ended, `truncated` when the agent is out of actions or time.
+    """The environment of one trial.
 
+    A step is `terminated` when the trial has ended, `truncated` when the agent is out of actions or time.
     `info["task_info"]` holds `trial`, `seed` (for the agent's random numbers), `outcome` (empty while it
     runs) and `reason`. An environment that is closed before that leaves no record: the trial runs again.
     """
@@ -213,11 +220,14 @@ class TrialEnv(ShopEnv):
         return observation, {**info, "task_info": dict(self._facts)}
 
     def note(self, thought: str, memory: str = "", calls: Sequence[Call] = ()) -> None:
-        """For the records: what the agent thinks and remembers, and its requests, before its next action."""
+        """Note what the agent thinks and remembers, and its requests, for the records.
+
+        Call this before the agent's next action.
+        """
         self._note = (thought, memory, tuple(calls))
 
     def step(self, action: str) -> Step:
-        """Take one action; after the end nothing happens any more."""
+        """Take one action; after the end of the trial nothing happens any more."""
         if self._facts["outcome"]:
             return self._answer(self._last, {})
         try:
@@ -304,7 +314,7 @@ class TrialEnv(ShopEnv):
 
 
 class Verbatim(Action):
-    """What an agent wrote as its action, in whatever action space it has."""
+    """An action as the agent wrote it, in whatever action space it has."""
 
     def __str__(self) -> str:
         return self.name

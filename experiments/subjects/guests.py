@@ -1,4 +1,4 @@
-"""Trials for subjects that Souk did not start: handed out one by one, recorded when they end."""
+"""Give trials to subjects that Souk did not start: one by one, recorded when they end."""
 
 import asyncio
 import json
@@ -32,14 +32,14 @@ from proxy.server import run_proxy
 from proxy.session import Session, ShownPage
 
 EMBEDDED: Final = "shop"
-"""In the place of an address: the embedded shop, started for the occasion."""
+"""The word that stands for the embedded shop in the place of an address; the shop is started for it."""
 
 Finished = Callable[[TrialRecord], None]
 
 
 @dataclass(kw_only=True)
 class GuestTrial:
-    """A trial in the hands of a guest. It ends once; what happens later is not its concern."""
+    """A trial that a guest has taken. It ends once; what happens later is ignored."""
 
     definition: ShopTrial
     design: ShopDesign
@@ -56,12 +56,12 @@ class GuestTrial:
 
     @property
     def goal(self) -> str:
-        """What the guest is told to do."""
+        """The goal that the guest is told."""
         return self.definition.goal
 
     @property
     def urls(self) -> list[str]:
-        """The pages to begin with."""
+        """The addresses of the pages to begin with."""
         return start_urls(self.base_url, self.definition)
 
     def chose(self, product: str) -> None:
@@ -71,13 +71,13 @@ class GuestTrial:
         self._end(trajectory)
 
     def gave_up(self) -> None:
-        """The guest wants none."""
+        """End the trial without a choice, because the guest wants no product."""
         trajectory = Trajectory()
         trajectory.end("no_choice", "the guest ended the trial")
         self._end(trajectory)
 
     def ran_out(self) -> None:
-        """The time is over."""
+        """End the trial because its time is over."""
         trajectory = Trajectory()
         trajectory.end("agent_limit", f"{self.design.experiment.limits.seconds:g} seconds have passed")
         self._end(trajectory)
@@ -114,13 +114,19 @@ class TrialDispenser:
         finished: Finished,
         claim: Callable[[str], bool],
     ) -> None:
-        """`claim` takes a trial, by its id, for this process; False: it has ended, or runs elsewhere."""
+        """Take the trials to hand out.
+
+        `claim` takes a trial, by its id, for this process; False: it has ended, or runs elsewhere.
+        """
         self._design, self._finished, self._claim = design, finished, claim
         self._trials = deque(trials)
         self._shop_url, self._allow = shop_url, allowed(design, shop_url)
 
     def welcome(self) -> GuestTrial | None:
-        """The next trial, whose time begins to run; None when all are given away, or none can be claimed."""
+        """Return the next trial; its time begins to run.
+
+        Returns None when all are given away, or none can be claimed.
+        """
         trial = self._next()
         if trial is None:
             return None
@@ -151,7 +157,7 @@ class TrialDispenser:
 
 @dataclass(frozen=True, kw_only=True)
 class Serving:
-    """What `souk proxy serve --experiment` was told; each field is the option of its name.
+    """The settings of `souk proxy serve --experiment`; each field is the option of its name.
 
     `reverse` or `at` is the address of a shop that runs, or `shop`: the embedded one is started.
     """
