@@ -22,7 +22,7 @@ LONGEST_WAIT: Final = 60.0
 
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
-    """List the agents that are known, what each needs, and whether that is there. Nobody is asked."""
+    """List the known agents, what each needs, and whether it is there. No agent is asked."""
     from rich.markup import escape
 
     from agents.registry import known_agents

@@ -38,7 +38,7 @@ def choice(
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
-    """What moves the choices: linear probability model with trial fixed effects, in percentage points.
+    """Estimate what moves choices in a shop: linear model with trial fixed effects, percentage points.
 
     Examples:
 
@@ -76,7 +76,7 @@ def conjoint(
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
-    """Choices among cards: who reads at all, and what price, quality and brand are worth to them.
+    """Estimate from choices among cards who reads them, and what price, quality and brand are worth.
 
     Examples:
 
@@ -105,7 +105,7 @@ def montecarlo(
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
-    """Willingness to pay: how scattered, how plausible, how far from the list price, and how anchored.
+    """Analyse willingness to pay: its spread, its validity, its distance from the list price, anchoring.
 
     Examples:
 
@@ -149,7 +149,7 @@ def biases(
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
-    """Eight cognitive biases: the effect of each, its direction, and what goes with it.
+    """Measure eight cognitive biases: the effect of each, its direction, and what goes with it.
 
     Examples:
 
@@ -189,7 +189,7 @@ def anchoring(
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
-    """Anchoring in log-probabilities: expected answers by anchor, paired tests, attribution, ABSS.
+    """Measure anchoring in log-probabilities: expected answers by anchor, paired tests, attribution, ABSS.
 
     Examples:
 

@@ -17,7 +17,7 @@ LINE_EVERY_SECONDS = 15.0
 
 @app.callback()
 def catalogue() -> None:
-    """One command for each thing to do with a catalogue."""
+    """Read the products of a shop."""
 
 
 @app.command("import")

@@ -10,7 +10,7 @@ RunName = Annotated[str | None, typer.Argument(metavar="[RUN]", help="Id or name
 
 
 def pause(run: RunName = None, db: Db = DEFAULT_DB) -> None:
-    """Let no further trial start; those that run end and are stored.
+    """Let no further trial of a run start; running trials end and are stored.
 
     Example: souk pause nudges && souk status nudges
     """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """Check browser, proxy, ports, folder and keys; say how to mend what is missing."""
+    """Check browser, proxy, ports, folder and keys; say how to fix what is missing."""
     from experiments.commands.checks import check_machine
     from experiments.console.terminal import stdout_console
 

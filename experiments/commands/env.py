@@ -70,7 +70,7 @@ def up(
 
 @app.command("status")
 def status(as_json: AsJson = False) -> None:
-    """Show what is up, how it is, and where."""
+    """Show which environments run, their health and their addresses."""
     from dataclasses import asdict
 
     from environments.compose import Compose
@@ -90,7 +90,7 @@ def status(as_json: AsJson = False) -> None:
 
 @app.command("reset")
 def reset(name: Name, timeout: Timeout = None) -> None:
-    """Bring an environment back to how it was when first launched: stop, remove, launch again.
+    """Bring an environment back to its first state: stop it, remove it, launch it again.
 
     What postgres has stored stays. OneStopMarket takes about two minutes.
     """
@@ -105,7 +105,7 @@ def logs(
     name: Name,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
 ) -> None:
-    """Print what an environment has logged."""
+    """Print the logs of an environment."""
     compose, target = compose_for(name)
     raise typer.Exit(compose.logs(target, follow=follow))
 

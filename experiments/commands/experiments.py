@@ -34,7 +34,7 @@ def list_experiments(as_json: AsJson = False) -> None:
 def show(
     name: Annotated[str, typer.Argument(help="A shipped experiment (nudges) or a YAML file.")],
 ) -> None:
-    """Print the file of an experiment, to read or to begin one of your own with.
+    """Print the file of an experiment, to read it or to start your own from it.
 
     Example: souk experiments show nudges > mine.yaml
     """

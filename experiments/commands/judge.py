@@ -17,10 +17,11 @@ def judge(
     slots: Annotated[int, typer.Option(min=1, max=64, help="Trials at the same time.")] = 8,
     db: Db = DEFAULT_DB,
 ) -> None:
-    """What decided the choices: a model reads the agents' thoughts and memories, and names the factors.
+    """Let a model judge what decided the choices, from the agents' thoughts and memories.
 
-    Each factor (price, rating, nudge, other) needs a quotation that the agent wrote; another is rejected. The
-    same command again judges what is left. souk analyze choice shows the shares.
+    The model names the factors (price, rating, nudge, other), each with a quotation that the agent wrote; a
+    factor with another quotation is rejected. Run the same command again to judge the rest. souk analyze
+    choice shows the shares.
 
     Example: souk judge nudges --agent openai:gpt-4.1-mini --limit 200
     """

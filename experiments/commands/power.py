@@ -12,7 +12,7 @@ app = typer.Typer(no_args_is_help=True, help="How many answers are needed to see
 
 @app.callback()
 def power() -> None:
-    """One command for each kind of test."""
+    """Compute how many answers a design needs."""
 
 
 @app.command("anova")
@@ -23,7 +23,7 @@ def anova(
     alpha: Annotated[float, typer.Option(help="Level of the test.")] = 0.05,
     as_json: AsJson = False,
 ) -> None:
-    """The smallest number of answers in each group of a one-way analysis of variance.
+    """Compute the smallest number of answers in each group of a one-way analysis of variance.
 
     Example: souk power anova --groups 6 --effect 0.1 --power 0.8
     """

@@ -32,7 +32,10 @@ MEMORY = "Tab 1, Oak Desk Lamp: $39.00, rating 61%, 8 reviews."
 
 @app.command("new")
 def new(folder: Annotated[Path, typer.Argument(help="A new folder.")]) -> None:
-    """Copy the shipped prompt into a folder, to be edited; an experiment names it as `prompt: FOLDER`."""
+    """Copy the shipped prompt into a folder, where you can edit it.
+
+    An experiment names it as `prompt: FOLDER`.
+    """
     from agents.language_model.prompt import default_prompt
 
     files = {folder / name: text for name, text in default_prompt().sources.items()}

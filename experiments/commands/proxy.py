@@ -272,7 +272,7 @@ def stop(
         int | None, typer.Option(min=1, max=65535, help="Only the one at this port of 127.0.0.1.")
     ] = None,
 ) -> None:
-    """End what souk proxy serve --detach has started from this folder.
+    """Stop what souk proxy serve --detach has started from this folder.
 
     Example: souk proxy stop
     """

@@ -32,8 +32,9 @@ def replay(
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> None:
-    """Act stored episodes once more, and say where a page or an end is not what was stored. Asks no model.
+    """Repeat stored episodes, and report where a page or an outcome differs from the stored one.
 
+    Asks no model.
     Examples:
 
       souk replay nudges --limit 60

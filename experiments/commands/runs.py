@@ -13,7 +13,7 @@ app = typer.Typer(no_args_is_help=True, help="Stored runs; [bold]souk status[/bo
 
 @app.callback()
 def runs() -> None:
-    """One command for each thing to do with them."""
+    """Manage stored runs."""
 
 
 @app.command("delete")

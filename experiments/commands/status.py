@@ -23,7 +23,7 @@ def status(
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> None:
-    """How runs are going: all of them, or one with its outcomes by condition.
+    """Show how runs are going: all of them, or one with its outcomes by condition.
 
     Examples:
 

@@ -96,8 +96,7 @@ def open_experiment(
 
 
 class Venue:
-    """The parts that the environments of one experiment share: the design, the shop, the proxy's ports, the
-    records.
+    """The parts that the environments of one experiment share: design, shop, proxy's ports, records.
 
     The shop, the proxy and the writer live in the event loop of another thread: `portal` leads there.
     """
