@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from agents.base import Reply
     from agents.providers import ChatModel
 
-app = typer.Typer(no_args_is_help=True, help="Who can act or answer, and whether they do.")
+app = typer.Typer(no_args_is_help=True, help="List agents, and check that they answer.")
 
 LONGEST_WAIT: Final = 60.0
 """The longest wait for an answer, in seconds, retries included; a local model is loaded in this time, too."""

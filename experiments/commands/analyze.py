@@ -96,7 +96,9 @@ def montecarlo(
     size: Size = None,
     generation: Annotated[
         list[str] | None,
-        typer.Option("--generation", metavar="AGENT=VERSION", help="For comparing generations; repeatable."),
+        typer.Option(
+            "--generation", metavar="AGENT=VERSION", help="A model's generation, for comparisons; repeatable."
+        ),
     ] = None,
     agent: Agents = None,
     exclude: Excluded = None,
@@ -132,10 +134,12 @@ def montecarlo(
 def biases(
     named: RunOrFiles = None,
     population: Annotated[
-        bool, typer.Option("--population", help="Standard deviations with divisor n, as published data have.")
+        bool,
+        typer.Option("--population", help="Use standard deviations with divisor n, as in published data."),
     ] = False,
     legacy_zero: Annotated[
-        bool, typer.Option("--legacy-zero", help="Complete separation counts as no effect, as published.")
+        bool,
+        typer.Option("--legacy-zero", help="Count complete separation as no effect, as in published data."),
     ] = False,
     valid: Annotated[
         int,
@@ -180,7 +184,7 @@ def anchoring(
         typer.Option(help="The attribution in calls and scores; banzhaf: the published one."),
     ] = "shapley",
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Of bands and permutation tests; the run's own by default.")
+        int | None, typer.Option(min=0, help="Seed of bands and permutation tests; the run's own by default.")
     ] = None,
     agent: Agents = None,
     exclude: Excluded = None,

@@ -25,7 +25,7 @@ class RunOrVerify(TyperGroup):
 
 app = typer.Typer(
     cls=RunOrVerify,
-    help="One archive of a run that others can check: [bold]souk bundle RUN --out FILE.zip[/bold].",
+    help="Make one archive of a run that others can check: [bold]souk bundle RUN --out FILE.zip[/bold].",
 )
 
 

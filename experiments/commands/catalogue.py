@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from experiments.designs.catalogue.importer import Importer
 
-app = typer.Typer(no_args_is_help=True, help="The products of a shop as a table.")
+app = typer.Typer(no_args_is_help=True, help="Read the products of a shop into a table.")
 
 LINE_EVERY_SECONDS = 15.0
 
@@ -25,15 +25,16 @@ def import_(
     url: Annotated[
         str, typer.Argument(metavar="URL", help="A running shop, such as http://127.0.0.1:7770/.")
     ],
-    out: Annotated[
-        Path, typer.Option(metavar="FILE", help="The CSV file; one that is there is gone on with.")
-    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The CSV file; an existing file is continued.")],
     category: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Only this category of the menu; repeatable. Default: all."),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Fetch at most so many pages; then go on later.")
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Fetch at most this many pages; the same command goes on later."
+        ),
     ] = None,
     site: Annotated[str, typer.Option(metavar="MAP", help="Site map: a shipped name or a path.")] = (
         "onestopmarket"

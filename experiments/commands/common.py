@@ -40,7 +40,7 @@ Agents = Annotated[
 ]
 Excluded = Annotated[
     list[str] | None,
-    typer.Option("--exclude", metavar="NAME", help="Without the trials of this agent; repeatable."),
+    typer.Option("--exclude", metavar="NAME", help="Leave out the trials of this agent; repeatable."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for reports and figures.")]

@@ -9,7 +9,7 @@ import typer
 
 from experiments.commands.common import AsJson
 
-app = typer.Typer(no_args_is_help=True, help="The experiments that come with Souk.")
+app = typer.Typer(no_args_is_help=True, help="List and show the experiments that come with Souk.")
 
 
 @app.command("list")

@@ -27,24 +27,26 @@ _Id = Annotated[str, typer.Argument(metavar="ID", help="One intervention of the 
 
 @app.command("new")
 def new(
-    file: Annotated[Path | None, typer.Argument(help="A new file, or one to add to; ID.yaml.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="A new file, or one to add to; ID.yaml by default.")
+    ] = None,
     kind: Annotated[
         str | None,
         typer.Option(help="nudge, placebo, price, rating, reviews, stock, title, order, remove or display."),
     ] = None,
     id: Annotated[str | None, typer.Option("--id", help="Its name; made from the text by default.")] = None,
     text: Annotated[
-        str | None, typer.Option(help="What is shown: the text, the figure; of remove, the role.")
+        str | None, typer.Option(help="The text or figure to show; for remove, the role.")
     ] = None,
     after: Annotated[str | None, typer.Option(metavar="ROLE", help="Show the text after this role.")] = None,
-    before: Annotated[str | None, typer.Option(metavar="ROLE", help="Or before this one.")] = None,
+    before: Annotated[str | None, typer.Option(metavar="ROLE", help="Or show it before this role.")] = None,
     style: Annotated[str, typer.Option(help="badge, note or plain.")] = "badge",
     family: Annotated[str | None, typer.Option(help="The group that it is analysed with.")] = None,
     direction: Annotated[
         int | None, typer.Option(help="1: should pull towards the product; -1: push away.")
     ] = None,
     pages: Annotated[
-        list[str] | None, typer.Option("--page", metavar="TYPE", help="Only on these; repeatable.")
+        list[str] | None, typer.Option("--page", metavar="TYPE", help="Only on these page types; repeatable.")
     ] = None,
     site: Site = "onestopmarket",
 ) -> None:
@@ -86,7 +88,9 @@ def _ask(name: str, default: Answer) -> Answer:
 
 @app.command("list")
 def list_files(
-    files: Annotated[list[str] | None, typer.Argument(help="Files to list; all that are shipped.")] = None,
+    files: Annotated[
+        list[str] | None, typer.Argument(help="Files to list; all shipped files by default.")
+    ] = None,
     site: Site = "onestopmarket",
     as_json: AsJson = False,
 ) -> None:
@@ -148,7 +152,10 @@ def validate(
         typer.Option(metavar="A,B", help="The shop's categories; by default those of the embedded shop."),
     ] = None,
     products: Annotated[
-        Path | None, typer.Option(metavar="FILE.csv", help="Or its products: category, name, price ...")
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv", help="Or a CSV file of the shop's products: category, name, price ..."
+        ),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings are errors.")] = False,
     as_json: AsJson = False,
@@ -270,8 +277,12 @@ def preview_page(
 
 @app.command("schema")
 def schema(
-    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write it to a file.")] = None,
-    site_map: Annotated[bool, typer.Option("--site-map", help="The schema of site maps.")] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the schema to a file.")
+    ] = None,
+    site_map: Annotated[
+        bool, typer.Option("--site-map", help="Print the schema of site maps instead.")
+    ] = False,
     site: Site = "onestopmarket",
 ) -> None:
     """Print the JSON Schema of intervention files, so that editors complete, explain and check them.

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, help="Toy language models, made on this machine.")
+app = typer.Typer(no_args_is_help=True, help="Make toy language models on this machine.")
 
 
 @app.command("list")

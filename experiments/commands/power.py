@@ -7,7 +7,7 @@ import typer
 
 from experiments.commands.common import AsJson
 
-app = typer.Typer(no_args_is_help=True, help="How many answers are needed to see an effect.")
+app = typer.Typer(no_args_is_help=True, help="Compute how many answers are needed to find an effect.")
 
 
 @app.callback()
@@ -19,7 +19,7 @@ def power() -> None:
 def anova(
     groups: Annotated[int, typer.Option(min=2, help="Groups that are compared.")],
     effect: Annotated[float, typer.Option(help="Effect size f: 0.1 is small, 0.25 medium, 0.4 large.")],
-    power: Annotated[float, typer.Option(help="Wanted probability of seeing it.")] = 0.8,
+    power: Annotated[float, typer.Option(help="Wanted probability of finding the effect.")] = 0.8,
     alpha: Annotated[float, typer.Option(help="Level of the test.")] = 0.05,
     as_json: AsJson = False,
 ) -> None:

@@ -56,7 +56,9 @@ def show(
     folder: Annotated[
         str, typer.Argument(help="A folder of prompts; the shipped one by default.")
     ] = "default",
-    whole: Annotated[bool, typer.Option("--whole", help="As where whole pages are observed.")] = False,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="Show it as for an experiment that observes whole pages.")
+    ] = False,
     tree: Annotated[bool, typer.Option("--tree", help="With an accessibility tree.")] = False,
     screenshot: Annotated[bool, typer.Option("--screenshot", help="With a screenshot.")] = False,
 ) -> None:

@@ -16,7 +16,7 @@ from interventions.errors import UserError
 if TYPE_CHECKING:
     from proxy.serve import Serving
 
-app = typer.Typer(no_args_is_help=True, help="The rewriting proxy on its own.")
+app = typer.Typer(no_args_is_help=True, help="Run the rewriting proxy on its own.")
 
 WHERE, WHAT, HOW = "Where it stands", "What it changes", "How it reaches shops"
 TRIALS = "Trials for any agent, or a person"
@@ -100,7 +100,7 @@ def serve(
         list[str] | None,
         typer.Option(
             metavar="URL",
-            help="Reach only these hosts, at these ports; repeatable. Default: all, with --reverse only its.",
+            help="Reach only these hosts and ports; repeatable. Default: all; with --reverse the shop's.",
             rich_help_panel=HOW,
         ),
     ] = None,
@@ -118,12 +118,12 @@ def serve(
     ] = None,
     record: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Record what shops answer, as it comes.", rich_help_panel=HOW),
+        typer.Option(metavar="DIR", help="Record the shops' answers, before any edit.", rich_help_panel=HOW),
     ] = None,
     replay: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Answer from a recording; ask nothing of the network.", rich_help_panel=HOW
+            metavar="DIR", help="Answer from a recording; never use the network.", rich_help_panel=HOW
         ),
     ] = None,
     experiment: Annotated[
@@ -145,7 +145,7 @@ def serve(
     label: Annotated[
         str,
         typer.Option(
-            "--as", metavar="NAME", help="What the analysis calls the subject.", rich_help_panel=TRIALS
+            "--as", metavar="NAME", help="The subject's name in the analysis.", rich_help_panel=TRIALS
         ),
     ] = "guest",
     subjects: Annotated[
@@ -269,7 +269,7 @@ async def _serve(options: "Serving") -> None:
 @app.command("stop")
 def stop(
     port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="Only the one at this port of 127.0.0.1.")
+        int | None, typer.Option(min=1, max=65535, help="Stop only the proxy at this port of 127.0.0.1.")
     ] = None,
 ) -> None:
     """Stop what souk proxy serve --detach has started from this folder.

@@ -20,7 +20,7 @@ def replay(
     trial: Annotated[str | None, typer.Option(metavar="ID", help="Only this trial.")] = None,
     experiment: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="The run's experiment, where files that it names lie beside it."),
+        typer.Option(metavar="FILE", help="The run's experiment file, if it names files that lie beside it."),
     ] = None,
     upstream: Annotated[
         Path | None,

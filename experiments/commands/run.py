@@ -34,7 +34,7 @@ def run(
         int, typer.Option(min=1, max=1_000, help="Processes, each with its own proxy and browser.")
     ] = 1,
     slots: Annotated[
-        int | None, typer.Option(min=1, max=64, help="Episodes at the same time, of each worker.")
+        int | None, typer.Option(min=1, max=64, help="Episodes at the same time in each worker.")
     ] = None,
     backend: Annotated[
         Literal["local", "ray"], typer.Option(help="Workers on this machine, or on a Ray cluster.")

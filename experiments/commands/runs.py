@@ -8,7 +8,7 @@ import typer
 from experiments.commands.common import DEFAULT_DB, Db, open_records
 from interventions.errors import UserError
 
-app = typer.Typer(no_args_is_help=True, help="Stored runs; [bold]souk status[/bold] lists them.")
+app = typer.Typer(no_args_is_help=True, help="Manage stored runs; [bold]souk status[/bold] lists them.")
 
 
 @app.callback()

@@ -13,12 +13,16 @@ def map_(
         typer.Option(metavar="URL", help="A category or search page; else the page's own links are tried."),
     ] = None,
     name: Annotated[str | None, typer.Option(help="The map's name; the host by default.")] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="The YAML to write; NAME.yaml.")] = None,
-    png: Annotated[Path | None, typer.Option(metavar="FILE", help="The picture; beside the YAML.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The YAML to write; NAME.yaml by default.")
+    ] = None,
+    png: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The picture to write; beside the YAML by default.")
+    ] = None,
     render: Annotated[
-        bool, typer.Option("--render", help="Propose from what stands there after the page's scripts ran.")
+        bool, typer.Option("--render", help="Propose from the page as it is after its scripts ran.")
     ] = False,
-    follow: Annotated[int, typer.Option(min=0, help="Links to try at most to find a listing.")] = 6,
+    follow: Annotated[int, typer.Option(min=0, help="The most links to try to find a listing.")] = 6,
 ) -> None:
     """Propose a site map: look at a product's page and a listing, find the roles, write commented YAML.
 

@@ -19,7 +19,9 @@ LOOK_EVERY = 2.0
 
 def status(
     run: RunName = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Look every two seconds while it runs.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Show it again every two seconds while it runs.")
+    ] = False,
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> None:
