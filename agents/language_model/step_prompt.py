@@ -19,7 +19,7 @@ STEPS_CUT: Final = "[steps left out: the first {}]"
 SCREENSHOT_TOKENS: Final = 1_600
 """The tokens that a screenshot of the viewport costs at the providers.
 
-None asks more for 1280 x 720 pixels.
+No provider asks more for 1280 x 720 pixels.
 """
 
 _LONGEST_TITLE: Final = 200

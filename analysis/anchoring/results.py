@@ -66,7 +66,7 @@ def _result(each: Measured) -> Row:
 def stimulus_calls(each: Measured) -> Row:
     """Return direction and stars of the four tests, such as `B+***`, `W**`, `P`, `A-*`.
 
-    Empty if undefined.
+    A call is empty if it is undefined.
     """
     return {
         "call_b": signed_call("B", each.delta_ev, each.raw.t.p_value),

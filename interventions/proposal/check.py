@@ -29,7 +29,7 @@ def faults(site: SiteMap, product: Capture, listing: Capture | None) -> list[str
 def treated(site: SiteMap, product: Capture) -> str | None:
     """Return the product's page with the price `PRICE` and the text `TEXT`.
 
-    None if they cannot be written.
+    Returns None if they cannot be written.
     """
     edits = tuple(edit_from_dict(edit) for edit in EDITS)
     plan = Plan((Treatment("check", product_key(product.url), edits),))

@@ -195,7 +195,7 @@ class SiteMap(BaseModel, frozen=True, extra="forbid"):
     def role(self, name: str) -> tuple[Place, ...]:
         """Return the places of a role; `css:SELECTOR` is a role of its own.
 
-        Empty when the map has no such role.
+        The result is empty when the map has no such role.
         """
         if name.startswith("css:"):
             return (Place(css=name.removeprefix("css:")),)
