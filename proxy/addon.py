@@ -264,7 +264,7 @@ def is_treatable(flow: http.HTTPFlow, session: Session) -> bool:
 
 
 def is_page(response: http.Response) -> bool:
-    """Whether a browser would show it as a page."""
+    """Return whether a browser would show the response as a page."""
     return is_html(content_type(response))
 
 

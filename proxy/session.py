@@ -74,7 +74,7 @@ class ShownPage:
             return None
 
     def sightings(self, site: SiteMap) -> list[Sighting]:
-        """What it says of products."""
+        """Return the figures that the page shows for products."""
         if is_html(self.content_type):
             return sightings_on(self.parsed, site) if self.parsed else []
         return sightings(self.body, content_type=self.content_type, url=self.url, site=site)

@@ -118,7 +118,7 @@ def check_table(table: pd.DataFrame) -> pd.DataFrame:
 def check_columns(
     table: pd.DataFrame, columns: Sequence[Column], places: Places, *, published: bool = False
 ) -> pd.DataFrame:
-    """A copy whose documented columns are of their kinds, its rows numbered from 0.
+    """Return a copy whose documented columns are of their kinds, with rows numbered from 0.
 
     published: it is a file of a published study, which has all of the columns.
 

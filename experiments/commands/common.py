@@ -94,7 +94,7 @@ def run_or_files(named: list[str] | None, run: str | None) -> tuple[str | None, 
 def analyze_stored(
     records: "Records", found: dict[str, Any], out: Path | None, *, as_json: bool, **options: Any
 ) -> None:
-    """Analyse a stored run as its kind of study wants it."""
+    """Analyse a stored run by its kind of study, and show the analysis."""
     from experiments.records.record import kind_of
     from experiments.studies.kinds import analyze_run
     from experiments.studies.printing import run_facts

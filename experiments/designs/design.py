@@ -147,7 +147,7 @@ class Design(ABC, Generic[T]):
         """All that its trials follow from besides the experiment's keys, as plain data."""
 
     def facts(self, agents: Sequence[str], trace: Trace | None = None) -> RunFacts:
-        """Return what the records keep of the run as a whole."""
+        """Return the facts of the run as a whole, for the records."""
         return RunFacts(
             experiment=self.experiment.model_dump(mode="json", by_alias=True),
             agents=list(agents),

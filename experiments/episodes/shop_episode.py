@@ -129,7 +129,10 @@ async def run_episode(
 
 
 def judge(trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session: Session) -> None:
-    """What the proxy saw outweighs what the page showed: the outcome once the treatment is checked."""
+    """Correct the outcome once the treatment is checked.
+
+    What the proxy saw outweighs what the page showed.
+    """
     if not failed_on_the_way(trajectory, session) and trajectory.outcome == "choice":
         look = trajectory.looks[-1]
         choice = in_cart(look, trial, session.product_at(look.url), session.plan)
@@ -212,7 +215,7 @@ _NOBODY = re.compile(r"|it|(?:this|the|an?|1|one)?\s*(?:item|product)s?", re.I)
 def is_over(
     look: Look, trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session: Session
 ) -> bool:
-    """Whether a trial is over at this look; how it ended is noted where the page says it."""
+    """Return whether a trial is over at this look, and note how it ended where the page says so."""
     if spoilt(look, trial, design, session):
         return True
     if look.stop is None:

@@ -1,4 +1,4 @@
-"""What happens in a trial, and how it is recorded: looks and actions, its outcome, the pages seen."""
+"""What happens in a trial, and how it is recorded: looks and actions, the outcome, the pages seen."""
 
 import asyncio
 import base64
@@ -163,7 +163,7 @@ def recorded_calls(trajectory: Trajectory) -> list[tuple[int, Call]]:
 
 
 def usage_of(calls: Sequence[tuple[int, Call]]) -> Usage:
-    """What the requests of a trial took, each of which comes with its step."""
+    """Return the sum of what the requests of a trial took; each request comes with its step."""
     return Usage.of(call for _, call in calls)
 
 
@@ -190,7 +190,7 @@ Traced = tuple[list[Row], dict[str, str]]
 
 
 def trace(trajectory: Trajectory) -> Traced:
-    """A row for each look and what the agent did then, and the pages that it saw, by their hash."""
+    """Return a row for each look and what the agent did then, and the pages that it saw, by their hash."""
     steps: list[Row] = []
     artifacts: dict[str, str] = {}
     for step, look in enumerate(trajectory.looks):

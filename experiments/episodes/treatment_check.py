@@ -271,7 +271,10 @@ def _unlisted(plan: Plan, session: Session, keys: list[str]) -> str:
 def cards(
     page: ShownPage, session: Session, keys: list[str]
 ) -> Iterator[tuple[str, str, Callable[[str], str]]]:
-    """Where products show on a page that is nobody's own: its type, the product, and what a role is there."""
+    """Yield where products show on a page that is no product's own.
+
+    Each item has the type of the page, the product's key, and a function from a role to its name there.
+    """
     if page.product or page.parsed is None:
         return
     view = MappedPage(page.parsed, session.site, session.plan.by_product, session.known)

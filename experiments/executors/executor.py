@@ -24,14 +24,14 @@ class Attempt(Generic[T_co]):
 
 
 class Executor(Protocol[T_contra]):
-    """Runs attempts at trials of one kind, some at a time."""
+    """The protocol of all that runs attempts at trials of one kind, several at a time."""
 
     @property
     def slots(self) -> int:
         """The number of attempts that can run at the same time."""
 
     async def run(self, attempt: Attempt[T_contra]) -> TrialRecord:
-        """Run one attempt; how it ended stands in its record.
+        """Run one attempt and return its record, which says how the attempt ended.
 
         Raises:
             WorkerDied: the process that ran it is gone.

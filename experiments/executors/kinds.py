@@ -23,7 +23,7 @@ T = TypeVar("T", bound=Trial)
 
 @dataclass(frozen=True)
 class Running(Generic[D_contra, T]):
-    """What runs the trials of one kind; None: they never run so.
+    """The functions that run the trials of one kind; None: its trials never run in this way.
 
     on_pages: from the design and the shop's address to what runs an episode. scoring: from the design to what
     scores the answers of a trial. check: looks, before the first trial, whether trials can be treated, from

@@ -79,7 +79,7 @@ class ProcessWorker:
             raise problem
 
     async def run(self, attempt: Attempt[Trial]) -> TrialRecord:
-        """Run one attempt. Raises WorkerDied, UserError."""
+        """Send an attempt to the worker and wait for its record. Raises WorkerDied, UserError."""
         number = next(self._numbers)
         self._running[number] = asyncio.get_running_loop().create_future()
         try:

@@ -116,7 +116,7 @@ class RayWorker:
         self._actor = actor
 
     async def run(self, attempt: Attempt[Trial]) -> TrialRecord:
-        """Run one attempt. Raises WorkerDied, UserError."""
+        """Send an attempt to the actor and wait for its record. Raises WorkerDied, UserError."""
         record: TrialRecord = await self.call("run", attempt)
         return record
 

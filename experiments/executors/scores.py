@@ -93,7 +93,7 @@ T = TypeVar("T", bound=Trial)
 
 
 class Scoring(Protocol[T_contra]):
-    """How the trials of one kind of design are scored."""
+    """The protocol by which the trials of one kind of design are scored."""
 
     kept: Collection[str]
     """The prompts whose scores are remembered, since several trials ask for them."""
@@ -102,7 +102,7 @@ class Scoring(Protocol[T_contra]):
         """Make the scorer of an agent. Raises UserError where it cannot be scored, or lacks a setting."""
 
     async def record(self, scorer: Scorer, attempt: Attempt[T_contra]) -> TrialRecord:
-        """Score a trial; how it ended stands in its record."""
+        """Score a trial and return its record, which says how the trial ended."""
 
 
 class PromptScoring:
@@ -202,7 +202,7 @@ class ScoringExecutor(Generic[T]):
         self._scorers = scorers
 
     async def run(self, attempt: Attempt[T]) -> TrialRecord:
-        """Run one attempt; how it ended stands in its record."""
+        """Run one attempt and return its record, which says how the attempt ended."""
         return await self._scoring.record(self._scorers[attempt.trial.agent], attempt)
 
     def lost(self, attempt: Attempt[Trial], reason: str) -> TrialRecord:
@@ -249,7 +249,7 @@ def _traced(record: TrialRecord, prompt: str, answer: str) -> TrialRecord:
 
 @asynccontextmanager
 async def open_scoring(scoring: Scoring[T], agents: Iterable[str]) -> AsyncIterator[ScoringExecutor[T]]:
-    """Open what scores the trials of these agents. Raises UserError where one cannot be scored."""
+    """Open the scorers for the trials of these agents. Raises UserError where one cannot be scored."""
     scorers = {agent: BatchingScorer(scoring.scorer(agent), scoring.kept) for agent in agents}
     try:
         yield ScoringExecutor(scoring, scorers)

@@ -38,14 +38,14 @@ class Setup:
         return self.design.mode == "text"
 
     def trial_runner(self, base_url: str) -> TrialRunner[AnyTrial]:
-        """Make what runs episodes at a shop with this address."""
+        """Make the runner of episodes at a shop with this address."""
         on_pages = KINDS[self.design.kind].on_pages
         if on_pages is None:
             raise TypeError(f"trials of kind {self.design.kind} do not run on pages")
         return on_pages(self.design, base_url)
 
     def lost(self, attempt: Attempt[AnyTrial], reason: str) -> TrialRecord:
-        """The record of an attempt that never came back from another process."""
+        """Make the record of an attempt that never came back from another process."""
         trajectory = Trajectory()
         trajectory.fail("worker", reason)
         trial, began, attempts = attempt.trial, attempt.began, attempt.number
@@ -67,7 +67,9 @@ class Setup:
 
 @asynccontextmanager
 async def open_executor(setup: Setup) -> AsyncIterator[Executor[AnyTrial]]:
-    """What runs attempts in this process: for text nothing else, for pages a shop, a proxy and a browser.
+    """Open the executor of this process.
+
+    For text it needs nothing else, for pages a shop, a proxy and a browser.
 
     Raises:
         UserError: one of them does not start.

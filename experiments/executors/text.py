@@ -86,7 +86,7 @@ class Conversation:
                 return
 
     def trace(self) -> Traced:
-        """A step for each answer; the prompts are artifacts."""
+        """Return a step for each answer, and the prompts as artifacts."""
         steps: list[Row] = []
         artifacts: dict[str, str] = {}
         system = self._trial.cards[0].system

@@ -46,7 +46,9 @@ class Workers:
 
 @asynccontextmanager
 async def open_workers(workers: Workers, setup: Setup, say: Say) -> AsyncIterator[Executor[Trial]]:
-    """The executor of an experiment, ready. `say` is told, in a line, what happens to workers.
+    """Open the executor of an experiment, ready to run attempts.
+
+    `say` is told, in a line, what happens to workers.
 
     Raises:
         UserError: something that it needs does not start.

@@ -22,7 +22,7 @@ _FULL: Final = re.compile(r"53100|53200|58030")
 
 
 DatabaseFailure = SQLAlchemyError
-"""What a database raises; for those outside this room that go on without it."""
+"""The errors that a database raises, for other rooms that go on without it."""
 
 
 class Text(sql.types.TypeDecorator[str]):

@@ -1,4 +1,4 @@
-"""What judges say that decided the choices of a run: what is to be judged, and storing it."""
+"""Find the trials whose choices a judge can judge, and store what the judge says."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from experiments.records.tables import factors, steps, trials
 
 @dataclass(frozen=True, slots=True)
 class Judgeable:
-    """Ids of a run's trials with a choice."""
+    """The ids of a run's trials with a choice."""
 
     choices: frozenset[str]
     spoken: frozenset[str]
-    """Those among them with a word of the agent."""
+    """The trials among them with words of the agent."""
     judged: frozenset[str]
-    """Those among them that the judge has judged."""
+    """The trials among them that the judge has judged."""
 
 
 def judgeable(records: Records, run: str, judge: str) -> Judgeable:

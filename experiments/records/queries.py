@@ -1,4 +1,4 @@
-"""What is asked of the database for people, budgets and replays; tables are in `tidy_tables.py`."""
+"""Answer questions about runs for people, budgets and replays; tables are in `tidy_tables.py`."""
 
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What the trials of an agent have cost, in USD, and how many have an unknown cost."""
+    """The cost of an agent's trials, in USD, and how many trials have an unknown cost."""
 
     total: float
     dearest: float
@@ -37,7 +37,10 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What the trials of an agent that have ended took on average. `cost` in USD; None: not known of all."""
+    """The means of what an agent's ended trials took.
+
+    `cost` is in USD; None: not known for all of them.
+    """
 
     trials: int
     tokens_in: float
@@ -47,7 +50,7 @@ class Means:
 
 
 def run_names(records: Records, run: str | None = None) -> list[tuple[str, str, str]]:
-    """The id, name and start of all runs, the latest first, or of the one with this id."""
+    """Return the id, name and start of all runs, the latest first, or of the one with this id."""
     query = sql.select(runs.c.run, runs.c.name, runs.c.started_at)
     query = query.order_by(runs.c.started_at.desc(), runs.c.run)
     with records.engine.connect() as connection:
@@ -56,14 +59,14 @@ def run_names(records: Records, run: str | None = None) -> list[tuple[str, str, 
 
 
 def agents_of(records: Records, run: str) -> list[str]:
-    """The agents that have trials in a run, in order of their names."""
+    """Return the agents that have trials in a run, in order of their names."""
     query = sql.select(trials.c.agent).where(trials.c.run == run).distinct()
     with records.engine.connect() as connection:
         return sorted(connection.scalars(query))
 
 
 def cells(records: Records, run: str) -> list[Cell]:
-    """The stored trials of a run by agent, condition and outcome."""
+    """Return the stored trials of a run by agent, condition and outcome."""
     columns = (trials.c.agent, trials.c.condition, trials.c.outcome)
     query = (
         sql.select(
@@ -93,13 +96,13 @@ def cells(records: Records, run: str) -> list[Cell]:
 
 
 def wasted(records: Records, run: str) -> float:
-    """What stored attempts that were replaced have cost, in USD."""
+    """Return the cost of stored attempts that were replaced, in USD."""
     with records.engine.connect() as connection:
         return connection.scalar(sql.select(control.c.wasted).where(control.c.run == run)) or 0.0
 
 
 def costs(records: Records, run: str) -> dict[str, Costs]:
-    """What the trials of each agent of a run have cost."""
+    """Return the costs of each agent's trials in a run."""
     query = sql.select(
         trials.c.agent,
         sql.func.sum(trials.c.cost),
@@ -114,7 +117,7 @@ def costs(records: Records, run: str) -> dict[str, Costs]:
 
 
 def means(records: Records, run: str, agent: str) -> Means | None:
-    """What a trial of an agent takes, by those of the run that have ended; None: there is none."""
+    """Return the means of what an agent's ended trials in the run took; None: there are none."""
     averages = [sql.func.avg(trials.c[name]) for name in ("tokens_in", "tokens_out", "cost", "seconds")]
     query = sql.select(sql.func.count(), sql.func.count(trials.c.cost), *averages).where(
         trials.c.run == run, trials.c.agent == agent, trials.c.outcome != "infra_error"
@@ -128,35 +131,35 @@ def means(records: Records, run: str, agent: str) -> Means | None:
 
 
 def has_actions(records: Records, run: str) -> bool:
-    """Whether an action of an agent is stored."""
+    """Return whether the run has a stored action of an agent."""
     query = sql.select(steps.c.trial).where(steps.c.run == run, steps.c.action != "").limit(1)
     with records.engine.connect() as connection:
         return connection.scalar(query) is not None
 
 
 def trial_rows(records: Records, run: str) -> dict[str, TrialRow]:
-    """The rows of a run's trials by their ids."""
+    """Return the rows of a run's trials by their ids."""
     with records.engine.connect() as connection:
         found = connection.execute(sql.select(trials).where(trials.c.run == run)).mappings()
         return {row["trial"]: TrialRow(**row) for row in found}
 
 
 def carriers(records: Records, run: str) -> dict[str, str]:
-    """The option that carried the treatment, by trial id; of trials in which one did."""
+    """Return the option that carried the treatment, by trial id, for trials in which one did."""
     nudged = sql.select(options.c.trial, options.c.option).where(options.c.run == run, options.c.nudged == 1)
     with records.engine.connect() as connection:
         return {trial: option for trial, option in connection.execute(nudged)}
 
 
 def steps_of(records: Records, run: str, trial: str) -> list[Row]:
-    """The steps of a trial, in order."""
+    """Return the steps of a trial, in order."""
     query = sql.select(steps).where(steps.c.run == run, steps.c.trial == trial).order_by(steps.c.step)
     with records.engine.connect() as connection:
         return [dict(row) for row in connection.execute(query).mappings()]
 
 
 def answers_of(records: Records, run: str, trial: str) -> list[str | None]:
-    """The values of a trial's answers to cards, in order; None: an invalid one."""
+    """Return the values of a trial's answers to cards, in order; None stands for an invalid answer."""
     own = sql.select(answers.c.value).where(answers.c.run == run, answers.c.trial == trial)
     with records.engine.connect() as connection:
         return list(connection.scalars(own.order_by(answers.c.number)))

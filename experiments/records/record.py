@@ -1,4 +1,4 @@
-"""What is recorded of a trial and of a run, as plain values: whoever makes them needs no database."""
+"""The records of a trial and of a run as plain values, which need no database."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ Cause = Literal["provider", "browser", "proxy", "shop", "worker"]
 """The part of the infrastructure that failed."""
 
 Trace = Literal["full", "light", "none"]
-"""What is kept of the steps of trials: all, no pages, nothing."""
+"""How much of the steps of trials is kept: all, no pages, nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,13 +37,13 @@ class TrialRow:
     reason: str
     attempts: int
     started_at: str
-    """ISO 8601, UTC."""
+    """The start, in ISO 8601, UTC."""
     seconds: float
     steps: int
     tokens_in: int
     tokens_out: int
     cost: float | None
-    """In USD; None: not known."""
+    """The cost in USD; None: not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,12 @@ class TrialRecord:
     scores: list[Row] = field(default_factory=list)
     artifacts: dict[str, str] = field(default_factory=dict)
     cause: Cause | None = None
-    """The part that failed, of an attempt that ended as `infra_error`; it is not stored."""
+    """The part that failed in an attempt that ended as `infra_error`; it is not stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts:
-    """What is kept of a run as a whole. A field that is None is not stored."""
+    """The stored facts of a run as a whole; a field that is None is not stored."""
 
     experiment: Mapping[str, Any]
     """The experiment file."""
@@ -81,34 +81,34 @@ class RunFacts:
     versions: Mapping[str, str]
     """Package -> version."""
     inputs: Mapping[str, Any]
-    """All else that the trials follow from."""
+    """Everything else that defines the trials."""
     sets: int | None = None
     """The number of choice sets."""
     site: str | None = None
     """The name of the site map."""
     subject: str | None = None
-    """Who acted, where that was none of Souk's agents."""
+    """The name of the subject, if it was none of Souk's agents."""
     analysis: str | None = None
-    """What follows `souk analyze`; None: `choice`."""
+    """The word that follows `souk analyze`; None: `choice`."""
     trace: Trace | None = None
-    """None: `full`."""
+    """How much of the steps is kept; None: `full`."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON data."""
+        """Return the facts as plain JSON data."""
         named = ((each.name, getattr(self, each.name)) for each in fields(self))
         return {name: value for name, value in named if value is not None}
 
 
 def artifact_hash(text: str) -> str:
-    """The name of an artifact: BLAKE2b-128 of its UTF-8 bytes, in hex."""
+    """Return the name of an artifact: BLAKE2b-128 of its UTF-8 bytes, in hex."""
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def kind_of(run: Row) -> str:
-    """How a run is analysed: what follows `souk analyze`."""
+    """Return the kind of analysis of a run: the word that follows `souk analyze`."""
     return str(run["facts"].get("analysis", "choice"))
 
 
 def to_row(value: Any, **more: Any) -> Row:
-    """A dataclass as a row, with further columns."""
+    """Return a dataclass as a row, with further columns."""
     return {**asdict(value), **more}

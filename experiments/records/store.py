@@ -1,4 +1,4 @@
-"""Stores runs and their trials, with content-addressed artifacts, in SQL.
+"""Store runs and their trials, with content-addressed artifacts, in SQL.
 
 SQLite by default, PostgreSQL by URL. A trial is written once, whole, in one transaction when it ends: a
 killed run loses at most the trials that were running, and a re-run knows which ones ended.

@@ -185,7 +185,7 @@ def receipts_table(records: Records, run: str, agents: Collection[str] = ()) -> 
 
 
 def factors_table(records: Records, run: str) -> pd.DataFrame | None:
-    """The deciding factors of a run; None where it was not judged."""
+    """Return the deciding factors of a run; None where it was not judged."""
     query = (
         sql.select(factors.c.trial, trials.c.agent, factors.c.factor, factors.c.judge, factors.c.reason)
         .join_from(factors, trials, (factors.c.run == trials.c.run) & (factors.c.trial == trials.c.trial))
@@ -198,7 +198,10 @@ def factors_table(records: Records, run: str) -> pd.DataFrame | None:
 
 
 def stored_rows(records: Records, run: str, name: str, columns: Sequence[str] = ()) -> pd.DataFrame:
-    """The rows of a run in the table of this name, in the order of their key; of no `columns`: all."""
+    """Return the rows of a run in the table of this name, in the order of their key.
+
+    Without `columns`, all columns are returned.
+    """
     table = metadata.tables[name]
     wanted = [table.c[column] for column in columns] or list(table.c)
     query = sql.select(*wanted).where(table.c.run == run).order_by(*table.primary_key.columns)

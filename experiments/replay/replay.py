@@ -75,7 +75,7 @@ class Replay:
                 f"name the experiment of run {self.run_id}, or leave --experiment out"
             )
         self.notes = list(_changes(self.design, found))
-        """What to know beforehand, such as that the experiment is no longer what it was."""
+        """Notes on what to know beforehand, such as that the experiment has changed."""
         rows = trial_rows(records, self.run_id)
         broken = {name for name, row in rows.items() if row.outcome == "infra_error"}
         if broken and trial is None:
@@ -158,14 +158,14 @@ class Replay:
 
 
 class Again(Generic[T]):
-    """Episodes in which the stored actions take the place of the agent; trials go by their stored ids."""
+    """Runs episodes with the stored actions in place of the agent; trials are known by their stored ids."""
 
     def __init__(self, episodes: TrialRunner[T], stored_agent: Callable[[str], Agent]) -> None:
         self._stored_agent = stored_agent
         self.session, self.episode, self.record = episodes.session, episodes.episode, episodes.record
 
     def agent(self, trial: T) -> Agent:
-        """Who does again what was done."""
+        """Make the agent that takes the stored actions of the trial."""
         return self._stored_agent(trial.id)
 
 

@@ -32,7 +32,7 @@ LOOK_AHEAD: Final = 1_000
 
 T = TypeVar("T", bound=Trial)
 Lost = Callable[[Attempt[Trial], str], TrialRecord]
-"""Makes the record of an attempt that never came back, for this reason."""
+"""A function that makes the record of an attempt that never came back, for this reason."""
 
 
 class Coordinator:

@@ -202,7 +202,7 @@ class ExperimentRun:
         return Runner(self.design.run_id, trials=self._in_all, budget=budget, pid=process)
 
     def begin(self, trace: Trace) -> None:
-        """Note the run, once nothing can keep it from starting."""
+        """Note the run in the records, once nothing can keep it from starting."""
         self.records.begin_run(self.design.run_id, self.design.name, self.design.facts(self.agents, trace))
 
     def warnings(self) -> Iterator[str]:

@@ -54,7 +54,7 @@ class RunStatus:
 
 
 def run_statuses(records: Records, run: str | None = None) -> list[RunStatus]:
-    """All runs, the latest first, or the one with this id."""
+    """Return the status of all runs, the latest first, or of the one with this id."""
     return [_status(records, *named) for named in run_names(records, run)]
 
 

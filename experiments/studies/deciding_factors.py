@@ -87,17 +87,17 @@ class Judging:
         self._records, self._run, self._judge = records, run, judge
         found = judgeable(records, run, judge)
         self.wordless = len(found.choices) - len(found.spoken)
-        """Trials with a choice and without a word of the agent."""
+        """The number of trials with a choice and without a word of the agent."""
         self.done = len(found.spoken & found.judged)
-        """Trials that this judge had judged before."""
+        """The number of trials that this judge had judged before."""
         self.waiting = sorted(found.spoken - found.judged)[:limit]
-        """Trials to judge."""
+        """The trials to judge."""
 
     async def carry_out(self, slots: int, finished: Callable[[str], None]) -> int:
-        """Judge, so many trials at once; each is stored as soon as it is judged: `finished` is told its id.
+        """Judge `slots` trials at once; store each as soon as it is judged.
 
-        Returns the number of trials for which the provider failed: they are left for the next time. Raises
-        UserError if the provider refuses the key or the model.
+        `finished` is told the id of each. Returns the number of trials for which the provider failed: they
+        are left for the next time. Raises UserError if the provider refuses the key or the model.
         """
         failures = 0
         queue = iter(self.waiting)

@@ -65,7 +65,7 @@ class GuestTrial:
         return start_urls(self.base_url, self.definition)
 
     def chose(self, product: str) -> None:
-        """The shop has put this product into the cart."""
+        """End the trial with a choice: the shop has put this product into the cart."""
         trajectory = Trajectory()
         end_with(product, trajectory, self.definition, self.session, self._shown())
         self._end(trajectory)

@@ -45,7 +45,7 @@ def sightings(body: bytes, *, content_type: str, url: str, site: SiteMap) -> lis
 
 
 def sightings_on(page: Page, site: SiteMap) -> list[Sighting]:
-    """The figures that a page shows of products; none where it cannot be read."""
+    """Return the figures that a page shows for products; none where it cannot be read."""
     try:
         return list(_on_page(page, site))
     except CannotEdit:

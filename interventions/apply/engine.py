@@ -136,7 +136,7 @@ class Places:
         self._offsets: OrderedDict[tuple[str, frozenset[str]], frozenset[int]] = OrderedDict()
 
     def marks(self, url: str, plan: Plan) -> Marks | None:
-        """The marks of the elements on the page at an address; None: nothing is remembered of it."""
+        """Return the marks of a page's elements by its address; None: nothing is remembered of the page."""
         offsets = self._offsets.get((url, plan.roles))
         return Marks(offsets=offsets) if offsets else None
 
@@ -147,7 +147,7 @@ class Places:
             self._offsets.popitem(last=False)
 
     def forget(self, url: str, plan: Plan) -> None:
-        """Never again go by what was remembered of a page."""
+        """Stop using what was remembered of a page, for ever."""
         if (url, plan.roles) in self._offsets:
             self._offsets[url, plan.roles] = frozenset()
 

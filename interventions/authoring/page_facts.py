@@ -24,7 +24,10 @@ class PageFacts:
 
 
 def page_facts(body: bytes, *, content_type: str, url: str, site: SiteMap) -> PageFacts:
-    """Read a page; categories are known where the site map has a role for them. Raises CannotEdit."""
+    """Read a page's products. Raises CannotEdit.
+
+    Categories are known where the site map has a role for them.
+    """
     page = Page(body, content_type, Marks(frozenset()), url)
     view, seen = MappedPage(page, site), sightings_on(page, site)
     products: dict[str, ProductFacts] = {}

@@ -32,7 +32,10 @@ class FoundData:
 
 
 def embedded_data(scan: Scan, shown: dict[str, tuple[str, Decimal]]) -> Iterator[FoundData]:
-    """Rules for the JSON of a page. `shown`: product key -> the name and the price that the page shows."""
+    """Yield rules for the JSON of a page.
+
+    `shown`: product key -> the name and the price that the page shows.
+    """
     if any(True for _ in products_in_json_ld(scan)):
         yield FoundData(_JSON_LD_RULE, "Product", "JSON-LD of the type Product")
     for node in scan.tree.css("script"):

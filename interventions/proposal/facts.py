@@ -119,7 +119,7 @@ def _of_product(node: Any) -> bool:
 
 
 def objects(root: Any) -> Iterator[dict[str, Any]]:
-    """The objects in JSON, from the outermost inwards."""
+    """Yield the objects in JSON, from the outermost inwards."""
     waiting = [root]
     while waiting:
         value = waiting.pop(0)

@@ -106,7 +106,7 @@ class CardDesign(Design[CardTrial]):
         return {"cards": self._part.content()}
 
     def facts(self, agents: Sequence[str], trace: Trace | None = None) -> RunFacts:
-        """Return what the records keep of the run as a whole."""
+        """Return the facts of the run as a whole, for the records."""
         return replace(super().facts(agents, trace), sets=self.sets)
 
     def trials(self, agents: Sequence[str]) -> Iterator[CardTrial]:

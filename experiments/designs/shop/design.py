@@ -216,7 +216,7 @@ class ShopDesign(Design[ShopTrial]):
         return self.experiment.limits.seconds
 
     def facts(self, agents: Sequence[str], trace: Trace | None = None) -> RunFacts:
-        """Return what the records keep of the run as a whole."""
+        """Return the facts of the run as a whole, for the records."""
         facts = super().facts(agents, trace)
         return replace(facts, sets=len(self.sets), site=self.site.name, subject=self._subject or None)
 
@@ -315,7 +315,10 @@ class ShopDesign(Design[ShopTrial]):
     def matching(
         self, stored: StoredTrials, carriers: Mapping[str, str], agents: Sequence[str]
     ) -> Iterator[tuple[str, ShopTrial]]:
-        """Match trials by their cells: their ids hold the run's, which changes with the experiment."""
+        """Match stored trials by their cells.
+
+        Their ids cannot be used: an id contains the run's, which changes with the experiment.
+        """
         cells = {
             (row.agent, row.set, row.nudge, row.ordering, row.profile, row.repeat, carriers.get(name)): name
             for name, row in stored.items()
