@@ -1,27 +1,63 @@
 """Write the report on anchoring: which tables and figures answer which question."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Hashable, Iterator
+from typing import Any
 
 import pandas as pd
 
 from analysis.anchoring import figures
 from analysis.anchoring.measures import METHODS
-from analysis.reporting.sections import NamedFigure, NamedTable, Section
+from analysis.anchoring.study import AnchoringAnalysis
+from analysis.reporting.answer import LEVEL, claimed, number_text, sentence
+from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
+from analysis.tables.frame import counted
 
 
-def sections(frames: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> list[Section]:
-    """Return one section per question, from what was scored to the ranking.
+def report(found: AnchoringAnalysis) -> Report:
+    """The report: what moved first, then the distributions, the tests, the attribution and the ranking."""
+    return Report(
+        sections=_sections(found),
+        answer=tuple(sentence(row["group"], _answer(found, row)) for row in found.models.to_dict("records")),
+        checked=found.notes[0],
+        problems=tuple(found.notes[1:]),
+    )
 
-    frames: those of the analysis.
-    """
-    return [
-        Section(
-            "Scores",
-            "Nothing was generated: each possible answer was scored, as the natural logarithm of its"
-            " probability after the prompt. A score that is missing or infinite is left out of the expected"
-            " value of its anchor, and out of both anchors in a paired test. " + " ".join(notes),
-            _tables(NamedTable("missing", "Missing scores by reason.", frames["missing"])),
-        ),
+
+def _answer(found: AnchoringAnalysis, model: dict[Hashable, Any]) -> Iterator[str]:
+    """Where the expected answer went, in how many variations the scores changed, and the agent's score."""
+    agent = model["group"]
+    moved = found.calls.loc[found.calls["agent"] == agent, "delta_ev"]
+    known = moved.dropna()
+    if len(known):
+        ends = " to ".join(dict.fromkeys(number_text(end) for end in (known.min(), known.max())))
+        yield (
+            f"the expected answer is higher with the high anchor in {int((known > 0).sum())} of"
+            f" {counted(len(known), 'variation')}, lower in {int((known < 0).sum())}"
+            f" (changes of {ends}; described, not tested)"
+        )
+    if len(known) < len(moved):
+        yield f"not estimated in {len(moved) - len(known)} (no target has a score)"
+    tests = found.tests
+    own = tests[(tests["group"] == agent) & (tests["term"] == "paired t") & (tests["scores"] == "raw")]
+    tested = int(own["p_value"].notna().sum())
+    yield (
+        f"the scores of the answers differ in {int(claimed(own).sum())} of {tested} (paired t test,"
+        f" adjusted p < {LEVEL:g})"
+        if tested
+        else "the scores of the answers: no test"
+    )
+    if math.isnan(model["estimate"]):
+        yield f"ABSS: not estimated ({model['note']})"
+    else:
+        note = f" ({model['note']})" if model["note"] else ""
+        yield f"ABSS {number_text(model['estimate'])} over {counted(int(model['n']), 'variation')}{note}"
+
+
+def _sections(analysis: AnchoringAnalysis) -> tuple[Section, ...]:
+    """One section per question."""
+    frames, notes = vars(analysis), analysis.notes
+    return (
         Section(
             "What moved",
             "One line per agent and variation. B: the expected answer rose (+) or fell (-) with the higher"
@@ -35,6 +71,20 @@ def sections(frames: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> list[S
                 NamedTable("calls", "Calls and sizes by agent and variation.", frames["calls"]),
                 NamedTable("results", "All numbers, one row per variation.", frames["results"], detail=True),
             ),
+            (
+                NamedFigure(
+                    "soft_ev",
+                    "Expected answer under both anchors. The band is predictive: no confidence interval.",
+                    figures.soft_ev(frames["soft_ev"]),
+                ),
+            ),
+        ),
+        Section(
+            "Scores",
+            "Nothing was generated: each possible answer was scored, as the natural logarithm of its"
+            " probability after the prompt. A score that is missing or infinite is left out of the expected"
+            " value of its anchor, and out of both anchors in a paired test. " + " ".join(notes),
+            _tables(NamedTable("missing", "Missing scores by reason.", frames["missing"])),
         ),
         Section(
             "Expected answers",
@@ -50,12 +100,7 @@ def sections(frames: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> list[S
                     "distributions", "Probabilities of the answers.", frames["distributions"], detail=True
                 ),
             ),
-            (
-                NamedFigure(
-                    "soft_ev", "Expected answer under both anchors.", figures.soft_ev(frames["soft_ev"])
-                ),
-                *_distributions(frames["distributions"]),
-            ),
+            tuple(_distributions(frames["distributions"])),
         ),
         Section(
             "Tests",
@@ -92,7 +137,7 @@ def sections(frames: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> list[S
                 NamedFigure("abss", "ABSS by agent and variation.", figures.scores(frames["scores"])),
             ),
         ),
-    ]
+    )
 
 
 def _attribution(frame: pd.DataFrame, shifts: pd.DataFrame) -> Section:

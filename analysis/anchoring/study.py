@@ -9,10 +9,8 @@ from analysis.anchoring.abss import expected_variations, model_score
 from analysis.anchoring.measures import Measured, Method, measure
 from analysis.anchoring.paired import sign
 from analysis.anchoring.pairs import pairs
-from analysis.anchoring.report import sections
 from analysis.anchoring.results import results
 from analysis.anchoring.table import check_scores, missing_scores
-from analysis.reporting.sections import Section
 from analysis.reporting.to_json import to_json
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import counted
@@ -37,10 +35,6 @@ class AnchoringAnalysis:
     def to_json(self) -> str:
         """Return a JSON object with a list of records per frame; undefined values are null."""
         return to_json(vars(self))
-
-    def sections(self) -> list[Section]:
-        """Return the sections of the report, with figures."""
-        return sections(vars(self), self.notes)
 
 
 def analyze_anchoring(

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from analysis.biases import figures
 from analysis.biases.batteries import (
     ABSOLUTE,
     CHOICES,
@@ -17,7 +16,6 @@ from analysis.biases.batteries import (
 )
 from analysis.biases.importances import FEATURES, feature_importances
 from analysis.estimators.repeats import agents_without_variation, alike_notes
-from analysis.reporting.sections import NamedFigure, Section, named_tables
 from analysis.reporting.to_json import to_json
 from analysis.tables.choice_table import refuse
 from analysis.tables.errors import AnalysisError
@@ -41,72 +39,6 @@ class BiasAnalysis:
     def to_json(self) -> str:
         """Return a JSON object with a list of records per frame; undefined values are null."""
         return to_json(vars(self))
-
-    def sections(self) -> list[Section]:
-        """Return the report: the index, then the experiments behind it, then what explains them."""
-        return [
-            Section(
-                "Responses",
-                "Each question was asked in a context of its own. A response that is missing or not valid is"
-                " left out and counted here, with its reason. " + " ".join(self.notes),
-                named_tables(missing=("Missing responses by reason", self.missing)),
-            ),
-            Section(
-                "Biases by agent",
-                "Cohen's d of each experiment, averaged over scenarios and temperatures and then capped to 0"
-                " to 1. The figure shows the mean before the cap; 0.2 is small, 0.5 medium, 0.8 large. "
-                "Experiments that are incomplete, or in which the groups are completely separated so that d "
-                "is undefined, are left out and counted in the table.",
-                named_tables(index=("Bias detected by bias and agent", self.index)),
-                (
-                    NamedFigure(
-                        "heatmap", "Mean bias detected by bias and agent", figures.heatmap(self.index)
-                    ),
-                ),
-            ),
-            Section(
-                "Scenarios and temperatures",
-                "d = (treatment mean - control mean) / pooled standard deviation. Positive values are in the"
-                " biased direction; for gambler's fallacy that is the higher estimate after a streak. "
-                "Intervals are 95 %, by the delta method without assuming normality; p values are two-sided "
-                "and not corrected for the number of tests. The figure averages over agents.",
-                named_tables(experiments=("Cohen's d by experiment", self.experiments)),
-                (
-                    NamedFigure(
-                        "scenarios", "Mean d by scenario and temperature", figures.scenarios(self.experiments)
-                    ),
-                ),
-            ),
-            Section(
-                "Homogeneity",
-                "How much of the variance of d between the experiments of a pair is sampling error. From "
-                "0.75 on they may be spoken of as one effect. The ratios are in the table of biases by "
-                "agent.",
-                figures=(
-                    NamedFigure(
-                        "homogeneity", "Homogeneity by bias and agent", figures.homogeneity(self.index)
-                    ),
-                ),
-            ),
-            Section(
-                "Regressions",
-                "Least squares of the bias detected, and of its value capped to 0 to 1, on bias, agent, "
-                "scenario and temperature. A coefficient is the difference from the reference, all else "
-                "equal.",
-                named_tables(regressions=("Regressions over experiments", self.regressions)),
-            ),
-            Section(
-                "What makes a model biased",
-                "Gradient-boosted trees predict the capped bias of agents they have not seen. A feature's "
-                "importance is how much worse they do when it is shuffled.",
-                named_tables(importances=("Permutation importances on held-out agents", self.importances)),
-                (
-                    NamedFigure(
-                        "importances", "Permutation importances", figures.importances(self.importances)
-                    ),
-                ),
-            ),
-        ]
 
 
 def analyze_biases(

@@ -1,26 +1,40 @@
 """Write the report of the choice analysis: which tables and figures answer which question."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 import pandas as pd
 
 from analysis.choice import figures
-from analysis.choice.effects import LESS_PLACEBO
-from analysis.reporting.sections import NamedFigure, NamedTable, Section
-from analysis.tables.frame import LABELS
-
-if TYPE_CHECKING:
-    from analysis.choice.study import ChoiceAnalysis
+from analysis.choice.effects import LESS_PLACEBO, PLACEBO
+from analysis.choice.study import ChoiceAnalysis
+from analysis.reporting.answer import LEVEL, Wording, by_agent, clauses, p_text, sample_text
+from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
+from analysis.tables.frame import LABELS, counted
 
 EFFECT = "Effect on the probability of being chosen (percentage points)"
 ONE, TWO = 1, 2
 """Decimals of percentage points, and of numbers whose second decimal counts."""
 
 
-def sections(found: "ChoiceAnalysis") -> list[Section]:
-    """Return one section per question; a question that the table does not answer has none."""
-    made = [_attrition(found), _treatment(found), _effects(found)]
+WORDING = Wording(
+    names={
+        "nudged": "a nudge",
+        LESS_PLACEBO: "a nudge beyond its placebo",
+        PLACEBO: "a placebo",
+        "cheaper": "being cheaper",
+        "higher_rated": "being higher rated",
+        "viewed_first": "being seen first",
+    },
+    first="{name} moves the choice by {estimate} points (95 %: {interval})",
+    others="{name} by {estimate} ({interval})",
+    decimals=ONE,
+)
+"""The terms are said in this order."""
+
+
+def report(found: ChoiceAnalysis) -> Report:
+    """The report: the effects first; what the table does not hold gives no section."""
+    made = [_effects(found), _attrition(found), _treatment(found)]
     makers: list[tuple[pd.DataFrame, Callable[[ChoiceAnalysis], Section]]] = [
         (found.nudge_texts, _nudges),
         (found.profiles, _profiles),
@@ -32,10 +46,56 @@ def sections(found: "ChoiceAnalysis") -> list[Section]:
     made += [make(found) for frame, make in makers if len(frame)]
     if found.factors is not None and len(found.factors):
         made.append(factors_section(found.factors))
-    return [*made, _methods()]
+    return Report(
+        sections=(*made, _methods()),
+        answer=by_agent(found.effects, _answer),
+        checked=_checked(found),
+        problems=tuple(_problems(found)),
+    )
 
 
-def _attrition(found: "ChoiceAnalysis") -> Section:
+def _answer(_agent: str, rows: pd.DataFrame) -> list[str]:
+    ordered = rows.set_index("term").reindex([term for term in WORDING.names if term in set(rows["term"])])
+    return clauses(ordered.reset_index(), WORDING, sample_text(rows, "trial"))
+
+
+def _checked(found: ChoiceAnalysis) -> str:
+    """How the trials ended, and whether the edits reached their pages."""
+    chosen = int(found.attrition.loc[found.attrition["outcome"] == "choice", "count"].sum())
+    ended = f"{chosen:,} of {counted(int(found.attrition['count'].sum()), 'trial')} ended in a choice"
+    if found.treatment is None:
+        return f"{ended}; no receipts came with this table, so its edits cannot be checked."
+    if found.treatment.empty:
+        return f"{ended}; no page was edited."
+    receipts = int(found.treatment["receipts"].sum())
+    if (found.treatment["note"] == "").all():
+        return f"{ended}; every planned edit reached its pages ({counted(receipts, 'receipt')})."
+    return f"{ended}; {counted(receipts, 'receipt')} of edits."
+
+
+def _problems(found: ChoiceAnalysis) -> Iterator[str]:
+    """Trials without a choice, uneven attrition, and edits that were not seen."""
+    others = found.attrition[found.attrition["outcome"] != "choice"].groupby("outcome")["count"].sum()
+    if others.sum():
+        counts = ", ".join(f"{n:,} {outcome}" for outcome, n in others.items() if n)
+        yield f"{counted(int(others.sum()), 'trial')} without a choice, left out of the effects: {counts}."
+    uneven = found.equal_attrition[found.equal_attrition["p_value"] < LEVEL]
+    for row in uneven.to_dict("records"):
+        yield (
+            f"{row['group']}: choices go missing unevenly, by up to {row['estimate']:.1f} points between"
+            f" conditions (p {p_text(row['p_value'])}): the effects may be biased;"
+            " the table bounds says how far."
+        )
+    if found.treatment is not None:
+        for row in found.treatment[found.treatment["note"] != ""].to_dict("records"):
+            what = f"{row['intervention']}, {row['edit']} on {row['page_type']} pages"
+            yield f"{what}: {row['note']} ({row['receipts']:,} receipts in {row['trials']:,} trials)."
+        unseen = int(found.treatment.get("not_checked", pd.Series(dtype=int)).sum())
+        if unseen:
+            yield f"{unseen:,} times nobody looked in the browser whether an edit stood on the page."
+
+
+def _attrition(found: ChoiceAnalysis) -> Section:
     counts = found.attrition.pivot_table(
         index=["agent", "condition", "trials"], columns="outcome", values="count", sort=False, observed=True
     )
@@ -65,7 +125,6 @@ def _attrition(found: "ChoiceAnalysis") -> Section:
     )
     if len(found.bounds):
         text += (
-            ""
             "\n\nThe worst case: each trial without a choice is given the one that makes an effect smallest,"
             " or largest (Manski 1990). An effect whose bounds keep clear of 0 has the right sign whatever"
             " those trials would have shown. The bounds say nothing of sampling error."
@@ -88,7 +147,7 @@ def _attrition(found: "ChoiceAnalysis") -> Section:
     return Section("Attrition", text, tuple(tables), tuple(drawn))
 
 
-def _treatment(found: "ChoiceAnalysis") -> Section:
+def _treatment(found: ChoiceAnalysis) -> Section:
     if found.treatment is None:
         text = "No receipts came with this table: whether the edits reached the pages cannot be checked here."
         return Section("Treatment check", text)
@@ -102,7 +161,7 @@ def _treatment(found: "ChoiceAnalysis") -> Section:
     return Section("Treatment check", text, (table,))
 
 
-def _effects(found: "ChoiceAnalysis") -> Section:
+def _effects(found: ChoiceAnalysis) -> Section:
     human = ", ".join(f"{LABELS[term].lower()} {value}" for term, value in figures.HUMAN_BASELINE.items())
     text = (
         "What moves each agent? An effect of +10 means: of two options in the same set that are alike in the"
@@ -136,7 +195,7 @@ def _effects(found: "ChoiceAnalysis") -> Section:
     )
 
 
-def _nudges(found: "ChoiceAnalysis") -> Section:
+def _nudges(found: ChoiceAnalysis) -> Section:
     text = (
         "Which nudges work, and where? The effect of the nudge in the main model, fitted to the trials of"
         " each nudge text alone, and of each category alone. Errors by text are clustered by category (by"
@@ -163,7 +222,7 @@ def _nudges(found: "ChoiceAnalysis") -> Section:
     return Section("Nudge texts and categories", text, tuple(tables), tuple(drawn))
 
 
-def _profiles(found: "ChoiceAnalysis") -> Section:
+def _profiles(found: ChoiceAnalysis) -> Section:
     text = (
         "Does the agent do what its user wants? The main model under each profile: its effects, and how far"
         " each profile moves them from those without one. The counts say in how many choice sets the raw"
@@ -198,7 +257,7 @@ def _profiles(found: "ChoiceAnalysis") -> Section:
     )
 
 
-def _larger_sets(found: "ChoiceAnalysis") -> Section:
+def _larger_sets(found: ChoiceAnalysis) -> Section:
     text = (
         "Sets of three and more: cheaper is the cheapest of its set, higher rated the highest rated, and a"
         " nudge meant to push away counts as one of all others. Where an option stands should not matter:"
@@ -226,7 +285,7 @@ def _larger_sets(found: "ChoiceAnalysis") -> Section:
     return Section("Larger sets", text, tuple(tables), tuple(drawn))
 
 
-def _sensitivity(found: "ChoiceAnalysis") -> Section:
+def _sensitivity(found: ChoiceAnalysis) -> Section:
     text = (
         "How much does the size of a difference matter? The advantage of an option is how much cheaper (in"
         " percent of the mean price) or better rated (in points) it is than the others of its set. The slope"
@@ -274,7 +333,7 @@ def _sensitivity(found: "ChoiceAnalysis") -> Section:
     )
 
 
-def _logit(found: "ChoiceAnalysis") -> Section:
+def _logit(found: ChoiceAnalysis) -> Section:
     agreement = found.logit_agreement.iloc[0]
     text = (
         "Would another model say the same? A conditional (multinomial) logit with the four features, its"
@@ -300,7 +359,7 @@ def _logit(found: "ChoiceAnalysis") -> Section:
     )
 
 
-def _steps(found: "ChoiceAnalysis") -> Section:
+def _steps(found: ChoiceAnalysis) -> Section:
     return Section(
         "Steps",
         "How many steps did a trial take? All trials count, however they ended.",

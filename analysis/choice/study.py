@@ -10,10 +10,8 @@ from analysis.choice.attrition import compare_outcomes, count_outcomes
 from analysis.choice.bounds import worst_case_bounds
 from analysis.choice.effects import main_effects
 from analysis.choice.factors import deciding_factors
-from analysis.choice.report import sections
 from analysis.choice.sensitivity import sensitivity
 from analysis.choice.treatment import treatment_check
-from analysis.reporting.sections import Section
 from analysis.reporting.to_json import to_json
 from analysis.tables.choice_table import TRIAL_ID, check_table
 
@@ -49,10 +47,6 @@ class ChoiceAnalysis:
     def to_json(self) -> str:
         """Return a JSON object with a list of records per frame; undefined values are null."""
         return to_json(vars(self))
-
-    def sections(self) -> list[Section]:
-        """Return the sections of the report, with figures."""
-        return sections(self)
 
 
 def analyze_choice(

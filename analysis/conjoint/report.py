@@ -1,22 +1,117 @@
 """Write the conjoint report: which tables and figures answer which question."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from analysis.conjoint import figures
-from analysis.reporting.sections import NamedFigure, NamedTable, Section
+from analysis.conjoint.study import ERRORS, ConjointAnalysis
+from analysis.reporting.answer import Wording, claimed, clauses, number_text, sample_text, sentence
+from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
+
+WORDING = Wording(
+    names={
+        "cancel": "free cancellation",
+        "breakfast": "breakfast",
+        "review_score": "a point of review score",
+        "review_count_100": "100 reviews",
+        "stars": "a star",
+        "bed_rank": "a better bed",
+    },
+    first="{name} is worth {estimate} USD (95 %: {interval})",
+    others="{name} {estimate} ({interval})",
+    decimals=1,
+)
+DEARER = 1.1
+"""The price whose effect on the odds is told: 10 % higher."""
+
+TRIAGE, WORTH = "Position triage", "Willingness to pay"
+"""Titles of the sections that may come first."""
 
 
-def sections(frames: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> list[Section]:
-    """Return one section per question. frames: by the names of `ConjointAnalysis`."""
+def report(found: ConjointAnalysis) -> Report:
+    """The report: what the attributes are worth first, or the triage where no agent has a model."""
+    made = _sections(found)
+    if found.coefficients.empty:
+        first = [section for section in made if section.title == TRIAGE]
+    else:
+        first = [section for section in made if section.title == WORTH]
+    return Report(
+        sections=tuple([*first, *(section for section in made if section not in first)]),
+        answer=tuple(sentence(row["group"], _answer(found, row)) for row in found.triage.to_dict("records")),
+        checked=_checked(found),
+        problems=tuple(note for note in found.notes if note not in ERRORS.values()),
+    )
+
+
+def _answer(found: ConjointAnalysis, triaged: dict[Any, Any]) -> Iterator[str]:
+    """Whether the agent looks at the options, what a higher price does, and what the attributes are worth."""
+    agent, verdict = triaged["group"], triaged["verdict"]
+    if not verdict:
+        yield f"nothing is estimated ({triaged['note']})"
+        return
+    share, low, high = (number_text(100 * triaged[name], 1) for name in ("estimate", "conf_low", "conf_high"))
+    yield f"{verdict}, takes the option shown first in {share} % of its choices (95 %: {low} to {high})"
+    price = found.personality[found.personality["group"] == agent]
+    if price.empty:
+        yield "its choices say where options stood and little else, so it has no models"
+        return
+    own = price[price["term"] == "price_sensitivity"]
+    yield from _price(own.iloc[0], bool(claimed(own).iloc[0]), sample_text(own, "choice"))
+    worth = found.willingness_to_pay[found.willingness_to_pay["group"] == agent]
+    ordered = worth.set_index("term").reindex([term for term in WORDING.names if term in set(worth["term"])])
+    yield from clauses(_within_both(ordered.reset_index()), WORDING, sample_text(worth, "choice"))
+
+
+def _price(row: Any, told: bool, sample: str) -> Iterator[str]:
+    """What a price 10 % higher does to the odds of being chosen, from the coefficient of its logarithm."""
+    if math.isnan(row["estimate"]):
+        yield f"its price: not estimated ({row['note']})"
+    elif math.isnan(row["conf_low"]):
+        yield f"its price: no interval, so nothing is claimed ({row['note']})"
+    elif not told:
+        yield f"its price: not told apart from 0 with {sample}"
+    else:
+        # The sensitivity is the coefficient with its sign turned, so the ends change places.
+        times, low, high = np.exp(-np.log(DEARER) * row[["estimate", "conf_high", "conf_low"]].astype(float))
+        yield (
+            f"a price 10 % higher multiplies the odds of being chosen by {number_text(times, 2)}"
+            f" (95 %: {number_text(low, 2)} to {number_text(high, 2)})"
+        )
+
+
+def _within_both(worth: pd.DataFrame) -> pd.DataFrame:
+    """The rows; where only one of the two kinds of interval leaves out 0, the other is what is told."""
+    inside = (worth["krinsky_robb_low"] <= 0) & (worth["krinsky_robb_high"] >= 0)
+    ends = worth[["conf_low", "conf_high"]].mask(
+        inside, worth[["krinsky_robb_low", "krinsky_robb_high"]].set_axis(["conf_low", "conf_high"], axis=1)
+    )
+    return worth.assign(conf_low=ends["conf_low"], conf_high=ends["conf_high"])
+
+
+def _checked(found: ConjointAnalysis) -> str:
+    missing = int(found.triage["n_missing"].sum())
+    agents = ", ".join(f"{n} {verdict}" for verdict, n in _verdicts(found.triage).items())
+    return f"{'Every' if not missing else 'Not every'} trial ended in a choice; agents: {agents}."
+
+
+def _verdicts(triage: pd.DataFrame) -> "pd.Series[int]":
+    return triage["verdict"].replace("", "without a choice").value_counts()
+
+
+def _sections(analysis: ConjointAnalysis) -> list[Section]:
+    """One section per question."""
+    frames, notes = analysis.frames, analysis.notes
 
     def table(name: str, caption: str) -> NamedTable:
         return NamedTable(name, caption, frames[name])
 
     found = [
         Section(
-            "Position triage",
+            TRIAGE,
             "Who looks at the options at all? The rate is the share of choices of the option that stood"
             " first, of the first two alternatives of the set. With every set shown in both orders an agent"
             " that weighs the attributes comes near 50 %. Outside 15 to 85 % it is position-locked: its"
@@ -31,10 +126,8 @@ def sections(frames: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> list[S
             ),
         )
     ]
-    if notes:
-        found.append(Section("Notes", " ".join(notes)))
     if frames["coefficients"].empty:
-        return found
+        return [*found, *_notes(notes)]
     found += [
         Section(
             "Price",
@@ -94,7 +187,7 @@ def sections(frames: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> list[S
             ),
         ),
         Section(
-            "Willingness to pay",
+            WORTH,
             "What one unit of an attribute is worth in USD: its coefficient over that of the price, sign"
             " turned, with the price in the form that fits better. With the log price that is what it is"
             " worth at the median price. The delta-method interval is symmetric; the Krinsky-Robb"
@@ -172,4 +265,8 @@ def sections(frames: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> list[S
             ),
         ),
     ]
-    return found
+    return [*found, *_notes(notes)]
+
+
+def _notes(notes: Sequence[str]) -> list[Section]:
+    return [Section("Notes", " ".join(notes))] if notes else []

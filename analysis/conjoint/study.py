@@ -9,10 +9,8 @@ import pandas as pd
 from analysis.conjoint import across, tables
 from analysis.conjoint.cards import encode
 from analysis.conjoint.fits import Fits, fit_models
-from analysis.conjoint.report import sections
 from analysis.conjoint.triage import triage
 from analysis.estimators.choice_sets import Covariance
-from analysis.reporting.sections import Section
 from analysis.reporting.to_json import to_json
 
 ERRORS: Mapping[Covariance, str] = {
@@ -52,10 +50,6 @@ class ConjointAnalysis:
         """Return a JSON object with a list of records per frame; undefined values are null."""
         return to_json(vars(self))
 
-    def sections(self) -> list[Section]:
-        """Return the sections of the report, with figures."""
-        return sections(self.frames, self.notes)
-
 
 def analyze_conjoint(
     table: pd.DataFrame,
@@ -63,18 +57,20 @@ def analyze_conjoint(
     sizes: Mapping[str, float] | None = None,
     providers: Mapping[str, str] | None = None,
     cov: Covariance | None = None,
+    locked: bool = False,
 ) -> ConjointAnalysis:
     """Analyse a tidy table of choices between cards (see `encode` for its columns).
 
     sizes: billions of parameters by agent, and providers: names by agent, where their labels do not tell.
     cov: standard errors; `clustered` is by choice set. By default they are so where an agent is shown a set
-    more than once, in another order or with other prices: it may answer it alike each time.
+    more than once, in another order or with other prices: it may answer it alike each time. locked: fit the
+    models of position-locked agents too.
 
     Raises AnalysisError for a table that `encode` refuses.
     """
     cards = encode(table)
     verdicts = triage(cards)
-    fitted = verdicts["verdict"].isin(["engaged", "undecided"])
+    fitted = verdicts["verdict"] != "" if locked else verdicts["verdict"].isin(["engaged", "undecided"])
     engaged = [str(agent) for agent in verdicts.loc[fitted, "group"]]
     cov = cov or ("clustered" if cards.repeated else "classical")
     fits = fit_models(cards, engaged, cov=cov)
@@ -96,13 +92,14 @@ def analyze_conjoint(
         booked=tables.booked(cards),
         coefficients=tables.coefficients(fits),
         fit_statistics=tables.fit_statistics(fits),
-        notes=(*_triage_notes(verdicts), *cards.notes, *_fit_notes(fits), ERRORS[cov]),
+        notes=(*_triage_notes(verdicts, locked), *cards.notes, *_fit_notes(fits), ERRORS[cov]),
     )
 
 
-def _triage_notes(verdicts: pd.DataFrame) -> list[str]:
+def _triage_notes(verdicts: pd.DataFrame, locked: bool) -> list[str]:
+    kept = "has models because they were asked for" if locked else "is left out of the models"
     notes = [
-        f"{row['group']} is left out of the models: {row['verdict']}, it takes the option shown first in"
+        f"{row['group']} {kept}: {row['verdict']}, it takes the option shown first in"
         f" {100 * row['estimate']:.1f} % of its choices."
         for row in verdicts.to_dict("records")
         if row["verdict"].startswith("locked")

@@ -20,8 +20,12 @@ NOT_COMPARABLE = "the two forms are not fitted to the same sets"
 
 
 def coefficients(fits: Fits) -> pd.DataFrame:
-    """Return every coefficient of every model; extra columns model, block and price_form."""
-    return _joined([_frame(spec, fit) for spec, fit in fits.items()], *MODEL)
+    """Every coefficient of every model; extra columns model, block, price_form and brand.
+
+    brand: whether the chain families are in the model, too. The four name the model.
+    """
+    frames = [_frame(spec, fit).assign(brand=spec.brand) for spec, fit in fits.items()]
+    return _joined(frames, *MODEL, "brand")
 
 
 def fit_statistics(fits: Fits) -> pd.DataFrame:
@@ -33,6 +37,7 @@ def fit_statistics(fits: Fits) -> pd.DataFrame:
         {
             "group": spec.agent,
             **_model(spec),
+            "brand": spec.brand,
             "loglik": fit.loglik,
             "loglik_null": fit.loglik_null,
             "aic": fit.aic,
@@ -46,13 +51,14 @@ def fit_statistics(fits: Fits) -> pd.DataFrame:
         }
         for spec, fit in fits.items()
     ]
-    return pd.DataFrame(rows) if rows else pd.DataFrame(columns=["group", *MODEL, "loglik", "aic", "note"])
+    columns = None if rows else ["group", *MODEL, "brand", "loglik", "aic", "note"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def price_response(fits: Fits) -> pd.DataFrame:
     """Return the coefficients of log price and of price, in every model."""
     every = coefficients({spec: fit for spec, fit in fits.items() if not spec.brand})
-    return every[every["term"].isin(PRICES)].reset_index(drop=True)
+    return every[every["term"].isin(PRICES)].drop(columns="brand").reset_index(drop=True)
 
 
 def price_deciles(fits: Fits, cards: Cards) -> pd.DataFrame:

@@ -7,7 +7,6 @@ import pandas as pd
 
 from analysis.estimators.power import power_frame
 from analysis.estimators.repeats import agents_without_variation, alike_notes, one_answer_each, with_note
-from analysis.montecarlo import figures
 from analysis.montecarlo.hypotheses import (
     agent_comparisons,
     anovas,
@@ -23,11 +22,16 @@ from analysis.montecarlo.valuation import (
     valid_share,
     variation,
 )
-from analysis.reporting.sections import NamedFigure, Section, named_tables
 from analysis.reporting.to_json import to_json
 from analysis.tables.frame import counted
 from analysis.tables.responses_table import check_responses, missing_reasons
 from analysis.tables.sizes import model_sizes
+
+NOT_PROBLEMS = (
+    ONE_AGENT := "With one agent, tests between agents are empty.",
+    NO_GENERATIONS := "No generations were given, so there is no generation model.",
+)
+"""Notes about what was not asked for."""
 
 
 @dataclass(frozen=True)
@@ -57,117 +61,6 @@ class MonteCarloAnalysis:
     def to_json(self) -> str:
         """Return a JSON object with a list of records per frame; undefined values are null."""
         return to_json(vars(self))
-
-    def sections(self) -> list[Section]:
-        """Return the report: the measures, then the hypotheses, then the number of responses."""
-        cells = self.prompts
-        dated = [figures.generations(self.mapd, self.generations)] if self.generations else []
-        return [
-            Section(
-                "Responses",
-                "Each question was asked in a conversation of its own. A response that is missing or not one"
-                " number is left out of every statistic and counted here, with its reason. Nothing is "
-                "replaced or clipped. " + " ".join(self.notes),
-                named_tables(missing=("Missing responses by reason", self.missing)),
-            ),
-            Section(
-                "Willingness to pay",
-                "Mean by product and condition, with its 95 % t interval over responses.",
-                named_tables(prompts=("Willingness to pay by agent, product and condition", cells)),
-                (
-                    NamedFigure(
-                        "wtp",
-                        "Willingness to pay by condition; the dashed line is the list price",
-                        figures.wtp(cells),
-                    ),
-                ),
-            ),
-            Section(
-                "Spread",
-                "Coefficient of variation: standard deviation over mean, in the control condition.",
-                named_tables(variation=("Coefficient of variation", self.variation)),
-                (
-                    NamedFigure(
-                        "variation",
-                        "Coefficient of variation",
-                        figures.coefficient_of_variation(self.variation),
-                    ),
-                ),
-            ),
-            Section(
-                "Valid prices",
-                "CSVR is the share of responses within the market range, averaged over prompts (a product in"
-                " a condition). The figure has Wilson's interval of the pooled counts; the table also the "
-                "Wald interval over the number of prompts, clipped to [0, 1].",
-                named_tables(csvr=("Share of valid responses", self.csvr)),
-                (
-                    NamedFigure(
-                        "csvr", "Share of valid responses with Wilson intervals", figures.csvr(self.csvr)
-                    ),
-                ),
-            ),
-            Section(
-                "Deviation from the list price",
-                "The absolute price deviation, averaged within each prompt and then over prompts; the "
-                "interval is t over prompts. H1 tests the signed deviation against 0, two-sided; its "
-                "condition is named in the table. No p value in this report is corrected for the number of "
-                "tests.",
-                named_tables(
-                    mapd=("Mean absolute price deviation", self.mapd),
-                    list_price=("H1: response minus list price", self.list_price),
-                ),
-                (NamedFigure("mapd", "Absolute price deviation by agent", figures.mapd(self.mapd, cells)),),
-            ),
-            Section(
-                "Models and conditions",
-                "Type III analyses of variance: of the absolute deviation on the agent (H2), of willingness "
-                "to pay on the condition (H3), and on both with their interaction (H4). With treatment "
-                "coding a main effect beside an interaction is the effect at the other factor's reference "
-                "level; sum coding gives the usual main effects. The coefficients are differences from the "
-                "control mean.",
-                named_tables(
-                    anova=("H2 to H4: type III tests", self.anova),
-                    coefficients=("H3: differences from the control condition", self.coefficients),
-                ),
-            ),
-            Section(
-                "Comparisons of agents",
-                "Absolute price deviation, the second agent minus the first. Tests over prompts take a "
-                "prompt's mean as one datum; tests over responses take each answer as one, and so find far "
-                "smaller differences. Cohen's d is over the root of the mean of the two variances.",
-                named_tables(
-                    comparisons=("H5: differences between agents", self.comparisons),
-                    generation_tests=("H5: generation x condition x size, type III", self.generation_tests),
-                    generation_coefficients=("H5: coefficients", self.generation_coefficients),
-                    generation_cells=("H5: the cells that exist", self.generation_cells),
-                ),
-                tuple(
-                    NamedFigure("generations", "Absolute deviation by generation", chart) for chart in dated
-                ),
-            ),
-            Section(
-                "Correlation with the anchor",
-                "Pearson's r of response and anchor over the low and high conditions. An agent's value is "
-                "the mean over its products, the overall one the mean over agents. The human value is that "
-                "of Ariely, Loewenstein and Prelec (2003).",
-                named_tables(
-                    correlations=("Correlation of willingness to pay with the anchor", self.correlations)
-                ),
-                (
-                    NamedFigure(
-                        "correlations", "Correlation with the anchor", figures.correlations(self.correlations)
-                    ),
-                ),
-            ),
-            Section(
-                "How many responses",
-                "The smallest number of responses per cell (agent x condition, all products) with which a "
-                "one-way analysis of variance finds an effect of the given size f, and the power of the "
-                "smallest cell.",
-                named_tables(power=("Responses needed per cell", self.power)),
-                (NamedFigure("power", "Power by number of responses per cell", figures.power(self.power)),),
-            ),
-        ]
 
 
 def analyze_montecarlo(
@@ -223,7 +116,7 @@ def _notes(table: pd.DataFrame, generations: Mapping[str, str]) -> tuple[str, ..
         if absent := int(table[column].isna().sum()):
             notes.append(f"{counted(absent, 'question')} without a {what}: left out of what needs it.")
     if table["agent"].nunique() == 1:
-        notes.append("With one agent, tests between agents are empty.")
+        notes.append(ONE_AGENT)
     if not generations:
-        notes.append("No generations were given, so there is no generation model.")
+        notes.append(NO_GENERATIONS)
     return tuple(notes)

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.reporting.plots import save_figure
-from analysis.reporting.sections import NamedTable, Section
+from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
 from analysis.tables.errors import AnalysisError
-from analysis.tables.frame import LABELS
+from analysis.tables.frame import LABELS, heading
 
 FOLDED = 12
 """The most rows of a table that is shown at once; a longer table opens with a click."""
@@ -21,16 +21,16 @@ FOLDED = 12
 P_VALUES = ("p_value", "p_adjusted")
 NOTE = "note"
 INTERVAL = ("conf_low", "conf_high")
-KEPT = ("term", "group", "estimate", *INTERVAL)
-"""Columns that are shown even where all rows have the same value."""
+KEPT = ("term", "estimate", *INTERVAL)
+"""Columns that stay, also where all rows have the same value."""
 
 _FILE_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 
 
-def write_report(
-    path: str | Path, title: str, facts: Mapping[str, object], sections: Sequence[Section]
-) -> None:
-    """Write the report. facts: what was run, shown as given.
+def write_report(path: str | Path, title: str, facts: Mapping[str, object], report: Report) -> None:
+    """Write the report: the answer and its figure, then the contents and the sections.
+
+    facts: what was run, shown as given at the end.
 
     Every text is escaped; the page holds no script and asks for nothing over the network. What is undefined
     is an empty cell, with its reason in a footnote; columns that are empty throughout are left out.
@@ -45,14 +45,18 @@ def write_report(
     page = environment.get_template("report.html.j2").render(
         title=title,
         facts=facts,
+        answer=report.answer,
+        problems=report.problems,
+        checked=report.checked,
+        figures=[_figure(each) for section in report.sections[:1] for each in section.figures[:1]],
         sections=[
             {
                 "title": section.title,
-                "paragraphs": section.text.split("\n\n"),
-                "figures": [(_data_uri(each.svg), each.caption) for each in section.figures],
+                "paragraphs": [text for text in section.text.split("\n\n") if text],
+                "figures": [_figure(each) for each in section.figures[0 if place else 1 :]],
                 "tables": [_table(each) for each in section.tables],
             }
-            for section in sections
+            for place, section in enumerate(report.sections)
         ],
     )
     Path(path).write_text(page, encoding="utf-8")
@@ -135,11 +139,11 @@ def _table(table: NamedTable) -> dict[str, object]:
     if NOTE in shown and NOTE not in same:
         texts[""] = [_marks(cell(value), footnotes) for value in frame[NOTE]]
         kinds.append("note")
-    said = [f"{str(name).replace('_', ' ')}: {_cells(frame[:1], name, table.decimals)[0]}" for name in same]
+    said = [f"{heading(str(name))}: {_cells(frame[:1], name, table.decimals)[0]}" for name in same]
     return {
         "caption": table.caption,
         "same": "; ".join(said),
-        "columns": list(zip([name.replace("_", " ") for name in texts], kinds, strict=True)),
+        "columns": list(zip(map(heading, texts), kinds, strict=True)),
         "rows": [list(zip(row, kinds, strict=True)) for row in zip(*texts.values(), strict=True)],
         "footnotes": [f"[{mark}] {note}" for note, mark in footnotes.items()],
         "folded": table.detail or len(frame) > FOLDED,
@@ -158,6 +162,10 @@ def _marks(notes: str, footnotes: dict[str, int]) -> str:
 
 def _numeric(values: pd.Series) -> bool:
     return bool(pd.api.types.is_numeric_dtype(values))
+
+
+def _figure(figure: NamedFigure) -> tuple[str, str]:
+    return _data_uri(figure.svg), figure.caption
 
 
 def _data_uri(svg: str) -> str:

@@ -55,6 +55,21 @@ class Section:
     figures: tuple[NamedFigure, ...] = field(default=())
 
 
+@dataclass(frozen=True)
+class Report:
+    """What a study says, from its answer down. Every kind of study gives one.
+
+    answer: sentences, one for each agent (see `analysis.reporting.answer`). checked: one sentence on what the
+    data are like also where all is well. problems: what went wrong, a sentence each. sections: the first has
+    the study's main table as its first table, and the answer's figure as its first figure.
+    """
+
+    sections: tuple[Section, ...]
+    answer: tuple[str, ...] = ()
+    checked: str = ""
+    problems: tuple[str, ...] = ()
+
+
 def named_tables(**named: tuple[str, pd.DataFrame]) -> tuple[NamedTable, ...]:
     """Make the tables of a section from name=(caption, frame); an empty frame is left out."""
     return tuple(

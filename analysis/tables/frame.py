@@ -38,6 +38,20 @@ LABELS = {
 }
 """The labels of terms in reports and figures; other terms are shown by their names in the frames."""
 
+HEADINGS = {
+    "group": "agent",
+    "p_value": "p",
+    "p_adjusted": "adjusted p",
+    "std_error": "std. error",
+    "n_missing": "missing",
+}
+"""Columns as people read them; others are shown as they are called, with spaces."""
+
+
+def heading(column: str) -> str:
+    """What stands over a column where people read it."""
+    return HEADINGS.get(column, column.replace("_", " "))
+
 
 def result_frame(rows: Iterable[Mapping[str, object]], *extra: str) -> pd.DataFrame:
     """Make a frame of the estimators' columns and, after them, `extra` ones.

@@ -11,6 +11,7 @@ from experiments.commands.common import (
     Agents,
     AsJson,
     Db,
+    Everything,
     Excluded,
     OneRun,
     Out,
@@ -36,6 +37,7 @@ def choice(
     db: Db = DEFAULT_DB,
     run: Run = None,
     out: Out = None,
+    everything: Everything = False,
     as_json: AsJson = False,
 ) -> None:
     """Estimate what moves choices in a shop: linear model with trial fixed effects, percentage points.
@@ -48,7 +50,7 @@ def choice(
 
       souk analyze choice other-study.csv --out report/
     """
-    _analyze("choice", named, run, (agent, exclude), db, out, as_json=as_json)
+    _analyze("choice", named, run, (agent, exclude), db, out, everything=everything, as_json=as_json)
 
 
 Size = Annotated[
@@ -69,11 +71,15 @@ def conjoint(
             help="Standard errors. By default clustered by choice set where sets are shown several times."
         ),
     ] = None,
+    locked: Annotated[
+        bool, typer.Option("--locked", help="Fit the models of position-locked agents, too.")
+    ] = False,
     agent: Agents = None,
     exclude: Excluded = None,
     db: Db = DEFAULT_DB,
     run: Run = None,
     out: Out = None,
+    everything: Everything = False,
     as_json: AsJson = False,
 ) -> None:
     """Estimate from choices among cards who reads them, and what price, quality and brand are worth.
@@ -84,7 +90,19 @@ def conjoint(
 
       souk analyze conjoint one-model.csv another.csv --size openai:small=8 --out report/
     """
-    _analyze("conjoint", named, run, (agent, exclude), db, out, as_json=as_json, sizes=_sizes(size), cov=cov)
+    _analyze(
+        "conjoint",
+        named,
+        run,
+        (agent, exclude),
+        db,
+        out,
+        everything=everything,
+        as_json=as_json,
+        sizes=_sizes(size),
+        cov=cov,
+        locked=locked,
+    )
 
 
 @app.command("montecarlo")
@@ -105,6 +123,7 @@ def montecarlo(
     db: Db = DEFAULT_DB,
     run: Run = None,
     out: Out = None,
+    everything: Everything = False,
     as_json: AsJson = False,
 ) -> None:
     """Analyse willingness to pay: its spread, its validity, its distance from the list price, anchoring.
@@ -123,6 +142,7 @@ def montecarlo(
         (agent, exclude),
         db,
         out,
+        everything=everything,
         as_json=as_json,
         condition=condition,
         sizes=_sizes(size),
@@ -151,6 +171,7 @@ def biases(
     db: Db = DEFAULT_DB,
     run: Run = None,
     out: Out = None,
+    everything: Everything = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure eight cognitive biases: the effect of each, its direction, and what goes with it.
@@ -168,6 +189,7 @@ def biases(
         (agent, exclude),
         db,
         out,
+        everything=everything,
         as_json=as_json,
         population=population,
         legacy_zero=legacy_zero,
@@ -191,6 +213,7 @@ def anchoring(
     db: Db = DEFAULT_DB,
     run: Run = None,
     out: Out = None,
+    everything: Everything = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure anchoring in log-probabilities: expected answers by anchor, paired tests, attribution, ABSS.
@@ -202,7 +225,18 @@ def anchoring(
       souk analyze anchoring anchoring_gpt2_results_standard.csv --method banzhaf --out report/
     """
     options = {} if seed is None else {"seed": seed}
-    _analyze("anchoring", named, run, (agent, exclude), db, out, as_json=as_json, method=method, **options)
+    _analyze(
+        "anchoring",
+        named,
+        run,
+        (agent, exclude),
+        db,
+        out,
+        everything=everything,
+        as_json=as_json,
+        method=method,
+        **options,
+    )
 
 
 @uncollected()
@@ -214,6 +248,7 @@ def _analyze(
     db: str,
     out: Path | None,
     *,
+    everything: bool,
     as_json: bool,
     **options: object,
 ) -> None:
@@ -225,7 +260,14 @@ def _analyze(
     if files:
         with estimating():
             analysis = STUDIES[kind].analyze(read_tables(kind, files, only, without), **options)
-        show(analysis, kind, {"tables": ", ".join(map(str, files))}, out, as_json=as_json)
+        show(
+            analysis,
+            kind,
+            {"tables": ", ".join(map(str, files))},
+            out,
+            everything=everything,
+            as_json=as_json,
+        )
         return
     records = open_records(db)
     found = records.latest_run(run, kind)
@@ -237,7 +279,7 @@ def _analyze(
         facts["agents"] = ", ".join([*only, *(f"without {name}" for name in without)])
     else:
         out = out or records.folder(found["run"])
-    show(analysis, kind, facts, out, as_json=as_json)
+    show(analysis, kind, facts, out, everything=everything, as_json=as_json)
 
 
 def _sizes(size: list[str] | None) -> dict[str, float]:
@@ -274,13 +316,14 @@ def report(
 
     run, files = run_or_files(named, run)
     if files:
-        sections = STUDIES["choice"].analyze(read_tables("choice", files)).sections()
-        path = write(sections, "choice", {"tables": ", ".join(map(str, files))}, out or Path("report"))
+        study = STUDIES["choice"]
+        made = study.report(study.analyze(read_tables("choice", files)))
+        path = write(made, "choice", {"tables": ", ".join(map(str, files))}, out or Path("report"))
     else:
         records = open_records(db)
         found = records.latest_run(run)
-        sections = analyze_run(records, found).sections()
-        path = write(sections, kind_of(found), run_facts(found), out or records.folder(found["run"]))
+        made = STUDIES[kind_of(found)].report(analyze_run(records, found))
+        path = write(made, kind_of(found), run_facts(found), out or records.folder(found["run"]))
     typer.echo(path)
 
 

@@ -14,7 +14,7 @@ from rich.markup import escape
 from interventions.errors import UserError
 
 if TYPE_CHECKING:
-    from analysis.reporting.sections import Section
+    from analysis.reporting.sections import Report
     from experiments.records.store import Records
     from experiments.studies.kinds import StudyAnalysis
 
@@ -43,6 +43,9 @@ Excluded = Annotated[
     typer.Option("--exclude", metavar="NAME", help="Leave out the trials of this agent; repeatable."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
+Everything = Annotated[
+    bool, typer.Option("--all", help="Print every table of the report, not only the answer.")
+]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for reports and figures.")]
 
 
@@ -92,7 +95,7 @@ def run_or_files(named: list[str] | None, run: str | None) -> tuple[str | None, 
 
 
 def analyze_stored(
-    records: "Records", found: dict[str, Any], out: Path | None, *, as_json: bool, **options: Any
+    records: "Records", found: dict[str, Any], out: Path | None, *, as_json: bool, everything: bool = False
 ) -> None:
     """Analyse a stored run by its kind of study, and show the analysis."""
     from experiments.records.record import kind_of
@@ -100,8 +103,9 @@ def analyze_stored(
     from experiments.studies.printing import run_facts
 
     with estimating():
-        analysis = analyze_run(records, found, **options)
-    show(analysis, kind_of(found), run_facts(found), out or records.folder(found["run"]), as_json=as_json)
+        analysis = analyze_run(records, found)
+    folder = out or records.folder(found["run"])
+    show(analysis, kind_of(found), run_facts(found), folder, as_json=as_json, everything=everything)
 
 
 @contextmanager
@@ -115,29 +119,41 @@ def estimating() -> Iterator[None]:
 
 
 def show(
-    analysis: "StudyAnalysis", kind: str, facts: dict[str, Any], out: Path | None, *, as_json: bool
+    analysis: "StudyAnalysis",
+    kind: str,
+    facts: dict[str, Any],
+    out: Path | None,
+    *,
+    as_json: bool,
+    everything: bool = False,
 ) -> None:
-    """Print an analysis, and write its report, tables and figures."""
+    """Print the answer of an analysis, or everything, and write its report, tables and figures."""
     from experiments.console.terminal import stdout_console
-    from experiments.studies.printing import print_sections
+    from experiments.studies.kinds import STUDIES
+    from experiments.studies.printing import print_everything, print_report
 
     with estimating():
-        sections = analysis.sections()
-        path = write(sections, kind, facts, out) if out else None
+        report = STUDIES[kind].report(analysis)
+        path = write(report, kind, facts, out) if out else None
     if as_json:
-        content = {**json.loads(analysis.to_json()), "facts": facts, "report": str(path) if path else None}
-        typer.echo(json.dumps(content, indent=2))
+        told = {"answer": report.answer, "facts": facts, "report": str(path) if path else None}
+        typer.echo(json.dumps({**json.loads(analysis.to_json()), **told}, indent=2))
         return
     console = stdout_console()
-    print_sections(console, sections, out)
-    for line in analysis.notes:
-        console.print(line, style="dim", highlight=False, markup=False, soft_wrap=True)
-    if path:
-        console.print(f"report: {escape(str(path))}", highlight=False, soft_wrap=True)
+    if everything:
+        print_everything(console, report, out)
+        for line in analysis.notes:
+            console.print(line, style="dim", highlight=False, markup=False, soft_wrap=True)
+    else:
+        print_report(console, report, out)
+    others = sum(not each.detail for section in report.sections for each in section.tables) - 1
+    more = "" if everything else f"{others} more tables with --all; "
+    where = f"report: {escape(str(path))}" if path else "a report with --out DIR"
+    console.print(f"{more}{where}", highlight=False, soft_wrap=True)
 
 
-def write(sections: "list[Section]", kind: str, facts: dict[str, Any], folder: Path) -> Path:
-    """Write the report, and each table and figure as files of their own, in place of earlier ones.
+def write(report: "Report", kind: str, facts: dict[str, Any], folder: Path) -> Path:
+    """The report, and each table and figure as files of their own, in the place of those written before.
 
     They are made in another folder first, so that a failure leaves the folder as it was.
     """
@@ -148,8 +164,8 @@ def write(sections: "list[Section]", kind: str, facts: dict[str, Any], folder: P
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".new-report-", dir=folder) as aside:
             title = f"{STUDIES[kind].title}: {facts.get('run', 'tables')}"
-            write_report(Path(aside, REPORT), title, facts, sections)
-            write_files(aside, sections)
+            write_report(Path(aside, REPORT), title, facts, report)
+            write_files(aside, report.sections)
             _replace(folder, Path(aside))
     except OSError as error:
         raise UserError(

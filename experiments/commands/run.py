@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from analysis.tables.errors import AnalysisError
-from experiments.commands.common import DEFAULT_DB, AsJson, Db, Out, analyze_stored
+from experiments.commands.common import DEFAULT_DB, AsJson, Db, Everything, Out, analyze_stored
 from experiments.console.terminal import stderr_console, stdout_console
 from experiments.runs.interrupts import one_line_when_stopped, run_until_stopped
 
@@ -57,6 +57,7 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would run, what it may cost and find; run nothing.")
     ] = False,
+    everything: Everything = False,
     as_json: AsJson = False,
 ) -> None:
     """Run an experiment: expand its design, run the trials, print what came out, write the report.
@@ -119,7 +120,7 @@ def run(
         status = 1
     try:
         found = session.records.latest_run(session.design.run_id)
-        analyze_stored(session.records, found, session.folder, as_json=as_json)
+        analyze_stored(session.records, found, session.folder, as_json=as_json, everything=everything)
     except AnalysisError as error:
         console.print(f"no effects: {error}", highlight=False, markup=False, soft_wrap=True)
     raise typer.Exit(status)

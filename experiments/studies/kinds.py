@@ -7,14 +7,19 @@ from typing import Any, Final, Protocol
 
 import pandas as pd
 
+from analysis.anchoring import report as anchoring
 from analysis.anchoring.study import analyze_anchoring
 from analysis.anchoring.table import read_anchoring
 from analysis.biases import analyze_biases
+from analysis.biases import report as biases
 from analysis.choice import analyze_choice
+from analysis.choice import report as choice
 from analysis.conjoint import analyze_conjoint
+from analysis.conjoint import report as conjoint
 from analysis.conjoint.pricebench import read_conjoint
 from analysis.montecarlo import analyze_montecarlo
-from analysis.reporting.sections import Section
+from analysis.montecarlo import report as montecarlo
+from analysis.reporting.sections import Report
 from analysis.tables.choice_table import read_table
 from analysis.tables.responses_table import read_responses
 from analysis.tables.table_file import selected, together
@@ -39,9 +44,6 @@ class StudyAnalysis(Protocol):
     def notes(self) -> tuple[str, ...]:
         """The notes that a reader has to know."""
 
-    def sections(self) -> list[Section]:
-        """Return the sections of the report."""
-
     def to_json(self) -> str:
         """Return all frames as a JSON object."""
 
@@ -50,12 +52,13 @@ class StudyAnalysis(Protocol):
 class Study:
     """A kind of study: its name, and how it is analysed.
 
-    `analyze` takes a table, and what else `stored` gives. `stored` takes a run and the agents of interest
-    (none named: all); frames with a column `agent` may hold others too.
+    `report` takes what `analyze` gives. `stored` takes a run and the agents of interest (none named: all);
+    frames with a column `agent` may hold others too.
     """
 
     title: str
     analyze: Callable[..., StudyAnalysis]
+    report: Callable[[Any], Report]
     read: Callable[[Path], pd.DataFrame]
     stored: Callable[[Records, str, Sequence[str]], tuple[pd.DataFrame | None, ...]]
 
@@ -77,11 +80,15 @@ def _scores(records: Records, run: str, agents: Sequence[str]) -> tuple[pd.DataF
 
 
 STUDIES: Final = {
-    "choice": Study("What moved the choices", analyze_choice, read_table, _choices),
-    "conjoint": Study("What the choices are worth", analyze_conjoint, read_conjoint, _cards),
-    "montecarlo": Study("Willingness to pay", analyze_montecarlo, read_responses, _responses),
-    "biases": Study("Cognitive biases", analyze_biases, read_responses, _responses),
-    "anchoring": Study("Anchoring in log-probabilities", analyze_anchoring, read_anchoring, _scores),
+    "choice": Study("What moved the choices", analyze_choice, choice.report, read_table, _choices),
+    "conjoint": Study("What the choices are worth", analyze_conjoint, conjoint.report, read_conjoint, _cards),
+    "montecarlo": Study(
+        "Willingness to pay", analyze_montecarlo, montecarlo.report, read_responses, _responses
+    ),
+    "biases": Study("Cognitive biases", analyze_biases, biases.report, read_responses, _responses),
+    "anchoring": Study(
+        "Anchoring in log-probabilities", analyze_anchoring, anchoring.report, read_anchoring, _scores
+    ),
 }
 
 

@@ -1,37 +1,37 @@
 """Print tables of an analysis for people, in the terminal."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Real
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
-from analysis.reporting.sections import NamedTable, Section
-from analysis.tables.frame import LABELS
+from analysis.reporting.answer import number_text
+from analysis.reporting.sections import NamedTable, Report, Section
+from analysis.tables.frame import LABELS, heading
 from experiments.console.terminal import new_table
 from experiments.records.tidy_tables import write_table
 
 LONGEST_TABLE: Final = 30
 MOST_NOTES: Final = 8
 INTERVAL: Final = "95 % interval"
-HEADINGS: Final = {
-    "group": "agent",
-    "p_value": "p",
-    "p_adjusted": "adjusted p",
-    "std_error": "std. error",
-    "n_missing": "missing",
-}
 RESULTS: Final = ("estimate", "std_error", INTERVAL, "p_value", "p_adjusted", "note")
 MOST_LEVELS: Final = 10
 """The most levels of an attribute whose balance is shown."""
 MOST_COLUMNS: Final = 9
 """The most columns of a table in the terminal; the files have all columns."""
+
+FIRST_SCREEN: Final = 34
+"""Lines of what is printed first: with those of the command itself they fit a terminal of 40."""
+SHORTER: Final = ((8, 30, 8), (8, 16, 4), (6, 12, 3), (4, 8, 2), (3, 5, 1), (2, 3, 1), (1, 1, 0))
+"""So many sentences and problems, rows and notes of the main table are tried until they fit."""
 
 
 def run_facts(found: dict[str, Any]) -> dict[str, Any]:
@@ -50,6 +50,46 @@ def run_facts(found: dict[str, Any]) -> dict[str, Any]:
         "versions": ", ".join(f"{name} {number}" for name, number in facts["versions"].items()),
     }
     return {name: value for name, value in told.items() if value is not None}
+
+
+def print_report(console: Console, report: Report, folder: Path | None) -> None:
+    """The answer, the main table and what went wrong: as much of them as fits a screen."""
+    for sentences, rows, notes in SHORTER:
+        screen = Group(*_screen(report, folder, sentences, rows, notes))
+        if len(console.render_lines(screen, pad=False)) <= FIRST_SCREEN:
+            break
+    console.print(screen)
+
+
+def _screen(
+    report: Report, folder: Path | None, sentences: int, rows: int, notes: int
+) -> Iterator[RenderableType]:
+    yield from _texts(report.answer, sentences, "agents", "bold")
+    main = report.sections[0].tables[:1]
+    for named in main:
+        table, footnotes = frame_table(named, folder, rows, notes)
+        yield Text()
+        yield table
+        yield from (Text(line, "dim") for line in [*footnotes, ""])
+    yield from _texts(report.problems, sentences, "problems", "yellow")
+    if report.checked:
+        yield Text(report.checked)
+
+
+def _texts(lines: Sequence[str], most: int, what: str, style: str) -> Iterator[Text]:
+    """The first of the sentences, and how many more there are."""
+    yield from (Text(line, style) for line in lines[:most])
+    if len(lines) > most:
+        yield Text(f"... and {len(lines) - most:,} more {what}: in the report, or with --all", style)
+
+
+def print_everything(console: Console, report: Report, folder: Path | None) -> None:
+    """The answer, what went wrong, and each table of the report."""
+    for style, lines in (("bold", report.answer), ("yellow", report.problems), ("", (report.checked,))):
+        for line in lines:
+            console.print(Text(line, style))
+    console.print()
+    print_sections(console, report.sections, folder)
 
 
 def print_sections(console: Console, sections: Sequence[Section], folder: Path | None) -> None:
@@ -73,7 +113,7 @@ def print_balance(console: Console, balance: pd.DataFrame, out: Path | None) -> 
     Raises:
         UserError: the folder cannot be written.
     """
-    for check, heading in (("trials", "Trials by condition"), ("position", "Means and shares by position")):
+    for check, title in (("trials", "Trials by condition"), ("position", "Means and shares by position")):
         rows = balance[balance["check"] == check]
         rows = rows[rows.groupby("attribute")["level"].transform("nunique") <= MOST_LEVELS]
         if rows.empty:
@@ -81,7 +121,7 @@ def print_balance(console: Console, balance: pd.DataFrame, out: Path | None) -> 
         wide = rows.pivot(index=["attribute", "level"], columns="group", values="value").reset_index()
         wide.columns = [str(name) or "all" for name in wide]
         wide = wide.sort_values("level", key=lambda level: level != "mean", kind="stable")
-        table, lines = frame_table(NamedTable("balance", heading, wide.fillna(0)), out)
+        table, lines = frame_table(NamedTable("balance", title, wide.fillna(0)), out)
         console.print(table)
         for line in lines:
             console.print(line, style="dim", highlight=False, markup=False, soft_wrap=True)
@@ -89,8 +129,10 @@ def print_balance(console: Console, balance: pd.DataFrame, out: Path | None) -> 
         write_table(balance, out / "balance.csv")
 
 
-def frame_table(named: NamedTable, folder: Path | None) -> tuple[Table, list[str]]:
-    """Return a frame as a table for the terminal, and its footnotes.
+def frame_table(
+    named: NamedTable, folder: Path | None, longest: int = LONGEST_TABLE, most_notes: int = MOST_NOTES
+) -> tuple[Table, list[str]]:
+    """A frame for the terminal, and its footnotes; what is undefined is blank, with its reason.
 
     Undefined values are blank, with their reason. What is the same in every row is said once below; what has
     no place here is in the files.
@@ -102,36 +144,37 @@ def frame_table(named: NamedTable, folder: Path | None) -> tuple[Table, list[str
     for name in names:
         numeric = pd.api.types.is_numeric_dtype(rows[name]) or name == INTERVAL
         justify: Any = "right" if numeric else "left"
-        heading = HEADINGS.get(name, name.replace("_", " "))
-        table.add_column(escape(heading), justify=justify, overflow="fold", no_wrap=numeric)
+        table.add_column(escape(heading(name)), justify=justify, overflow="fold", no_wrap=numeric)
     marked = "note" in rows
     if marked:
         table.add_column("", no_wrap=True)
-    for row in rows.head(LONGEST_TABLE).to_dict("records"):
+    for row in rows.head(longest).to_dict("records"):
         notes = [note for note in str(row.get("note") or "").split("; ") if note]
         marks = [footnotes.setdefault(note, len(footnotes) + 1) for note in notes]
         cells = [_cell(name, row[name], named.decimals) for name in names]
         table.add_row(*cells, *([escape(" ".join(f"[{mark}]" for mark in marks))] if marked else []))
     lines = []
     if same:
-        said = ", ".join(f"{HEADINGS.get(name, name.replace('_', ' '))} {text}" for name, text in same)
+        said = ", ".join(f"{heading(name)} {text}" for name, text in same)
         lines.append(f"all rows: {said}")
-    lines += [f"[{index}] {note}" for note, index in footnotes.items() if index <= MOST_NOTES]
+    lines += [f"[{index}] {note}" for note, index in footnotes.items() if index <= most_notes]
     where = f"{folder / named.name}.csv" if folder else "a folder with --out DIR"
-    if len(footnotes) > MOST_NOTES:
-        lines.append(f"... and {len(footnotes) - MOST_NOTES} more notes: {where}")
-    if len(rows) > LONGEST_TABLE:
-        lines.append(f"... and {len(rows) - LONGEST_TABLE:,} more rows: {where}")
+    if len(footnotes) > most_notes:
+        lines.append(f"... and {len(footnotes) - most_notes} more notes: {where}")
+    if len(rows) > longest:
+        lines.append(f"... and {len(rows) - longest:,} more rows: {where}")
     return table, lines
 
 
 def _condensed(frame: pd.DataFrame, decimals: int | None) -> tuple[pd.DataFrame, list[tuple[str, str]]]:
     """The columns that tell rows apart, then results; and what is the same in all rows."""
-    rows = frame.drop(columns=[name for name in ("statistic",) if name in frame])
+    # Beside an error the statistic says nothing more; without one it is the test.
+    told = "statistic" in frame and "std_error" in frame and bool(frame["std_error"].notna().any())
+    rows = frame.drop(columns=["statistic"] if told else [])
     if "conf_low" in rows:
         bounds = zip(rows["conf_low"], rows["conf_high"], strict=True)
         rows[INTERVAL] = [
-            f"{_number(low, decimals)} to {_number(high, decimals)}" if is_number(low) else ""
+            f"{number_text(low, decimals)} to {number_text(high, decimals)}" if is_number(low) else ""
             for low, high in bounds
         ]
         rows = rows.drop(columns=["conf_low", "conf_high"])
@@ -164,18 +207,10 @@ def _cell(name: str, value: object, decimals: int | None) -> str:
         return "yes" if value else "no"
     if isinstance(value, Real):
         whole = isinstance(value, int | np.integer)
-        return _number(float(value), None if whole else decimals)
+        return number_text(float(value), None if whole else decimals)
     if value is None or value is pd.NA:
         return ""
     return escape(LABELS.get(str(value), str(value)) if name == "term" else str(value))
-
-
-def _number(value: float, decimals: int | None) -> str:
-    """So many decimals, or at most four digits that count; nothing for an undefined value."""
-    if decimals is not None:
-        return number(value, f"z,.{decimals}f")
-    whole = math.isfinite(value) and value == round(value)
-    return number(value, "z,.0f" if whole or abs(value) >= 1_000 else ".3g" if abs(value) < 1 else ".4g")
 
 
 def is_number(value: object) -> bool:

@@ -1,0 +1,138 @@
+"""Sentences that say what a frame of estimates shows, and claim no more than it does.
+
+An effect is claimed where its 95 % interval leaves out 0 and its adjusted p value is below .05. The others
+are told apart: not told apart from 0, estimated without an interval, and not estimated, each with its reason.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from statsmodels.stats.multitest import multipletests
+
+from analysis.tables.frame import counted
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Wording:
+    """How the estimates of a study are said.
+
+    names: what stands for each term. first, others: the clause of the first estimate that is claimed, and
+    of those after it, as formats of `name`, `estimate` and `interval`. decimals: of numbers, as in the table.
+    """
+
+    names: Mapping[str, str]
+    first: str
+    others: str
+    decimals: int | None = None
+
+
+def number_text(value: float, decimals: int | None = None) -> str:
+    """So many decimals, or at most four digits that count; nothing for an undefined value."""
+    if not math.isfinite(value):
+        return ""
+    if decimals is not None:
+        return format(value, f"z,.{decimals}f")
+    whole = value == round(value)
+    return format(value, "z,.0f" if whole or abs(value) >= 1_000 else ".3g" if abs(value) < 1 else ".4g")
+
+
+def p_text(value: float) -> str:
+    """Three decimals, `<.001` below."""
+    return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
+
+
+def adjusted(rows: pd.DataFrame) -> "pd.Series[float]":
+    """The p values that decide about claims: the frame's adjusted ones.
+
+    rows: of one agent, which are one family. Without adjusted p values those of the frame are adjusted by
+    Benjamini and Hochberg (1995) over the rows.
+    """
+    if rows["p_adjusted"].notna().any() or not rows["p_value"].notna().any():
+        return rows["p_adjusted"].astype(float)
+    tested = rows["p_value"].notna()
+    found = pd.Series(np.nan, rows.index)
+    found[tested] = multipletests(rows.loc[tested, "p_value"], method="fdr_bh")[1]
+    return found
+
+
+def claimed(rows: pd.DataFrame) -> "pd.Series[bool]":
+    """Which of one agent's estimates are told apart from 0: by the interval, and by the adjusted p value."""
+    apart = (rows["conf_low"] > 0) | (rows["conf_high"] < 0)
+    return apart & (adjusted(rows) < LEVEL)
+
+
+def clauses(rows: pd.DataFrame, wording: Wording, sample: str) -> list[str]:
+    """What is to be said of one agent's estimates, each of them in one clause.
+
+    rows: in the columns of every estimator, in the order in which they are to be said; one family. sample:
+    what they rest on, such as `240 trials`.
+    """
+    told = claimed(rows)
+    bounded = rows["conf_low"].notna() & rows["estimate"].notna()
+    parts: list[str] = []
+    for row in rows[told].to_dict("records"):
+        form = wording.others if parts else wording.first
+        parts.append(form.format(name=wording.names.get(row["term"], row["term"]), **_numbers(row, wording)))
+    said = [", ".join(parts)] if parts else []
+    if unclear := _names(rows[bounded & ~told], wording):
+        said.append(f"{', '.join(unclear)}: not told apart from 0 with {sample}")
+    unbounded = rows[~bounded & rows["estimate"].notna()]
+    said += [
+        f"{', '.join(names)}: no interval, so nothing is claimed ({reason})"
+        for reason, names in _by_reason(unbounded, wording)
+    ]
+    said += [
+        f"{', '.join(names)}: not estimated ({reason})"
+        for reason, names in _by_reason(rows[rows["estimate"].isna()], wording)
+    ]
+    return said
+
+
+def sentence(agent: str, parts: Iterable[str]) -> str:
+    """`agent: one; two.`"""
+    return f"{agent}: {'; '.join(part for part in parts if part)}."
+
+
+def by_agent(frame: pd.DataFrame, say: Callable[[str, pd.DataFrame], Iterable[str]]) -> tuple[str, ...]:
+    """One sentence for each agent (column `group`), of the clauses that `say` gives for its rows."""
+    return tuple(
+        sentence(str(agent), say(str(agent), rows)) for agent, rows in frame.groupby("group", sort=True)
+    )
+
+
+def sample_text(rows: pd.DataFrame, noun: str) -> str:
+    """`240 trials`, or `100 to 240 trials` where rows rest on different numbers."""
+    sizes = sorted({int(n) for n in rows["n"].dropna()})
+    if len(sizes) < 2:
+        return counted(sizes[0] if sizes else 0, noun)
+    return f"{sizes[0]:,} to {counted(sizes[-1], noun)}"
+
+
+def _numbers(row: Mapping[Hashable, float], wording: Wording) -> dict[str, str]:
+    estimate, low, high = (
+        _said(row[name], wording.decimals) for name in ("estimate", "conf_low", "conf_high")
+    )
+    return {"estimate": estimate, "interval": f"{low} to {high}"}
+
+
+def _said(value: float, decimals: int | None) -> str:
+    """A number that is not 0 never reads as 0: the end of an interval that leaves out 0 may be near it."""
+    text = number_text(value, decimals)
+    return number_text(value) if value and not float(text.replace(",", "") or 1) else text
+
+
+def _names(rows: pd.DataFrame, wording: Wording) -> list[str]:
+    return [wording.names.get(term, str(term)) for term in rows["term"]]
+
+
+def _by_reason(rows: pd.DataFrame, wording: Wording) -> list[tuple[str, list[str]]]:
+    """The names of the rows that have the same note, which is the reason."""
+    found: dict[str, list[str]] = {}
+    for name, note in zip(_names(rows, wording), rows["note"], strict=True):
+        found.setdefault(str(note or "no reason is given"), []).append(name)
+    return list(found.items())
