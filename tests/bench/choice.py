@@ -13,6 +13,7 @@ import pyfixest
 
 from analysis.choice import analyze_choice
 from analysis.choice.effects import TERMS, choice_effects
+from analysis.choice.report import report
 from analysis.reporting.html import write_files, write_report
 from tests.bench.result import Result
 from tests.bench.rewriting import describe, timed
@@ -137,9 +138,9 @@ def bare_frame(table: pd.DataFrame) -> pd.DataFrame:
 
 def analyze(table: pd.DataFrame, folder: Path) -> None:
     """As `souk analyze choice` does, but for reading and printing."""
-    sections = analyze_choice(table).sections()
-    write_report(folder / "report.html", "Benchmark", {}, sections)
-    write_files(folder, sections)
+    made = report(analyze_choice(table))
+    write_report(folder / "report.html", "Benchmark", {}, made)
+    write_files(folder, made.sections)
 
 
 def largest_difference(

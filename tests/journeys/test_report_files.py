@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sqlalchemy import make_url
 
-from analysis.reporting.sections import NamedTable, Section
+from analysis.reporting.sections import NamedTable, Report, Section
 from experiments.bundles.bundle import write_bundle
 from experiments.commands.common import write
 from experiments.records.store import run_folder
@@ -21,9 +21,10 @@ def files_in(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def a_section(*names: str) -> list[Section]:
+def a_report(*names: str) -> Report:
     frame = pd.DataFrame({"term": ["nudged"], "estimate": [1.5]})
-    return [Section("Effects", "Text.", tuple(NamedTable(name, name, frame) for name in names))]
+    tables = tuple(NamedTable(name, name, frame) for name in names)
+    return Report((Section("Effects", "Text.", tables),))
 
 
 def test_the_same_run_of_another_database_has_a_folder_of_its_own(tmp_path: Path) -> None:
@@ -75,9 +76,9 @@ def test_a_database_has_one_folder_however_it_is_written(
 def test_a_report_replaces_the_one_before_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "log.txt").write_text("of the run")
     (tmp_path / "mine.csv").write_text("of the user")
-    write(a_section("old", "both"), "choice", {"run": "r-1"}, tmp_path)
+    write(a_report("old", "both"), "choice", {"run": "r-1"}, tmp_path)
     assert {"report.html", "old.csv", "both.csv"} <= files_in(tmp_path).keys()
-    write(a_section("both", "new"), "choice", {"run": "r-2"}, tmp_path)
+    write(a_report("both", "new"), "choice", {"run": "r-2"}, tmp_path)
     assert files_in(tmp_path).keys() == {
         "log.txt", "mine.csv", "report.html", "both.csv", "new.csv", ".report-files"
     }  # fmt: skip
@@ -89,20 +90,21 @@ def test_a_list_of_files_that_a_stranger_wrote_removes_nothing_elsewhere(tmp_pat
     outside.write_text("stays")
     folder.mkdir()
     (folder / ".report-files").write_bytes(f"../outside.csv\n{outside}\n..\n.\n\n\xff\n".encode("latin-1"))
-    write(a_section("new"), "choice", {"run": "r-1"}, folder)
+    write(a_report("new"), "choice", {"run": "r-1"}, folder)
     assert outside.read_text() == "stays"
     assert files_in(folder).keys() == {"report.html", "new.csv", ".report-files"}
 
 
 def test_what_cannot_be_written_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
-    write(a_section("old"), "choice", {"run": "r-1"}, tmp_path)
+    write(a_report("old"), "choice", {"run": "r-1"}, tmp_path)
     before = files_in(tmp_path)
     long = pd.DataFrame({"term": ["x" * 1000] * 1000})
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))  # as a full disk or a quota does
     try:
         with pytest.raises(UserError, match="choose another folder"):
-            write([Section("Effects", "Text.", (NamedTable("long", "long", long),))], "choice", {}, tmp_path)
+            made = Report((Section("Effects", "Text.", (NamedTable("long", "long", long),)),))
+            write(made, "choice", {}, tmp_path)
         for name in ("t.csv", "t.parquet"):
             with pytest.raises(UserError, match="cannot be written"):
                 write_table(pd.DataFrame({"term": [str(i) * 100 for i in range(9_999)]}), tmp_path / name)

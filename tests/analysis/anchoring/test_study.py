@@ -11,6 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from analysis.anchoring.coalitions import coalitions
+from analysis.anchoring.report import report
 from analysis.anchoring.results import RESULTS
 from analysis.anchoring.study import AnchoringAnalysis, analyze_anchoring
 from analysis.anchoring.table import read_anchoring
@@ -195,7 +196,7 @@ def test_only_the_full_prompt(simulate: Scores, check_uncut: Check) -> None:
     assert found.calls["call_a"].eq("").all() and found.scores["estimate"].isna().all()
     assert found.scores["note"].eq("no attribution to the anchor: only the full prompt was scored").all()
     assert found.models["n"].tolist() == [0] and found.models["estimate"].isna().all()
-    for section in found.sections():
+    for section in report(found).sections:
         for figure in section.figures:
             check_uncut(figure.figure)
 
@@ -238,7 +239,7 @@ def test_nothing_scored_and_one_condition_only(simulate: Scores, check_uncut: Ch
     undefined = found.tests[found.tests["p_value"].isna()]
     assert len(undefined) == len(found.tests) and (undefined["note"] != "").all()
     assert found.models["note"].tolist() == ["no variation has a score"]
-    for section in found.sections():
+    for section in report(found).sections:
         for figure in section.figures:
             check_uncut(figure.figure)
 
@@ -307,7 +308,8 @@ def test_frames_have_the_columns_of_every_estimator(analysis: AnchoringAnalysis)
 
 
 def test_the_report(analysis: AnchoringAnalysis, check_uncut: Check, tmp_path: Path) -> None:
-    sections = analysis.sections()
+    made = report(analysis)
+    sections = made.sections
     tables = {table.name for section in sections for table in section.tables}
     frames = {name for name, value in vars(analysis).items() if isinstance(value, pd.DataFrame)}
     assert tables == frames - {"missing"}, "no score is missing"
@@ -320,7 +322,7 @@ def test_the_report(analysis: AnchoringAnalysis, check_uncut: Check, tmp_path: P
     assert set(figures) == {"soft_ev", "abss", "abss_ranking"} | many
     for figure in figures.values():
         check_uncut(figure)
-    write_report(tmp_path / "report.html", "Anchoring", {}, sections)
+    write_report(tmp_path / "report.html", "Anchoring", {}, made)
     assert "uniform mean" in (tmp_path / "report.html").read_text()
     tables_only = [type(each)(each.title, each.text, each.tables) for each in sections]
     paths = write_files(tmp_path, tables_only)

@@ -9,6 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from analysis.biases.batteries import BIASES, CHOICES
+from analysis.biases.report import report
 from analysis.biases.study import BiasAnalysis, analyze_biases
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import FRAME_COLUMNS
@@ -81,7 +82,7 @@ def test_json_has_null_for_what_is_undefined(analysis: BiasAnalysis) -> None:
 
 
 def test_sections_cover_the_frames_and_cut_nothing(analysis: BiasAnalysis, check_uncut: Check) -> None:
-    sections = analysis.sections()
+    sections = report(analysis).sections
     tables = {table.name for section in sections for table in section.tables}
     assert tables == {"missing", "experiments", "index", "regressions", "importances"}
     figures = {figure.name: figure.figure for section in sections for figure in section.figures}
@@ -91,7 +92,7 @@ def test_sections_cover_the_frames_and_cut_nothing(analysis: BiasAnalysis, check
 
 
 def test_the_heatmap_says_what_is_undefined(analysis: BiasAnalysis) -> None:
-    axes = analysis.sections()[1].figures[0].figure.axes[0]
+    axes = report(analysis).sections[0].figures[0].figure.axes[0]
     cells = len(AGENTS) * len(BIASES)
     assert len(axes.texts) == cells - 3 and len(axes.patches) == 3
     assert "hatched: undefined" in axes.get_title(loc="left")
@@ -103,7 +104,7 @@ def test_a_small_table_without_scenarios_works(answers: Answers, check_uncut: Ch
     )
     analysis = analyze_biases(table, valid=2)
     assert analysis.experiments["scenario"].tolist() == ["base"]
-    for section in analysis.sections():
+    for section in report(analysis).sections:
         for figure in section.figures:
             check_uncut(figure.figure)
 

@@ -13,6 +13,7 @@ from playwright.async_api import Page
 from analysis.choice import ChoiceAnalysis, analyze_choice
 from analysis.choice.attrition import attrition, equal_attrition
 from analysis.choice.effects import choice_effects
+from analysis.choice.report import report
 from analysis.choice.treatment import RECEIPT_COLUMNS
 from analysis.reporting.html import write_files, write_report
 from analysis.tables.errors import AnalysisError
@@ -94,15 +95,16 @@ def everything(simulate: Simulate) -> ChoiceAnalysis:
 
 
 async def test_the_whole_report(everything: ChoiceAnalysis, page: Page, tmp_path: Path) -> None:
-    sections = everything.sections()
-    write_report(tmp_path / "report.html", f"Nudges {HOSTILE}", {HOSTILE: HOSTILE}, sections)
+    made = report(everything)
+    sections = made.sections
+    write_report(tmp_path / "report.html", f"Nudges {HOSTILE}", {HOSTILE: HOSTILE}, made)
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
     await page.goto((tmp_path / "report.html").as_uri())
     assert await page.locator("h2").all_text_contents() == [
-        "Attrition", "Treatment check", "Effects on choice", "Nudge texts and categories", "Profiles",
+        "Effects on choice", "Attrition", "Treatment check", "Nudge texts and categories", "Profiles",
         "Larger sets", "Sensitivity to price and rating", "Robustness: logit", "Steps", "Deciding factors",
-        "Methods",
+        "Methods", "About these data",
     ]  # fmt: skip
     assert [url for url in requests if not url.startswith("data:image/svg+xml")] == [page.url]
     assert await page.title() == f"Nudges {HOSTILE}"
@@ -113,7 +115,7 @@ async def test_the_whole_report(everything: ChoiceAnalysis, page: Page, tmp_path
     text = await page.locator("body").inner_text()
     assert not re.search(r"\b(nan|None|NaN|inf|null)\b", text)
     assert "never differs between the options of a trial" in text
-    effects = page.locator("table", has=page.locator("th", has_text="std error")).first
+    effects = page.locator("table", has=page.locator("th", has_text="std. error")).first
     first = await effects.locator("tbody tr").first.locator("td").all_text_contents()
     assert first[0] == HOSTILE and first[2] == f"{everything.effects['estimate'][0]:.1f}"
     names = {path.name for path in write_files(tmp_path / "files", sections)}
@@ -129,8 +131,8 @@ async def test_the_whole_report(everything: ChoiceAnalysis, page: Page, tmp_path
 
 def test_what_a_table_does_not_hold_gives_no_section(simulate: Simulate) -> None:
     table = simulate(1, sets=5, nudges_per_set=1).table
-    sections = analyze_choice(table[table["nudge"] == ""].drop(columns=["price", "rating"])).sections()
+    sections = report(analyze_choice(table[table["nudge"] == ""].drop(columns=["price", "rating"]))).sections
     assert [section.title for section in sections] == [
-        "Attrition", "Treatment check", "Effects on choice", "Robustness: logit", "Methods",
+        "Effects on choice", "Attrition", "Treatment check", "Robustness: logit", "Methods",
     ]  # fmt: skip
-    assert "No receipts came with this table" in sections[1].text
+    assert "No receipts came with this table" in sections[2].text

@@ -8,6 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from analysis.conjoint import figures
+from analysis.conjoint.report import report
 from analysis.conjoint.study import ConjointAnalysis, analyze_conjoint
 
 Simulate = Callable[..., pd.DataFrame]
@@ -22,7 +23,7 @@ def analysis(simulate: Simulate, request: pytest.FixtureRequest) -> ConjointAnal
 
 
 def test_nothing_is_cut_off(analysis: ConjointAnalysis) -> None:
-    drawn = [figure for section in analysis.sections() for figure in section.figures]
+    drawn = [figure for section in report(analysis).sections for figure in section.figures]
     assert len(drawn) == 10 and all(each.caption for each in drawn)
     for each in drawn:
         each.figure.draw_without_rendering()

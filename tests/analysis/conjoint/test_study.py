@@ -12,9 +12,9 @@ from analysis.conjoint.across import brand_permutation, provider_of, size_of
 from analysis.conjoint.cards import encode
 from analysis.conjoint.fits import clogit_of_sets, logit_of_pairs, regressors
 from analysis.conjoint.frames import rank_correlation, tidy_frame, tidy_row
+from analysis.conjoint.report import report
 from analysis.conjoint.study import ConjointAnalysis, analyze_conjoint
 from analysis.conjoint.triage import triage
-from analysis.reporting.sections import Section
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import FRAME_COLUMNS
 
@@ -175,8 +175,7 @@ def test_json_has_null_for_what_is_undefined(analysis: ConjointAnalysis) -> None
 
 
 def test_every_table_is_in_one_section(analysis: ConjointAnalysis) -> None:
-    sections = analysis.sections()
-    assert all(isinstance(section, Section) for section in sections)
+    sections = report(analysis).sections
     names = [table.name for section in sections for table in section.tables]
     assert sorted(names) == sorted(analysis.frames)
 
@@ -191,13 +190,13 @@ def test_one_agent_and_any_sizes(simulate: Simulate, sizes: tuple[int, ...]) -> 
     assert (pooling["note"] == "sets of one size only: nothing to pool") == (len(sizes) == 1)
     assert "needs 4 or more" in analysis.model_size.iloc[-1]["note"]
     assert "two providers" in analysis.brand_permutation["note"][0]
-    assert len(analysis.sections()) > 8
+    assert len(report(analysis).sections) > 8
 
 
 def test_only_locked_agents(simulate: Simulate) -> None:
     analysis = analyze_conjoint(simulate(sets=20, locked=("balanced",)))
     assert analysis.coefficients.empty and analysis.quality.empty
-    assert [section.title for section in analysis.sections()] == ["Position triage", "Notes"]
+    assert [section.title for section in report(analysis).sections] == ["Position triage", "Notes"]
     assert json.loads(analysis.to_json())["coefficients"] == []
 
 
@@ -219,7 +218,7 @@ def test_a_constant_price_is_said(simulate: Simulate) -> None:
     assert analysis.price_response["estimate"].isna().all()
     assert analysis.price_response["note"].str.contains("never differs").all()
     assert analysis.willingness_to_pay["estimate"].isna().all()
-    assert len(analysis.sections()) > 8
+    assert len(report(analysis).sections) > 8
 
 
 def test_a_decile_that_is_never_taken_is_left_empty(simulate: Simulate) -> None:
@@ -305,7 +304,7 @@ def test_few_choices_do_not_lock_an_agent(simulate: Simulate) -> None:
 def test_options_that_cost_nothing(simulate: Simulate) -> None:
     analysis = analyze_conjoint(simulate(sets=8).assign(price=0.0))
     assert any("80 options cost nothing: their trials are left out" in note for note in analysis.notes)
-    assert analysis.sections() and json.loads(analysis.to_json())
+    assert report(analysis).sections and json.loads(analysis.to_json())
     with pytest.raises(AnalysisError, match=r"table: row 4: price: '-50\.0' is below 0; correct it"):
         analyze_conjoint(
             simulate(sets=8).assign(price=lambda rows: rows["price"].where(rows.index != 3, -50))

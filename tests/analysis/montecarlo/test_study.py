@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
+from analysis.montecarlo.report import report
 from analysis.montecarlo.study import MonteCarloAnalysis, analyze_montecarlo
 from analysis.montecarlo.valuation import HUMAN_CORRELATION
 from analysis.tables.errors import AnalysisError
@@ -51,7 +52,7 @@ def test_json_has_null_for_what_is_undefined(analysis: MonteCarloAnalysis) -> No
 
 
 def test_sections_cover_the_frames_and_cut_nothing(analysis: MonteCarloAnalysis, check_uncut: Check) -> None:
-    sections = analysis.sections()
+    sections = report(analysis).sections
     tables = {table.name for section in sections for table in section.tables}
     frames = {name for name, value in vars(analysis).items() if isinstance(value, pd.DataFrame)}
     assert tables == frames
@@ -63,7 +64,7 @@ def test_sections_cover_the_frames_and_cut_nothing(analysis: MonteCarloAnalysis,
 
 
 def test_the_figure_of_correlations_shows_the_human_value(analysis: MonteCarloAnalysis) -> None:
-    (section,) = [section for section in analysis.sections() if "anchor" in section.title]
+    (section,) = [section for section in report(analysis).sections if "anchor" in section.title]
     axes = section.figures[0].figure.axes[0]
     lines = {tuple(np.asarray(line.get_xdata()).tolist()) for line in axes.lines}
     assert (HUMAN_CORRELATION, HUMAN_CORRELATION) in lines
@@ -78,7 +79,7 @@ def test_one_agent_and_one_product_work(valuations: Valuations, check_uncut: Che
     assert "With one agent, tests between agents are empty." in analysis.notes
     h2 = analysis.anova[analysis.anova["hypothesis"] == "H2"]
     assert h2["statistic"].isna().all() and (h2["note"] != "").all()
-    for section in analysis.sections():
+    for section in report(analysis).sections:
         for figure in section.figures:
             check_uncut(figure.figure)
 
@@ -91,7 +92,7 @@ def test_without_any_response_everything_is_empty_with_a_reason(
     for frame in (analysis.prompts, analysis.variation, analysis.csvr, analysis.mapd, analysis.list_price):
         assert frame["estimate"].isna().all() and (frame["note"] != "").all() and frame["n"].eq(0).all()
     assert analysis.missing["count"].sum() == len(table)
-    for section in analysis.sections():
+    for section in report(analysis).sections:
         for figure in section.figures:
             check_uncut(figure.figure)
 
@@ -101,7 +102,7 @@ def test_huge_values_stay(valuations: Valuations, check_uncut: Check) -> None:
     table.loc[0, "response"] = 1e9
     analysis = analyze_montecarlo(table)
     assert analysis.prompts["estimate"].max() > 1e7
-    for section in analysis.sections():
+    for section in report(analysis).sections:
         for figure in section.figures:
             check_uncut(figure.figure)
 

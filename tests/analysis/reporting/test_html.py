@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from playwright.async_api import Page
 
 from analysis.reporting.html import cell, write_files, write_report
-from analysis.reporting.sections import NamedFigure, NamedTable, Section
+from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
 from analysis.tables.errors import AnalysisError
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>{{ 7*7 }}'\"&"
@@ -22,7 +22,7 @@ def drawing() -> Figure:
 
 
 @pytest.fixture
-def sections() -> list[Section]:
+def report() -> Report:
     short = pd.DataFrame(
         {
             "term": [HOSTILE, "price"],
@@ -33,7 +33,7 @@ def sections() -> list[Section]:
             "n": [10_000, 3],
         }
     )
-    return [
+    sections = (
         Section("One", HOSTILE, (NamedTable("short", f"Short {HOSTILE}", short),)),
         Section(
             "Two",
@@ -45,14 +45,13 @@ def sections() -> list[Section]:
             ),
             (NamedFigure("drawing", f"A drawing {HOSTILE}", drawing()),),
         ),
-    ]
+    )
+    return Report(sections, (f"{HOSTILE}: it moves.",), f"All is well {HOSTILE}", (f"Nothing {HOSTILE}",))
 
 
-async def test_the_page_is_inert_and_says_what_is_there(
-    sections: list[Section], page: Page, tmp_path: Path
-) -> None:
+async def test_the_page_is_inert_and_says_what_is_there(report: Report, page: Page, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
-    write_report(path, f"Hotels {HOSTILE}", {"Run": HOSTILE, "Seed": 42}, sections)
+    write_report(path, f"Hotels {HOSTILE}", {"Run": HOSTILE, "Seed": 42}, report)
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
     await page.goto(path.as_uri())
@@ -60,12 +59,19 @@ async def test_the_page_is_inert_and_says_what_is_there(
     assert await page.title() == f"Hotels {HOSTILE}"
     assert await page.locator("script").count() == 0
     assert await page.locator("dd").all_text_contents() == [HOSTILE, "42"]
-    assert await page.locator("h2").all_text_contents() == ["One", "Two"]
+    assert await page.locator("h2").all_text_contents() == ["One", "Two", "About these data"]
+    assert await page.locator(".answer").all_text_contents() == [f"{HOSTILE}: it moves."]
+    assert await page.locator(".problems li").all_text_contents() == [f"Nothing {HOSTILE}"]
+    assert await page.locator("nav a").all_text_contents() == ["One", "Two", "About these data"]
+    for link in await page.locator("nav a").all():
+        assert await page.locator(await link.get_attribute("href") or "").text_content() == (
+            await link.text_content()
+        )
     assert await page.locator("img").get_attribute("alt") == f"A drawing {HOSTILE}"
     assert await page.locator("img").evaluate("image => image.naturalWidth > 300")
     assert await page.evaluate("document.documentElement.scrollWidth") <= 390
     table = page.locator("table").first
-    assert await table.locator("thead th").all_text_contents() == ["term", "estimate", "p value", "n", ""]
+    assert await table.locator("thead th").all_text_contents() == ["term", "estimate", "p", "n", ""]
     assert await table.locator("tbody tr").nth(0).locator("td").all_text_contents() == [
         HOSTILE, "−1,235", "< 0.001", "10,000", "[1] [2]",
     ]  # fmt: skip
@@ -85,13 +91,14 @@ async def test_the_page_is_inert_and_says_what_is_there(
     assert await page.get_by_text("No rows.").count() == 1
 
 
-def test_equal_sections_give_equal_bytes(sections: list[Section], tmp_path: Path) -> None:
+def test_equal_reports_give_equal_bytes(report: Report, tmp_path: Path) -> None:
     for name in ("a", "b"):
-        write_report(tmp_path / name, "Hotels", {}, sections)
+        write_report(tmp_path / name, "Hotels", {}, report)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_files(sections: list[Section], tmp_path: Path) -> None:
+def test_files(report: Report, tmp_path: Path) -> None:
+    sections = report.sections
     paths = write_files(tmp_path / "new", sections)
     names = ["short.csv", "long.csv", "empty.csv", "detail.csv", "drawing.png", "drawing.svg"]
     assert [path.name for path in paths] == names and all(path.stat().st_size for path in paths)
@@ -103,10 +110,10 @@ def test_files(sections: list[Section], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["long", "../outside", "a/b", ""])
-def test_a_name_that_is_no_file_is_refused(sections: list[Section], tmp_path: Path, name: str) -> None:
+def test_a_name_that_is_no_file_is_refused(report: Report, tmp_path: Path, name: str) -> None:
     more = Section("Three", "", (NamedTable(name, "", pd.DataFrame({"x": [1]})),))
     with pytest.raises(AnalysisError, match="is no file name, or used twice"):
-        write_files(tmp_path / "new", [*sections, more])
+        write_files(tmp_path / "new", [*report.sections, more])
     assert list((tmp_path / "new").iterdir()) == []
 
 
@@ -136,10 +143,10 @@ async def test_what_is_the_same_in_all_rows_is_said_once(page: Page, tmp_path: P
         }
     )
     path = tmp_path / "report.html"
-    write_report(path, "x", {}, [Section("One", "", (NamedTable("one", "Caption.", frame),))])
+    write_report(path, "x", {}, Report((Section("One", "", (NamedTable("one", "Caption.", frame),)),)))
     await page.goto(path.as_uri())
-    assert await page.get_by_text("In all rows: n: 3,600; model: logit.").count() == 1
-    names = ["term", "group", "estimate", "std error", "95 % interval"]
+    assert await page.get_by_text("In all rows: agent: a; n: 3,600; model: logit.").count() == 1
+    names = ["term", "estimate", "std. error", "95 % interval"]
     assert await page.locator("thead th").all_text_contents() == names
     rows = [await row.locator("td").all_text_contents() for row in await page.locator("tbody tr").all()]
-    assert rows[0] == ["stars", "a", "1.5", "0.1", "1.3 to 1.7"] and rows[2] == ["bed", "a", "", "", ""]
+    assert rows[0] == ["stars", "1.5", "0.1", "1.3 to 1.7"] and rows[2] == ["bed", "", "", ""]
