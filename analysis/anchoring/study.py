@@ -90,14 +90,13 @@ def _notes(
         )
     reasons = [(each.pair.agent, each.unattributed) for each in measured if not each.shifts]
     notes += [f"{agent}: no attribution to the anchor: {why}." for agent, why in dict.fromkeys(reasons)]
-    against = [
-        f"{each.pair.stimulus} of {each.pair.agent}"
-        for each in measured
-        if sign(each.delta_ev) * sign(each.raw.mean) < 0
+    against: dict[str, list[str]] = {}
+    for each in measured:
+        if sign(each.delta_ev) * sign(each.raw.mean) < 0:
+            against.setdefault(each.pair.agent, []).append(each.pair.stimulus)
+    notes += [
+        f"{agent}: the expected answer and the mean score move in opposite directions in"
+        f" {', '.join(stimuli)}; the sign of B is that of the expected answer, its stars are the scores'."
+        for agent, stimuli in against.items()
     ]
-    if against:
-        notes.append(
-            f"SoftEV and the mean score move in opposite directions for {', '.join(against)}: the sign of B"
-            " is SoftEV's, its stars are the scores'."
-        )
     return tuple(notes)

@@ -8,8 +8,11 @@ import pandas as pd
 from analysis.biases import figures
 from analysis.biases.study import BiasAnalysis
 from analysis.reporting.answer import LEVEL, by_agent, claimed
-from analysis.reporting.sections import NamedFigure, Report, Section, named_tables
+from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section, named_tables
 from analysis.tables.frame import counted
+
+THREE = 3
+"""Decimals of an effect size."""
 
 
 def report(found: BiasAnalysis) -> Report:
@@ -68,7 +71,7 @@ def _sections(found: BiasAnalysis) -> tuple[Section, ...]:
             " to 1. The figure shows the mean before the cap; 0.2 is small, 0.5 medium, 0.8 large. "
             "Experiments that are incomplete, or in which the groups are completely separated so that d "
             "is undefined, are left out and counted in the table.",
-            named_tables(index=("Bias detected by bias and agent", found.index)),
+            (NamedTable("index", "Bias detected by bias and agent (d)", found.index, THREE),),
             (NamedFigure("heatmap", "Mean bias detected by bias and agent", figures.heatmap(found.index)),),
         ),
         Section(
@@ -83,7 +86,7 @@ def _sections(found: BiasAnalysis) -> tuple[Section, ...]:
             " biased direction; for gambler's fallacy that is the higher estimate after a streak. "
             "Intervals are 95 %, by the delta method without assuming normality; p values are two-sided "
             "and not corrected for the number of tests. The figure averages over agents.",
-            named_tables(experiments=("Cohen's d by experiment", found.experiments)),
+            (NamedTable("experiments", "Cohen's d by experiment", found.experiments, THREE),),
             (
                 NamedFigure(
                     "scenarios", "Mean d by scenario and temperature", figures.scenarios(found.experiments)

@@ -12,6 +12,8 @@ from analysis.conjoint.study import ERRORS, ConjointAnalysis
 from analysis.reporting.answer import Wording, claimed, clauses, number_text, sample_text, sentence
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
 
+TWO = 2
+"""Decimals of an amount."""
 WORDING = Wording(
     names={
         "cancel": "free cancellation",
@@ -23,7 +25,7 @@ WORDING = Wording(
     },
     first="{name} is worth {estimate} USD (95 %: {interval})",
     others="{name} {estimate} ({interval})",
-    decimals=1,
+    decimals=TWO,
 )
 DEARER = 1.1
 """The price whose effect on the odds is told: 10 % higher."""
@@ -193,7 +195,14 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
             " worth at the median price. The delta-method interval is symmetric; the Krinsky-Robb"
             " interval, from 10,000 draws of the coefficients, need not be. Where the price coefficient is"
             " not clearly below 0 there is no willingness to pay, and the cell is empty.",
-            (table("willingness_to_pay", "USD for one unit, with delta-method and Krinsky-Robb intervals."),),
+            (
+                NamedTable(
+                    "willingness_to_pay",
+                    "USD for one unit, with delta-method and Krinsky-Robb intervals.",
+                    frames["willingness_to_pay"],
+                    TWO,
+                ),
+            ),
             (
                 NamedFigure(
                     "willingness_to_pay",
