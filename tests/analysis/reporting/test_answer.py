@@ -1,0 +1,270 @@
+"""Sentences read again by a reader who knows only their words: they say what the frame says, and no more."""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.anchoring.report import report as anchoring_report
+from analysis.anchoring.study import analyze_anchoring
+from analysis.biases.report import report as biases_report
+from analysis.biases.study import analyze_biases
+from analysis.choice import analyze_choice
+from analysis.choice.report import WORDING
+from analysis.choice.report import report as choice_report
+from analysis.choice.treatment import RECEIPT_COLUMNS
+from analysis.conjoint.report import WORDING as WORTH
+from analysis.conjoint.report import report as conjoint_report
+from analysis.conjoint.study import analyze_conjoint
+from analysis.montecarlo.report import report as montecarlo_report
+from analysis.montecarlo.study import analyze_montecarlo
+from analysis.reporting.answer import Wording, clauses
+from analysis.tables.frame import FRAME_COLUMNS
+from tests.analysis.anchoring.conftest import simulate_scores
+from tests.analysis.conjoint.conftest import simulate_cards
+
+Simulate = Callable[..., Any]
+NUMBER = r"-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?"
+CLAIM = re.compile(
+    rf"(?P<name>[\w -]+?) (?:(?:moves \w+(?: \w+)?|is worth|moves this) )?(?:by )?(?P<estimate>{NUMBER})"
+    rf"(?: points| USD)? \((?:95 %: )?(?P<low>{NUMBER}) to (?P<high>{NUMBER})\)"
+)
+
+
+def number(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+def read(sentence: str) -> dict[str, tuple[Any, ...]]:
+    """What a sentence says of each name: (claimed, estimate, low, high), or the words after its colon."""
+    said: dict[str, tuple[Any, ...]] = {}
+    for part in sentence.rstrip(".").split("; "):
+        names, colon, words = part.partition(": ")
+        if colon and re.match("not told apart|no interval|not estimated", words):
+            kind = re.match(r"not told apart|no interval|not estimated", words)
+            assert kind
+            for name in names.split(", "):
+                assert name not in said
+                said[name] = (kind[0], words)
+            continue
+        for found in CLAIM.finditer(part):
+            name = found["name"].strip()
+            assert name not in said
+            said[name] = ("claimed", *(number(found[each]) for each in ("estimate", "low", "high")))
+    return said
+
+
+def benjamini_hochberg(p: Sequence[float]) -> list[float]:
+    """Adjusted p values, written anew: the least of n p(k) / k over all k from an own rank on."""
+    order = sorted(range(len(p)), key=lambda at: p[at])
+    found = [math.nan] * len(p)
+    least = 1.0
+    for rank in range(len(p), 0, -1):
+        least = min(least, p[order[rank - 1]] * len(p) / rank)
+        found[order[rank - 1]] = least
+    return found
+
+
+def check(
+    said: Mapping[str, tuple[Any, ...]], rows: pd.DataFrame, names: Mapping[str, str], digits: float
+) -> None:
+    """The sentence and the frame agree: every term once, under the words that its numbers allow."""
+    p = rows["p_adjusted"]
+    if p.isna().all():
+        tested = rows["p_value"].dropna()
+        p = pd.Series(benjamini_hochberg(tested.tolist()), tested.index).reindex(rows.index)
+    assert len(said) == len(rows)
+    for row, adjusted in zip(rows.to_dict("records"), p, strict=True):
+        kind, *rest = said[names[row["term"]]]
+        if math.isnan(row["estimate"]):
+            assert kind == "not estimated" and row["note"] in rest[0]
+        elif math.isnan(row["conf_low"]):
+            assert kind == "no interval" and row["note"] in rest[0]
+        elif adjusted < 0.05 and not row["conf_low"] <= 0 <= row["conf_high"]:
+            assert kind == "claimed"
+            for value, column in zip(rest, ("estimate", "conf_low", "conf_high"), strict=True):
+                assert value == pytest.approx(row[column], abs=digits, rel=6e-3)
+            assert rest[1] * rest[2] > 0, "an interval that leaves out 0 reads as one"
+        else:
+            assert kind == "not told apart"
+
+
+TERMS = {"a": "a nudge", "b": "being cheaper", "c": "being seen first", "d": "a placebo"}
+SAID = Wording(
+    TERMS,
+    "{name} moves the choice by {estimate} points (95 %: {interval})",
+    "{name} by {estimate} ({interval})",
+    1,
+)
+
+
+@st.composite
+def frames(draw: st.DrawFn) -> pd.DataFrame:
+    rows = []
+    adjusts = draw(st.booleans())
+    for term in draw(st.lists(st.sampled_from([*TERMS]), min_size=1, unique=True)):
+        row: dict[str, Any] = dict.fromkeys(FRAME_COLUMNS, math.nan)
+        row |= {"term": term, "group": "x", "n": 240, "n_missing": 0, "note": ""}
+        kind = draw(st.sampled_from(["full", "full", "full", "point", "none"]))
+        reasons = st.sampled_from(["fewer than 12 choice sets", "never differs"])
+        if kind == "none":
+            row["note"] = draw(reasons)
+        else:
+            row["estimate"] = draw(st.floats(-100, 100))
+            row["note"] = draw(reasons) if kind == "point" else ""
+        if kind == "full":
+            half = draw(st.floats(1e-6, 150))
+            row |= {
+                "conf_low": row["estimate"] - half,
+                "conf_high": row["estimate"] + half,
+                "std_error": half / 2,
+            }
+            row["p_value"] = draw(st.floats(0, 1))
+            row["p_adjusted"] = min(1.0, row["p_value"] * 1.5) if adjusts else math.nan
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+@given(frames())
+def test_any_frame_is_said_as_it_is(rows: pd.DataFrame) -> None:
+    said = clauses(rows, SAID, "240 trials")
+    check(read("; ".join(said)), rows, TERMS, 0.051)
+    assert all("240 trials" in part for part in said if "not told apart" in part)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_simulated_shopper(simulate: Simulate, seed: int) -> None:
+    """Of each agent every effect, with the numbers of the table; few trials and many."""
+    sets = (3, 8, 20, 40, 60, 80)[seed]
+    study = simulate(seed, agents=("one", "two"), sets=sets, nudges_per_set=2, matched_ratings=seed == 2)
+    found = analyze_choice(study.table)
+    made = choice_report(found)
+    assert len(made.answer) == 2
+    for sentence in made.answer:
+        agent, _, words = sentence.partition(": ")
+        rows = found.effects[found.effects["group"] == agent]
+        check(read(words), rows, WORDING.names, 0.051)
+
+
+def test_a_shopper_that_nothing_moves_is_told_as_moved_in_few_studies(simulate: Simulate) -> None:
+    """The truth is 0 in all four effects: false claims are as rare as the level says."""
+    study, rng = simulate(1, sets=24, nudges_per_set=2), np.random.default_rng(3)
+    false = 0
+    for _ in range(60):
+        table = study.chosen_again(rng)
+        first = table.groupby("trial").ngroup().to_numpy()
+        table["chosen"] = (table["position"] == rng.integers(2, size=first.max() + 1)[first]).astype(int)
+        (sentence,) = choice_report(analyze_choice(table)).answer
+        false += "moves the choice" in sentence
+    assert false <= 8, "60 studies at .05: more than 8 have a chance of 1 in 200"
+
+
+def test_what_went_wrong_is_said(simulate: Simulate) -> None:
+    table = simulate(1, sets=30, nudges_per_set=2).table
+    nudged = table.groupby("trial")["nudged"].transform("max") == 1
+    lost = nudged & table["trial"].isin(table["trial"].unique()[::3])
+    table["chosen"] = table["chosen"].astype("Int64").mask(lost)
+    table.loc[lost, "outcome"] = "treatment_failed"
+    receipts = pd.DataFrame(
+        [
+            ("best", "insert_text", "product.title", "product", 8, 8, 8),
+            ("never", "badge", "x", "listing", 5, 0, 0),
+        ],
+        columns=list(RECEIPT_COLUMNS),
+    )
+    made = choice_report(analyze_choice(table, receipts))
+    count, trials = table.loc[lost, "trial"].nunique(), table["trial"].nunique()
+    assert made.checked == f"{trials - count} of {trials} trials ended in a choice; 8 receipts of edits."
+    left_out, uneven, unseen = made.problems
+    assert left_out == f"{count} trials without a choice, left out of the effects: {count} treatment_failed."
+    assert uneven.startswith("balanced: choices go missing unevenly, by up to ") and "(p <.001)" in uneven
+    assert unseen == "never, badge on listing pages: never applied (0 receipts in 5 trials)."
+    whole = choice_report(analyze_choice(table[~lost], receipts[:1]))
+    assert whole.problems == () and "every planned edit reached its pages (8 receipts)" in whole.checked
+
+
+@pytest.mark.parametrize("sets", [12, 40, 200])
+def test_what_attributes_are_worth(sets: int) -> None:
+    found = analyze_conjoint(simulate_cards(sets=sets, agents=("balanced", "dice"), random=("dice",)))
+    for sentence in conjoint_report(found).answer:
+        agent, _, words = sentence.partition(": ")
+        rows = found.willingness_to_pay[found.willingness_to_pay["group"] == agent]
+        inside = (rows["krinsky_robb_low"] <= 0) & (rows["krinsky_robb_high"] >= 0)
+        rows = rows.assign(
+            conf_low=rows["conf_low"].mask(inside, -1), conf_high=rows["conf_high"].mask(inside, 1)
+        )
+        said = {name: told for name, told in read(words).items() if name in WORTH.names.values()}
+        check(said, rows, WORTH.names, 0.0051)
+        times = re.search(rf"multiplies the odds of being chosen by ({NUMBER})", words)
+        price = found.personality.set_index(["group", "term"]).loc[(agent, "price_sensitivity")]
+        assert bool(times) == (price["conf_low"] > 0 and price["p_adjusted"] < 0.05)
+        if times:
+            assert number(times[1]) == pytest.approx(1.1 ** -price["estimate"], abs=0.0051)
+
+
+def test_a_locked_agent_is_called_locked_and_nothing_else() -> None:
+    table = simulate_cards(sets=40, locked=("balanced",))
+    found = analyze_conjoint(table)
+    (sentence,) = conjoint_report(found).answer
+    assert "locked-primacy, takes the option shown first in 100.0 % of its choices" in sentence
+    assert "it has no models" in sentence and "USD" not in sentence
+    asked = analyze_conjoint(table, locked=True)
+    assert set(asked.coefficients["group"]) == {"balanced"} and found.coefficients.empty
+    assert any("has models because they were asked for" in note for note in asked.notes)
+
+
+def test_what_is_paid(valuations: Simulate) -> None:
+    found = analyze_montecarlo(valuations())
+    for sentence in montecarlo_report(found).answer:
+        agent, _, words = sentence.partition(": ")
+        rows = found.coefficients[found.coefficients["group"] == agent].set_index("term")
+        mean = re.match(rf"pays ({NUMBER}) USD on average without an anchor \(95 %: ({NUMBER}) to", words)
+        assert mean and number(mean[1]) == pytest.approx(rows.loc["Intercept", "estimate"], abs=0.0051)
+        assert number(mean[2]) == pytest.approx(rows.loc["Intercept", "conf_low"], abs=0.0051)
+        said = {name: told for name, told in read(words).items() if name.endswith("anchor")}
+        moved = rows.drop(index="Intercept").reset_index()
+        names = {"condition[high]": "the high anchor", "condition[low]": "the low anchor"}
+        check({name: told for name, told in said.items() if name in names.values()}, moved, names, 0.0051)
+
+
+def test_how_many_experiments_are_biased(answers: Simulate) -> None:
+    rng = np.random.default_rng(0)
+    strong = ([*rng.normal(0, 1, 40)], [*rng.normal(2, 1, 40)])
+    none = ([*rng.normal(0, 1, 40)], [*rng.normal(0, 1, 40)])
+    back = ([*rng.normal(2, 1, 40)], [*rng.normal(0, 1, 40)])
+    table = answers(
+        {"anchoring": strong, "endowment": none, "category-size": back, "sunk-cost": ([0.0] * 40, [1.0] * 40)}
+    )
+    found = analyze_biases(table, valid=30)
+    for sentence in biases_report(found).answer:
+        rows = found.experiments[found.experiments["group"] == sentence.partition(": ")[0]]
+        tested = rows[rows["p_value"].notna()]
+        p = benjamini_hochberg(tested["p_value"].tolist())
+        told = tested[(np.array(p) < 0.05) & ((tested["conf_low"] > 0) | (tested["conf_high"] < 0))]
+        toward = int((told["bias_detected"] > 0).sum())
+        assert f"biased in {toward} of {len(tested)} experiments with a test" in sentence
+        against = int((told["bias_detected"] < 0).sum())
+        assert (f"moved against the bias in {against}: category-size" in sentence) == (against > 0)
+        assert "not told apart from 0 in" in sentence and "not estimated in" in sentence
+        assert "sunk-cost" in sentence.split("not estimated in")[1]
+
+
+def test_where_the_expected_answer_went() -> None:
+    found = analyze_anchoring(simulate_scores(agents=("alpha", "beta")))
+    for sentence in anchoring_report(found).answer:
+        agent = sentence.partition(": ")[0]
+        moved = found.calls.loc[found.calls["agent"] == agent, "delta_ev"]
+        assert f"higher with the high anchor in {(moved > 0).sum()} of {len(moved)} variations" in sentence
+        ends = re.search(rf"changes of ({NUMBER}) to ({NUMBER}); described, not tested", sentence)
+        assert ends and [number(end) for end in ends.groups()] == pytest.approx(
+            [moved.min(), moved.max()], rel=6e-3
+        )
+        abss = re.search(rf"ABSS ({NUMBER}) over", sentence)
+        total = found.models.set_index("group").loc[agent, "estimate"]
+        assert abss and number(abss[1]) == pytest.approx(total, rel=6e-3)
