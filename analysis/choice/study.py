@@ -2,18 +2,22 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from analysis.choice import groups, logit, nudges, steps
 from analysis.choice.attrition import compare_outcomes, count_outcomes
 from analysis.choice.bounds import worst_case_bounds
-from analysis.choice.effects import main_effects
+from analysis.choice.effects import LESS_PLACEBO, LIMIT, main_effects
 from analysis.choice.factors import deciding_factors
 from analysis.choice.sensitivity import sensitivity
 from analysis.choice.treatment import treatment_check
 from analysis.reporting.to_json import to_json
 from analysis.tables.choice_table import TRIAL_ID, check_table
+from analysis.tables.frame import NUMBERS
+
+ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -67,8 +71,8 @@ def analyze_choice(
 def _analyze(
     table: pd.DataFrame, receipts: pd.DataFrame | None, factors: pd.DataFrame | None
 ) -> ChoiceAnalysis:
-    effects = main_effects(table)
-    by_text, by_category = nudges.nudge_effects(table)
+    effects = possible(main_effects(table))
+    by_text, by_category = map(possible, nudges.nudge_effects(table))
     profiles, profile_differences = groups.profile_effects(table)
     slopes, curves = sensitivity(table)
     both = logit.logit_effects(table, effects)
@@ -80,9 +84,9 @@ def _analyze(
         effects=effects,
         nudge_texts=by_text,
         categories=by_category,
-        profiles=profiles,
-        profile_differences=profile_differences,
-        set_sizes=groups.set_size_effects(table),
+        profiles=possible(profiles),
+        profile_differences=possible(profile_differences, 2 * LIMIT),
+        set_sizes=possible(groups.set_size_effects(table)),
         positions=groups.position_shares(table),
         slopes=slopes,
         curves=curves,
@@ -93,6 +97,26 @@ def _analyze(
         factors=None if factors is None else deciding_factors(factors),
         notes=_notes(table),
     )
+
+
+def possible(frame: pd.DataFrame, limit: float = LIMIT) -> pd.DataFrame:
+    """The frame of effects on a probability without those larger than any can be, which get a reason instead.
+
+    A linear model that has too little data for its interactions extrapolates beyond 0 and 1. limit: the
+    largest possible size in percentage points; of a nudge less its placebo it is 200.
+    """
+    largest = np.where(frame["term"] == LESS_PLACEBO, 2 * LIMIT, limit)
+    beyond = frame["estimate"].abs() > largest + ROUNDING
+    if not beyond.any():
+        return frame
+    notes = [
+        f"the linear model gives {estimate:,.0f} points, more than a probability can change: too little data"
+        for estimate in frame.loc[beyond, "estimate"]
+    ]
+    frame = frame.copy()
+    frame.loc[beyond, list(NUMBERS)] = np.nan
+    frame.loc[beyond, "note"] = notes
+    return frame
 
 
 def _notes(table: pd.DataFrame) -> tuple[str, ...]:
