@@ -4,6 +4,7 @@ An experiment is one bias in one scenario with one agent at one temperature: two
 treatment, each asked many times in fresh contexts.
 """
 
+import re
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -36,6 +37,8 @@ CHOICES = ("framing", "loss-aversion", "sunk-cost", "transaction-utility")
 ABSOLUTE = ("framing", "transaction-utility")
 """Biases for which a difference in either direction counts."""
 
+_SUFFIX = re.compile(r"-(effect|bias|fallacy)$")
+
 EXPERIMENT = ["agent", "item", "scenario", "temperature"]
 REFERENCES = {"item": "anchoring", "agent": "claude-3-haiku", "scenario": "base"}
 
@@ -54,6 +57,16 @@ EXPERIMENT_EXTRA = (
     "unit",
     "side",
 )
+
+
+def known_bias(item: str) -> str:
+    """The battery's name of a bias however its source writes it: `Framing Effect`, `sunk_cost fallacy`.
+
+    Capitals, spaces, hyphens, apostrophes and a last word effect, bias or fallacy make no difference. What is
+    none of `BIASES` stays as it is.
+    """
+    name = re.sub(r"[\s_-]+", "-", re.sub(r"['\u2019]", "", item.strip().lower()))
+    return next((each for each in BIASES if _SUFFIX.sub("", name) == _SUFFIX.sub("", each)), item)
 
 
 def experiments(

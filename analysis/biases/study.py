@@ -12,6 +12,7 @@ from analysis.biases.batteries import (
     TREATMENT,
     bias_index,
     experiments,
+    known_bias,
     regressions,
 )
 from analysis.biases.importances import FEATURES, feature_importances
@@ -61,6 +62,8 @@ def analyze_biases(
     if valid < 1:
         raise AnalysisError(f"valid: {valid} is not a count from 1; correct it")
     checked = check_responses(table)
+    # A name of its source may be one that the table has, too: a question must not be there twice then.
+    checked = check_responses(checked.assign(item=checked["item"].map(known_bias)))
     check_words(checked, "condition", (CONTROL, TREATMENT))
     _check_choices(checked)
     effects = experiments(

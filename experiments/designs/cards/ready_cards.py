@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -110,7 +110,7 @@ def _long(rows: list[Row], attributes: frozenset[str]) -> Iterator[tuple[Row, Sh
         if key in tasks and key != latest:
             raise row.error("task", f"the rows of task {task.task} do not follow each other; sort the table")
         cells = {column: text for column, text in row.cells.items() if column not in ("task", "repeat")}
-        option = _alternative(Row(row.file, row.line, cells), attributes, "", {})
+        option = _alternative(replace(row, cells=cells), attributes, "", {})
         tasks.setdefault(key, (row, []))[1].append(option)
         latest = key
     for (name, repeat), (row, options) in tasks.items():

@@ -1,8 +1,10 @@
 """Read the CSV files of users, and name mistakes in them by file, line and column."""
 
 import csv
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,20 +13,27 @@ from pydantic import BaseModel, ValidationError
 from interventions.errors import UserError
 from interventions.yaml.yaml_problems import explain
 
+_BREAK = re.compile(r"\r\n|\r|\n")
+
 Read = TypeVar("Read", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of a table: its cells that are not empty, by column."""
+    """One record of a table: its cells that are not empty, by column.
+
+    line: where the record begins, as an editor counts: the header is in line 1. A quoted cell may have
+    several lines, so `lines` has where each cell begins.
+    """
 
     file: str
     line: int
     cells: Mapping[str, str]
+    lines: Mapping[str, int]
 
     def error(self, column: str, message: str) -> UserError:
-        """Return the error to raise for a mistake in a column; `message` is `cause; fix`."""
-        return UserError(f"{self.file}:{self.line}: {column}: {message}")
+        """The error to raise for a mistake in a column; `message` is `cause; fix`."""
+        return UserError(f"{self.file}:{self.lines.get(column, self.line)}: {column}: {message}")
 
     def read(self, model: type[Read], prefix: str = "", names: Mapping[str, str] | None = None) -> Read:
         """Read the cells whose column begins with `prefix` into a model.
@@ -57,19 +66,29 @@ class Row:
 
 
 def read_rows(path: str) -> tuple[list[str], list[Row]]:
-    """Read the columns of a CSV file (UTF-8, with a header line), and its rows. Raises UserError."""
+    """The columns of a CSV file (UTF-8, with a header line), and its rows. Raises UserError."""
+    line = 1
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            columns = list(reader.fieldnames or [])
+            reader = csv.reader(file, strict=True)
+            columns = next(reader, [])
             rows = []
-            for cells in reader:
-                if None in cells or None in cells.values():
-                    number = "more" if None in cells else "fewer"
+            while True:
+                line = reader.line_num + 1
+                if (cells := next(reader, None)) is None:
+                    break
+                if not cells:  # an empty line
+                    continue
+                if len(cells) != len(columns):
+                    number = "more" if len(cells) > len(columns) else "fewer"
                     message = f"{number} cells than the header has columns; mend the line"
-                    raise UserError(f"{path}:{reader.line_num}: {message}")
-                filled = {column: text.strip() for column, text in cells.items() if text.strip()}
-                rows.append(Row(path, reader.line_num, filled))
+                    raise UserError(f"{path}:{line}: {message}")
+                breaks = accumulate((len(_BREAK.findall(text)) for text in cells[:-1]), initial=line)
+                lines = dict(zip(columns, breaks, strict=True))
+                filled = {
+                    name: text.strip() for name, text in zip(columns, cells, strict=True) if text.strip()
+                }
+                rows.append(Row(path, line, filled, lines))
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; check the path") from None
     except OSError as error:
@@ -77,7 +96,7 @@ def read_rows(path: str) -> tuple[list[str], list[Row]]:
     except UnicodeDecodeError:
         raise UserError(f"{path}: the text is not UTF-8; save the file as UTF-8") from None
     except csv.Error as error:
-        raise UserError(f"{path}:{reader.line_num}: not CSV: {error}; mend the line") from None
+        raise UserError(f"{path}:{line}: not CSV: {error}; mend the line") from None
     if not rows:
         raise UserError(f"{path}: the table has no rows; add some")
     return columns, rows

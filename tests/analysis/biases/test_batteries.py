@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
+from hypothesis import given
+from hypothesis import strategies as st
 
-from analysis.biases.batteries import bias_index, experiments, regressions
+from analysis.biases.batteries import BIASES, bias_index, experiments, known_bias, regressions
 from analysis.estimators.effect_size import cohens_d
 from analysis.tables.responses_table import check_responses
 
@@ -145,3 +147,21 @@ def test_undefined_experiments_are_counted_as_missing(answers: Answers) -> None:
     found = regressions(effects_of(battery(answers), valid=7))
     assert found["estimate"].isna().all()
     assert set(found["n"]) == {0} and set(found["n_missing"]) == {54}
+
+
+@pytest.mark.parametrize("bias", BIASES)
+@given(data=st.data())
+def test_a_bias_is_known_however_its_source_writes_it(bias: str, data: st.DataObject) -> None:
+    gambler = data.draw(st.sampled_from(["gamblers", "gambler's", "Gambler\u2019s"]))
+    words = bias.replace("gamblers", gambler).split("-")
+    joint = data.draw(st.sampled_from([" ", "-", "_", "  ", " - "]))
+    last = data.draw(st.sampled_from(["", "effect", "bias", "fallacy"]))
+    if words[-1] == "fallacy":
+        last = ""
+    case = data.draw(st.sampled_from([str.lower, str.upper, str.title]))
+    assert known_bias(case(joint.join([*words, *([last] if last else [])]))) == bias
+
+
+def test_a_name_that_is_none_of_the_battery_s_stays() -> None:
+    for name in ("my own bias", "framed", "", "effect", "007"):
+        assert known_bias(name) == name

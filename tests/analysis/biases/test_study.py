@@ -123,3 +123,16 @@ def test_impossible_tables_are_refused(answers: Answers) -> None:
         analyze_biases(answers({"mine": ([1.0, 3.0], [1.0, 0.0])}).assign(kind="choice"))
     with pytest.raises(AnalysisError, match="kind: 'letter' is unknown; use number or choice"):
         analyze_biases(chosen.assign(kind="letter"))
+
+
+def test_the_names_of_the_source_give_the_same_analysis(answers: Answers) -> None:
+    groups = {"framing": ([1.0, 0.0, 0.0], [1.0, 1.0, 0.0]), "sunk-cost": ([0.0, 0.0, 1.0], [1.0, 1.0, 0.0])}
+    table = answers(groups)
+    named = table.assign(item=table["item"].map({"framing": "Framing Effect", "sunk-cost": "sunk cost"}))
+    one, other = (analyze_biases(each, valid=3) for each in (table, named))
+    assert one.to_json() == other.to_json()
+    with pytest.raises(AnalysisError, match=r"is neither 1 .* nor 0"):
+        analyze_biases(named.assign(response=2.0), valid=3)
+    both = pd.concat([table, named], ignore_index=True)
+    with pytest.raises(AnalysisError, match="the same question appears twice"):
+        analyze_biases(both, valid=3)
