@@ -318,3 +318,19 @@ def test_json_has_every_digit(analysis: ConjointAnalysis) -> None:
     assert [np.nan if each is None else each for each in written] == pytest.approx(
         p.tolist(), rel=0, abs=0, nan_ok=True
     )
+
+
+def test_model_block_form_and_brand_name_one_model(simulate: Simulate) -> None:
+    table = simulate(sets=200, sizes=(2, 3))
+    table["attr_chain"] = np.where(table["option"].str[-1].isin(list("02468")), "Hilton", "Independent")
+    found = analyze_conjoint(table)
+    key = ["group", "model", "block", "price_form", "brand"]
+    assert not found.fit_statistics.duplicated(key).any()
+    assert not found.coefficients.duplicated([*key, "term"]).any()
+    own = found.coefficients[found.coefficients["brand"].astype(bool)]
+    chains = own[own["term"].str.startswith("chain_")].reset_index(drop=True)
+    pd.testing.assert_frame_equal(chains[[*FRAME_COLUMNS]], found.brands[[*FRAME_COLUMNS]])
+    assert len(chains) and {row["brand"] for row in json.loads(found.to_json())["coefficients"]} == {
+        True,
+        False,
+    }

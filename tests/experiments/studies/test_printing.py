@@ -25,3 +25,19 @@ def test_a_number_is_what_was_found_and_nothing_is_minus_zero(
         read = float(str(text).replace(",", ""))
         assert read == pytest.approx(value, rel=6e-3, abs=0.0 if decimals is None else 0.51 * 10**-decimals)
         assert read or "-" not in str(text)
+
+
+def test_a_test_without_an_estimate_shows_its_statistic() -> None:
+    pooling = pd.DataFrame(
+        {
+            "group": ["a", "b"],
+            "std_error": [float("nan")] * 2,
+            "statistic": [8.84, 17.2],
+            "p_value": [0.263, 0.016],
+        }
+    )
+    table, _ = frame_table(NamedTable("pooling", "", pooling), None)
+    columns = {str(column.header): list(column.cells) for column in table.columns}
+    assert columns["statistic"] == ["8.84", "17.2"]
+    table, _ = frame_table(NamedTable("effects", "", pooling.assign(std_error=0.5)), None)
+    assert "statistic" not in {str(column.header) for column in table.columns}
