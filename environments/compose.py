@@ -20,6 +20,7 @@ from interventions.errors import UserError
 
 COMPOSE_FILE: Final = Path(__file__).parents[1] / "docker" / "compose.yaml"
 PROJECT: Final = "souk"
+PROJECT_VARIABLE: Final = "COMPOSE_PROJECT_NAME"
 ENGINE_VARIABLE: Final = "SOUK_DOCKER"
 POLL_SECONDS: Final = 0.5
 ATTEMPTS: Final = 3
@@ -55,14 +56,15 @@ def reset(name: str) -> str:
 
 
 class Compose:
-    """The profiles of docker/compose.yaml under an engine, docker or podman.
+    """docker/compose.yaml under an engine, docker or podman; `command` is its compose.
 
-    `command` is the engine's compose command.
+    The containers are those of the project that `COMPOSE_PROJECT_NAME` names, as for compose by hand, else `souk`.
     """
 
     def __init__(self, engine: str, command: Sequence[str]) -> None:
         self.engine = engine
-        self.command = (*command, "--project-name", PROJECT, "--file", str(COMPOSE_FILE))
+        self.project = os.environ.get(PROJECT_VARIABLE) or PROJECT
+        self.command = (*command, "--project-name", self.project, "--file", str(COMPOSE_FILE))
 
     @classmethod
     def find(cls) -> "Compose":
@@ -156,8 +158,15 @@ class Compose:
         return self.up(target, port, timeout, progress, build=False)
 
     def down(self, target: Launchable) -> None:
-        """Stop and remove the containers. Raises UserError when that fails."""
-        self._compose(target, "down")
+        """Stop and remove the containers. Raises UserError when that fails.
+
+        Not by compose's `down`: with compose 1.29 that ends what other profiles have launched, too.
+        """
+        ids = [container["Id"] for container in self._containers(target)]
+        if ids:
+            self._ask("stop", *ids)
+            self._ask("rm", "--volumes", *ids)
+            run(self.engine, "network", "rm", f"{self.project}_default")  # refused while others are in it
 
     def logs(self, target: Launchable, *, follow: bool) -> int:
         """Let compose print the logs to stdout; return its exit status.
@@ -174,7 +183,7 @@ class Compose:
         """The containers of its services as `inspect` describes them, running or not."""
         ids: list[str] = []
         for service in target.services:
-            labels = (f"com.docker.compose.project={PROJECT}", f"com.docker.compose.service={service}")
+            labels = (f"com.docker.compose.project={self.project}", f"com.docker.compose.service={service}")
             filters = [f"--filter=label={label}" for label in labels]
             ids += self._ask("ps", "--all", "--quiet", *filters).split()
         containers: list[dict[str, Any]] = json.loads(self._ask("inspect", *ids)) if ids else []

@@ -52,9 +52,16 @@ def inspect(ids: list[str]) -> None:
         if SETTINGS.get("has_health", True):
             state["Health"] = {"Status": "healthy" if healthy else "starting"}
         bindings = {"80/tcp": [{"HostIp": "127.0.0.1", "HostPort": container["port"]}]}
-        shown.append({"State": state, "HostConfig": {"PortBindings": bindings if container["port"] else {}}})
+        ports = {"PortBindings": bindings if container["port"] else {}}
+        shown.append({"Id": container["id"], "State": state, "HostConfig": ports})
     keep(found)
     print(json.dumps(shown))
+
+
+def stop(ids: list[str]) -> None:
+    for container in containers():
+        if container["id"] in ids and container["process"]:
+            os.kill(container["process"], signal.SIGKILL)
 
 
 def compose(arguments: list[str]) -> None:
@@ -74,11 +81,6 @@ def compose(arguments: list[str]) -> None:
     match arguments:
         case ["up", "--detach", *_]:
             up(services)
-        case ["down"]:
-            for container in containers():
-                if container["service"] in services and container["process"]:
-                    os.kill(container["process"], signal.SIGKILL)
-            keep([each for each in containers() if each["service"] not in services])
         case ["logs", *_]:
             print("a line of the log")
         case ["exec", "-T", _, program, *_]:
@@ -132,6 +134,10 @@ def main() -> None:
             ps(options)
         case ["inspect", *ids]:
             inspect(ids)
+        case ["stop", *ids]:
+            stop(ids)
+        case ["rm", "--volumes", *ids]:
+            keep([each for each in containers() if each["id"] not in ids])
         case ["image", "inspect", name]:
             if name not in SETTINGS.get("images", []):
                 fail(f"Error response from daemon: No such image: {name}:latest")

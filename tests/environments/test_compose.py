@@ -15,6 +15,7 @@ import httpx
 import pytest
 import yaml
 
+from agents.providers.settings import SERVICES
 from environments.compose import COMPOSE_FILE, answers
 from environments.launchable import LAUNCHABLE
 from tests.experiments.command_line import Ended, forked_souk
@@ -114,10 +115,8 @@ def test_the_shop_from_up_to_down(machine: Machine, port: str) -> None:
         httpx.get(url)
     assert machine.calls() == [
         ["docker", "--profile", "shop", "up", "--detach", "--build"],
-        ["docker", "--profile", "shop", "down"],
         ["docker", "--profile", "shop", "up", "--detach"],
         ["docker", "--profile", "shop", "logs", "--follow", "shop"],
-        ["docker", "--profile", "shop", "down"],
     ]
 
 
@@ -168,9 +167,7 @@ def test_a_machine_without_what_it_takes(
     tmp_path: Path, programs: list[str], settings: dict[str, Any], env: dict[str, str], expected: str
 ) -> None:
     machine = Machine(tmp_path, *programs, **settings)
-    env["PATH"] = f"{machine.bin}"  # without a docker of this machine's own
-    if programs:
-        env["PATH"] += ":/bin"
+    env["PATH"] = f"{machine.bin}"  # without a docker or compose of this machine's own
     assert machine.error("status", **env) == expected
     hint = "; or run it without a container: souk env up shop --local"
     assert machine.error("up", "shop", **env) == expected + hint
@@ -251,7 +248,6 @@ async def test_a_shop_that_redirects_elsewhere_does_not_answer() -> None:
 
 
 def test_what_can_be_launched_is_in_the_compose_file() -> None:
-    assert COMPOSE["name"] == "souk"
     services = COMPOSE["services"]
     for target in LAUNCHABLE.values():
         own = {name for name, service in services.items() if target.name in service["profiles"]}
@@ -276,11 +272,33 @@ def test_every_service_is_behind_a_profile_and_on_loopback(name: str) -> None:
         assert build.get("target") in (*stages, None)
 
 
-@pytest.mark.parametrize("profile", sorted({p for s in COMPOSE["services"].values() for p in s["profiles"]}))
-def test_compose_itself_takes_the_file(profile: str) -> None:
-    found = next(filter(shutil.which, ("docker-compose", "podman-compose")), None)
-    if found is None:
-        pytest.skip("neither docker-compose nor podman-compose is installed")
-    command = [found, "--file", str(COMPOSE_FILE), "--profile", profile, "config"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+@pytest.mark.parametrize("service", ["runner", "ray-head", "ray-worker"])
+def test_keys_of_every_provider_reach_what_runs_trials(service: str) -> None:
+    passed = set(COMPOSE["services"][service]["environment"])
+    wanted = {name for each in SERVICES.values() for name in (each.key_variable, each.url_variable)}
+    assert passed == wanted
+
+
+COMPOSES = [
+    found
+    for found in (["docker", "compose"], ["docker-compose"], ["podman-compose"])
+    if shutil.which(found[0])
+]
+
+
+@pytest.mark.parametrize("command", COMPOSES, ids=" ".join)
+def test_compose_itself_takes_the_file(command: list[str]) -> None:
+    if subprocess.run([*command, "version"], capture_output=True, check=False).returncode:
+        pytest.skip(f"there is no {' '.join(command)}")
+    profiles = sorted(
+        {profile for service in COMPOSE["services"].values() for profile in service["profiles"]}
+    )
+    options = [f"--profile={profile}" for profile in profiles]
+    done = subprocess.run(
+        [*command, "--file", str(COMPOSE_FILE), *options, "config"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
+    assert yaml.safe_load(done.stdout)["services"].keys() == COMPOSE["services"].keys()
