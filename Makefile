@@ -5,14 +5,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 ROOMS := interventions proxy environments agents experiments analysis
 
-.PHONY: demo test lint bench storefronts setup small-torch local lock clean
+.PHONY: demo test lint bench storefronts containers setup small-torch local lock clean
 
 demo: setup  ## set everything up, run the nudge experiment with a simulated shopper, print the effects
 	$(BIN)/souk run nudges --agent simulated:balanced --limit 240
 	@echo 'next, in this terminal (bash, zsh or fish): export PATH="$(CURDIR)/$(BIN):$$PATH", then: souk --help'
 
 test: lint small-torch  ## everything that must hold
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder tests
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not containers" tests
 
 lint: setup
 	$(BIN)/ruff check .
@@ -26,6 +26,10 @@ bench: local  ## speed, as ratios measured in one run; writes docs/benchmarks.md
 storefronts: setup  ## foreign shops, the slow one (EverShop, npm) included
 	$(BIN)/python -m tests.storefronts.install
 	$(BIN)/pytest tests/storefronts
+
+containers: setup  ## build the images and try them on the container engine of this machine
+	@$(BIN)/souk env status >/dev/null  # without an engine it says what to install
+	$(BIN)/pytest --verbose --durations 0 --durations-min 1 tests/containers
 
 setup: $(VENV)/.ready
 

@@ -21,15 +21,6 @@ RUN python3 -m pip --python /opt/souk install --constraint requirements.lock \
 COPY . .
 RUN python3 -m pip --python /opt/souk install --no-deps .
 
-FROM build AS build-runner
-# Extras of pyproject.toml, separated by commas.
-ARG EXTRAS=postgres
-# The tests that packages bring are a fifth of it.
-RUN python3 -m pip --python /opt/souk install --constraint requirements.lock ".[${EXTRAS}]" \
-    && find /opt/souk -type d -name tests -prune -exec rm -r {} +
-COPY . .
-RUN python3 -m pip --python /opt/souk install --no-deps --force-reinstall .
-
 FROM ${PYTHON} AS user
 # The folder is there, and the user's, so that a volume mounted on it is the user's too.
 RUN useradd --uid 10001 --create-home souk && install --directory --owner souk /home/souk/runs
@@ -43,6 +34,15 @@ USER 10001
 HEALTHCHECK --interval=5s --timeout=5s --start-period=30s --retries=3 \
     CMD ["python", "-c", "import socket; socket.create_connection(('127.0.0.1', 8080), timeout=4).close()"]
 CMD ["proxy", "serve", "--interventions", "nudges", "--port", "8080"]
+
+FROM build AS build-runner
+# Extras of pyproject.toml, separated by commas.
+ARG EXTRAS=postgres
+# The tests that packages bring are a fifth of it.
+RUN python3 -m pip --python /opt/souk install --constraint requirements.lock ".[${EXTRAS}]" \
+    && find /opt/souk -type d -name tests -prune -exec rm -r {} +
+COPY . .
+RUN python3 -m pip --python /opt/souk install --no-deps --force-reinstall .
 
 FROM user AS runner
 # libatomic1 is for the Node.js that Playwright brings.

@@ -58,7 +58,7 @@ def reset(name: str) -> str:
 class Compose:
     """docker/compose.yaml under an engine, docker or podman; `command` is its compose.
 
-    The containers are those of the project that `COMPOSE_PROJECT_NAME` names, as for compose by hand, else `souk`.
+    Its project is what `COMPOSE_PROJECT_NAME` names, as for compose by hand, else `souk`.
     """
 
     def __init__(self, engine: str, command: Sequence[str]) -> None:
