@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import IO, Final
 
 from experiments.console.detach import detach
-from experiments.records.store import RUNS
 from interventions.errors import UserError
 
-FOLDER: Final = RUNS / "background"
+FOLDER: Final = Path("runs") / "background"
 READY: Final = "SOUK_READY"
 """The environment variable that tells a server how to report that it is ready: file descriptor and lock."""
 
