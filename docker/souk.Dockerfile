@@ -11,8 +11,9 @@ ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 # An environment without pip: nothing is installed once the image is made.
 RUN python3 -m venv --without-pip /opt/souk
 WORKDIR /build
-# The dependencies first: their layer is made anew only when they change.
-COPY LICENSE README.md pyproject.toml requirements.lock ./
+# The dependencies first: their layer is made anew only when they change. pyproject.toml names a README.
+COPY pyproject.toml requirements.lock ./
+RUN touch README.md
 
 FROM build AS build-proxy
 # What `souk proxy serve --interventions` imports: without the agents, the records and the analysis.
