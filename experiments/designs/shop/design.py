@@ -13,7 +13,8 @@ from agents.base import is_simulated
 from agents.language_model.prompt import DEFAULT, PromptTemplates, default_prompt, load_prompt
 from environments.episode import View
 from environments.launchable import launchable
-from experiments.designs.choice_sets import ChoiceSet, form_choice_sets
+from experiments.designs.choice_sets.forming import form_choice_sets
+from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.design import CONTROL, Comparison, Design, StoredTrials
 from experiments.designs.inputs.identity import digest
 from experiments.designs.shop.experiment_file import EMBEDDED, Experiment

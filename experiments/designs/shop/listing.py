@@ -9,9 +9,9 @@ from pydantic import BaseModel
 
 from environments.shop.catalogue import Catalogue, generate
 from environments.shop.store import Query, Store
-from experiments.designs.choice_sets import ChoiceSet
 from experiments.designs.choice_sets.forming import PAIRINGS
 from experiments.designs.choice_sets.options import Options
+from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.choice_sets.shop_products import shop_products
 from interventions.apply.plan import ProductFacts, Treatment
 from interventions.edits.base import Change, Edit, Showing

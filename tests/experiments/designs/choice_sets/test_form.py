@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from experiments.designs.choice_sets import form_choice_sets
+from experiments.designs.choice_sets.forming import form_choice_sets
 from experiments.designs.choice_sets.options import Options
 from experiments.designs.choice_sets.shop_products import shop_products
 from interventions.errors import UserError
