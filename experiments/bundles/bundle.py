@@ -32,14 +32,6 @@ MANIFEST: Final = "manifest.json"
 DESIGN: Final = "design.json"
 ESTIMATES: Final = "estimates.json"
 
-ANALYSED: Final[Mapping[str, tuple[str, ...]]] = {
-    "choice": ("choices", "receipts-by-edit", "factors"),
-    "conjoint": ("choices",),
-    "montecarlo": ("responses",),
-    "biases": ("responses",),
-}
-"""The tables that each kind of study is analysed from, in the order in which its analysis takes them."""
-
 STORED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     **{name: (name, ()) for name in ("trials", "receipts", "calls", "questions", "answers")},
     "pages": ("steps", ("run", "trial", "step", "url", "observation")),
@@ -51,7 +43,7 @@ Pages: which page was seen at which step, its address, and its hash (BLAKE2b, 12
 
 VERSIONED: Final = ("souk", "numpy", "pandas", "scipy", "statsmodels", "scikit-learn")
 
-_NAMES: Final = sorted({name for names in ANALYSED.values() for name in names})
+_NAMES: Final = sorted({name for study in STUDIES.values() for name in study.tables})
 MEMBERS: Final = frozenset(
     [
         *(MANIFEST, DESIGN, ESTIMATES),
@@ -83,7 +75,7 @@ class Manifest(BaseModel):
     format: Literal[1] = 1
     run: str
     name: str
-    kind: Literal["choice", "conjoint", "montecarlo", "biases"]
+    kind: Literal["choice", "conjoint", "montecarlo", "biases", "anchoring"]
     """The kind of study: the word that follows `souk analyze`."""
     started_at: str
     made_with: dict[str, str]
@@ -95,7 +87,8 @@ def make_bundle(records: Records, found: Row) -> bytes:
     """Return the archive of a stored run, whose row in the records is `found`."""
     run, kind = str(found["run"]), kind_of(found)
     members: dict[str, bytes] = {DESIGN: _json(without_folders(found["facts"]))}
-    for name, analysed in zip(ANALYSED[kind], STUDIES[kind].stored(records, run, ()), strict=True):
+    study = STUDIES[kind]
+    for name, analysed in zip(study.tables, study.stored(records, run, ()), strict=True):
         if analysed is not None:
             members[f"data/{name}.csv"] = _csv(analysed)
             members[f"data/{name}.parquet"] = _parquet(analysed)
@@ -156,7 +149,7 @@ def estimates(kind: str, members: Mapping[str, bytes]) -> dict[str, Any]:
     tables: list[pd.DataFrame | None] = []
     with tempfile.TemporaryDirectory(prefix="souk-bundle-") as folder:
         try:
-            for number, name in enumerate(ANALYSED[kind]):
+            for number, name in enumerate(study.tables):
                 content = members.get(f"data/{name}.csv")
                 path = Path(folder, f"{name}.csv")
                 if content is not None:

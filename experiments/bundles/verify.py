@@ -17,7 +17,6 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from experiments.bundles.bundle import (
-    ANALYSED,
     DESIGN,
     ESTIMATES,
     MANIFEST,
@@ -26,6 +25,7 @@ from experiments.bundles.bundle import (
     estimates,
     versions,
 )
+from experiments.studies.kinds import STUDIES
 from interventions.errors import UserError
 
 MAX_BYTES: Final = 1 << 30
@@ -80,7 +80,9 @@ def _verified(path: Path, file: zipfile.ZipFile, tolerance: float) -> Verified:
         raise _broken(path, f"{MANIFEST}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     _check_hashes(path, file, manifest)
     kept = {
-        name: file.read(name) for table in ANALYSED[manifest.kind] if (name := f"data/{table}.csv") in names
+        name: file.read(name)
+        for table in STUDIES[manifest.kind].tables
+        if (name := f"data/{table}.csv") in names
     }
     then, now = json.loads(file.read(ESTIMATES)), estimates(manifest.kind, kept)
     here = versions()

@@ -53,7 +53,7 @@ class Study:
     """A kind of study: its name, and how it is analysed.
 
     `report` takes what `analyze` gives. `stored` takes a run and the agents of interest (none named: all);
-    frames with a column `agent` may hold others too.
+    frames with a column `agent` may hold others too. `tables` are the names of what `stored` gives, in order.
     """
 
     title: str
@@ -61,6 +61,7 @@ class Study:
     report: Callable[[Any], Report]
     read: Callable[[Path], pd.DataFrame]
     stored: Callable[[Records, str, Sequence[str]], tuple[pd.DataFrame | None, ...]]
+    tables: tuple[str, ...]
 
 
 def _choices(records: Records, run: str, agents: Sequence[str]) -> tuple[pd.DataFrame | None, ...]:
@@ -80,14 +81,35 @@ def _scores(records: Records, run: str, agents: Sequence[str]) -> tuple[pd.DataF
 
 
 STUDIES: Final = {
-    "choice": Study("What moved the choices", analyze_choice, choice.report, read_table, _choices),
-    "conjoint": Study("What the choices are worth", analyze_conjoint, conjoint.report, read_conjoint, _cards),
-    "montecarlo": Study(
-        "Willingness to pay", analyze_montecarlo, montecarlo.report, read_responses, _responses
+    "choice": Study(
+        "What moved the choices",
+        analyze_choice,
+        choice.report,
+        read_table,
+        _choices,
+        ("choices", "receipts-by-edit", "factors"),
     ),
-    "biases": Study("Cognitive biases", analyze_biases, biases.report, read_responses, _responses),
+    "conjoint": Study(
+        "What the choices are worth", analyze_conjoint, conjoint.report, read_conjoint, _cards, ("choices",)
+    ),
+    "montecarlo": Study(
+        "Willingness to pay",
+        analyze_montecarlo,
+        montecarlo.report,
+        read_responses,
+        _responses,
+        ("responses",),
+    ),
+    "biases": Study(
+        "Cognitive biases", analyze_biases, biases.report, read_responses, _responses, ("responses",)
+    ),
     "anchoring": Study(
-        "Anchoring in log-probabilities", analyze_anchoring, anchoring.report, read_anchoring, _scores
+        "Anchoring in log-probabilities",
+        analyze_anchoring,
+        anchoring.report,
+        read_anchoring,
+        _scores,
+        ("scores",),
     ),
 }
 

@@ -1,0 +1,50 @@
+"""What was stored by the version before the rooms is read, and gives the same numbers.
+
+`before/` holds an archive of a small run of each shipped experiment, and a database, made by commit 47c445f
+(but for the archive of `anchoring`: that version made none; its estimates were compared with what
+`souk analyze anchoring --json` of that version printed).
+"""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from experiments.bundles.verify import verify_bundle
+from experiments.designs.inputs.experiment_file import LIBRARY
+from tests.experiments.command_line import forked_souk
+
+BEFORE = Path(__file__).parent / "before"
+ARCHIVES = sorted(BEFORE.glob("*.zip"))
+NEW = re.compile(r"analysis\.(coefficients|fit_statistics)\[\d+\]\.brand: only here")
+"""A column that the frames of conjoint studies have got since."""
+
+
+def test_there_is_an_archive_of_each_shipped_experiment() -> None:
+    assert {path.stem for path in ARCHIVES} == {path.stem for path in LIBRARY.glob("*.yaml")}
+
+
+@pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.stem)
+def test_every_frame_is_what_it_was(path: Path) -> None:
+    found = verify_bundle(path, 1e-12)
+    assert found.manifest.name == path.stem
+    assert [line for line in found.differences if not NEW.match(line)] == []
+
+
+def test_a_database_is_read(tmp_path: Path) -> None:
+    shutil.copy(BEFORE / "runs.sqlite", tmp_path / "runs.db")
+    db = ("--db", "sqlite:///runs.db")
+    status = json.loads(forked_souk("status", "--json", *db, cwd=tmp_path).out)
+    assert {run["name"]: run["state"] for run in status} == {"nudges": "finished", "wtp": "finished"}
+    for command, name in (("choice", "nudges"), ("montecarlo", "wtp")):
+        analysed = forked_souk("analyze", command, name, "--json", *db, cwd=tmp_path)
+        assert analysed.status == 0, analysed.err
+        assert forked_souk("bundle", name, "--out", f"{name}.zip", *db, cwd=tmp_path).status == 0
+        assert verify_bundle(tmp_path / f"{name}.zip", 1e-12).differences == []
+    again = forked_souk(
+        "run", "wtp", "--agent", "simulated:anchored", "--mode", "text", "--limit", "24", *db, cwd=tmp_path
+    )
+    assert again.status == 0, again.err
+    assert "24 done, 0 to run" in again.err
