@@ -28,6 +28,10 @@ MOST_LEVELS: Final = 10
 MOST_COLUMNS: Final = 9
 """The most columns of a table in the terminal; the files have all columns."""
 
+COLUMN_GAP: Final = 3
+MARKS: Final = 12
+"""Characters between two columns, and those kept for the marks of footnotes."""
+
 FIRST_SCREEN: Final = 34
 """Lines of what is printed first: with those of the command itself they fit a terminal of 40."""
 SHORTER: Final = ((8, 30, 8), (8, 16, 4), (6, 12, 3), (4, 8, 2), (3, 5, 1), (2, 3, 1), (1, 1, 0))
@@ -55,20 +59,21 @@ def run_facts(found: dict[str, Any]) -> dict[str, Any]:
 def print_report(console: Console, report: Report, folder: Path | None) -> None:
     """The answer, the main table and what went wrong: as much of them as fits a screen."""
     for sentences, rows, notes in SHORTER:
-        screen = Group(*_screen(report, folder, sentences, rows, notes))
+        screen = Group(*_screen(report, folder, sentences, rows, notes, console.width))
         if len(console.render_lines(screen, pad=False)) <= FIRST_SCREEN:
             break
     console.print(screen)
 
 
 def _screen(
-    report: Report, folder: Path | None, sentences: int, rows: int, notes: int
+    report: Report, folder: Path | None, sentences: int, rows: int, notes: int, width: int
 ) -> Iterator[RenderableType]:
     yield from _texts(report.answer, sentences, "agents", "bold")
     main = report.sections[0].tables[:1]
     for named in main:
-        table, footnotes = frame_table(named, folder, rows, notes)
+        table, footnotes = frame_table(named, folder, rows, notes, width)
         yield Text()
+        yield Text(named.caption, "bold")
         yield table
         yield from (Text(line, "dim") for line in [*footnotes, ""])
     yield from _texts(report.problems, sentences, "problems", "yellow")
@@ -102,6 +107,7 @@ def print_sections(console: Console, sections: Sequence[Section], folder: Path |
             if named.detail or named.frame.empty:
                 continue
             table, footnotes = frame_table(named, folder)
+            console.print(Text(named.caption, "bold"))
             console.print(table)
             for line in footnotes:
                 console.print(line, style="dim", highlight=False, markup=False)
@@ -122,6 +128,7 @@ def print_balance(console: Console, balance: pd.DataFrame, out: Path | None) -> 
         wide.columns = [str(name) or "all" for name in wide]
         wide = wide.sort_values("level", key=lambda level: level != "mean", kind="stable")
         table, lines = frame_table(NamedTable("balance", title, wide.fillna(0)), out)
+        console.print(Text(title, "bold"))
         console.print(table)
         for line in lines:
             console.print(line, style="dim", highlight=False, markup=False, soft_wrap=True)
@@ -130,22 +137,28 @@ def print_balance(console: Console, balance: pd.DataFrame, out: Path | None) -> 
 
 
 def frame_table(
-    named: NamedTable, folder: Path | None, longest: int = LONGEST_TABLE, most_notes: int = MOST_NOTES
+    named: NamedTable,
+    folder: Path | None,
+    longest: int = LONGEST_TABLE,
+    most_notes: int = MOST_NOTES,
+    width: int | None = None,
 ) -> tuple[Table, list[str]]:
-    """A frame for the terminal, and its footnotes; what is undefined is blank, with its reason.
+    """Return a frame for the terminal, without its caption, and its footnotes.
 
     Undefined values are blank, with their reason. What is the same in every row is said once below; what has
-    no place here is in the files.
+    no place in so many columns, or in a `width` in characters, is in the files.
     """
     rows, same = _condensed(named.frame, named.decimals)
     footnotes: dict[str, int] = {}
+    if width is not None:
+        rows = _fitting(rows, named.decimals, longest, width)
     names = [str(name) for name in rows if name != "note"]
-    table = new_table(named.caption)
+    table = new_table("")
     for name in names:
         numeric = pd.api.types.is_numeric_dtype(rows[name]) or name == INTERVAL
         justify: Any = "right" if numeric else "left"
         table.add_column(escape(heading(name)), justify=justify, overflow="fold", no_wrap=numeric)
-    marked = "note" in rows
+    marked = "note" in rows and bool((rows["note"].head(longest) != "").any())
     if marked:
         table.add_column("", no_wrap=True)
     for row in rows.head(longest).to_dict("records"):
@@ -198,6 +211,24 @@ def _condensed(frame: pd.DataFrame, decimals: int | None) -> tuple[pd.DataFrame,
         others.remove("n_missing")
     shown = [*labels, *results, *others][:MOST_COLUMNS]
     return rows[[*shown, *(["note"] if "note" in names else [])]], same
+
+
+def _fitting(rows: pd.DataFrame, decimals: int | None, longest: int, width: int) -> pd.DataFrame:
+    """Leave out columns until the rest fits: the last that are neither label nor result, then the error."""
+    shown = rows.head(longest)
+    wide = {
+        str(name): max(
+            [len(_cell(str(name), value, decimals)) for value in shown[name]]
+            + [len(word) for word in heading(str(name)).split()]
+        )
+        for name in rows
+        if name != "note"
+    }
+    spare = [name for name in wide if name not in RESULTS and pd.api.types.is_numeric_dtype(rows[name])]
+    spare = ["std_error", *spare] if {"std_error", INTERVAL} <= wide.keys() else spare
+    while spare and sum(wide.values()) + COLUMN_GAP * len(wide) + MARKS > width:
+        del wide[spare.pop()]
+    return rows[[name for name in rows if name == "note" or name in wide]]
 
 
 def _cell(name: str, value: object, decimals: int | None) -> str:
