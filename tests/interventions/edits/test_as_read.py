@@ -59,9 +59,10 @@ async def page() -> AsyncIterator[Page]:
         yield await context.new_page()
 
 
-# Letters that no font draws together: `fi` is one sign in some.
+# Letters that no font draws together: `fi` is one sign in some. No space: beside a zero-width space it stays,
+# where two spaces, or one that begins a line, are drawn as fewer.
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-@given(text=st.text(st.sampled_from("abcdegmou ABC 0129.,$€%éßжωЯ" + UNSEEN * 3), min_size=1, max_size=15))
+@given(text=st.text(st.sampled_from("abcdegmouABC0129.,$€%éßжωЯ" + UNSEEN * 3), min_size=1, max_size=15))
 async def test_the_picture_is_the_same(text: str, page: Page) -> None:
     async def picture(shown: str) -> bytes:
         await page.set_content('<p style="white-space:nowrap;font:40px sans-serif;font-kerning:none">')
