@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from agents.simulated.tab_shopper import shipped_taste
+from analysis.reporting.sections import Report
 from experiments.designs.inputs.experiment_file import LIBRARY
 from experiments.designs.loading import load_design
 from experiments.designs.shop.design import ShopDesign
@@ -26,11 +27,15 @@ TEXT = [name for name in EXPERIMENTS if name not in SHOP and name != "anchoring"
 TERMINAL = 40
 
 
-def screen(kind: str, table: pd.DataFrame, width: int = 100) -> list[str]:
-    """The lines of the first screen of an analysis, at this width."""
+def report_of(kind: str, table: pd.DataFrame) -> Report:
     study = STUDIES[kind]
+    return study.report(study.analyze(table))
+
+
+def screen(report: Report, width: int = 100) -> list[str]:
+    """The lines of the first screen of an analysis, at this width."""
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    print_report(console, study.report(study.analyze(table)), Path("runs/some-experiment-12345678"))
+    print_report(console, report, Path("runs/some-experiment-12345678"))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue().splitlines()
 
@@ -46,7 +51,7 @@ def test_an_experiment_in_the_shop(name: str, limit: int) -> None:
     """Its trials with the choices of the balanced shopper, as a run would store them, but for the pages."""
     design = load_design(name)
     assert isinstance(design, ShopDesign)
-    lines = screen("choice", drawable(design, shipped_taste("balanced"), limit).as_run())
+    lines = screen(report_of("choice", drawable(design, shipped_taste("balanced"), limit).as_run()))
     assert lines[0].startswith("simulated: ")
     assert len(lines) <= FIRST_SCREEN
 
@@ -67,7 +72,8 @@ def test_the_stimuli_of_anchoring() -> None:
     design = load_design("anchoring")
     stimuli = {trial.set: (10, 65) for trial in design.trials(["hf:any"])}
     assert len(stimuli) == 11
-    lines = screen("anchoring", simulate_scores(agents=("one", "two", "three"), stimuli=stimuli, step=25))
+    scores = simulate_scores(agents=("one", "two", "three"), stimuli=stimuli, step=25)
+    lines = screen(report_of("anchoring", scores))
     assert lines[0].startswith("one: the expected answer is higher with the high anchor in ")
     assert len(lines) <= FIRST_SCREEN
 
@@ -90,11 +96,12 @@ def load(name: str) -> ShopDesign:
 
 
 @pytest.mark.parametrize("kind", ["choice", "conjoint", "anchoring"])
-@pytest.mark.parametrize("width", [80, 100, 200])
-def test_many_agents_are_still_one_screen(kind: str, width: int) -> None:
-    lines = screen(kind, many(kind), width)
-    assert len(lines) <= FIRST_SCREEN
-    assert any("more agents: in the report, or with --all" in line for line in lines)
+def test_many_agents_are_still_one_screen(kind: str) -> None:
+    report = report_of(kind, many(kind))
+    for width in (80, 100, 200):
+        lines = screen(report, width)
+        assert len(lines) <= FIRST_SCREEN, width
+        assert any("more agents: in the report, or with --all" in line for line in lines)
 
 
 def test_all_prints_every_table_and_json_says_the_answer(tmp_path: Path) -> None:
