@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ROOMS := interventions proxy environments agents experiments analysis
 
-.PHONY: demo test lint bench storefronts containers setup small-torch local lock clean
+.PHONY: demo test check lint bench storefronts containers setup small-torch local lock clean
 
 demo: setup  ## set everything up, run the nudge experiment with a simulated shopper, print the effects
 	$(BIN)/souk run nudges --agent simulated:balanced --limit 240
@@ -13,6 +13,11 @@ demo: setup  ## set everything up, run the nudge experiment with a simulated sho
 
 test: lint small-torch  ## everything that must hold
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not containers" tests
+
+# A test that starts a browser and is not marked so fails here: there is none.
+check: lint  ## what must hold and needs no browser, in two minutes
+	SOUK_BROWSER=/bin/false $(BIN)/pytest -n 2 -m "not browser and not slow and not containers" \
+		--ignore tests/journeys --ignore tests/storefronts tests
 
 lint: setup
 	$(BIN)/ruff check .

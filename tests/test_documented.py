@@ -142,6 +142,7 @@ def test_columns_of_exported_tables() -> None:
     assert sorted({column.name for column in (*COLUMNS, *RESPONSE_COLUMNS)} - said) == []
 
 
+@pytest.mark.slow
 def test_environment_variables() -> None:
     assert {"SOUK_BROWSER", "OPENAI_API_KEY"} <= set(variables())
     assert missing(variables()) == []

@@ -109,6 +109,7 @@ def dangers(tree: ast.Module) -> Iterator[str]:
             yield node.value
 
 
+@pytest.mark.slow
 def test_nothing_of_ours_executes_data_or_listens_beyond_loopback() -> None:
     bad = "import pickle.x; yaml.load(a, Loader=yaml.Loader); eval(b); run(c, shell=True); host = '0.0.0.0'"
     assert len(list(dangers(ast.parse(bad)))) == 6
@@ -226,6 +227,7 @@ window.done = Promise.all(tried).then(() => true);
 AWAY = '<!doctype html><title>Away</title><meta http-equiv="refresh" content="0;url=http://127.0.0.1:PORT/">'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("browser", [name for name in SYSTEM_BROWSERS if shutil.which(name)] or [None])
 async def test_a_page_reaches_nothing_but_its_shop(
     proxy: Proxy, forbidden: Contacts, browser: str | None, monkeypatch: pytest.MonkeyPatch
@@ -259,6 +261,7 @@ async def test_a_page_reaches_nothing_but_its_shop(
     assert forbidden.heard == []
 
 
+@pytest.mark.browser
 async def test_without_the_proxy_the_same_page_gets_out(forbidden: Contacts) -> None:
     """The test above can fail."""
     async with (
@@ -273,6 +276,7 @@ async def test_without_the_proxy_the_same_page_gets_out(forbidden: Contacts) -> 
     assert [way for way in ways if not any(heard.startswith(way) for heard in forbidden.heard)] == []
 
 
+@pytest.mark.browser
 async def test_files_neither_come_nor_go(
     proxy: Proxy, short_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -299,6 +303,7 @@ async def test_files_neither_come_nor_go(
         assert files_with(payload, short_folder) == []
 
 
+@pytest.mark.browser
 async def test_a_flood_of_windows_is_stemmed(
     proxy: Proxy, browsers: BrowserPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -312,6 +317,7 @@ async def test_a_flood_of_windows_is_stemmed(
         assert (await episode.look()).observation.html == "Oats"
 
 
+@pytest.mark.browser
 async def test_a_page_that_never_rests_is_left(proxy: Proxy, browsers: BrowserPool) -> None:
     busy = "<title>Busy</title><script>setTimeout(() => { for (;;) alert(1) })</script>"
     async with visit(proxy, browsers, {"/": busy, "/oats": "Oats"}) as (context, episode, url):
@@ -326,6 +332,7 @@ async def test_a_page_that_never_rests_is_left(proxy: Proxy, browsers: BrowserPo
     assert browser.is_connected()
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize(
     "script",
     [
@@ -344,6 +351,7 @@ async def test_a_page_that_disturbs_the_observation_is_refused(
             await episode.look()
 
 
+@pytest.mark.browser
 async def test_half_characters_of_a_page_can_be_stored(proxy: Proxy, browsers: BrowserPool) -> None:
     script = r"document.title = 'a\ud800'; document.body.textContent = 'b\udfff'"
     async with visit(proxy, browsers, {"/": f"<!doctype html><body><script>{script}</script>"}) as (
@@ -357,6 +365,7 @@ async def test_half_characters_of_a_page_can_be_stored(proxy: Proxy, browsers: B
     assert artifact_hash(observation.html)
 
 
+@pytest.mark.browser
 async def test_a_page_that_claims_to_be_an_error_page_is_no_choice(
     proxy: Proxy, browsers: BrowserPool
 ) -> None:
@@ -370,6 +379,7 @@ async def test_a_page_that_claims_to_be_an_error_page_is_no_choice(
 # Secrets
 
 
+@pytest.mark.browser
 async def test_the_browser_does_not_get_the_keys(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
     mark = f"{os.getpid()}-{id(proxy)}"
     monkeypatch.setenv("SOUK_TEST_MARK", mark)
@@ -414,6 +424,7 @@ limits: {steps: 2}
 """
 
 
+@pytest.mark.browser
 async def test_an_echoed_key_stands_nowhere(tmp_path: Path) -> None:
     provider = EchoingProvider()
     (tmp_path / "e.yaml").write_text(EXPERIMENT)
@@ -463,6 +474,7 @@ def test_no_text_speaks_to_the_terminal(text: str) -> None:
     assert json.loads(plain(json.dumps(text, ensure_ascii=False))) == text
 
 
+@pytest.mark.slow
 async def test_pages_and_files_do_not_speak_to_the_terminal(tmp_path: Path) -> None:
     page = f"""<!doctype html><meta charset=utf-8><title>{HOSTILE}</title>
     <meta property="og:type" content="product"><div class="page-title-wrapper product">
@@ -519,6 +531,7 @@ def test_a_strangers_database_names_no_folder(name: str) -> None:
         run_folder(make_url("sqlite:///t.db"), name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("end", "before"),
     [
@@ -547,6 +560,7 @@ def test_the_authority_of_a_proxy_is_private_and_goes_with_it(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_an_ended_command_takes_its_shop_along(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "experiments.cli", "env", "up", "shop", "--local", "--port", "0"]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)

@@ -8,6 +8,8 @@ from environments.episode import Episode
 from environments.stops import COMPARE_TABS
 from tests.support import pages
 
+pytestmark = [pytest.mark.browser]
+
 PAGE = """<!doctype html><title>{title}</title><a href="/cart">My Cart</a><h1><span>{title}</span></h1>
 <span>Rating:</span> <div title="80%"><span>80</span>% of <span>100</span></div>
 <a href="#reviews"><span>12</span>&nbsp;<span>Reviews</span></a> <span class="price">{price}</span>

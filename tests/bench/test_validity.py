@@ -59,6 +59,7 @@ def test_the_demo_claims_nothing_that_the_exact_test_does_not_show(
     assert pooled["estimate"] == pytest.approx(100 * (up - down) / 80)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("experiment", "name", "trials"),
     [
@@ -79,6 +80,7 @@ def test_printed_p_values_and_intervals_are_honest(experiment: str, name: str, t
         assert row["held"] >= (0.93 - 2 * error) * row["printed"], case
 
 
+@pytest.mark.slow
 def test_all_studies_at_once_are_each_of_them() -> None:
     made = drawable(ShopDesign(experiment_source("nudges")), shipped_taste("balanced"), 2400)
     chosen, recorder = made.many(np.random.default_rng(5), 2), Recorder()
@@ -94,6 +96,7 @@ def test_all_studies_at_once_are_each_of_them() -> None:
     assert checked > 6
 
 
+@pytest.mark.slow
 def test_a_placebo_is_a_condition_of_its_own() -> None:
     source = experiment_source("nudges")
     text = source.data | {"factors": {"nudge": {"interventions": "placebo"}, "order": "both"}}

@@ -27,6 +27,8 @@ from browsergym.core.action.highlevel import HighLevelActionSet
 
 from environments.browsergym_task import ShopEnv, ShopTask
 
+pytestmark = [pytest.mark.browser]
+
 OATS = """<!doctype html><title>Oats</title><meta property="og:type" content="product">
 <div class="page-title-wrapper product"><h1><span class="base">Oats</span></h1></div>
 <input name="q"><select name="count"><option>one</option><option>two</option></select>

@@ -12,6 +12,8 @@ from environments.observe import OBSERVE
 from environments.shop.catalogue import generate
 from environments.shop.server import shop
 
+pytestmark = [pytest.mark.browser]
+
 observation = pytest.importorskip("browsergym.core.observation")
 obs = pytest.importorskip("browsergym.utils.obs")
 

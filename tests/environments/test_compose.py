@@ -87,6 +87,7 @@ def port() -> str:
         return str(server.getsockname()[1])
 
 
+@pytest.mark.slow
 def test_the_shop_from_up_to_down(machine: Machine, port: str) -> None:
     url = f"http://127.0.0.1:{port}/"
     up = machine.souk("up", "shop", "--port", port)
@@ -120,6 +121,7 @@ def test_the_shop_from_up_to_down(machine: Machine, port: str) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_onestopmarket_is_told_its_address(machine: Machine, port: str) -> None:
     url = f"http://127.0.0.1:{port}/"
     machine.set(images=[SHOPPING], failures=1)
@@ -137,6 +139,7 @@ def test_onestopmarket_is_told_its_address(machine: Machine, port: str) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_onestopmarket_that_cannot_be_told_its_address(machine: Machine, port: str) -> None:
     machine.set(images=[SHOPPING], failures=3)
     assert machine.error("up", "onestopmarket", "--port", port) == (
@@ -145,6 +148,7 @@ def test_onestopmarket_that_cannot_be_told_its_address(machine: Machine, port: s
     )
 
 
+@pytest.mark.slow
 def test_an_image_that_is_not_loaded(machine: Machine) -> None:
     machine.set()
     assert machine.error("up", "onestopmarket") == (
@@ -153,6 +157,7 @@ def test_an_image_that_is_not_loaded(machine: Machine) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("programs", "settings", "env", "expected"),
     [
@@ -194,6 +199,7 @@ def test_the_real_docker_without_its_daemon(tmp_path: Path) -> None:
     assert re.fullmatch(r"docker does not answer \(.*/nowhere/docker\.sock.*\); start .*", error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
@@ -210,6 +216,7 @@ def test_a_shop_that_does_not_come_up(
     assert re.fullmatch(expected, machine.error("up", "shop", "--port", port, "--timeout", "1"))
 
 
+@pytest.mark.slow
 def test_mistakes_in_the_command(machine: Machine) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         taken = str(server.getsockname()[1])
@@ -224,6 +231,7 @@ def test_mistakes_in_the_command(machine: Machine) -> None:
     assert machine.calls() == []
 
 
+@pytest.mark.slow
 def test_postgres_wants_a_password_and_does_not_print_it(machine: Machine, port: str) -> None:
     assert machine.error("up", "postgres").startswith("POSTGRES_PASSWORD is not set; choose one: ")
     assert "letters" in machine.error("up", "postgres", POSTGRES_PASSWORD="p@ss")
@@ -233,6 +241,7 @@ def test_postgres_wants_a_password_and_does_not_print_it(machine: Machine, port:
     assert "s3cret" not in (machine.folder / "calls.jsonl").read_text()
 
 
+@pytest.mark.slow
 def test_ray_is_up_when_head_and_worker_are(machine: Machine, port: str) -> None:
     up = machine.souk("up", "ray", "--port", port)
     assert (up.status, up.out) == (0, f"ray://127.0.0.1:{port}\n"), up.err
@@ -286,6 +295,7 @@ COMPOSES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMPOSES, ids=" ".join)
 def test_compose_itself_takes_the_file(command: list[str]) -> None:
     if subprocess.run([*command, "version"], capture_output=True, check=False).returncode:

@@ -16,6 +16,8 @@ from environments.stops import COMPARE_TABS
 from environments.through_proxy import BrowserFailure
 from tests.support import pages
 
+pytestmark = [pytest.mark.browser]
+
 SHOP = """<!doctype html><title>Oats</title>
 <h1><span>Quiet Harbor</span> Oats</h1>
 <div id="messages"></div>

@@ -18,6 +18,8 @@ from environments.observation import Observation
 from environments.shop.server import shop
 from tests.support import pages
 
+pytestmark = [pytest.mark.browser]
+
 PAGE = """<!doctype html><title>Oats</title>
 <main><h1><span>Quiet  Harbor</span> "Oats"</h1>
 <div><p>Rating: <b>76</b>% of <i>100</i></p></div>

@@ -73,6 +73,7 @@ async def test_a_planned_edit_reaches_the_page_and_gives_a_receipt(
     assert slot.session.failures == slot.session.upstream_errors == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [201, 203, 226])
 async def test_every_page_that_is_no_error_is_rewritten(
     status: int, slot: Slot, client: httpx.AsyncClient
@@ -119,6 +120,7 @@ async def test_an_address_to_which_two_products_lead_is_neithers(
     assert untreated.text == PAGE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", COMPRESSIONS)
 @pytest.mark.parametrize("chunked", [False, True])
 async def test_compressed_and_chunked_pages_are_rewritten(
@@ -213,6 +215,7 @@ async def test_what_describes_the_body_before_goes_with_it(slot: Slot, client: h
     assert treated.headers["x-frame-options"] == "DENY"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "client_headers",
     [

@@ -354,6 +354,7 @@ async def press(tab: Tab, name: str) -> None:
         await tab.keyboard.press("Enter")
 
 
+@pytest.mark.browser
 async def test_a_person_answers_pages_of_their_own(proxy: Proxy, slot: Slot) -> None:
     letters, number = load_battery().card("framing", "control"), load_battery().card("anchoring", "control")
     session = slot.session = asked(hotels(), letters, number)
@@ -383,6 +384,7 @@ async def test_a_person_answers_pages_of_their_own(proxy: Proxy, slot: Slot) -> 
 PRICE = re.compile(r"\$\s?\d|\d\.\d\d\b|\bUSD\b")
 
 
+@pytest.mark.browser
 async def test_a_person_answers_on_the_products_page_of_the_shop(
     proxy: Proxy, slot: Slot, shop_url: str
 ) -> None:

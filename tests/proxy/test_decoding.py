@@ -79,6 +79,7 @@ def test_unknown_codings_are_refused(names: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "names", ["gzip", "deflate", "br", "zstd", "gzip, gzip", "gzip, br", "zstd, deflate"]
 )

@@ -147,6 +147,7 @@ async def raw(slot: Slot, url: str) -> bytes:
         writer.close()
 
 
+@pytest.mark.slow
 @settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(answers())
 async def test_a_page_is_treated_or_refused_whatever_the_shop_sends(

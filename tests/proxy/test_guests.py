@@ -71,6 +71,7 @@ async def test_a_refusal_is_no_choice_whether_edits_are_planned_or_not(ca_dir: P
                 assert (accepted.json(), visit.outcome) == ({"ok": True}, "choice")
 
 
+@pytest.mark.slow
 async def test_a_bomb_is_not_unpacked_for_its_ids(ca_dir: Path) -> None:
     bomb = gzip.compress(PAGE.encode() + bytes(200_000_000), 1)
     async with upstream(message(bomb, "Content-Encoding: gzip")) as shop:
@@ -134,6 +135,7 @@ async def test_pages_of_other_sites_neither_begin_nor_end_trials(
     assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reverse", [True, False])
 async def test_only_the_proxys_own_names_lead_to_the_testbed(ca_dir: Path, reverse: bool) -> None:
     door = Door()
@@ -216,6 +218,7 @@ window.done = Promise.all(tried).then(() => tried.length);
 </script><a href="OWN/.souk/next">take one</a>"""
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("reverse", [True, False], ids=["in the place of a shop", "a usual proxy"])
 async def test_nothing_that_a_page_of_another_site_does_begins_a_trial(ca_dir: Path, reverse: bool) -> None:
     door, asked = Door(), Asked()
@@ -256,6 +259,7 @@ async def test_nothing_that_a_page_of_another_site_does_begins_a_trial(ca_dir: P
     assert [visit.outcome for visit in door.begun] == ["no_choice"]
 
 
+@pytest.mark.browser
 async def test_a_name_that_is_made_to_lead_here_begins_no_trial(
     ca_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -319,6 +319,7 @@ GUARDED = PAGE.replace(
 )
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize(
     ("policies", "inline_colour"),
     [
@@ -396,6 +397,7 @@ async def test_websockets_pass(slot: Slot) -> None:
     assert slot.session.upstream_errors == []
 
 
+@pytest.mark.slow
 async def test_two_hundred_connections_at_once(slot: Slot) -> None:
     arrived = 0
     everyone = asyncio.Event()
@@ -420,6 +422,7 @@ async def test_two_hundred_connections_at_once(slot: Slot) -> None:
     assert slot.session.failures == slot.session.upstream_errors == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [True, False])
 async def test_a_large_download_is_streamed(
     slot: Slot, client: httpx.AsyncClient, resident: Callable[[], int], length: bool
@@ -447,6 +450,7 @@ async def test_a_large_download_is_streamed(
     assert OTHER  # the server, the proxy and the client share this process
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gzip", "deflate", "br", "zstd"])
 async def test_a_bomb_fails_closed(
     slot: Slot, client: httpx.AsyncClient, resident: Callable[[], int], name: str

@@ -192,6 +192,7 @@ HOME = """<!doctype html><title>Home</title><link rel="stylesheet" href="{url}st
 <script>fetch("{url}data").then(r => r.json()).then(d => said.textContent = d.link)</script>"""
 
 
+@pytest.mark.browser
 async def test_a_browser_without_settings_stays_inside(proxy: Proxy) -> None:
     requests: list[tuple[str, str, str]] = []
 

@@ -50,6 +50,7 @@ async def serving(*options: str) -> AsyncIterator[tuple[asyncio.subprocess.Proce
         await process.communicate()
 
 
+@pytest.mark.slow
 async def test_a_person_sees_nudges_on_the_shops_products() -> None:
     product = shop_products()[0]
     assert product.category == "Cookies"
@@ -101,6 +102,7 @@ def mistake(
     return said.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -179,6 +181,7 @@ def test_a_variable_of_products_needs_products() -> None:
 # Modes
 
 
+@pytest.mark.slow
 async def test_a_shop_can_be_recorded_and_replayed_in_its_own_place(tmp_path: Path) -> None:
     folder, ca = str(tmp_path / "recording"), tmp_path / "ca"
     async with pages({"/a.html": "<title>A</title>"}) as url:
@@ -202,6 +205,7 @@ async def test_a_shop_can_be_recorded_and_replayed_in_its_own_place(tmp_path: Pa
     assert recorded.text == replayed.text == "<title>A</title>"
 
 
+@pytest.mark.slow
 async def test_proxies_can_be_chained(proxy: Proxy) -> None:
     slot = await proxy.open_slot()
     async with pages({"/a.html": "<title>A</title>"}) as url:

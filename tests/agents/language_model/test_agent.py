@@ -29,6 +29,7 @@ def _shopper(
     return LanguageModelShopper(make_model(name), prompt)
 
 
+@pytest.mark.slow
 async def test_a_step_is_one_request(provider, observe) -> None:
     provider.say(GOOD, usage=(1_000, 100))
     decision = await _shopper().act(observe("<h1>Desk lamp</h1>"))

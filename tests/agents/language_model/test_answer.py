@@ -97,6 +97,7 @@ pieces = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(pieces | st.text(max_size=20), max_size=12).map("".join))
 def test_nothing_but_an_answer_error_comes_out(text: str) -> None:
     try:

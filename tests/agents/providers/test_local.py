@@ -56,6 +56,7 @@ def _copy(folder: Path, to: Path) -> Path:
     return Path(shutil.copytree(folder, to / "copy"))
 
 
+@pytest.mark.slow
 async def test_a_model_answers_and_its_tokens_are_counted(folder: Path) -> None:
     model = make_model(f"hf:{folder}")
     first = await model.ask(HELLO, temperature=0, max_tokens=8)

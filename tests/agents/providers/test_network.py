@@ -179,6 +179,7 @@ async def test_a_slow_provider_times_out(provider) -> None:
         await model_at(provider, timeout=0.05, max_retries=0).ask(HELLO)
 
 
+@pytest.mark.slow
 async def test_a_time_out_amid_connecting_is_not_lost(provider) -> None:
     """On Python 3.12 about 3 of 100 cancellations were, and the request then waited for ever."""
     for number in range(150):

@@ -13,6 +13,7 @@ from agents.scoring.toy_text import draw_examples
 from interventions.errors import UserError
 
 
+@pytest.mark.slow
 async def test_equal_seeds_make_equal_toys_which_can_be_scored(tmp_path: Path, monkeypatch) -> None:
     from safetensors.numpy import load_file
 

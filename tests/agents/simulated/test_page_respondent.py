@@ -129,6 +129,7 @@ async def respond(agent: Agent, questioner: Questioner, *, steps: int = 10) -> l
     return decisions
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize(("count", "scrolls"), [(2, 0), (3, 0), (6, 1)])
 async def test_a_choice_on_the_page_is_the_choice_of_the_prompt(count: int, scrolls: int) -> None:
     card, profile = hotels(count), shipped_profile("balanced")
@@ -142,6 +143,7 @@ async def test_a_choice_on_the_page_is_the_choice_of_the_prompt(count: int, scro
         assert count > 3 or len(names) == 1
 
 
+@pytest.mark.browser
 async def test_one_card_after_the_other() -> None:
     cards = [hotels(2), hotels(3), FRAMING]
     questioner = Questioner(cards)
@@ -150,6 +152,7 @@ async def test_one_card_after_the_other() -> None:
     assert questioner.valid == [respondent.reply([card.prompt]) for card in cards]
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("within", ["", SHOP_PAGE])
 async def test_the_anchor_of_an_earlier_page_is_remembered(within: str) -> None:
     questioner = Questioner([BUY, WORTH], within)
@@ -160,6 +163,7 @@ async def test_the_anchor_of_an_earlier_page_is_remembered(within: str) -> None:
     assert questioner.valid == [bought, float(respondent.reply([BUY.prompt, WORTH.prompt]))]
 
 
+@pytest.mark.browser
 async def test_an_invalid_answer_is_mended_when_the_page_says_so() -> None:
     questioner = Questioner([WORTH])
     await respond(SimulatedAgent(ShopperProfile(invalid=1.0), seed=6), questioner)
@@ -168,12 +172,14 @@ async def test_an_invalid_answer_is_mended_when_the_page_says_so() -> None:
     assert [float(mended)] == questioner.valid
 
 
+@pytest.mark.browser
 async def test_there_is_no_button_for_a_refusal() -> None:
     questioner = Questioner([hotels(2), FRAMING])
     await respond(SimulatedAgent(ShopperProfile(invalid=1.0), seed=6), questioner)
     assert questioner.given == questioner.valid
 
 
+@pytest.mark.browser
 async def test_a_language_model_fills_in_and_clicks(provider) -> None:
     questioner = Questioner([WORTH])
     answer = "<think>It is worth it.</think><memory>asked for a price</memory><action>{}</action>"
@@ -189,6 +195,7 @@ async def test_a_language_model_fills_in_and_clicks(provider) -> None:
     assert 'value="49.50"' in provider.requests[1]["messages"][1]["content"]
 
 
+@pytest.mark.browser
 async def test_a_language_model_chooses_among_hotels(provider) -> None:
     questioner = Questioner([hotels(2)])
     provider.say("<think>Larch is cheaper.</think><memory></memory><action>click('1')</action>")

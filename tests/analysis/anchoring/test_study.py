@@ -39,6 +39,7 @@ def by_variation(published: AnchoringAnalysis, model: str) -> pd.DataFrame:
     return published.results[published.results["model"] == model].set_index("variation")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 def test_every_reference_number(
     published: AnchoringAnalysis, public_json: Callable[[str], Any], model: str
@@ -307,6 +308,7 @@ def test_frames_have_the_columns_of_every_estimator(analysis: AnchoringAnalysis)
     assert json.loads(text)["models"][0]["rank"] == 1
 
 
+@pytest.mark.slow
 def test_the_report(analysis: AnchoringAnalysis, check_uncut: Check, tmp_path: Path) -> None:
     made = report(analysis)
     sections = made.sections

@@ -35,6 +35,7 @@ def planted(agents: list[str] = AGENTS) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+@pytest.mark.slow
 def test_planted_features_are_found() -> None:
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")
     frame = feature_importances(planted(), FAMILIES, SIZES, seed=3).set_index("term")
@@ -47,6 +48,7 @@ def test_planted_features_are_found() -> None:
     assert frame[["std_error", "conf_low", "conf_high"]].isna().all(axis=None)
 
 
+@pytest.mark.slow
 def test_equal_seeds_give_equal_numbers() -> None:
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")
     first, second, third = (feature_importances(planted(), FAMILIES, SIZES, seed=s) for s in (0, 0, 1))
@@ -66,6 +68,7 @@ def test_unknown_and_constant_features_are_left_out() -> None:
     }
 
 
+@pytest.mark.slow
 def test_noise_is_called_noise() -> None:
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")
     rng = np.random.default_rng(1)

@@ -81,6 +81,7 @@ def test_json_has_null_for_what_is_undefined(analysis: BiasAnalysis) -> None:
     assert {row["estimate"] for row in sunk} == {None} and {row["separated"] for row in sunk} == {True}
 
 
+@pytest.mark.slow
 def test_sections_cover_the_frames_and_cut_nothing(analysis: BiasAnalysis, check_uncut: Check) -> None:
     sections = report(analysis).sections
     tables = {table.name for section in sections for table in section.tables}

@@ -37,6 +37,7 @@ def test_effects_under_a_profile_are_those_of_its_trials(profiled: pd.DataFrame)
         assert (rows["n"] == 192).all() and (rows["n_missing"] == 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("way", ["category", "set"])
 def test_differences_agree_with_an_interaction_in_pyfixest(profiled: pd.DataFrame, way: str) -> None:

@@ -15,6 +15,7 @@ from analysis.tables.choice_table import check_table
 Simulate = Callable[..., Any]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("categories", [12, 1])
 def test_each_text_and_category_is_a_fit_of_its_own(simulate: Simulate, categories: int) -> None:

@@ -94,6 +94,7 @@ def everything(simulate: Simulate) -> ChoiceAnalysis:
     return analyze_choice(table, receipts, factors)
 
 
+@pytest.mark.slow
 async def test_the_whole_report(everything: ChoiceAnalysis, page: Page, tmp_path: Path) -> None:
     made = report(everything)
     sections = made.sections
@@ -129,6 +130,7 @@ async def test_the_whole_report(everything: ChoiceAnalysis, page: Page, tmp_path
     } <= names
 
 
+@pytest.mark.slow
 def test_what_a_table_does_not_hold_gives_no_section(simulate: Simulate) -> None:
     table = simulate(1, sets=5, nudges_per_set=1).table
     sections = report(analyze_choice(table[table["nudge"] == ""].drop(columns=["price", "rating"]))).sections

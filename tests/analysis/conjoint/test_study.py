@@ -30,6 +30,7 @@ def analysis(simulate: Simulate) -> ConjointAnalysis:
     return analyze_conjoint(table, sizes={"firm:c": 70, "dice": 1})
 
 
+@pytest.mark.slow
 def test_the_weights_come_back(simulate: Simulate) -> None:
     """Of 100 equal agents, the intervals of the conditional logits hold each weight 90 to 99 times."""
     truth = pd.Series(WEIGHTS)
@@ -42,6 +43,7 @@ def test_the_weights_come_back(simulate: Simulate) -> None:
     assert covered.between(90, 99).all(), covered.to_dict()
 
 
+@pytest.mark.slow
 def test_a_locked_agent_is_left_out_and_named(analysis: ConjointAnalysis) -> None:
     verdict = analysis.triage.set_index("group")["verdict"]
     assert verdict["stuck"] == "locked-primacy" and (verdict.drop("stuck") == "engaged").all()
@@ -125,6 +127,7 @@ def test_a_linear_price_is_kept_where_it_fits_but_not_against_the_part_worth() -
     assert seen == {True, False}
 
 
+@pytest.mark.slow
 def test_both_orders_of_a_card_are_one_cluster(simulate: Simulate) -> None:
     """An agent that answers both orders alike: by default its errors are those of half as many answers."""
     forward = simulate(2, sets=200, sizes=(2,)).query("ordering == 'forward'")
@@ -145,6 +148,7 @@ def test_both_orders_of_a_card_are_one_cluster(simulate: Simulate) -> None:
     assert both.dropna().to_numpy() == pytest.approx(once.dropna().to_numpy())
 
 
+@pytest.mark.slow
 def test_pooling_of_repeated_sets_goes_by_clusters(simulate: Simulate) -> None:
     """Answers that are stored twice make the likelihood ratio twice as large, and the Wald test no larger."""
     one = simulate(4, sets=150).query("ordering == 'forward'")
@@ -180,6 +184,7 @@ def test_every_table_is_in_one_section(analysis: ConjointAnalysis) -> None:
     assert sorted(names) == sorted(analysis.frames)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(2,), (3,), (4,), (2, 5)])
 def test_one_agent_and_any_sizes(simulate: Simulate, sizes: tuple[int, ...]) -> None:
     analysis = analyze_conjoint(simulate(sets=60, sizes=sizes), cov="clustered")
@@ -257,6 +262,7 @@ def test_providers_that_differ_are_found() -> None:
     assert mapped["estimate"] == pytest.approx(found["estimate"])
 
 
+@pytest.mark.slow
 def test_providers_that_are_alike_are_not() -> None:
     rng = np.random.default_rng(1)
     p = [

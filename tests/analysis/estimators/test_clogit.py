@@ -41,6 +41,7 @@ def likelihood(beta: Floats, x: Floats, chosen: Floats, label: npt.NDArray[np.in
     return float((utility * chosen).sum() - total.sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("terms", [1, 3, 8])
 @pytest.mark.parametrize("sizes", [(2,), (3,), (2, 3, 5)], ids=["pairs", "triples", "mixed"])
 def test_agrees_with_statsmodels(sizes: tuple[int, ...], terms: int) -> None:
@@ -90,6 +91,7 @@ def test_the_binary_logit_agrees_with_statsmodels(terms: int, cov: Any) -> None:
     assert ours.pseudo_r2 == pytest.approx(theirs.prsquared)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cov", ["classical", "robust", "clustered"])
 def test_intervals_cover_the_truth(cov: Any) -> None:
     """Clustered: each of the choices is observed three times over, as by an agent that never changes."""

@@ -107,6 +107,7 @@ def test_every_formula_agrees_with_pyfixest(simulate: Simulate, formula: str, si
     assert np.isfinite(expected).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 3])
 @pytest.mark.parametrize("formula", FORMULAS[:3])
 @pytest.mark.parametrize("way", ["text", "cat"])
@@ -256,6 +257,7 @@ def test_average_contrasts_agree_with_the_delta_method_on_pyfixest(simulate: Sim
         assert found.df == own_clusters(data, columns, weights) - 1 < data["cat"].nunique() - 1
 
 
+@pytest.mark.slow
 def test_average_contrasts_are_those_of_marginaleffects(simulate: Simulate) -> None:
     """On an ordinary regression with a dummy for each trial; also by group."""
     data = prepare(simulate(5, sets=6, nudges=3, nudges_per_set=3, categories=3).table)

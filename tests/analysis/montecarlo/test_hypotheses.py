@@ -203,6 +203,7 @@ def test_sizes_are_read_from_labels() -> None:
         model_sizes(["a"], {"a": -1})
 
 
+@pytest.mark.slow
 def test_intervals_of_deviations_and_coefficients_cover() -> None:
     truths = {"deviation": -5.0, "Intercept": 45.0, "condition[high]": 4.0, "condition[low]": -3.0}
     mean = {"control": 45.0, "high": 49.0, "low": 42.0}

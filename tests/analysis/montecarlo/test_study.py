@@ -135,6 +135,7 @@ def test_impossible_tables_are_refused(
     assert str(caught.value).startswith("table: row 8: ")
 
 
+@pytest.mark.slow
 def test_the_design_of_the_published_study(
     checks: Callable[[str], dict[str, list[dict[str, object]]]],
 ) -> None:

@@ -138,6 +138,7 @@ def test_any_frame_is_said_as_it_is(rows: pd.DataFrame) -> None:
     assert all("240 trials" in part for part in said if "not told apart" in part)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_a_simulated_shopper(simulate: Simulate, seed: int) -> None:
     """Of each agent every effect, with the numbers of the table; few trials and many."""
@@ -152,6 +153,7 @@ def test_a_simulated_shopper(simulate: Simulate, seed: int) -> None:
         check(read(words), rows, WORDING.names, 0.051)
 
 
+@pytest.mark.slow
 def test_a_shopper_that_nothing_moves_is_told_as_moved_in_few_studies(simulate: Simulate) -> None:
     """The truth is 0 in all four effects: false claims are as rare as the level says."""
     study, rng = simulate(1, sets=24, nudges_per_set=2), np.random.default_rng(3)
@@ -165,6 +167,7 @@ def test_a_shopper_that_nothing_moves_is_told_as_moved_in_few_studies(simulate: 
     assert false <= 8, "60 studies at .05: more than 8 have a chance of 1 in 200"
 
 
+@pytest.mark.slow
 def test_what_went_wrong_is_said(simulate: Simulate) -> None:
     table = simulate(1, sets=30, nudges_per_set=2).table
     nudged = table.groupby("trial")["nudged"].transform("max") == 1
@@ -189,6 +192,7 @@ def test_what_went_wrong_is_said(simulate: Simulate) -> None:
     assert whole.problems == () and "every planned edit reached its pages (8 receipts)" in whole.checked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sets", [12, 40, 200])
 def test_what_attributes_are_worth(sets: int) -> None:
     found = analyze_conjoint(simulate_cards(sets=sets, agents=("balanced", "dice"), random=("dice",)))

@@ -72,6 +72,7 @@ def test_effects_and_baseline_are_drawn_where_they_are(table: pd.DataFrame) -> N
     assert_nothing_is_cut(figure)
 
 
+@pytest.mark.slow
 def test_the_legend_names_intervals_only_where_there_are_some(table: pd.DataFrame) -> None:
     effects = choice_effects(table)
     named = "estimate with 95 % interval"

@@ -49,6 +49,7 @@ def report() -> Report:
     return Report(sections, (f"{HOSTILE}: it moves.",), f"All is well {HOSTILE}", (f"Nothing {HOSTILE}",))
 
 
+@pytest.mark.browser
 async def test_the_page_is_inert_and_says_what_is_there(report: Report, page: Page, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     write_report(path, f"Hotels {HOSTILE}", {"Run": HOSTILE, "Seed": 42}, report)
@@ -129,6 +130,7 @@ def test_cells(value: object, text: str) -> None:
     assert cell(value) == text
 
 
+@pytest.mark.browser
 async def test_what_is_the_same_in_all_rows_is_said_once(page: Page, tmp_path: Path) -> None:
     frame = pd.DataFrame(
         {

@@ -100,6 +100,7 @@ async def test_customer_pages_ask_to_sign_in(client: httpx.AsyncClient, base: st
     assert (response.status_code, response.headers["location"]) == (302, f"{base}customer/account/login/")
 
 
+@pytest.mark.browser
 async def test_forms_that_keep_nothing_say_so(page: Page, base: str, examples: Examples) -> None:
     message = page.locator("div[data-bind*=prepareMessageForHtml]")
     await page.goto(f"{base}{examples.rated.key}.html#review-form")

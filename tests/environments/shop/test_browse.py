@@ -107,6 +107,7 @@ async def test_home_has_two_pages_of_showcases(client: httpx.AsyncClient) -> Non
     )
 
 
+@pytest.mark.browser
 async def test_a_visitor_searches_sorts_and_filters(page: Page, base: str) -> None:
     await page.goto(base)
     await expect(page.locator("button.action.search")).to_be_disabled()

@@ -1,6 +1,7 @@
 import asyncio
 
 import httpx
+import pytest
 from bs4 import BeautifulSoup
 from playwright.async_api import Browser, Page, expect
 
@@ -28,6 +29,7 @@ async def sections(client: httpx.AsyncClient) -> dict[str, dict[str, object]]:
     return found
 
 
+@pytest.mark.browser
 async def test_adding_from_the_product_page(page: Page, base: str, examples: Examples) -> None:
     product = examples.rated
     requests: list[str] = []
@@ -44,6 +46,7 @@ async def test_adding_from_the_product_page(page: Page, base: str, examples: Exa
     await expect(page.locator("#product-addtocart-button")).to_have_text("Add to Cart")
 
 
+@pytest.mark.browser
 async def test_a_missing_option_is_told_at_the_field_and_nothing_is_sent(
     page: Page, base: str, examples: Examples
 ) -> None:
@@ -66,6 +69,7 @@ async def test_a_missing_option_is_told_at_the_field_and_nothing_is_sent(
     await expect(values).to_have_text([option.values[1].title for option in product.options])
 
 
+@pytest.mark.browser
 async def test_quantities_are_checked(page: Page, base: str, examples: Examples) -> None:
     await page.goto(f"{base}{examples.rated.key}.html")
     for quantity, text in (
@@ -77,6 +81,7 @@ async def test_quantities_are_checked(page: Page, base: str, examples: Examples)
         await expect(page.locator("#qty-error")).to_have_text(text)
 
 
+@pytest.mark.browser
 async def test_a_card_with_options_leads_to_the_product(page: Page, base: str, examples: Examples) -> None:
     product = examples.optioned
     await page.goto(f"{base}catalogsearch/result/?q={product.sku}+{product.key.replace('-', '+')}")
@@ -89,6 +94,7 @@ async def test_a_card_with_options_leads_to_the_product(page: Page, base: str, e
     await expect(page.locator("div.mage-error").first).to_have_text("This is a required field.")
 
 
+@pytest.mark.browser
 async def test_a_card_without_options_adds_on_the_spot(page: Page, base: str, examples: Examples) -> None:
     await page.goto(f"{base}catalogsearch/result/?q={examples.rated.key.replace('-', '+')}")
     url = page.url
@@ -97,6 +103,7 @@ async def test_a_card_without_options_adds_on_the_spot(page: Page, base: str, ex
     assert page.url == url
 
 
+@pytest.mark.browser
 async def test_each_context_has_its_own_cart(browser: Browser, base: str, examples: Examples) -> None:
     first, second = await browser.new_context(), await browser.new_context()
     mine, other = await first.new_page(), await second.new_page()
@@ -112,6 +119,7 @@ async def test_each_context_has_its_own_cart(browser: Browser, base: str, exampl
         await context.close()
 
 
+@pytest.mark.browser
 async def test_tabs_opened_at_once_can_both_buy(browser: Browser, base: str, examples: Examples) -> None:
     """Both first requests come without cookies, so one page holds the form key of a forgotten visitor."""
     context = await browser.new_context()
@@ -127,6 +135,7 @@ async def test_tabs_opened_at_once_can_both_buy(browser: Browser, base: str, exa
     await context.close()
 
 
+@pytest.mark.browser
 async def test_minicart(page: Page, base: str, examples: Examples) -> None:
     await page.goto(f"{base}{examples.rated.key}.html")
     await page.click("#product-addtocart-button")
@@ -145,6 +154,7 @@ async def test_minicart(page: Page, base: str, examples: Examples) -> None:
     )
 
 
+@pytest.mark.browser
 async def test_cart_page(page: Page, base: str, examples: Examples) -> None:
     for product in (examples.rated, examples.unrated):
         await page.goto(f"{base}{product.key}.html")
@@ -165,6 +175,7 @@ async def test_cart_page(page: Page, base: str, examples: Examples) -> None:
     await expect(page.locator(".cart-empty")).to_be_visible()
 
 
+@pytest.mark.browser
 async def test_checkout(page: Page, base: str, examples: Examples) -> None:
     await page.goto(f"{base}checkout/")
     assert page.url == f"{base}checkout/cart/"

@@ -150,6 +150,7 @@ async def test_raw(client: httpx.AsyncClient, examples: Examples, page_name: str
             assert row.text in found[0].get_text(), row.selector
 
 
+@pytest.mark.browser
 async def test_rendered(page: Page, base: str, examples: Examples) -> None:
     for page_name in sorted({row.page for row in RENDERED}):
         await page.goto(base + address(page_name, examples))
@@ -251,6 +252,7 @@ async def test_facts_of_a_product_page(client: httpx.AsyncClient, base: str, exa
     assert re.fullmatch(rf"{base}checkout/cart/add/uenc/[\w~-]+/product/{product.id}/", action)
 
 
+@pytest.mark.slow
 async def test_pages_without_reviews_options_or_stock(client: httpx.AsyncClient, examples: Examples) -> None:
     unrated = await soup(client, f"{examples.unrated.key}.html")
     assert not unrated.select(".rating-result, .rating-summary, .action.view")
@@ -304,6 +306,7 @@ async def test_the_menu_has_three_levels_and_every_entry_leads_to_products(
         assert (await soup(client, link)).select("li.product-item")
 
 
+@pytest.mark.browser
 async def test_what_matters_is_above_the_fold(page: Page, base: str, catalogue: Catalogue) -> None:
     """Title, rating, price and button of a product, also of one with a long name and many options."""
     rated = [product for product in catalogue.products if product.rating is not None]
@@ -317,6 +320,7 @@ async def test_what_matters_is_above_the_fold(page: Page, base: str, catalogue: 
             assert 0 <= box["y"] <= box["y"] + box["height"] <= 720, (product.key, selector)
 
 
+@pytest.mark.browser
 async def test_submenus_are_out_of_sight_until_the_pointer_is_on_them(page: Page, base: str) -> None:
     await page.goto(base)
     link = page.locator("nav a", has_text="Cookies").first
@@ -327,6 +331,7 @@ async def test_submenus_are_out_of_sight_until_the_pointer_is_on_them(page: Page
     await expect(page.locator("h1")).to_have_text("Cookies")
 
 
+@pytest.mark.browser
 async def test_reviews_come_when_the_tab_is_opened(page: Page, base: str, examples: Examples) -> None:
     await page.goto(f"{base}{examples.rated.key}.html")
     await expect(page.locator("#reviews")).to_be_hidden()
@@ -343,6 +348,7 @@ async def test_reviews_come_when_the_tab_is_opened(page: Page, base: str, exampl
     await expect(page.locator(text)).to_have_count(examples.rated.reviews)
 
 
+@pytest.mark.browser
 async def test_the_review_link_opens_the_tab(page: Page, base: str, examples: Examples) -> None:
     await page.goto(f"{base}{CATEGORY}")
     await page.locator("li.product-item .reviews-actions a").first.click()

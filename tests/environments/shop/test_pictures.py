@@ -36,6 +36,7 @@ def test_a_hostile_brand_stays_text(catalogue: Catalogue) -> None:
     assert not list(root.iter(f"{SVG}script"))
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("kind", ["home", "product", "listing", "search", "cart"])
 async def test_a_page_has_its_shape_before_its_pictures_come(
     kind: str, page: Page, base: str, examples: Examples

@@ -44,6 +44,7 @@ async def is_gone(url: str) -> bool:
     return False
 
 
+@pytest.mark.slow
 async def test_shop_runs_for_the_length_of_the_block() -> None:
     async with shop(seed=0) as one, shop(seed=1) as two, httpx.AsyncClient() as client:
         assert one.startswith("http://127.0.0.1:")
@@ -70,6 +71,7 @@ async def test_a_busy_port_is_one_line() -> None:
     )
 
 
+@pytest.mark.slow
 async def test_a_chosen_port_is_used_and_can_be_used_again() -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -80,6 +82,7 @@ async def test_a_chosen_port_is_used_and_can_be_used_again() -> None:
             await client.get(url)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_cleanly(number: signal.Signals) -> None:
     process = start()

@@ -33,6 +33,7 @@ def test_every_frame_is_what_it_was(path: Path) -> None:
     assert [line for line in found.differences if not NEW.match(line)] == []
 
 
+@pytest.mark.slow
 def test_a_database_is_read(tmp_path: Path) -> None:
     shutil.copy(BEFORE / "runs.sqlite", tmp_path / "runs.db")
     db = ("--db", "sqlite:///runs.db")

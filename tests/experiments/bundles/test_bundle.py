@@ -83,11 +83,13 @@ def forge(members: Members, name: str, content: bytes) -> None:
     members |= {name: content, "manifest.json": json.dumps(manifest).encode()}
 
 
+@pytest.mark.browser
 def test_the_same_run_gives_the_same_bytes(folder: Path) -> None:
     records = Records(f"sqlite:///{folder}/t.db")
     assert make_bundle(records, records.latest_run()) == (folder / "a.zip").read_bytes()
 
 
+@pytest.mark.browser
 def test_it_holds_design_data_proof_and_estimates(members: Members) -> None:
     manifest = json.loads(members["manifest.json"])
     assert manifest["run"].startswith("archived-")
@@ -107,6 +109,7 @@ def test_it_holds_design_data_proof_and_estimates(members: Members) -> None:
     assert json.loads(members["estimates.json"])["analysis"]["effects"]
 
 
+@pytest.mark.browser
 def test_it_says_nothing_of_where_it_was_made(folder: Path, members: Members) -> None:
     assert b"no file model.bin; name another" in members["records/trials.csv"]
     parquet = [name for name in members if name.endswith(".parquet")]
@@ -131,12 +134,14 @@ def test_paths_are_cut_and_selectors_are_not() -> None:
     assert facts["agents"][0] == "hf:/home/me/models/small"
 
 
+@pytest.mark.browser
 def test_the_estimates_come_out_again(folder: Path) -> None:
     ended = souk_bundle("verify", str(folder / "a.zip"))
     assert ended.exit_code == 0, ended.output
     assert "members are whole; the estimates come out again" in ended.stdout
 
 
+@pytest.mark.browser
 def test_an_altered_estimate_is_named(folder: Path, members: Members, tmp_path: Path) -> None:
     estimates = json.loads(members["estimates.json"])
     estimates["analysis"]["effects"][0]["estimate"] += 0.5
@@ -149,6 +154,7 @@ def test_an_altered_estimate_is_named(folder: Path, members: Members, tmp_path: 
     assert verify_bundle(tmp_path / "b.zip", 1.0).differences == []
 
 
+@pytest.mark.browser
 def test_altered_data_give_other_estimates(members: Members, tmp_path: Path) -> None:
     table = pd.read_csv(io.BytesIO(members["data/choices.csv"]))
     made = table["outcome"] == "choice"
@@ -196,6 +202,7 @@ def other_format(members: Members) -> None:
     members["manifest.json"] = json.dumps({**manifest, "kind": "os.system"}).encode()
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -233,6 +240,7 @@ def entry(members: Members, path: Path, **changes: Any) -> None:
             file.writestr(info, content)
 
 
+@pytest.mark.browser
 def test_links_and_odd_packings_are_refused(members: Members, tmp_path: Path) -> None:
     path = tmp_path / "b.zip"
     entry(members, path, external_attr=0o120777 << 16)
@@ -243,6 +251,7 @@ def test_links_and_odd_packings_are_refused(members: Members, tmp_path: Path) ->
         verify_bundle(path, 1e-9)
 
 
+@pytest.mark.browser
 def test_an_absurd_size_is_refused_unread(members: Members, tmp_path: Path) -> None:
     members["design.json"] = bytes((1 << 26) + 1)
     (tmp_path / "b.zip").write_bytes(archive(members))
@@ -250,6 +259,7 @@ def test_an_absurd_size_is_refused_unread(members: Members, tmp_path: Path) -> N
         verify_bundle(tmp_path / "b.zip", 1e-9)
 
 
+@pytest.mark.browser
 def test_a_member_that_stands_twice_is_refused(members: Members, tmp_path: Path) -> None:
     path = tmp_path / "b.zip"
     path.write_bytes(archive(members))
@@ -259,6 +269,7 @@ def test_a_member_that_stands_twice_is_refused(members: Members, tmp_path: Path)
         verify_bundle(path, 1e-9)
 
 
+@pytest.mark.browser
 @given(st.data())
 def test_a_damaged_file_is_refused_in_one_line(folder: Path, data: st.DataObject) -> None:
     content = bytearray((folder / "a.zip").read_bytes())

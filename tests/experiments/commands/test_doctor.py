@@ -15,6 +15,7 @@ def by_name(ended: Ended) -> dict[str, dict[str, Any]]:
     return {check["name"]: check for check in json.loads(ended.out)}
 
 
+@pytest.mark.browser
 def test_this_machine_is_fit(tmp_path: Path) -> None:
     ended = forked_souk("doctor", "--json", cwd=tmp_path, env={name: None for name in KEYS.values()})
     assert (ended.status, ended.err) == (0, "")
@@ -28,6 +29,7 @@ def test_this_machine_is_fit(tmp_path: Path) -> None:
         assert f"export {variable}=" in key["fix"]
 
 
+@pytest.mark.slow
 def test_a_key_that_is_set_is_not_shown(tmp_path: Path) -> None:
     ended = forked_souk("doctor", "--json", cwd=tmp_path, env={"OPENAI_API_KEY": "sk-hidden"})
     assert by_name(ended)["key openai"]["ok"] is True
@@ -43,6 +45,7 @@ def test_a_browser_that_is_missing(tmp_path: Path) -> None:
     assert "Chromium" in browser["fix"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have other libraries")
 def test_a_library_that_playwright_lacks(tmp_path: Path) -> None:
     (tmp_path / "libatomic.so.1").touch()  # found first, and damaged

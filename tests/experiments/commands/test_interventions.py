@@ -126,6 +126,7 @@ def test_list_and_show(tmp_path: Path) -> None:
     assert "row.price_box" in run("show", "mine.yaml", cwd=tmp_path).out
 
 
+@pytest.mark.slow
 def test_a_card_is_shown_as_its_prompt_and_is_no_change_to_a_page(tmp_path: Path) -> None:
     shown = run("show", "hotels", cwd=tmp_path).out
     assert "Option A:\n  Hotel: Larkspur Mews Hotel\n  Star rating: 3 stars" in shown
@@ -189,6 +190,7 @@ def test_schema(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_preview_for_scripts_loads_no_proxy(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(NUDGE)
     script = (

@@ -54,6 +54,7 @@ def test_flags_are_shown_without_a_type() -> None:
                 assert not parameter.display_type_rich(context), (path, parameter.name)
 
 
+@pytest.mark.slow
 def test_the_version_and_what_is_shipped(tmp_path: Path) -> None:
     assert re.fullmatch(r"souk \d+\.\d+\.\d+\n", forked_souk("--version", cwd=tmp_path).out)
     listed = json.loads(forked_souk("experiments", "list", "--json", cwd=tmp_path).out)
@@ -66,6 +67,7 @@ def test_the_version_and_what_is_shipped(tmp_path: Path) -> None:
     assert shown == (LIBRARY / "nudges.yaml").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_dry_run_needs_neither_key_nor_model(name: str, tmp_path: Path) -> None:
     agents = [] if name == "anchoring" else ["-a", "openai:gpt-4.1-mini", "-a", "simulated:random"]
@@ -111,6 +113,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.browser
 def test_after_trials_have_ended_the_forecast_follows_from_them(folder: Path) -> None:
     ended = forked_souk("run", "wtp", "-a", AGENTS[0], "--dry-run", "--json", cwd=folder)
     (forecast,) = json.loads(ended.out)["forecast"]
@@ -118,6 +121,7 @@ def test_after_trials_have_ended_the_forecast_follows_from_them(folder: Path) ->
     assert forecast["basis"].startswith("36 trials of this run that have ended")
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("command", [("analyze", "montecarlo"), ("report",), ("export",), ("status",)])
 def test_a_run_is_an_argument_everywhere(command: tuple[str, ...], folder: Path) -> None:
     out = ("--out", "t.csv") if command == ("export",) else ()
@@ -128,6 +132,7 @@ def test_a_run_is_an_argument_everywhere(command: tuple[str, ...], folder: Path)
         assert (same.status, same.out) == (0, ended.out), "as it was"
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -145,6 +150,7 @@ def test_what_cannot_be_analysed_is_one_line(arguments: tuple[str, ...], message
     assert (ended.status, ended.err) == (2, f"error: {message}\n")
 
 
+@pytest.mark.browser
 def test_an_analysis_of_one_agent_is_that_of_a_run_of_this_agent(folder: Path) -> None:
     def analysed(*arguments: str) -> dict[str, Any]:
         ended = forked_souk("analyze", "montecarlo", *arguments, "--json", cwd=folder)
@@ -185,6 +191,7 @@ def copied(folder: Path, target: Path) -> Path:
     return target
 
 
+@pytest.mark.browser
 def test_deleting_a_run_leaves_the_others_as_they_are(folder: Path, tmp_path: Path) -> None:
     db = copied(folder, tmp_path / "t.db")
     records = Records(f"sqlite:///{db}")
@@ -204,6 +211,7 @@ def test_deleting_a_run_leaves_the_others_as_they_are(folder: Path, tmp_path: Pa
     assert not any(rows for name, rows in contents(db).items() if name != "souk_schema")
 
 
+@pytest.mark.browser
 def test_a_page_that_two_runs_hold_stays_until_both_are_gone(folder: Path, tmp_path: Path) -> None:
     db = copied(folder, tmp_path / "t.db")
     records = Records(f"sqlite:///{db}")
@@ -218,6 +226,7 @@ def test_a_page_that_two_runs_hold_stays_until_both_are_gone(folder: Path, tmp_p
     assert delete_run(records, "wtp-again") > 0
 
 
+@pytest.mark.browser
 def test_a_run_that_is_running_is_never_deleted(folder: Path, tmp_path: Path) -> None:
     db = copied(folder, tmp_path / "t.db")
     records = Records(f"sqlite:///{db}")
@@ -233,6 +242,7 @@ def test_a_run_that_is_running_is_never_deleted(folder: Path, tmp_path: Path) ->
     assert delete_run(records, run) > 0
 
 
+@pytest.mark.browser
 def test_who_cannot_be_asked_has_to_say_yes(folder: Path, tmp_path: Path) -> None:
     db = f"sqlite:///{copied(folder, tmp_path / 't.db')}"
     refused = forked_souk("runs", "delete", "wtp", "--db", db, cwd=tmp_path)

@@ -30,6 +30,7 @@ def port() -> int:
         return found
 
 
+@pytest.mark.slow
 def test_it_answers_at_once_and_is_stopped_with_all_that_it_started(tmp_path: Path, port: int) -> None:
     started = serve(tmp_path, port, "-i", "nudges", "--only", "best-seller", "--reverse", "shop")
     assert started.status == 0, started.err
@@ -49,6 +50,7 @@ def test_it_answers_at_once_and_is_stopped_with_all_that_it_started(tmp_path: Pa
     assert again.err.startswith("error: no proxy runs in the background of this folder")
 
 
+@pytest.mark.slow
 def test_trials_for_guests_in_the_background(tmp_path: Path, port: int) -> None:
     started = serve(tmp_path, port, "--experiment", "nudges", "--as", "Some Body", "--reverse", "shop")
     assert "trials to give as Some Body" in started.err
@@ -58,6 +60,7 @@ def test_trials_for_guests_in_the_background(tmp_path: Path, port: int) -> None:
     assert not left_after(MARK, str(tmp_path), 60)
 
 
+@pytest.mark.slow
 def test_one_that_was_killed_is_not_taken_for_another_process(tmp_path: Path, port: int) -> None:
     assert serve(tmp_path, port, "-i", "nudges").status == 0
     for process in processes_with(MARK, str(tmp_path)):
@@ -70,6 +73,7 @@ def test_one_that_was_killed_is_not_taken_for_another_process(tmp_path: Path, po
     assert not lock.exists()
 
 
+@pytest.mark.slow
 def test_a_mistake_is_said_as_without_it(tmp_path: Path, port: int) -> None:
     ended = serve(tmp_path, port, "-i", "none.yaml")
     assert (ended.status, ended.out, ended.err) == (2, "", "error: none.yaml: no such file; check the path\n")

@@ -13,6 +13,8 @@ from experiments.records.tidy_tables import response_table, tidy_table
 from experiments.runs.experiment_run import ExperimentRun
 from tests.experiments.executors.test_text import BIASES, HOTELS, WTP
 
+pytestmark = [pytest.mark.browser]
+
 KEPT = ["trial", "agent", "set", "option", "position", "price", "rating", "reviews", "condition", "repeat"]
 
 

@@ -129,6 +129,7 @@ def bid(html: str, what: str) -> str:
     return html.partition(what)[0].rpartition('bid="')[2].partition('"')[0] or html.partition(what)[2][:3]
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("kind", BUTTONS)
 @pytest.mark.parametrize("way", ["click", "Enter in the form", "Enter on the button", "a script"])
 async def test_what_is_named_is_never_pressed(kind: str, way: str, context: BrowserContext) -> None:
@@ -163,6 +164,7 @@ async def test_what_is_named_is_never_pressed(kind: str, way: str, context: Brow
         await page.close()
 
 
+@pytest.mark.browser
 async def test_other_controls_work_as_ever(context: BrowserContext) -> None:
     answers = {"/": PAY.format(button=BUTTONS["text"]), "/more": "<title>More</title>more"}
     async with pages(answers) as url:

@@ -99,6 +99,7 @@ ADDRESSES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("control", [False, True])
 @pytest.mark.parametrize("address", ADDRESSES)
 async def test_wherever_its_address_leads_a_product_is_treated(
@@ -134,6 +135,7 @@ MOVED: dict[str, dict[str, str]] = {
 }
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("way", MOVED)
 async def test_what_moves_the_address_does_not_switch_the_check_off(
     way: str, place: Place, shop: ForeignShop, tmp_path: Path
@@ -155,6 +157,7 @@ class Reader:
         return Decision("", "", Action("tab_focus", (self._tab,)))
 
 
+@pytest.mark.browser
 async def test_a_page_that_an_agent_sees_in_the_place_of_a_treated_one_fails_the_trial(
     place: Place, shop: ForeignShop, tmp_path: Path
 ) -> None:
@@ -167,6 +170,7 @@ async def test_a_page_that_an_agent_sees_in_the_place_of_a_treated_one_fails_the
             assert "not a product's page" in trajectory.reason
 
 
+@pytest.mark.browser
 async def test_a_choice_does_not_count_where_a_products_page_never_came(
     place: Place, shop: ForeignShop, tmp_path: Path
 ) -> None:
@@ -251,6 +255,7 @@ RESTORED: dict[str, tuple[Edits, str, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("kind", RESTORED)
 async def test_what_a_script_puts_back_fails_the_trial(
     kind: str, place: Place, shop: ForeignShop, tmp_path: Path
@@ -285,6 +290,7 @@ READ = (
 )  # fmt: skip
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("kind", READ)
 async def test_characters_that_nobody_sees_change_nothing(
     kind: str, place: Place, shop: ForeignShop, tmp_path: Path
@@ -299,12 +305,14 @@ async def test_characters_that_nobody_sees_change_nothing(
     assert trajectory.outcome == "treatment_failed", trajectory.reason
 
 
+@pytest.mark.browser
 async def test_a_message_is_read_without_them(place: Place, shop: ForeignShop, tmp_path: Path) -> None:
     shop.message = f"You added {f'{UNSEEN}'.join('Harbour Desk Lamp')} to your shopping cart."
     trajectory, _, _ = await carry_out(place, tmp_path)
     assert (trajectory.outcome, trajectory.choice) == ("choice", "harbour-desk-lamp"), trajectory.reason
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("kind", [{"reorder": {"rank": 1}}, {"swap": "cedar-reading-lamp"}])
 async def test_what_cannot_be_checked_is_on_record(
     kind: Mapping[str, Any], place: Place, shop: ForeignShop, tmp_path: Path
@@ -323,6 +331,7 @@ async def test_what_cannot_be_checked_is_on_record(
     assert rows == [("praised", *kind, "product")]
 
 
+@pytest.mark.browser
 async def test_one_look_is_not_enough_for_the_later_ones(
     place: Place, shop: ForeignShop, tmp_path: Path
 ) -> None:
@@ -337,6 +346,7 @@ async def test_one_look_is_not_enough_for_the_later_ones(
     assert trajectory.outcome == "treatment_failed", trajectory.reason
 
 
+@pytest.mark.browser
 async def test_a_page_that_is_loaded_twice_is_checked_as_well(
     place: Place, shop: ForeignShop, tmp_path: Path
 ) -> None:
@@ -352,6 +362,7 @@ async def test_a_page_that_is_loaded_twice_is_checked_as_well(
     assert trajectory.outcome == "treatment_failed", trajectory.reason
 
 
+@pytest.mark.browser
 async def test_an_edit_may_itself_name_the_old_price(place: Place, shop: ForeignShop, tmp_path: Path) -> None:
     edits: Edits = [{"set_price": 9.99}, {"strike_price": {"was": 19.99}}]
     trajectory, _, _ = await carry_out(place, tmp_path, edits=edits)
@@ -363,6 +374,7 @@ async def test_an_edit_may_itself_name_the_old_price(place: Place, shop: Foreign
     )
 
 
+@pytest.mark.browser
 async def test_what_goes_after_the_decision_does_not_matter(
     place: Place, shop: ForeignShop, tmp_path: Path
 ) -> None:
@@ -371,6 +383,7 @@ async def test_what_goes_after_the_decision_does_not_matter(
     assert trajectory.outcome == "choice", trajectory.reason
 
 
+@pytest.mark.browser
 async def test_what_was_never_in_view_was_not_shown(place: Place, shop: ForeignShop, tmp_path: Path) -> None:
     far = edit("insert_text", {"after": "product.description", "text": NUDGE})
     trajectory, _, _ = await carry_out(place, tmp_path, edits=far)
@@ -384,6 +397,7 @@ async def test_what_was_never_in_view_was_not_shown(place: Place, shop: ForeignS
     assert trajectory.outcome == "choice", trajectory.reason
 
 
+@pytest.mark.browser
 async def test_after_a_page_is_loaded_anew_it_is_still_its_products(
     place: Place, shop: ForeignShop, tmp_path: Path
 ) -> None:
@@ -393,6 +407,7 @@ async def test_after_a_page_is_loaded_anew_it_is_still_its_products(
     assert len([r for r in session.receipts if r.intervention == "praised"]) == 2
 
 
+@pytest.mark.browser
 async def test_a_page_with_another_good_status_is_treated(
     place: Place, shop: ForeignShop, tmp_path: Path
 ) -> None:
@@ -411,6 +426,7 @@ BOUGHT = {
 }
 
 
+@pytest.mark.browser
 async def test_a_name_that_the_shop_reads_from_its_page_is_the_products(
     place: Place, shop: ForeignShop, tmp_path: Path
 ) -> None:
@@ -422,6 +438,7 @@ async def test_a_name_that_the_shop_reads_from_its_page_is_the_products(
     assert (trajectory.outcome, trajectory.choice) == ("choice", trial.carrier), trajectory.reason
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("bought", BOUGHT)
 async def test_what_the_shop_says_was_added_is_the_choice(
     bought: str, place: Place, shop: ForeignShop, tmp_path: Path
@@ -442,6 +459,7 @@ async def test_what_the_shop_says_was_added_is_the_choice(
         assert (trajectory.outcome, trajectory.choice) == ("choice", {"own": own, "other": other}[whose])
 
 
+@pytest.mark.browser
 async def test_the_longest_name_wins(place: Place, shop: ForeignShop, tmp_path: Path) -> None:
     shop.names = {"oat-cookies-large": "Oat Cookies Large", "oat-cookies-plain": "Oat Cookies"}
     for message, choice in (("Oat Cookies Large", "oat-cookies-large"), ("Oat Cookies", "oat-cookies-plain")):

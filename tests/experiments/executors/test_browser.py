@@ -97,6 +97,7 @@ async def test_what_the_user_has_to_mend_stops_the_run(
             await run_trials(executor, setup.design, records, trials)
 
 
+@pytest.mark.slow
 async def test_only_so_many_trials_are_passed_over_during_an_outage(
     setup: Setup, records: Records, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,6 +142,7 @@ def test_slots_follow_the_cores_and_what_agents_wait_for() -> None:
     assert default_slots(["simulated:balanced", "openai:small"], 2) == 8
 
 
+@pytest.mark.slow
 def test_a_run_begins_without_what_only_its_analysis_needs() -> None:
     script = (
         "import sys, experiments.runs.experiment_run\n"

@@ -92,6 +92,7 @@ def test_designs_and_their_trials_reach_another_process(name: str) -> None:
     assert list(islice(sent[0].trials(["simulated:balanced"]), 3)) == trials
 
 
+@pytest.mark.slow
 async def test_trials_of_a_dead_worker_go_to_another(folder: Path) -> None:
     run = run_of(folder, str(folder / "x.yaml"), "mortal:once", "mortal:always", "simulated:balanced")
     await run.run(Console(quiet=True), Workers(2, slots=1))
@@ -106,6 +107,7 @@ async def test_trials_of_a_dead_worker_go_to_another(folder: Path) -> None:
     assert max(again) > 1
 
 
+@pytest.mark.slow
 async def test_workers_that_all_die_end_the_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "MAX_DEATHS", 1)
     run = run_of(folder, str(folder / "x.yaml"), "mortal:each")
@@ -113,6 +115,7 @@ async def test_workers_that_all_die_end_the_run(folder: Path, monkeypatch: pytes
         await run.run(Console(quiet=True), Workers(2, slots=1))
 
 
+@pytest.mark.browser
 async def test_a_worker_killed_amid_an_episode_leaves_no_browser_and_loses_no_trial(folder: Path) -> None:
     run = run_of(folder, "nudges", "simulated:balanced", "simulated:price", limit=4)
     killed = []
@@ -134,6 +137,7 @@ async def test_a_worker_killed_amid_an_episode_leaves_no_browser_and_loses_no_tr
     assert {outcome for _, outcome, *_ in ended(run)} == {"choice"}
 
 
+@pytest.mark.slow
 async def test_a_mistake_that_a_worker_finds_is_told_as_usual(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

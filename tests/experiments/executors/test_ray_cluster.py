@@ -39,6 +39,7 @@ def run_of(folder: Path) -> ExperimentRun:
     )
 
 
+@pytest.mark.browser
 async def test_a_node_that_is_lost_costs_no_trial(
     tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -104,6 +104,7 @@ def test_every_trial_has_the_scores_of_its_prompt(tmp_path: Path, scorer: NearAn
     assert set(zip(table["target"], table["value"], strict=True)) == {(f"{n}%", float(n)) for n in range(21)}
 
 
+@pytest.mark.slow
 def test_from_the_store_over_a_file_to_the_analysis(tmp_path: Path, scorer: NearAnchor) -> None:
     run = ended(tmp_path)
     stored = score_table(run.records, run.design.run_id)
@@ -187,6 +188,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_toy("tiny-anchor", tmp_path_factory.mktemp("models"), size=SMALL)
 
 
+@pytest.mark.slow
 def test_a_real_model_that_is_killed_goes_on(tmp_path: Path, model: Path) -> None:
     (tmp_path / "x.yaml").write_text(STUDY.replace("exact", "none"))
     command = ("run", "x.yaml", "--agent", f"hf:{model}", "--db", "sqlite:///t.db", "--out", "o")

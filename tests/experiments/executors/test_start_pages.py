@@ -38,6 +38,7 @@ def query(folder: Path, statement: str) -> list[Any]:
         return connection.execute(statement).fetchall()
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("canonical", ["", "/products/KEY"])
 async def test_the_guides_example_is_treated(canonical: str, tmp_path: Path) -> None:
     ended = await run(tmp_path, ForeignShop(canonical=canonical), page="products/${key}", repeats=2)
@@ -57,6 +58,7 @@ ELSEWHERE = """<title>Cookies</title><p>One moment</p>
 <script>document.cookie = 'human=1; path=/'; location.replace('PATH?from=wall')</script>"""
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("wall", [WALL, ELSEWHERE])
 async def test_a_wall_that_leads_on_by_itself_is_passed(wall: str, tmp_path: Path) -> None:
     ended = await run(tmp_path, ForeignShop(wall=wall), limit=6)
@@ -68,6 +70,7 @@ async def test_a_wall_that_leads_on_by_itself_is_passed(wall: str, tmp_path: Pat
     assert sorted(treated) == sorted(trials)
 
 
+@pytest.mark.browser
 async def test_a_shop_that_answers_programs_otherwise_is_looked_at_in_the_browser(tmp_path: Path) -> None:
     class NotForPrograms(ForeignShop):
         async def answer(self, request: Request) -> Response:
@@ -83,6 +86,7 @@ async def test_a_shop_that_answers_programs_otherwise_is_looked_at_in_the_browse
             await check_start_pages(made, trials, made.base_url, in_browser=False)
 
 
+@pytest.mark.browser
 async def test_one_path_for_all_products_works_where_the_site_map_says_what_names_them(
     tmp_path: Path,
 ) -> None:
@@ -110,6 +114,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", REFUSED)
 async def test_what_could_not_be_treated_is_refused_in_one_line(kind: str, tmp_path: Path) -> None:
     how, message = REFUSED[kind]
@@ -143,6 +148,7 @@ async def test_a_shop_that_does_not_answer_programs_is_left_to_the_trials(tmp_pa
         await check_start_pages(made, made.trials(["simulated:balanced"]), made.base_url)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost", range(4))
 async def test_each_product_of_each_set_is_looked_for(lost: int, tmp_path: Path) -> None:
     names = ["Harbour Desk Lamp", "Cedar Reading Lamp", "Rye Floor Lamp", "Oak Wall Lamp"]
@@ -165,6 +171,7 @@ async def test_each_start_page_is_asked_for_once(tmp_path: Path) -> None:
     assert sorted(shop.asked) == sorted(f"/{key}.html" for key in KEYS)
 
 
+@pytest.mark.browser
 async def test_an_intervention_that_no_page_has_got_is_told(tmp_path: Path) -> None:
     shop = ForeignShop()
     async with serve(shop.app()) as address:

@@ -133,6 +133,7 @@ def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     assert first.equals(second)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_that_is_ended_from_outside_keeps_what_was_finished(tmp_path: Path, end: int) -> None:
     many = HOTELS.replace("sets: 6, repeats: 2", "sets: 300, repeats: 2")
@@ -199,6 +200,7 @@ def test_an_answer_that_says_nothing_is_kept_with_its_reason(
     assert all(answer["reason"].startswith("not one of the letters A, B") for answer in said)
 
 
+@pytest.mark.slow
 def test_the_commands(tmp_path: Path) -> None:
     (tmp_path / "hotels.yaml").write_text(HOTELS)
     database = f"sqlite:///{tmp_path}/t.db"

@@ -50,6 +50,7 @@ def after(talk: Callable[[Ends, Ends], Awaitable[object]]) -> object:
     return asyncio.run(run())
 
 
+@pytest.mark.slow
 @given(
     trial=st.fixed_dictionaries({each.name: cells for each in fields(TrialRow)}),
     rows=st.lists(st.dictionaries(st.text(), cells | st.dictionaries(st.text(), cells))),

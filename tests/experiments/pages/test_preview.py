@@ -165,6 +165,7 @@ def test_values() -> None:
             read_values([wrong])
 
 
+@pytest.mark.browser
 async def test_the_picture_shows_both_and_outlines_what_differs(find, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     found = await find("dear", "shelf", "two")
     file = tmp_path / "dear.png"

@@ -31,6 +31,7 @@ async def shop() -> AsyncIterator[str]:
         yield url
 
 
+@pytest.mark.browser
 async def test_the_embedded_shop(shop: str, tmp_path: Path) -> None:
     """The roles found are those of the map written by hand, and they show the same."""
     listing = f"{shop}electronics/headphones/over-ear-headphones.html"
@@ -64,6 +65,7 @@ async def test_the_listing_is_found_among_the_page_s_links(tmp_path: Path) -> No
         assert (await map_site(f"{url}lamp", None, name="lamps", follow=0)).listing is None
 
 
+@pytest.mark.browser
 async def test_scripts_that_undo_edits_are_noticed(tmp_path: Path) -> None:
     async with pages({"/lamp": REDRAWN}) as url:
         mapped = await map_site(f"{url}lamp", None, name="lamps", follow=0)
@@ -76,6 +78,7 @@ async def test_scripts_that_undo_edits_are_noticed(tmp_path: Path) -> None:
         ]
 
 
+@pytest.mark.browser
 async def test_what_only_scripts_make_is_marked() -> None:
     script = "<script>document.body.innerHTML += '<p class=price>$5.00</p>'</script>"
     drawn = f"<title>Lamp</title><h1>Lamp</h1>{script}"

@@ -7,6 +7,7 @@ import sys
 import threading
 from pathlib import Path
 
+import pytest
 import sqlalchemy as sql
 from rich.console import Console
 
@@ -20,6 +21,7 @@ from tests.experiments.records.test_store import a_record, count, some_facts
 from tests.experiments.runs.test_status import an_experiment
 
 
+@pytest.mark.slow
 async def test_a_server_that_restarts_is_waited_for(server: PostgresServer) -> None:
     records = Records(server.new_database())
     records.begin_run("r-1", "nudges", some_facts())
@@ -44,6 +46,7 @@ async def test_a_server_that_restarts_is_waited_for(server: PostgresServer) -> N
     records.close()
 
 
+@pytest.mark.slow
 async def test_a_connection_that_is_cut_while_it_writes_leaves_each_trial_once(
     server: PostgresServer,
 ) -> None:
@@ -72,6 +75,7 @@ async def test_a_connection_that_is_cut_while_it_writes_leaves_each_trial_once(
     records.close()
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_grow_ends_the_run_with_one_line(tmp_path: Path) -> None:
     """The operating system refuses to let the file grow, as a full disk or a quota does."""
     again = an_experiment(tmp_path, 300)

@@ -34,6 +34,7 @@ def server() -> Iterator[PostgresServer]:
         yield running
 
 
+@pytest.mark.slow
 async def test_two_runs_at_once_give_what_they_give_in_files_of_their_own(
     tmp_path: Path, server: PostgresServer
 ) -> None:
@@ -60,6 +61,7 @@ async def test_two_runs_at_once_give_what_they_give_in_files_of_their_own(
     assert "hotel-choices" in result.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("url", ["postgresql://nobody:secret@127.0.0.1:1/x", "postgresql+psycopg://h:1/x"])
 def test_a_server_that_is_not_there_is_one_line_without_the_password(url: str) -> None:
     with pytest.raises(UserError, match="check that it exists and can be written") as caught:

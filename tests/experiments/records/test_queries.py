@@ -43,6 +43,7 @@ def of_agent(agent: str) -> list[TrialRecord]:
     return [record for record in TRIALS if record.trial.agent == agent]
 
 
+@pytest.mark.slow
 def test_rows_come_back_as_they_were_stored(stored: Records) -> None:
     assert trial_rows(stored, "r-1") == {record.trial.trial: record.trial for record in TRIALS}
     assert agents_of(stored, "r-1") == ["a", "b"]
@@ -77,6 +78,7 @@ def test_means_are_of_trials_that_have_ended(stored: Records) -> None:
     assert means(stored, "r-1", "c") is None
 
 
+@pytest.mark.slow
 def test_a_trial_can_be_read_step_by_step(stored: Records) -> None:
     assert has_actions(stored, "r-1")
     assert not has_actions(stored, "no-such-run")

@@ -59,6 +59,7 @@ def count(records: Records, table: sql.Table) -> int:
         return connection.scalar(sql.select(sql.func.count()).select_from(table)) or 0
 
 
+@pytest.mark.slow
 def test_a_trial_is_stored_whole_and_its_page_once(records: Records) -> None:
     for trial in ("t1", "t2"):
         records.save(a_record(trial))
@@ -169,6 +170,7 @@ def test_a_resumed_run_keeps_its_start(records: Records) -> None:
     )
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_had_saved_is_there(url: str) -> None:
     program = f"""
 import os, sys
@@ -312,6 +314,7 @@ def test_an_empty_database_has_no_latest_run(records: Records) -> None:
         records.latest_run("x")
 
 
+@pytest.mark.slow
 def test_disagreements_are_kept_and_counted_among_the_wanted_trials(records: Records) -> None:
     for trial, texts in {"t1": [], "t2": ["price is 1, but 2", "rating is 3, but 4"], "t3": ["x"]}.items():
         record = a_record(trial)

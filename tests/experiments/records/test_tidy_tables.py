@@ -52,6 +52,7 @@ def table(folder: Path, request: pytest.FixtureRequest) -> pd.DataFrame:
     return read_table(folder / f"t.{request.param}")
 
 
+@pytest.mark.browser
 def test_every_documented_column_is_there(table: pd.DataFrame) -> None:
     assert [column.name for column in COLUMNS] == list(table.columns)[: len(COLUMNS)]
     assert len(table) == 2 * LIMIT
@@ -59,6 +60,7 @@ def test_every_documented_column_is_there(table: pd.DataFrame) -> None:
     assert table.groupby("trial")["position"].apply(sorted).tolist() == [[0, 1]] * LIMIT
 
 
+@pytest.mark.browser
 def test_chosen_is_empty_exactly_where_there_is_no_choice(table: pd.DataFrame) -> None:
     made = table["outcome"] == "choice"
     assert made.sum() == 2 * (LIMIT - 1)
@@ -66,6 +68,7 @@ def test_chosen_is_empty_exactly_where_there_is_no_choice(table: pd.DataFrame) -
     assert (table[made].groupby("trial")["chosen"].sum() == 1).all()
 
 
+@pytest.mark.browser
 def test_facts_are_those_displayed(table: pd.DataFrame) -> None:
     catalogue = {product.key: product for product in shop_products()}
     for _, options in table.groupby("set"):
@@ -80,6 +83,7 @@ def test_facts_are_those_displayed(table: pd.DataFrame) -> None:
     assert (table[table["condition"] == "control"]["nudged"] == 0).all()
 
 
+@pytest.mark.browser
 def test_the_displayed_price_is_what_the_agent_saw(folder: Path) -> None:
     query = """
         SELECT receipts.after, options.price FROM receipts JOIN options
@@ -94,6 +98,7 @@ def test_the_displayed_price_is_what_the_agent_saw(folder: Path) -> None:
     assert all(text == f"${price:,.2f}" for text, price in shown)
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("file", ["t.csv", "t.parquet"])
 def test_the_file_gives_the_effects_of_the_database(folder: Path, file: str) -> None:
     of_database, of_file = (
@@ -105,12 +110,14 @@ def test_the_file_gives_the_effects_of_the_database(folder: Path, file: str) -> 
     assert of_file["attrition"] == of_database["attrition"]
 
 
+@pytest.mark.browser
 def test_a_suffix_that_no_table_has(folder: Path) -> None:
     ended = forked_souk("export", "--db", "sqlite:///t.db", "--out", "t.xlsx", cwd=folder)
     assert (ended.status, ended.err) == (2, "error: --out t.xlsx: the suffix must be .parquet or .csv\n")
     assert not (folder / "t.xlsx").exists()
 
 
+@pytest.mark.browser
 def test_rows_that_are_read_in_pieces_are_the_same(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     records = Records(f"sqlite:///{folder / 't.db'}")
     run = records.latest_run()["run"]
@@ -119,6 +126,7 @@ def test_rows_that_are_read_in_pieces_are_the_same(folder: Path, monkeypatch: py
     pd.testing.assert_frame_equal(tidy.tidy_table(records, run), whole)
 
 
+@pytest.mark.browser
 def test_a_column_without_a_value_has_the_type_of_its_question(folder: Path) -> None:
     nothing = tidy.response_table(Records(f"sqlite:///{folder / 't.db'}"), "no-such-run")
     assert nothing.empty
@@ -159,6 +167,7 @@ def test_a_placebo_that_was_stored_as_nudged_is_analysed_as_placebo(tmp_path: Pa
     assert {"placebo", "nudged_less_placebo"} <= set(analyze_choice(old).effects["term"])
 
 
+@pytest.mark.slow
 def test_the_rows_of_a_table_come_in_the_order_of_their_key(records: Records) -> None:
     records.save(*(a_record(f"t{number}") for number in (2, 1)), a_record("t1", run="r-2"))
     found = tidy.stored_rows(records, "r-1", "options", ("trial", "option"))

@@ -83,6 +83,7 @@ def ask(sql: str, *values: object) -> list[Any]:
     return rows
 
 
+@pytest.mark.browser
 def test_the_same_shop_gives_the_same_episodes(here: Path) -> None:
     ended = souk_replay("--db", "sqlite:///t.db")
     assert (ended.exit_code, ended.stdout) == (0, f"{TRIALS} of {TRIALS} episodes are the same\n"), (
@@ -91,6 +92,7 @@ def test_the_same_shop_gives_the_same_episodes(here: Path) -> None:
     assert ask("SELECT count(DISTINCT trial) FROM steps WHERE action LIKE 'click%'") == [(TRIALS,)]
 
 
+@pytest.mark.browser
 def test_what_differs_is_told_with_its_step(here: Path) -> None:
     page, choice, lost = [name for (name,) in ask("SELECT trial FROM trials ORDER BY trial LIMIT 3")]
     records = Records("sqlite:///t.db")
@@ -116,6 +118,7 @@ def test_what_differs_is_told_with_its_step(here: Path) -> None:
     assert (told[lost]["step"], told[lost]["what"]) == (0, "the stored page is gone")
 
 
+@pytest.mark.browser
 def test_an_intervention_that_was_changed_since_is_seen_in_the_pages(here: Path) -> None:
     (here / "praise.yaml").write_text(PRAISE.replace("Praised by all", "Praised by some"))
     nudged, control = (
@@ -134,6 +137,7 @@ def test_an_intervention_that_was_changed_since_is_seen_in_the_pages(here: Path)
     assert souk_replay("--db", "sqlite:///t.db", "--trial", control).exit_code == 0
 
 
+@pytest.mark.browser
 async def test_a_recording_answers_for_the_shop(here: Path) -> None:
     records = Records("sqlite:///t.db")
     (name,) = ask("SELECT trial FROM trials WHERE condition = 'nudged' ORDER BY trial LIMIT 1")[0]
@@ -161,6 +165,7 @@ async def test_a_recording_answers_for_the_shop(here: Path) -> None:
     assert "not recorded" in difference.what
 
 
+@pytest.mark.browser
 def test_a_run_without_pages_or_actions_cannot_be_replayed(here: Path) -> None:
     ask("UPDATE steps SET action = ''")
     records = Records("sqlite:///t.db")
@@ -171,12 +176,14 @@ def test_a_run_without_pages_or_actions_cannot_be_replayed(here: Path) -> None:
         Replay(records, {**found, "facts": {**found["facts"], "trace": "light"}})
 
 
+@pytest.mark.browser
 def test_a_trial_that_is_not_there_is_a_mistake(here: Path) -> None:
     records = Records("sqlite:///t.db")
     with pytest.raises(UserError, match="--trial x: run praised-"):
         Replay(records, records.latest_run(), trial="x")
 
 
+@pytest.mark.browser
 def test_a_trial_that_the_experiment_no_longer_has_is_told(here: Path) -> None:
     records = Records("sqlite:///t.db")
     (here / "praised.yaml").write_text(f"{EXPERIMENT}seed: 7\n")
@@ -200,6 +207,7 @@ def test_prompts_are_compared_without_asking(tmp_path: Path, monkeypatch: pytest
     assert "step 0: another prompt" in other.stdout
 
 
+@pytest.mark.browser
 def test_cards_on_pages_are_acted_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "rooms.yaml").write_text(HOTELS.replace("mode: text", "mode: page"))
     run_here("rooms.yaml", tmp_path, limit=2)
@@ -215,6 +223,7 @@ def test_cards_on_pages_are_acted_again(tmp_path: Path, monkeypatch: pytest.Monk
     assert summary == "1 of 2 episodes are the same"
 
 
+@pytest.mark.browser
 def test_an_experiment_in_which_nobody_acts_is_refused(here: Path) -> None:
     ended = souk_replay("--experiment", "anchoring", "--db", "sqlite:///t.db")
     assert isinstance(ended.exception, UserError)

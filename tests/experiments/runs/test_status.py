@@ -66,6 +66,7 @@ def records(tmp_path: Path) -> Records:
     return opened
 
 
+@pytest.mark.slow
 def test_a_run_is_paused_resumed_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admission, "LOOK", 0.02)
     db, said = f"sqlite:///{tmp_path}/t.db", io.StringIO()
@@ -86,6 +87,7 @@ def test_a_run_is_paused_resumed_and_ends(tmp_path: Path, monkeypatch: pytest.Mo
     assert (the_status(tmp_path).state, the_status(tmp_path).done) == ("finished", 2_000)
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_lost_until_it_is_run_again(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text(HOTELS.replace("SETS", "1000"))
     process = start("run", "x.yaml", "--db", f"sqlite:///{tmp_path}/t.db", cwd=tmp_path)

@@ -9,6 +9,7 @@ from analysis.reporting.sections import NamedTable
 from experiments.studies.printing import frame_table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decimals", [None, 0, 2])
 @given(
     values=st.lists(st.floats(-1e12, 1e12, allow_nan=False), min_size=2) | st.just([-0.0, -0.004, -1e-300])

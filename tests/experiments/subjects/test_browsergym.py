@@ -93,6 +93,7 @@ def in_thread(browsergym_thread: ThreadPoolExecutor, function: Callable[..., Any
     return asyncio.get_running_loop().run_in_executor(browsergym_thread, function, *arguments)
 
 
+@pytest.mark.browser
 def test_the_guides_agent_runs_as_it_stands(tmp_path: Path) -> None:
     code = re.search(r"```python\n(.*?)```", GUIDE, re.S)
     assert code
@@ -124,6 +125,7 @@ def shop_with(agent_name: str, tasks: list[str]) -> None:
             env.close()
 
 
+@pytest.mark.browser
 async def test_the_records_are_those_of_souk_run(
     browsergym_thread: ThreadPoolExecutor, base_url: str, tmp_path: Path
 ) -> None:
@@ -182,6 +184,7 @@ def end(task: str, action: Callable[[int], str], **options: Any) -> tuple[list[b
     return [terminated, truncated], {**info["task_info"], "steps": step}
 
 
+@pytest.mark.browser
 async def test_how_episodes_end(
     browsergym_thread: ThreadPoolExecutor, base_url: str, experiment: str, db: str
 ) -> None:
@@ -234,6 +237,7 @@ async def test_how_episodes_end(
     assert "report_infeasible('too dear')" in actions
 
 
+@pytest.mark.browser
 async def test_what_the_agent_notes_and_what_is_not_treated(
     browsergym_thread: ThreadPoolExecutor, base_url: str, tmp_path: Path, db: str
 ) -> None:
@@ -260,6 +264,7 @@ async def test_what_the_agent_notes_and_what_is_not_treated(
     assert notes == {("I look.", "Nothing yet.")}
 
 
+@pytest.mark.slow
 async def test_a_shop_without_the_start_pages_is_refused(
     db: str, experiment: str, browsergym_thread: ThreadPoolExecutor
 ) -> None:
@@ -275,6 +280,7 @@ async def test_a_shop_without_the_start_pages_is_refused(
     assert rows(db, tables.trials) == []
 
 
+@pytest.mark.browser
 async def test_a_wall_before_the_start_pages_is_passed(
     db: str, tmp_path: Path, browsergym_thread: ThreadPoolExecutor
 ) -> None:

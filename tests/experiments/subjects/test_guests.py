@@ -120,6 +120,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield running
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_the_guides_curl_script_is_a_subject(shop: Served, tmp_path: Path) -> None:
     script = block("bash").replace("http://127.0.0.1:8080", shop.url)
@@ -141,6 +142,7 @@ def test_the_guides_curl_script_is_a_subject(shop: Served, tmp_path: Path) -> No
     assert shop.ended()["trial"] == again["trial"]
 
 
+@pytest.mark.browser
 def test_the_guides_playwright_script_is_a_subject(shop: Served, tmp_path: Path) -> None:
     with sync_playwright() as playwright:
         executable = find_browser(playwright) or playwright.chromium.executable_path
@@ -156,6 +158,7 @@ def test_the_guides_playwright_script_is_a_subject(shop: Served, tmp_path: Path)
     assert shop.rows(f"select count(*) from steps {where}")[0][0] >= 3
 
 
+@pytest.mark.slow
 def test_giving_up_is_no_choice_and_the_next_trial_begins(tmp_path: Path) -> None:
     with served(tmp_path) as shop, httpx.Client(proxy=shop.url) as guest:
         waiting = guest.get(f"{OWN}trial").json()
@@ -183,6 +186,7 @@ def test_giving_up_is_no_choice_and_the_next_trial_begins(tmp_path: Path) -> Non
         assert guest.get(first["urls"][0]).status_code == 403
 
 
+@pytest.mark.browser
 def test_two_servers_of_one_experiment_give_each_trial_once(tmp_path: Path) -> None:
     with served(tmp_path) as one, served(tmp_path) as two:
         given = []
@@ -204,6 +208,7 @@ def test_two_servers_of_one_experiment_give_each_trial_once(tmp_path: Path) -> N
     assert done.stderr.startswith(f"error: --trial {ended}: it has ended and is stored")
 
 
+@pytest.mark.slow
 def test_time_runs_out(tmp_path: Path) -> None:
     with served(tmp_path, seconds=1) as shop:
         trial = httpx.post(f"{OWN}next", proxy=shop.url, headers=JSON).json()
@@ -221,6 +226,7 @@ interventions:
 """
 
 
+@pytest.mark.slow
 def test_a_page_that_cannot_be_treated_ends_the_trial(tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text(BROKEN)
     with served(tmp_path, interventions="./broken.yaml", only="nowhere") as shop:
@@ -235,6 +241,7 @@ def test_a_page_that_cannot_be_treated_ends_the_trial(tmp_path: Path) -> None:
         assert outcomes == {"treatment_failed", "no_choice"}  # a control carries no nudge
 
 
+@pytest.mark.slow
 def test_cookies_tell_subjects_apart_where_the_proxy_stands_for_the_shop(tmp_path: Path) -> None:
     with served(tmp_path, "--reverse", "shop") as shop:
         assert httpx.get(shop.url).status_code == 403
@@ -264,6 +271,7 @@ def test_cookies_tell_subjects_apart_where_the_proxy_stands_for_the_shop(tmp_pat
             assert one.cookies.get("PHPSESSID") is None
 
 
+@pytest.mark.browser
 async def test_a_person_begins_and_buys_by_the_name_that_they_typed(tmp_path: Path) -> None:
     with served(tmp_path, "--reverse", "shop") as shop:
         start = shop.url.replace("127.0.0.1", "localhost")
@@ -281,6 +289,7 @@ async def test_a_person_begins_and_buys_by_the_name_that_they_typed(tmp_path: Pa
         assert product.url.startswith(f"{start}/{shop.ended()['choice']}.html")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["--shop", "--reverse"])
 async def test_a_shop_without_the_start_pages_is_refused_in_one_line(how: str, tmp_path: Path) -> None:
     text = EXPERIMENT.replace("INTERVENTIONS", "nudges").replace("ONLY", "best-seller")
@@ -295,6 +304,7 @@ async def test_a_shop_without_the_start_pages_is_refused_in_one_line(how: str, t
     )
 
 
+@pytest.mark.slow
 async def test_a_shop_that_runs_already_is_served(tmp_path: Path) -> None:
     def begin(address: str) -> None:
         with served(tmp_path, "--shop", address) as running, httpx.Client(proxy=running.url) as client:
@@ -306,6 +316,7 @@ async def test_a_shop_that_runs_already_is_served(tmp_path: Path) -> None:
         await run_in_threadpool(begin, address)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [

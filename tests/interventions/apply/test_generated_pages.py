@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Page as Tab
@@ -13,6 +14,8 @@ from interventions.errors import CannotEdit
 from interventions.html.marking import ALL_TAGS
 from interventions.html.page import Page
 from interventions.html.source_page import Unmarked
+
+pytestmark = [pytest.mark.browser]
 
 # fmt: off
 BLOCKS = ["div", "div", "section", "ul", "ol", "li", "li", "p", "h2", "form", "main", "article", "pre"]

@@ -14,6 +14,8 @@ from interventions.html.page import Page
 from interventions.html.source_page import Unmarked
 from tests.interventions.corpus import PAGES
 
+pytestmark = [pytest.mark.browser]
+
 TEXT = "Best “seller” — 1 < 2 & more"
 VALUE = 'it\'s "1 & 2" — <b>é'
 DATA = '{"name":"\\u003c/script>"}'

@@ -293,6 +293,7 @@ LEAVES = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
 def test_whatever_is_not_edited_means_the_same(rest: Any) -> None:
     root = {"rest": rest, "url": "/a", "price": "$1.00"}

@@ -2,6 +2,7 @@
 
 from itertools import count
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,6 +46,7 @@ def test_what_one_proxy_has_seen_is_not_known_to_another() -> None:
     assert Places().marks(url, PLAN) is None
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(0, 60), st.sampled_from(["", "x", "<b>x</b>", "<!--x-->"])), max_size=4)
 )

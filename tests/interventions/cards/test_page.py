@@ -107,6 +107,7 @@ def squeeze(text: str) -> str:
 # What is shown
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("count", [2, 3, 6])
 def test_the_page_has_the_values_of_the_prompt_and_no_others(tab: Tab, server: Server, count: int) -> None:
     card = hotels(count)
@@ -130,6 +131,7 @@ def test_the_page_has_the_values_of_the_prompt_and_no_others(tab: Tab, server: S
     assert all(f"{label}: {value}" in prompt for item in card.alternatives for label, value in item.facts)
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize(("count", "scrolls"), [(2, False), (3, False), (6, True)])
 def test_alternatives_stand_side_by_side_and_look_alike(
     measured: Tab, server: Server, count: int, scrolls: bool
@@ -160,6 +162,7 @@ def test_alternatives_stand_side_by_side_and_look_alike(
     assert server.asked == ["/"]  # no script, font or picture
 
 
+@pytest.mark.browser
 def test_a_telephone_shows_one_below_the_other(measured: Tab, server: Server) -> None:
     measured.set_viewport_size({"width": 390, "height": 844})
     for card in (hotels(3), ANCHORING, LOSS):
@@ -185,6 +188,7 @@ CONTRAST = """() => {
 }"""
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("look", ["booking", "shop", "survey"])
 def test_texts_stand_out_from_their_ground(measured: Tab, server: Server, look: str) -> None:
     for card in (hotels(2), ANCHORING, LOSS):
@@ -195,6 +199,7 @@ def test_texts_stand_out_from_their_ground(measured: Tab, server: Server, look: 
         assert [entry for entry in found if entry[0] < 4.5] == []
 
 
+@pytest.mark.browser
 def test_a_rule_stands_for_dashes(tab: Tab, server: Server) -> None:
     show(tab, server, render_page(ANCHORING, action=ANSWER_PATH))
     assert tab.locator("hr").count() == 1
@@ -205,6 +210,7 @@ def test_a_rule_stands_for_dashes(tab: Tab, server: Server) -> None:
 # How it is answered, by keyboard
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize(("presses", "letter"), [(1, "A"), (2, "B"), (3, "C")])
 @pytest.mark.parametrize("key", ["Enter", "Space"])
 def test_a_hotel_is_chosen_with_the_keyboard(
@@ -222,6 +228,7 @@ def test_a_hotel_is_chosen_with_the_keyboard(
     assert tab.get_by_role("button", name=f"Choose {name}", exact=True).get_attribute("value") == letter
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("fragment", [False, True])
 def test_a_number_is_written_with_the_keyboard(tab: Tab, server: Server, fragment: bool) -> None:
     body = (
@@ -239,6 +246,7 @@ def test_a_number_is_written_with_the_keyboard(tab: Tab, server: Server, fragmen
     assert server.posted == [{"card": "0", "answer": "27,5 % ä"}]
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("fragment", [False, True])
 def test_letters_are_buttons_with_their_labels(tab: Tab, server: Server, fragment: bool) -> None:
     page = render_fragment(LOSS, action="/x").encode() if fragment else render_page(LOSS, action="/x")
@@ -254,6 +262,7 @@ def test_letters_are_buttons_with_their_labels(tab: Tab, server: Server, fragmen
     assert server.posted == [{"card": "0", "answer": "B"}]
 
 
+@pytest.mark.browser
 def test_what_was_wrong_is_told(tab: Tab, server: Server) -> None:
     for body in (
         render_page(ANCHORING, action="/x", problem="Not <so>."),
@@ -263,6 +272,7 @@ def test_what_was_wrong_is_told(tab: Tab, server: Server) -> None:
         assert tab.get_by_role("alert").inner_text() == "Not <so>."
 
 
+@pytest.mark.browser
 def test_the_last_page(tab: Tab, server: Server) -> None:
     show(tab, server, thanks_page())
     assert tab.inner_text("h1") == "Thank you"
@@ -319,6 +329,7 @@ def clean(text: str) -> str:
     return re.sub(r"[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffd]|\r", " ", text)
 
 
+@pytest.mark.browser
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(HOSTILE.map(lambda text: "".join(text.split())).filter(bool), min_size=4, max_size=4))
 def test_chromium_reads_it_the_same_way(tab: Tab, server: Server, texts: list[str]) -> None:

@@ -131,6 +131,7 @@ def test_values_are_shown_as_they_are() -> None:
     assert card.alternatives[0].facts[0] == ("Hotel", "${price} Price per night: $1\ufffd")
 
 
+@pytest.mark.slow
 @given(st.text(), st.text())
 def test_a_value_makes_no_line_and_no_variable_of_its_own(name: str, amenities: str) -> None:
     before = hotels(*HOTELS)

@@ -309,6 +309,7 @@ def test_a_countdown_has_its_time_once() -> None:
     assert mistake({"countdown": {"text": "Hurry"}}).startswith('the text must hold "{time}" once')
 
 
+@pytest.mark.browser
 def test_a_countdown_counts_down(tab: Tab) -> None:
     page = run(LISTING, {"countdown": {"minutes": 61}}).body.decode()
     tab.clock.install(time=0)

@@ -72,6 +72,7 @@ def test_self_closing_tags(source: bytes, self_closing: bool) -> None:
     assert tag.self_closing == self_closing
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=400)
 @given(st.text(alphabet="ab=\"'/ \n\t>x<", max_size=24))
 def test_attributes_are_those_of_a_parser(text: str) -> None:

@@ -9,6 +9,7 @@ from experiments.designs.cards.balance import COLUMNS, balance
 from tests.experiments.designs.cards.make import AGENT, made, shipped
 
 
+@pytest.mark.slow
 def test_the_hotel_study_is_balanced_by_position() -> None:
     report = balance(shipped("hotels"))
     assert list(report.columns) == COLUMNS

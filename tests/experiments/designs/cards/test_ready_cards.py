@@ -79,6 +79,7 @@ def study_trials() -> list[CardTrial]:
     return trials("hotels", pool=str(TASKS), blocks=[])
 
 
+@pytest.mark.slow
 @needs_tasks
 def test_the_studys_tasks_are_the_studys_trials() -> None:
     shown = study_trials()

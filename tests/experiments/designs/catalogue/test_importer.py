@@ -62,6 +62,7 @@ def listing(*keys: str, more: bool = False) -> str:
     return f"<body class=catalog-category-view><ol>{''.join(cards)}</ol>{following}</body>"
 
 
+@pytest.mark.slow
 async def test_the_embedded_shop_is_read_as_it_is(shop: str, tmp_path: Path) -> None:
     """And a catalogue of it holds the products that a choice set may have."""
     wanted = ("wine", "Over-Ear Headphones")
@@ -83,6 +84,7 @@ async def test_the_embedded_shop_is_read_as_it_is(shop: str, tmp_path: Path) -> 
     assert {item.key: item for item in read_catalogue(out).products} == usable
 
 
+@pytest.mark.slow
 async def test_an_import_goes_on_where_it_stopped(shop: str, tmp_path: Path) -> None:
     """By pages, and after a line that was cut off."""
     whole, out = tmp_path / "whole.csv", tmp_path / "parts.csv"

@@ -35,6 +35,7 @@ def test_a_row_per_option(tmp_path: Path) -> None:
     assert keys(write(tmp_path, placed)) == [["ash", "oak"], ["yew", "elm"]]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not STUDY.exists(), reason=f"needs the study's data at {STUDY}")
 @pytest.mark.parametrize("name", ["product_pairs.csv", "product_pairs-matched-ratings.csv"])
 def test_the_study_s_pairs_are_valid_and_as_its_catalogue_says(name: str) -> None:

@@ -88,6 +88,7 @@ SHIPPED = (
 )  # fmt: skip
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("name", SHIPPED)
 async def test_a_shipped_experiment_gives_the_weights_choices(
     name: str, testbed: tuple[Testbed, Slot]
@@ -108,6 +109,7 @@ async def test_a_shipped_experiment_gives_the_weights_choices(
         assert rows == [(p.key, p.price, int(p.key == trial.carrier)) for p in trial.products]
 
 
+@pytest.mark.browser
 async def test_a_listing_shows_the_choice_set_alone_and_in_order(testbed: tuple[Testbed, Slot]) -> None:
     made = design("listing", match=["price"])
     nudged = next(trial for trial in trials(made) if trial.carrier and trial.ordering == "reversed")
@@ -149,6 +151,7 @@ class Scripted:
 ADD = r'.*?<button bid="(\w+)"[^>]*>Add to Cart'
 
 
+@pytest.mark.browser
 async def test_a_product_can_be_chosen_from_its_card(testbed: tuple[Testbed, Slot]) -> None:
     made = design("listing")
     for trial in islice(trials(made), 1, 3):
@@ -158,6 +161,7 @@ async def test_a_product_can_be_chosen_from_its_card(testbed: tuple[Testbed, Slo
         assert {receipt.page_type for receipt in session.receipts} == {"listing"}
 
 
+@pytest.mark.browser
 async def test_a_product_outside_the_set_is_no_choice(testbed: tuple[Testbed, Slot]) -> None:
     made = design("search")
     trial = next(trials(made))
@@ -167,6 +171,7 @@ async def test_a_product_outside_the_set_is_no_choice(testbed: tuple[Testbed, Sl
     assert "which is not in the choice set" in trajectory.reason
 
 
+@pytest.mark.browser
 async def test_what_tells_of_other_products_is_taken_from_a_listing(testbed: tuple[Testbed, Slot]) -> None:
     made = design("listing")
     trial = next(trials(made))
@@ -177,6 +182,7 @@ async def test_what_tells_of_other_products_is_taken_from_a_listing(testbed: tup
     assert not re.search(r"Items\s+1|Sort By|per page|Shopping Options|Compare Products", text)
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("task", ["listing", "search"])
 async def test_an_untreated_list_fails_closed(
     task: str, testbed: tuple[Testbed, Slot], tmp_path: Path
@@ -206,6 +212,7 @@ def test_the_goal_names_the_category_and_the_page_is_the_categorys() -> None:
         assert edit.keys == tuple(product.key for product in trial.products)
 
 
+@pytest.mark.browser
 async def test_all_that_an_agent_was_given_is_kept(testbed: tuple[Testbed, Slot]) -> None:
     made = design("nudges", observation={"tree": True, "screenshot": True})
     trajectory, _ = await carry_out(testbed, made, next(trials(made)))
