@@ -29,8 +29,7 @@ class End(NamedTuple):
     """The end of an element's content and of the element.
 
     `regular`: it is well nested, and the tree has it so. `implied`: it has no end tag of its own. `texts`:
-    the tokens
-    of kind `text` and `raw` in it.
+    the tokens of kind `text` and `raw` in it.
     """
 
     inner: int
