@@ -1,4 +1,7 @@
-"""The whole chain against a known truth: 600 trials in real Chromium, eight episodes at once."""
+"""The whole chain against a known truth: the trials of `make demo` in real Chromium, eight episodes at once.
+
+The choice of every trial is known beforehand from the shopper's weights and the trial's seed.
+"""
 
 import random
 import re
@@ -29,7 +32,7 @@ from interventions.yaml.sitemap import product_key
 from interventions.yaml.yaml_source import Source, parse_yaml
 from tests.experiments.running import run_trials
 
-TRIALS = 600
+TRIALS = 240
 SLOTS = 8
 TERMS = ["viewed_first", "higher_rated", "cheaper", "nudged"]
 
@@ -101,6 +104,16 @@ def probabilities(table: pd.DataFrame, taste: str) -> "pd.Series[float]":
     return found
 
 
+def assert_chosen_as_known(done: Done, chances: "pd.Series[float]") -> None:
+    """In every trial the choice is the one that the true probabilities and the trial's seed give."""
+    by_trial = dict(list(done.table.groupby("trial")))
+    assert set(by_trial) == set(done.trials)
+    for name, trial in done.trials.items():
+        rows = by_trial[name].sort_values("position")
+        drawn = draw(chances[rows.index].to_numpy(), random.Random(trial.seed).random())
+        assert rows["chosen"].tolist() == [int(position == drawn) for position in range(len(rows))], name
+
+
 def redraw(table: pd.DataFrame, chances: "pd.Series[float]", seed: int) -> pd.DataFrame:
     """The same trials with choices drawn anew from the true probabilities."""
     first = ~table.duplicated("trial")
@@ -113,6 +126,10 @@ def test_every_trial_ends_in_a_choice(done: Done) -> None:
     assert done.records.outcomes(done.design.run_id) == {"choice": TRIALS}
     assert set(done.table["trial"]) == set(done.trials)
     assert (done.table.groupby("trial")["chosen"].sum() == 1).all()
+
+
+def test_every_choice_is_the_one_that_the_weights_give(done: Done) -> None:
+    assert_chosen_as_known(done, probabilities(done.table, "balanced"))
 
 
 def test_the_browser_run_gives_the_weights_effects_back(done: Done) -> None:
@@ -180,7 +197,8 @@ def test_no_episode_sees_anything_of_another(done: Done) -> None:
 
 
 async def test_a_shopper_without_nudge_weight_shows_no_nudge_effect(tmp_path: Path) -> None:
-    done = await carry_out(tmp_path, small("nudges"), "simulated:price", 96, 2)
+    done = await carry_out(tmp_path, small("nudges"), "simulated:price", 64, SLOTS)
+    assert_chosen_as_known(done, probabilities(done.table, "price"))
     effects = choice_effects(done.table).set_index("term")
     assert abs(effects.loc["nudged", "estimate"]) < 3 * effects.loc["nudged", "std_error"]
     assert effects.loc["cheaper", "estimate"] > 3 * effects.loc["cheaper", "std_error"]
@@ -198,7 +216,7 @@ interventions:
 async def test_nudges_of_ones_own_move_the_shopper_as_it_is_known_to_be_moved(tmp_path: Path) -> None:
     """No text of these is in the shopper's own words: it reads them on the page, a placebo as nothing."""
     (tmp_path / "own.yaml").write_text(OWN)
-    done = await carry_out(tmp_path, small(str(tmp_path / "own.yaml")), "simulated:nudge-prone", 72, 2)
+    done = await carry_out(tmp_path, small(str(tmp_path / "own.yaml")), "simulated:nudge-prone", 72, SLOTS)
     table = done.table.assign(direction=done.table["direction"].where(done.table["nudge"] != "plain", 0))
     chances = probabilities(table, "nudge-prone")
     for nudge, rows in table.groupby("nudge"):
@@ -206,15 +224,11 @@ async def test_nudges_of_ones_own_move_the_shopper_as_it_is_known_to_be_moved(tm
         expected = chances[rows.index][rows["nudged"] == 1].sum()
         # Each of these sums has a variance below a quarter of its number of terms.
         assert abs(wins.sum() - expected) < 4 * (0.25 * len(rows) / 2) ** 0.5, nudge
-    for name, trial in done.trials.items():
-        rows = table[table["trial"] == name].sort_values("position")
-        shopper = random.Random(trial.seed)
-        drawn = draw(chances[rows.index].to_numpy(), shopper.random())
-        assert rows["chosen"].tolist() == [int(position == drawn) for position in range(len(rows))], name
+    assert_chosen_as_known(done, chances)
 
 
 async def test_the_placebo_moves_nobody(tmp_path: Path) -> None:
-    done = await carry_out(tmp_path, small("placebo"), "simulated:nudge-prone", 60, 2)
+    done = await carry_out(tmp_path, small("placebo"), "simulated:nudge-prone", 60, SLOTS)
     assert (
         done.table.groupby("trial")["placebo"].sum()
         == (done.table.groupby("trial")["condition"].first() == "placebo")
