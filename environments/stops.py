@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from interventions.yaml.choice import Choice
+
 
 @dataclass(frozen=True, slots=True)
 class Stop:
@@ -16,22 +18,19 @@ class Stop:
     outcome: Literal["choice", "no_choice"]
 
 
-COMPARE_TABS: Final = (
-    Stop('div.message-success div[data-bind*="prepareMessageForHtml"]', "You added ", "choice"),
-    Stop(
-        'div.message-notice div[data-bind*="prepareMessageForHtml"]',
-        "Make sure the options are entered",
-        "no_choice",
-    ),
-    Stop("div.mage-error", "This is a required field", "no_choice"),
-)
-"""Stop conditions of the consumer-choice study: a product is in the cart, or a required option is missing."""
-
 NOT_PRESSED: Final = Stop("html[data-souk-not-pressed]", "", "no_choice")
 """The stop condition when the agent was about to press a forbidden control.
 
 The attribute's value names it.
 """
+
+
+def stops_of(choice: Choice) -> tuple[Stop, ...]:
+    """Return the stop conditions of a shop: what it says of its cart, and NOT_PRESSED."""
+    said = [Stop(message.css, message.words, "choice") for message in choice.message]
+    refused = [Stop(message.css, message.words, "no_choice") for message in choice.refused]
+    return (*said, *refused, NOT_PRESSED)
+
 
 _GUARD: Final = Path(__file__).with_name("guard.js").read_text(encoding="utf-8")
 

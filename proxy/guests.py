@@ -1,29 +1,22 @@
 """Subjects that Souk did not start: any browser or program is given trials, and its choice is recorded.
 
 A guest is known by its port of the proxy or, where the proxy stands for a shop, by a cookie. Under the path
-`/.souk/` of the proxy's own addresses a guest takes a trial, reads what to do, and gives up. A choice is a
-request that the site map knows as adding to the cart, unless the shop refuses it.
+`/.souk/` of the proxy's own addresses a guest takes a trial, reads what to do, and gives up.
 """
 
 import json
-import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from html import escape
-from typing import Any, Protocol
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from mitmproxy import http
 
-from interventions.apply.mapped_page import MappedPage, product_at
-from interventions.html.marking import Marks
-from interventions.html.page import Page
-from interventions.yaml.sitemap import AddToCart
-from proxy.addon import DOCUMENTS, HOLD, SESSION, content_type, is_page, whole_body
-from proxy.decoding import Undecodable
+from proxy.addon import DOCUMENTS, SESSION
 from proxy.error_page import STYLE, error_page
 from proxy.reverse import ASKED
-from proxy.session import DEFAULT_PORTS, Session, ShownPage
+from proxy.session import DEFAULT_PORTS, Session
 
 PREFIX = "/.souk/"
 OWN_NAME = "souk.test"
@@ -62,8 +55,8 @@ class Visit(Protocol):
     def outcome(self) -> str:
         """How the trial ended; empty while it runs."""
 
-    def chose(self, product: str) -> None:
-        """Record that the shop has put this product into the cart."""
+    def chose(self) -> None:
+        """Record that a product is in the cart: the session knows what tells so."""
 
     def gave_up(self) -> None:
         """Record that the guest wants none of the products."""
@@ -81,7 +74,6 @@ class Guests:
         self._by_cookie = by_cookie
         self._all_done = False
         self._visits: dict[str, Visit] = {}
-        self._ids: dict[str, dict[str, str]] = {}
 
     def session_of(self, flow: http.HTTPFlow) -> Session | None:
         """Return the session of the guest's trial; None without a trial."""
@@ -110,26 +102,12 @@ class Guests:
             )
             flow.metadata[COOKIE] = cookies[0]
 
-    def responseheaders(self, flow: http.HTTPFlow) -> None:
-        """Hold back pages, which show products' ids, and the answer to a choice, which may be a refusal."""
-        session: Session | None = flow.metadata.get(SESSION)
-        if session and flow.response:
-            choice = is_add_to_cart(flow.request, session.site.add_to_cart)
-            flow.metadata[HOLD] = choice or is_page(flow.response)
-
     def response(self, flow: http.HTTPFlow) -> None:
-        """Learn the products' ids from pages, and record a choice."""
+        """Record a choice."""
         session: Session | None = flow.metadata.get(SESSION)
         visit = self._visits.get(self._name(flow))
-        if session is None or visit is None or visit.session is not session or flow.response is None:
-            return
-        rule = session.site.add_to_cart
-        if rule and is_add_to_cart(flow.request, rule):
-            if not visit.outcome and not is_refused(flow.request, flow.response, rule):
-                visit.chose(self._chosen(flow, visit, rule))
-        elif is_page(flow.response) and (body := readable_body(flow.request, flow.response)):
-            known = self._ids.setdefault(visit.trial, {})
-            known.update(product_ids(body, content_type(flow.response), flow, session))
+        if session and visit and visit.session is session and session.added and not visit.outcome:
+            visit.chose()
 
     # The inside
 
@@ -147,13 +125,6 @@ class Guests:
             self._all_done = True
         return visit
 
-    def _chosen(self, flow: http.HTTPFlow, visit: Visit, rule: AddToCart) -> str:
-        """The key of the chosen product; its id where no page has told whose it is."""
-        wanted = added_id(flow.request, rule)
-        known = self._ids.get(visit.trial, {})
-        referrer = product_at(flow.request.headers.get("referer", ""), visit.session.known)
-        return known.get(wanted) or (referrer if referrer in visit.session.plan.by_product else wanted)
-
     def _answer(self, flow: http.HTTPFlow, name: str, action: str) -> None:
         headers = NO_STORE | UNFRAMED | HTML
         if refusal := refusal_of(flow):
@@ -164,9 +135,7 @@ class Guests:
         if visit and post and action in ("end", "next") and not visit.outcome:
             visit.gave_up()
         if post and action == "next":
-            if visit:
-                self._ids.pop(visit.trial, None)
-            elif self._by_cookie:
+            if visit is None and self._by_cookie:
                 name = secrets.token_urlsafe(16)
                 headers["set-cookie"] = f"{COOKIE}={name}; Path=/; HttpOnly; SameSite=Lax"
             visit = self._begin(name)
@@ -234,64 +203,6 @@ def origin_of(url: str) -> tuple[str, str | None, int | None]:
         return parts.scheme, parts.hostname, parts.port or DEFAULT_PORTS.get(parts.scheme)
     except ValueError:
         return "", None, None
-
-
-def is_add_to_cart(request: http.Request, rule: AddToCart | None) -> bool:
-    """Return whether the site map knows this request as one that adds to the cart."""
-    path = urlsplit(request.path).path
-    return rule is not None and request.method == rule.method and re.fullmatch(rule.path, path) is not None
-
-
-def readable_body(request: http.Request, response: http.Response) -> bytes:
-    """Return the decoded body; empty where it cannot be decoded within the limit of pages."""
-    try:
-        return whole_body(request, response)
-    except Undecodable:
-        return b""
-
-
-def is_refused(request: http.Request, response: http.Response, rule: AddToCart) -> bool:
-    """Return whether the shop refuses to add the product."""
-    if response.status_code >= 400:
-        return True
-    if rule.refused_to and re.search(rule.refused_to, response.headers.get("location", "")):
-        return True
-    answer = ShownPage(request.url, content_type(response), readable_body(request, response), None)
-    return bool(rule.refused_by and re.search(rule.refused_by, answer.text))
-
-
-def added_id(request: http.Request, rule: AddToCart) -> str:
-    """Return the id of the product that is to be put into the cart; empty when the request does not tell."""
-    match = re.fullmatch(rule.path, urlsplit(request.path).path)
-    if match and match.groups():
-        return match[1] or ""
-    return fields(request).get(rule.field or "", "")
-
-
-def fields(request: http.Request) -> dict[str, str]:
-    """Return the fields of the request's query, form or JSON object."""
-    found: dict[str, str] = dict(request.query.items())
-    found.update(request.urlencoded_form.items())
-    for name, value in request.multipart_form.items():
-        found[name.decode("utf-8", "replace")] = value.decode("utf-8", "replace")
-    if "json" in request.headers.get("content-type", ""):
-        try:
-            data: Any = json.loads(request.get_content(strict=False) or b"")
-        except ValueError:
-            data = None
-        if isinstance(data, dict):
-            found.update({name: str(value) for name, value in data.items()})
-    return found
-
-
-def product_ids(body: bytes, kind: str, flow: http.HTTPFlow, session: Session) -> Iterator[tuple[str, str]]:
-    """Yield the id and the key of each product that a page shows with the role `product.id` (`item.id`)."""
-    read = Page(body, kind, Marks(frozenset()), flow.request.url)
-    view = MappedPage(read, session.site, session.plan.by_product, session.known)
-    for key, showing in view.showings():
-        for target in showing.all("product.id"):
-            if key and (value := showing.value(target)):
-                yield value, key
 
 
 def describe(visit: Visit | None, *, all_done: bool) -> dict[str, object]:

@@ -22,6 +22,7 @@ from proxy import hardening
 from proxy.addon import Rewriter
 from proxy.authority import Authority, make_private
 from proxy.cards import Cards
+from proxy.choices import ChoiceWatch
 from proxy.guests import Guests
 from proxy.recording import Recorder, Recording, Replayer
 from proxy.reverse import Inbound, Origin, Outbound
@@ -186,6 +187,7 @@ def _ours(proxy: Proxy, guests: Guests | None, record: Path | None, replay: Path
         recording = Recording(record)
         recording.create()
         addons.append(Recorder(recording))
+    addons.append(ChoiceWatch(reads_messages=guests is not None))
     if guests is not None:
         addons.append(guests)
     addons.append(Rewriter(proxy.session_of if guests is None else guests.session_of))

@@ -1,13 +1,15 @@
 """The proxy's knowledge of one episode: its plan, the hosts it may reach, and what happened."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 from urllib.parse import urlsplit
 
 from interventions.apply.consistency import Sighting, sightings, sightings_on
 from interventions.apply.engine import Receipt
-from interventions.apply.mapped_page import product_at
+from interventions.apply.mapped_page import MappedPage, product_at
 from interventions.apply.plan import Plan
 from interventions.errors import CannotEdit, UserError
 from interventions.html import charset
@@ -80,6 +82,22 @@ class ShownPage:
         return sightings(self.body, content_type=self.content_type, url=self.url, site=site)
 
 
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What tells that a product was put into the cart.
+
+    Each part is empty where this tells nothing of it.
+    """
+
+    by: Literal["request", "cart", "address", "message"]
+    product: str = ""
+    """The product's key."""
+    named: str = ""
+    """What the shop calls it: the id in a request or an address, the words of a message."""
+    at: str = ""
+    """The product on whose page it was added."""
+
+
 @dataclass(slots=True)
 class Session:
     """One episode as the proxy sees it. Receipts and errors are added while it runs.
@@ -108,6 +126,10 @@ class Session:
     """
     replayed: dict[tuple[str, str, str], int] = field(default_factory=dict)
     """How often each request was answered from a recording."""
+    added: list[Added] = field(default_factory=list)
+    """What tells that a product is in the cart."""
+    as_sent: dict[str, ShownPage] = field(default_factory=dict)
+    """By address, pages for which no edits were planned, so that they are not among `pages`."""
 
     def redirected(self, url: str, location: str) -> None:
         """Note that an address leads to another one.
@@ -127,6 +149,25 @@ class Session:
         named = (page.product for page in reversed(self.pages) if page.url == address and page.product)
         return next(named, product_at(url, self.known))
 
+    def reached(self, url: str) -> None:
+        """Note that a page is reached, which may tell that a product is in the cart."""
+        path = urlsplit(url).path
+        for pattern in self.site.choice.address:
+            if found := re.fullmatch(pattern, path):
+                named = (found[1] or "") if found.groups() else ""
+                self.added.append(Added("address", self.product_with(named), named))
+
+    def product_with(self, wanted: str) -> str:
+        """Return the product that has this id on a page that was sent; empty where no page tells."""
+        if not wanted:
+            return ""
+        for page in reversed((*self.as_sent.values(), *self.pages)):
+            if wanted.encode() in page.body:
+                for found, key in self._ids_on(page):
+                    if found == wanted:
+                        return key
+        return wanted if wanted in self.plan.by_product or wanted in self.known.values() else ""
+
     def note_page(self, page: ShownPage) -> None:
         """Keep a page that was passed on, rewritten or not."""
         self.pages.append(page)
@@ -142,3 +183,17 @@ class Session:
     def note_upstream_error(self, reason: str) -> None:
         """Keep the reason why the shop did not deliver a document."""
         self.upstream_errors.append(reason)
+
+    def ids_of(self, product: str) -> list[str]:
+        """Return the ids that a product has on the pages that were sent."""
+        pages = (*self.as_sent.values(), *self.pages) if product else ()
+        return [found for page in pages for found, key in self._ids_on(page) if key == product]
+
+    def _ids_on(self, page: ShownPage) -> Iterator[tuple[str, str]]:
+        """The id and the key of each product that a page shows with the role `product.id` (`item.id`)."""
+        if page.parsed is not None:
+            view = MappedPage(page.parsed, self.site, self.plan.by_product, self.known)
+            for key, showing in view.showings():
+                for target in showing.all("product.id"):
+                    if key and (value := showing.value(target)):
+                        yield value, key

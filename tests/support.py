@@ -13,6 +13,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from environments.stops import stops_of
+from interventions.yaml.sitemap import load_site_map
+
+STOPS = stops_of(load_site_map("onestopmarket").choice)
+"""The stop conditions of the embedded shop: the first is that a product is in the cart."""
+
 Converse = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 Answer = str | bytes | Response | Callable[[Request], Response]
 

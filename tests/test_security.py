@@ -30,7 +30,6 @@ from starlette.routing import Route
 from environments.actions import Action
 from environments.browser import BROWSER_VARIABLE, SYSTEM_BROWSERS, BrowserPool, run_browsers
 from environments.episode import Episode
-from environments.stops import COMPARE_TABS
 from environments.through_proxy import BrowserFailure
 from experiments.cli import main
 from experiments.console.terminal import plain
@@ -46,7 +45,7 @@ from proxy.serve import PrintingSession
 from proxy.server import Proxy, run_proxy
 from proxy.session import AllowList, Session
 from tests.experiments.command_line import processes_with, souk
-from tests.support import Answer, listening, pages, serve
+from tests.support import STOPS, Answer, listening, pages, serve
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("interventions", "proxy", "environments", "agents", "experiments", "analysis")
@@ -179,7 +178,7 @@ async def visit(
         slot = await proxy.open_slot()
         slot.session = Session(Plan(()), SITE, AllowList.of(url))
         async with browsers.context(slot.url) as context:
-            yield context, Episode(context, "Buy oats.", COMPARE_TABS), url
+            yield context, Episode(context, "Buy oats.", STOPS), url
 
 
 # Every way out that a page has; `done` tells that all have been tried.

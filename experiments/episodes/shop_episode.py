@@ -1,16 +1,17 @@
 """Run one trial in a shop: bind the plan, open the tabs, let the agent act, check the treatment."""
 
-import re
 from collections.abc import Sequence
 from functools import partial
+from typing import Final
 
 from playwright.async_api import BrowserContext
 
 from agents.base import Agent
 from agents.registry import make_agent
 from environments.episode import Episode, Look
-from environments.stops import COMPARE_TABS, NOT_PRESSED, guard
+from environments.stops import guard, stops_of
 from experiments.designs.shop.design import ShopDesign, ShopTrial
+from experiments.episodes.choice import Chosen, chosen
 from experiments.episodes.trajectory import (
     Traced,
     Trajectory,
@@ -26,14 +27,12 @@ from experiments.episodes.treatment_check import (
     Sight,
     shown_product,
     sights,
-    squeeze,
     unchecked,
     untreated,
     wanted_in_browser,
 )
 from experiments.records.record import Row, TrialRecord, to_row
 from interventions.apply.consistency import disagreements
-from interventions.apply.plan import Plan
 from interventions.yaml.sitemap import product_key
 from proxy.error_page import NOT_TREATED
 from proxy.session import AllowList, Session
@@ -120,7 +119,7 @@ async def run_episode(
         if live:
             await context.add_init_script(guard(live.stop_before))
         wanted = wanted_in_browser(design, trial)
-        episode = Episode(context, trial.goal, (*COMPARE_TABS, NOT_PRESSED), design.view, wanted)
+        episode = Episode(context, trial.goal, stops_of(design.site.choice), design.view, wanted)
         await episode.open(start_urls(base_url, trial))
         over = partial(is_over, trajectory=trajectory, trial=trial, design=design, session=session)
         await act_until(over, trajectory, episode, agent, most_steps=limits.steps, wanted="a choice")
@@ -134,15 +133,14 @@ def judge(trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session:
     What the proxy saw outweighs what the page showed.
     """
     if not failed_on_the_way(trajectory, session) and trajectory.outcome == "choice":
-        look = trajectory.looks[-1]
-        choice = in_cart(look, trial, session.product_at(look.url), session.plan)
+        choice = chosen(trial, session, trajectory.looks[-1])
         seen = sights(trajectory, design, trial, session)
-        opened = choice if design.experiment.task == "compare-tabs" else ""
+        opened = choice.product if design.experiment.task == "compare-tabs" else ""
         end_with(choice, trajectory, trial, session, seen, opened)
 
 
 def end_with(
-    choice: str,
+    choice: Chosen,
     trajectory: Trajectory,
     trial: ShopTrial,
     session: Session,
@@ -154,62 +152,17 @@ def end_with(
     seen, opened: the pages that were looked at, and the product whose page was surely opened.
     """
     keys = [product.key for product in trial.products]
-    if choice not in keys:
-        trajectory.end("no_choice", f"put {choice!r} into the cart, which is not in the choice set")
+    if not choice.product:
+        seen_there = choice.seen or "something"
+        trajectory.end("no_choice", f"put {seen_there} into the cart, and nothing tells what it is")
+    elif choice.product not in keys:
+        trajectory.end("no_choice", f"put {choice.product!r} into the cart, which is not in the choice set")
     elif session.awaited:
         trajectory.end("treatment_failed", next(iter(session.awaited.values())))
     elif reason := untreated(session.plan, seen, session, keys, opened):
         trajectory.end("treatment_failed", reason)
     else:
-        trajectory.end("choice", trajectory.reason, choice)
-
-
-def in_cart(look: Look, trial: ShopTrial, at: str, plan: Plan) -> str:
-    """Return the product that was put into the cart.
-
-    It is the product that the shop names, else the one whose page it is. `at` is the product of the page. The
-    shop may also call a product by the name that the `plan` gives it. A name that is none of the choice set's
-    is returned as it is.
-    """
-    said = look.stop.text.strip() if look.stop else ""
-    if not said:
-        return at
-    shown = squeeze(look.said or look.observation.html)
-    named = list(re.finditer(rf"{re.escape(said)}\b\s*(?P<rest>.*?)(?={re.escape(said)}\b|\Z)", shown, re.I))
-    # Where there are several, the last one is the newest.
-    return _named(named[-1]["rest"], _names(trial, plan)) or at if named else at
-
-
-def _names(trial: ShopTrial, plan: Plan) -> list[tuple[str, str]]:
-    """The names of the products, and whose they are. A shop's script may read the name from the page."""
-    shop = [(squeeze(product.name), product.key) for product in trial.products]
-    ours = [
-        (squeeze(str(edit.values()["name"])), product.key)
-        for product in trial.products
-        for treatment in plan.by_product.get(product.key, ())
-        for edit in treatment.edits
-        if "name" in edit.values()
-    ]
-    return shop + ours
-
-
-def _named(rest: str, names: Sequence[tuple[str, str]]) -> str:
-    """The product that a message names after its first words: its key, or the name as it stands."""
-    name, to_the_cart, _ = rest.partition(" to your")
-    if not to_the_cart:
-        name = re.split(r"<| to (?:the |my )?(?:shopping )?(?:cart|basket|bag)\b", rest, maxsplit=1)[0]
-    for known, key in sorted(names, key=lambda each: len(each[0]), reverse=True):
-        if f"{rest} ".casefold().startswith(f"{known} to your ".casefold()) or _same(name, known):
-            return key
-    return "" if _NOBODY.fullmatch(name.strip(" .!")) else name.strip(" .!")[:200]
-
-
-def _same(name: str, known: str) -> bool:
-    return known.casefold() in (name.strip().casefold(), name.strip(" .!").casefold())
-
-
-_NOBODY = re.compile(r"|it|(?:this|the|an?|1|one)?\s*(?:item|product)s?", re.I)
-"""What a message says that names no product."""
+        trajectory.end("choice", trajectory.reason, choice.product)
 
 
 def is_over(
@@ -218,11 +171,24 @@ def is_over(
     """Return whether a trial is over at this look, and note how it ended where the page says so."""
     if spoilt(look, trial, design, session):
         return True
+    session.reached(look.url)
+    if session.added:
+        trajectory.end("choice", look.stop.text if look.stop else BY[session.added[0].by])
+        return True
     if look.stop is None:
         return False
     reason = look.stop.text or "about to press what stop_before names"
-    trajectory.end(look.stop.outcome, reason, product_key(look.url))
+    trajectory.end(look.stop.outcome, reason)
     return True
+
+
+BY: Final = {
+    "request": "the shop took the request",
+    "cart": "it stands in the cart",
+    "address": "the address was reached",
+    "message": "the shop says so",
+}
+"""What tells that a product is in the cart, in words."""
 
 
 def spoilt(look: Look, trial: ShopTrial, design: ShopDesign, session: Session) -> bool:

@@ -23,7 +23,7 @@ from agents.base import Call, Decision
 from environments.actions import Action
 from environments.episode import first_line
 from environments.observe import storable
-from environments.stops import COMPARE_TABS, NOT_PRESSED, guard
+from environments.stops import guard, stops_of
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.episodes.shop_episode import allowed, is_over, judge, session, start_urls, to_record
@@ -183,7 +183,7 @@ class TrialEnv(ShopEnv):
             ShopTask,
             goal=trial.goal,
             urls=start_urls(venue.testbed.base_url, trial),
-            stops=(*COMPARE_TABS, NOT_PRESSED),
+            stops=stops_of(venue.design.site.choice),
             script=guard(live.stop_before) if live else "",
             facts=self._facts,
         )

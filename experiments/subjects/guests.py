@@ -17,6 +17,7 @@ from environments.shop.server import shop
 from experiments.console.background import ready
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign, ShopTrial
+from experiments.episodes.choice import chosen
 from experiments.episodes.shop_episode import allowed, end_with, session, start_urls, to_record
 from experiments.episodes.trajectory import Traced, Trajectory, failed_on_the_way
 from experiments.episodes.treatment_check import Sight
@@ -64,10 +65,11 @@ class GuestTrial:
         """The addresses of the pages to begin with."""
         return start_urls(self.base_url, self.definition)
 
-    def chose(self, product: str) -> None:
-        """End the trial with a choice: the shop has put this product into the cart."""
+    def chose(self) -> None:
+        """End the trial with a choice: a product is in the cart."""
         trajectory = Trajectory()
-        end_with(product, trajectory, self.definition, self.session, self._shown())
+        choice = chosen(self.definition, self.session)
+        end_with(choice, trajectory, self.definition, self.session, self._shown())
         self._end(trajectory)
 
     def gave_up(self) -> None:

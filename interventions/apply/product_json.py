@@ -16,7 +16,8 @@ from jsonpath import JSONPathMatch
 
 from interventions.errors import CannotEdit
 from interventions.html.numbers import on_scale, read_figure, write_like
-from interventions.yaml.sitemap import Data, json_path, product_key
+from interventions.yaml.notations import json_path
+from interventions.yaml.sitemap import Data, product_key
 
 _FIGURE = re.compile(r"<[^>]*>|&#?\w+;?|(?P<figure>[0-9](?:[0-9.,]*[0-9])?)")
 _MARKUP = re.compile(r"<[^>]*>")

@@ -14,7 +14,8 @@ from interventions.edits.in_browser import Spot, There, Verdict
 from interventions.errors import CannotEdit
 from interventions.html.numbers import FIGURE, figures, on_scale, read_figure, write_like
 from interventions.html.page import Page, Where
-from interventions.yaml.sitemap import Place, SiteMap, check_css
+from interventions.yaml.notations import check_css
+from interventions.yaml.sitemap import Place, SiteMap
 from interventions.yaml.variables import VARIABLE
 from interventions.yaml.yaml_source import did_you_mean
 

@@ -2,56 +2,22 @@
 
 import re
 from fnmatch import fnmatchcase
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, Self
 from urllib.parse import unquote, urljoin, urlsplit
 
-from jsonpath import JSONPath, JSONPathEnvironment, JSONPathError
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, field_validator, model_validator
-from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
 from interventions.errors import UserError
+from interventions.yaml.choice import CartRequest, Choice
+from interventions.yaml.notations import Css, JsonPath, expanded, listed, several
 from interventions.yaml.yaml_source import did_you_mean, load_model
 
 PageType = Literal["product", "listing", "home", "cart", "other"]
 
 _FOLDER = Path(__file__).parents[1] / "sitemaps"
 _ROLE = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?")
-_NOTHING = LexborHTMLParser("")
-_JSON_PATHS = JSONPathEnvironment(strict=True)
-
-
-def check_css(selector: str) -> str:
-    """Return the selector if it is valid. Raises ValueError."""
-    try:
-        _NOTHING.css(selector)
-    except SelectolaxError:
-        raise ValueError(f'"{selector}" is not a CSS selector; check brackets and quotes') from None
-    return selector
-
-
-Css = Annotated[str, AfterValidator(check_css)]
-
-
-@lru_cache(maxsize=256)
-def json_path(path: str) -> JSONPath:
-    """Return a compiled JSONPath (RFC 9535). Raises ValueError."""
-    try:
-        compiled = _JSON_PATHS.compile(path)
-    except JSONPathError as error:
-        cause = " ".join(str(error).split())
-        raise ValueError(f'"{path}" is no JSONPath ({cause}); write it like $.offers.price') from None
-    assert isinstance(compiled, JSONPath)  # noqa: S101 - strict paths are never compounds
-    return compiled
-
-
-def _check_json_path(path: str) -> str:
-    json_path(path)
-    return path
-
-
-JsonPath = Annotated[str, AfterValidator(_check_json_path)]
 
 
 def _check_pattern(pattern: str) -> str:
@@ -62,19 +28,6 @@ def _check_pattern(pattern: str) -> str:
     if groups != 1:
         raise ValueError(f'"{pattern}" has {groups} groups; put round brackets around the figure only')
     return pattern
-
-
-def _several(value: object) -> object:
-    return value if isinstance(value, list | tuple) else [value]
-
-
-def _listed(value: object, key: str = "css") -> object:
-    items = value if isinstance(value, list | tuple) else [value]
-    return [_expanded(item, key) for item in items]
-
-
-def _expanded(value: object, key: str = "css") -> object:
-    return {key: value} if isinstance(value, str) else value
 
 
 class Place(BaseModel, frozen=True, extra="forbid"):
@@ -109,43 +62,20 @@ class Data(BaseModel, frozen=True, extra="forbid"):
     """... or in this attribute."""
     items: JsonPath = "$"
     """The objects that show a product each."""
-    link: Annotated[tuple[JsonPath, ...], BeforeValidator(_several)] = ()
+    link: Annotated[tuple[JsonPath, ...], BeforeValidator(several)] = ()
     """Where an object says which product it shows; else it is the page's own."""
-    roles: dict[str, Annotated[tuple[Value, ...], BeforeValidator(partial(_listed, key="path"))]]
+    roles: dict[str, Annotated[tuple[Value, ...], BeforeValidator(partial(listed, key="path"))]]
     """Part of a product (`price`, `name`, `quantity` ...) -> its places in the object."""
-    totals: Annotated[tuple[JsonPath, ...], BeforeValidator(_several)] = ()
+    totals: Annotated[tuple[JsonPath, ...], BeforeValidator(several)] = ()
     """Sums of prices times quantities, in the whole document."""
+    cart: bool = False
+    """Whether the products are those in the cart, so that one that appears there is a choice."""
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
         if (self.url is None) == (self.css is None):
             raise ValueError("name the answer's url or the element's css, one of the two")
         return self
-
-
-def _check_regex(pattern: str) -> str:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f'"{pattern}" is no regular expression ({error}); check its brackets') from None
-    return pattern
-
-
-Regex = Annotated[str, AfterValidator(_check_regex)]
-
-
-class AddToCart(BaseModel, frozen=True, extra="forbid"):
-    """The request that puts a product into the cart, and how the shop says no."""
-
-    path: Regex
-    """The address's path; its first group, if it has one, is the product's id."""
-    method: Literal["POST", "PUT", "GET"] = "POST"
-    field: str | None = None
-    """The field of the form, of the query or of the JSON that holds the product's id."""
-    refused_to: Regex | None = None
-    """The shop says no where it redirects to such an address ..."""
-    refused_by: Regex | None = None
-    """... or answers with such a text."""
 
 
 class PageTest(BaseModel, frozen=True, extra="forbid"):
@@ -155,7 +85,7 @@ class PageTest(BaseModel, frozen=True, extra="forbid"):
     title: str | None = None
 
 
-Role = Annotated[tuple[Place, ...], BeforeValidator(_listed), Field(min_length=1)]
+Role = Annotated[tuple[Place, ...], BeforeValidator(listed), Field(min_length=1)]
 
 
 class SiteMap(BaseModel, frozen=True, extra="forbid"):
@@ -171,10 +101,12 @@ class SiteMap(BaseModel, frozen=True, extra="forbid"):
 
     name: str
     extends: str | None = None
-    pages: dict[PageType, Annotated[PageTest, BeforeValidator(_expanded)]] = {}
+    pages: dict[PageType, Annotated[PageTest, BeforeValidator(expanded)]] = {}
     roles: dict[str, Role] = {}
     data: tuple[Data, ...] = ()
-    add_to_cart: AddToCart | None = None
+    choice: Choice = Choice()
+    add_to_cart: CartRequest | None = None
+    """The same as `choice.request`, as files of before have it."""
 
     @field_validator("roles")
     @classmethod
@@ -233,19 +165,30 @@ def _load(name_or_path: str | Path, users: tuple[Path, ...]) -> SiteMap:
     if path in users:
         raise UserError(f"{path}: extends: the site map extends itself; remove this key")
     own = load_model(path, SiteMap)
+    if own.add_to_cart:
+        rules = own.choice.model_dump(exclude_unset=True) | {"request": (own.add_to_cart,)}
+        own = own.model_copy(update={"choice": Choice(**rules), "add_to_cart": None})
     if own.extends is None:
-        return own
+        return _checked(own, path)
     beside = path.parent / own.extends
     base = _load(beside if beside.is_file() else own.extends, (*users, path))
     rest = {kind: test for kind, test in base.pages.items() if kind not in own.pages}
-    merged: dict[str, object] = {
+    merged = {
         "pages": own.pages | rest,
         "roles": base.roles | own.roles,
         "data": own.data + base.data,
+        "choice": own.choice.over(base.choice),
     }
-    if own.add_to_cart is None:
-        merged["add_to_cart"] = base.add_to_cart
-    return own.model_copy(update=merged)
+    return _checked(own.model_copy(update=merged), path)
+
+
+def _checked(site: SiteMap, path: Path) -> SiteMap:
+    """Raises UserError where rules speak of kinds of cards that the map does not have."""
+    for card in site.choice.cart:
+        if card not in site.cards:
+            hint = did_you_mean(card, site.cards, noun="kinds of cards")
+            raise UserError(f'{path}: choice.cart: "{card}" is no kind of card of this map; {hint}')
+    return site
 
 
 def product_key(url: str, page: str = "") -> str:

@@ -5,8 +5,7 @@ import pytest
 from agents.registry import make_agent
 from environments.browser import run_browsers
 from environments.episode import Episode
-from environments.stops import COMPARE_TABS
-from tests.support import pages
+from tests.support import STOPS, pages
 
 pytestmark = [pytest.mark.browser]
 
@@ -33,7 +32,7 @@ async def test_shops_in_chromium(taste: str, bought: str) -> None:
     }
     agent = make_agent(f"simulated:{taste}", seed=1)
     async with pages(answers) as base_url, run_browsers() as browsers, browsers.context(None) as context:
-        episode = Episode(context, "Add the best product to the cart.", COMPARE_TABS)
+        episode = Episode(context, "Add the best product to the cart.", STOPS)
         await episode.open([base_url + "oats", base_url + "rye"])
         for _ in range(6):
             look = await episode.look()

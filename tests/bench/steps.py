@@ -18,12 +18,11 @@ from environments.browser import run_browsers
 from environments.browsergym_task import launched_with, look_of
 from environments.episode import Episode
 from environments.shop.server import shop
-from environments.stops import COMPARE_TABS
 from tests.bench.browsergym_episodes import CompareTabs
 from tests.bench.page import product_page
 from tests.bench.proxied import SIZE
 from tests.bench.result import Result
-from tests.support import pages
+from tests.support import STOPS, pages
 
 ACTIONS = ("scroll(0, 300)", "scroll(0, -300)")
 WARM_UP = 2
@@ -87,7 +86,7 @@ async def run() -> Result:
 async def souk(url: str) -> list[float]:
     """Seconds of each step."""
     async with run_browsers() as browsers, browsers.context(None) as context:
-        episode = Episode(context, "Look around.", COMPARE_TABS)
+        episode = Episode(context, "Look around.", STOPS)
         await episode.open([url])
         seconds = []
         for number in range(WARM_UP + STEPS // 2):

@@ -12,14 +12,13 @@ from typing import Any
 import pytest
 from starlette.responses import PlainTextResponse, StreamingResponse
 
-from environments.stops import COMPARE_TABS
 from environments.through_proxy import BrowserFailure
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.insert_text import InsertText
 from interventions.yaml.sitemap import load_site_map
 from proxy.server import Proxy, run_proxy
 from proxy.session import AllowList, Session
-from tests.support import listening, network_services, pages
+from tests.support import STOPS, listening, network_services, pages
 
 pytest.importorskip("browsergym.core")
 
@@ -78,7 +77,7 @@ async def use(proxy: Proxy, browsergym_thread: ThreadPoolExecutor) -> AsyncItera
         slot = await proxy.open_slot()
         slot.session = Session(PLAN, load_site_map("onestopmarket"), AllowList.of(base_url))
         urls = [base_url + "other", base_url + "oats.html"]
-        task = partial(ShopTask, goal="Buy oats.", urls=urls, stops=COMPARE_TABS, facts={"trial": "t"})
+        task = partial(ShopTask, goal="Buy oats.", urls=urls, stops=STOPS, facts={"trial": "t"})
         env = ShopEnv(task, proxy=slot.url, spki=proxy.spki)
 
         def begin(act: Callable[[ShopEnv], None]) -> None:
@@ -142,7 +141,7 @@ async def test_actions_are_taken_and_a_choice_ends_the_task(use: Use) -> None:
         obs, reward, terminated, truncated, _ = env.step(f"click('{bid(obs, 'button')}')")
         assert "You added Oats" in shown(obs), "the chain of requests is over"
         assert (reward, terminated, truncated) == (1.0, True, False)
-        assert env.task.stop == COMPARE_TABS[0]
+        assert env.task.stop == STOPS[0]
 
     await use(act)
 

@@ -12,9 +12,8 @@ from starlette.responses import RedirectResponse, Response
 from environments.actions import Action
 from environments.browser import BrowserPool, run_browsers
 from environments.episode import Episode
-from environments.stops import COMPARE_TABS
 from environments.through_proxy import BrowserFailure
-from tests.support import pages
+from tests.support import STOPS, pages
 
 pytestmark = [pytest.mark.browser]
 
@@ -73,7 +72,7 @@ async def base_url() -> AsyncIterator[str]:
 
 @pytest.fixture
 async def episode(context: BrowserContext, base_url: str) -> Episode:
-    episode = Episode(context, "Buy oats.", COMPARE_TABS)
+    episode = Episode(context, "Buy oats.", STOPS)
     await episode.open([base_url + "other", base_url])
     return episode
 

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse
 
 from environments.browser import run_browsers
 from interventions.apply.plan import Plan
-from interventions.yaml.sitemap import AddToCart
+from interventions.yaml.choice import Choice
 from proxy.guests import Guests
 from proxy.server import run_proxy
 from proxy.session import AllowList, Session
@@ -30,9 +30,9 @@ class Asked:
             self.kinds.add(flow.request.headers.get("sec-fetch-dest", ""))
 
 
-RULE = AddToCart.model_validate({"path": "/cart/(.+)", "method": "POST", "refused_by": '"ok": ?false'})
+RULE = Choice.model_validate({"request": {"path": "/cart/(.+)", "refused_by": '"ok": ?false'}})
 NEXT = "http://souk.test/.souk/next"
-SHOP = SITE.model_copy(update={"add_to_cart": RULE})
+SHOP = SITE.model_copy(update={"choice": RULE})
 
 
 @dataclass
@@ -44,10 +44,9 @@ class OneVisit:
     goal: str = "Buy the best."
     urls: list[str] = field(default_factory=list)
     outcome: str = ""
-    chosen: str | None = None
 
-    def chose(self, product: str) -> None:
-        self.outcome, self.chosen = "choice", product
+    def chose(self) -> None:
+        self.outcome = "choice"
 
     def gave_up(self) -> None:
         self.outcome = "no_choice"

@@ -1,0 +1,99 @@
+"""Which product was chosen, as the request, the cart, the shop's message and the page tell, in this order."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from environments.episode import Look
+from environments.stops import Stop
+from experiments.designs.shop.design import ShopTrial
+from experiments.episodes.treatment_check import squeeze
+from interventions.apply.plan import Plan
+from interventions.yaml.choice import PRODUCT, Message
+from proxy.session import Added, Session
+
+Name = tuple[str, str]
+"""A product's name as a reader sees it, and the product's key."""
+
+
+class Chosen(NamedTuple):
+    """The product that was put into the cart: its key, or what was seen of it where that tells no product."""
+
+    product: str
+    seen: str = ""
+
+
+def chosen(trial: ShopTrial, session: Session, look: Look | None = None) -> Chosen:
+    """Return the product that was put into the cart.
+
+    look: the last look, where the agent is Souk's own.
+    """
+    by: dict[str, list[Added]] = {}
+    for added in session.added:
+        by.setdefault(added.by, []).append(added)
+    asked, shown, reached = (by.get(name, ()) for name in ("request", "cart", "address"))
+    if product := next((each.product for each in (*asked, *shown) if each.product), ""):
+        return Chosen(product)
+    names = _names(trial, session.plan)
+    messages = _said(session, look, by.get("message", ()))
+    if said := next(filter(None, (named(text, rule, names) for rule, text in messages)), None):
+        return said
+    at = [each.at for each in asked] if asked else [session.product_at(look.url)] if look else []
+    if product := next(filter(None, (*(each.product for each in reached), *at)), ""):
+        return Chosen(product)
+    ids = [f"the id {each.named!r}" for each in (*asked, *reached) if each.named]
+    return Chosen("", next(iter(ids), ""))
+
+
+def _said(session: Session, look: Look | None, read: Iterable[Added]) -> Iterator[tuple[Message, str]]:
+    """What the shop says of its cart, and the rule that knows it."""
+    rules = session.site.choice.message
+    if look and look.stop and look.stop.outcome == "choice":
+        for rule in rules:
+            if Stop(rule.css, rule.words, "choice") == look.stop:
+                yield rule, squeeze(look.said or look.observation.html)
+    for added in read:
+        yield from ((rule, added.named) for rule in rules if rule.words.casefold() in added.named.casefold())
+
+
+def _names(trial: ShopTrial, plan: Plan) -> list[Name]:
+    """The names of the products, longest first. A shop's script may read the name from the page."""
+    shop = [(squeeze(product.name), product.key) for product in trial.products]
+    ours = [
+        (squeeze(str(edit.values()["name"])), product.key)
+        for product in trial.products
+        for treatment in plan.by_product.get(product.key, ())
+        for edit in treatment.edits
+        if "name" in edit.values()
+    ]
+    return sorted(shop + ours, key=lambda name: len(name[0]), reverse=True)
+
+
+def named(text: str, rule: Message, names: Sequence[Name]) -> Chosen | None:
+    """Return the product that a message names; None where it names none, as "You added this item" does.
+
+    names: those of the choice set, longest first. Another name is returned as what was seen.
+    """
+    if PRODUCT not in rule.says:
+        held = (key for name, key in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.I))
+        return next(map(Chosen, held), None)
+    before, after = (squeeze(part).strip() for part in rule.says.split(PRODUCT))
+    # Where there are several messages, the last one is the newest.
+    told = re.split(rf"{re.escape(before)}(?!\w)", text, flags=re.I)[1:] if before else [text]
+    if not told:
+        return None
+    rest = told[-1].strip()
+    start = "" if before else r".*(?<!\w)"
+    end = rf"\s*{re.escape(after)}" if after else r"[\s.!]*\Z"
+    for name, key in names:
+        if re.match(rf"{start}{re.escape(name)}{end}", rest, re.I):
+            return Chosen(key)
+    name = re.split(re.escape(after), rest, maxsplit=1, flags=re.I)[0] if after else rest
+    name = name.partition("<")[0].strip(" .!")
+    if key := next((key for known, key in names if known.casefold() == name.casefold()), ""):
+        return Chosen(key)
+    return None if _NOBODY.fullmatch(name) else Chosen("", repr(name[:200]))
+
+
+_NOBODY = re.compile(r"|it|(?:this|the|an?|1|one)?\s*(?:item|product)s?", re.I)
+"""What a message says that names no product."""

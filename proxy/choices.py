@@ -1,0 +1,212 @@
+"""Note what a subject puts into the cart, by the requests and pages that pass the proxy.
+
+The site map says what a choice is (`choice`): a request that the shop does not refuse, a product that a page
+or an answer shows in the cart, an address that is reached. What the shop says is read where the page is
+shown. Of the browsers of guests nothing is known: there it is read from the pages that they are sent.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+from mitmproxy import http
+
+from interventions.apply.mapped_page import MappedPage
+from interventions.apply.product_json import Document
+from interventions.errors import CannotEdit
+from interventions.html import charset
+from interventions.html.marking import hints
+from interventions.yaml.choice import CartRequest
+from interventions.yaml.notations import json_path
+from interventions.yaml.sitemap import SiteMap
+from proxy.addon import HOLD, SESSION, content_type, is_document_request, is_page, is_treatable, whole_body
+from proxy.decoding import Undecodable
+from proxy.session import Added, Session, ShownPage
+
+
+class ChoiceWatch:
+    """The mitmproxy addon that notes choices in sessions; it comes before the addon that rewrites.
+
+    `reads_messages`: whether what the shop says is looked for in pages.
+    """
+
+    def __init__(self, *, reads_messages: bool) -> None:
+        self._reads_messages = reads_messages
+
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        """Hold back what has to be read whole: pages, what is in the cart, and the answer to a choice."""
+        session: Session | None = flow.metadata.get(SESSION)
+        if session and session.cards is None and flow.response and not session.site.choice.is_empty:
+            flow.metadata[HOLD] = (
+                rule_of(flow.request, session.site) is not None
+                or is_page(flow.response)
+                or any(data.cart for data in session.site.data_at(flow.request.url))
+            )
+
+    def response(self, flow: http.HTTPFlow) -> None:
+        """Note a choice, and keep the pages that nobody else keeps for the ids that they hold."""
+        session: Session | None = flow.metadata.get(SESSION)
+        if session is None or flow.response is None or not flow.metadata.get(HOLD):
+            return
+        request, response = flow.request, flow.response
+        if rule := rule_of(request, session.site):
+            if not is_refused(request, response, rule):
+                session.added.append(asked_for(request, rule, session))
+            return
+        if not 200 <= response.status_code < 300:
+            return
+        if is_document_request(request):
+            session.reached(request.url)
+        choice, kept = session.site.choice, is_treatable(flow, session)
+        if kept and not choice.cart and not (self._reads_messages and choice.message):
+            return
+        page = ShownPage(request.url, content_type(response), readable_body(request, response), None)
+        if not is_page(response):
+            session.added.extend(in_data(page, session))
+            return
+        if not kept:
+            session.as_sent[request.url] = page
+        session.added.extend(in_cart(page, session))
+        if self._reads_messages:
+            session.added.extend(said_on(page, session))
+
+
+def asked_for(request: http.Request, rule: CartRequest, session: Session) -> Added:
+    """Return what a request adds: the product whose id it names, as the pages that were sent tell."""
+    named = added_id(request, rule)
+    at = session.product_at(request.headers.get("referer", ""))
+    if named and session.ids_of(at):
+        at = ""  # the page's own product has another id
+    return Added("request", session.product_with(named), named, at)
+
+
+def rule_of(request: http.Request, site: SiteMap) -> CartRequest | None:
+    """Return the rule by which a request adds to the cart; None where there is none."""
+    path = urlsplit(request.path).path
+    for rule in site.choice.request:
+        if request.method == rule.method and re.fullmatch(rule.path, path):
+            if rule.operation is None and (rule.field is None or next(values(request, rule), None)):
+                return rule
+            if rule.operation and next(operations(request, rule.operation), None):
+                return rule
+    return None
+
+
+def is_refused(request: http.Request, response: http.Response, rule: CartRequest) -> bool:
+    """Return whether the shop refuses to add the product."""
+    if response.status_code >= 400:
+        return True
+    if rule.refused_to and re.search(rule.refused_to, response.headers.get("location", "")):
+        return True
+    answer = ShownPage(request.url, content_type(response), readable_body(request, response), None)
+    if rule.operation and any(each.get("errors") for each in objects(answer.body)):
+        return True
+    return bool(rule.refused_by and re.search(rule.refused_by, answer.text))
+
+
+def added_id(request: http.Request, rule: CartRequest) -> str:
+    """Return the id of the product that is to be put into the cart; empty when the request does not tell."""
+    match = re.fullmatch(rule.path, urlsplit(request.path).path)
+    if match and match.groups():
+        return match[1] or ""
+    return next(values(request, rule), "")
+
+
+def values(request: http.Request, rule: CartRequest) -> Iterator[str]:
+    """Yield what the field of a rule holds in a request."""
+    if rule.field is None:
+        return
+    if not rule.field.startswith("$"):
+        if value := fields(request).get(rule.field):
+            yield value
+        return
+    content = request.get_content(strict=False)
+    asked = operations(request, rule.operation) if rule.operation else objects(content)
+    for each in asked:
+        for match in json_path(rule.field).finditer(each):
+            if isinstance(match.obj, str | int) and not isinstance(match.obj, bool):
+                yield str(match.obj)
+
+
+def operations(request: http.Request, name: str) -> Iterator[dict[str, Any]]:
+    """Yield the GraphQL operations of a request that have a name, or ask for a field of that name.
+
+    They come as JSON, alone or in a list, or in the address ("persisted queries").
+    """
+    asked = list(objects(request.get_content(strict=False)))
+    if not asked and request.query:
+        variables = next(objects((request.query.get("variables") or "").encode()), {})
+        asked = [{**dict(request.query.items()), "variables": variables}]
+    field = re.compile(rf"[{{\s:]{re.escape(name)}\b\s*[({{@\s}}]")
+    for each in asked:
+        query = each.get("query")
+        if each.get("operationName") == name or (isinstance(query, str) and field.search(query)):
+            yield each
+
+
+def objects(body: bytes | None) -> Iterator[dict[str, Any]]:
+    """Yield the JSON object that a body is, or those of the list that it is."""
+    try:
+        data = json.loads(body or b"")
+    except (ValueError, RecursionError):
+        return
+    yield from (each for each in (data if isinstance(data, list) else [data]) if isinstance(each, dict))
+
+
+def fields(request: http.Request) -> dict[str, str]:
+    """Return the fields of the request's query, form or JSON object."""
+    found: dict[str, str] = dict(request.query.items())
+    found.update(request.urlencoded_form.items())
+    for name, value in request.multipart_form.items():
+        found[name.decode("utf-8", "replace")] = value.decode("utf-8", "replace")
+    if "json" in request.headers.get("content-type", ""):
+        for data in objects(request.get_content(strict=False)):
+            found.update({name: str(value) for name, value in data.items()})
+    return found
+
+
+def readable_body(request: http.Request, response: http.Response) -> bytes:
+    """Return the decoded body; empty where it cannot be decoded within the limit of pages."""
+    try:
+        return whole_body(request, response)
+    except Undecodable:
+        return b""
+
+
+def in_cart(page: ShownPage, session: Session) -> Iterator[Added]:
+    """Yield the products that a page shows in the cart."""
+    site = session.site
+    places = [place.css for card in site.choice.cart for place in site.role(card)]
+    if not places or not any(hint in page.body for hint in hints(places)) or page.parsed is None:
+        return
+    view = MappedPage(page.parsed, site, session.plan.by_product, session.known)
+    for key, showing in view.showings():
+        if showing.group in site.choice.cart and key:
+            yield Added("cart", key)
+
+
+def in_data(page: ShownPage, session: Session) -> Iterator[Added]:
+    """Yield the products that an answer in JSON shows in the cart."""
+    rules = [data for data in session.site.data_at(page.url) if data.cart]
+    try:
+        document = Document(page.body.decode(charset.detect(page.body, page.content_type)[0]))
+    except (CannotEdit, UnicodeError):
+        return
+    for data in rules:
+        for key, _ in document.entries(data, page.url):
+            if key:
+                yield Added("cart", session.known.get(key, key))
+
+
+def said_on(page: ShownPage, session: Session) -> Iterator[Added]:
+    """Yield what the shop says of its cart on a page."""
+    for message in session.site.choice.message:
+        if not any(hint in page.body for hint in hints([message.css])):
+            continue
+        parsed = page.parsed
+        for node in parsed.find(message.css) if parsed else ():
+            text = " ".join(node.text(separator=" ").split())
+            if message.words.casefold() in text.casefold():
+                yield Added("message", named=text)

@@ -1,0 +1,222 @@
+"""What puts a product into the cart, as it passes the proxy."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from interventions.apply.plan import Plan
+from interventions.yaml.sitemap import SiteMap
+from proxy.guests import Guests
+from proxy.server import run_proxy
+from proxy.session import Added, AllowList, Session
+from tests.proxy.test_guests import NEXT, OneVisit
+from tests.proxy.upstream import PLAN
+from tests.support import serve
+
+PRICE = {"price": "$.price"}
+SITE = {
+    "name": "lamps",
+    "pages": {"product": "h1.product", "cart": "table.cart"},
+    "roles": {
+        "product.title": "h1.product",
+        "product.link": {"css": "link[rel=canonical]", "attribute": "href"},
+        "product.id": {"css": "form [name=sku]", "attribute": "value"},
+        "item": "li.card",
+        "item.link": {"css": "a", "attribute": "href"},
+        "item.id": {"css": "button", "attribute": "data-sku"},
+        "row": "table.cart tr",
+        "row.link": {"css": "a", "attribute": "href"},
+    },
+    "data": [
+        {
+            "url": "/api/basket",
+            "items": "$.lines[*]",
+            "link": "$.url",
+            "roles": {"price": "$.price"},
+            "cart": True,
+        },
+        {"url": "/api/products", "items": "$[*]", "link": "$.url", "roles": PRICE},
+    ],
+}
+DESK = """<link rel=canonical href=/lamps/desk><h1 class=product>Desk lamp</h1>
+<form><input name=sku value=17></form><ul><li class=card><a href=/lamps/floor>Floor lamp</a>
+<button data-sku=18>Buy</button></ul>"""
+CART = "<table class=cart><tr><td><a href=/lamps/floor>Floor lamp</a></table>"
+NO_CART = "<h1>Cart</h1><p>It is empty</p>"
+SAID = "<div role=status>Desk lamp was put into your bag</div>"
+
+Ask = Callable[[httpx.AsyncClient, str], Any]
+
+
+async def answer(request: Request) -> Response:
+    path = request.url.path
+    if path == "/lamps/desk":
+        return HTMLResponse(DESK)
+    if path == "/cart":
+        return HTMLResponse(CART)
+    if path == "/empty":
+        return HTMLResponse(NO_CART)
+    if path == "/thanks":
+        return HTMLResponse(SAID)
+    if path == "/api/basket":
+        return JSONResponse({"lines": [{"url": "/lamps/floor", "price": 12}]})
+    if path == "/api/products":
+        return JSONResponse([{"url": "/lamps/floor", "price": 12}])
+    if path == "/refused":
+        return RedirectResponse("/lamps/desk?options=cart", 303)
+    if path == "/graphql" and b"forbidden" in await request.body():
+        return JSONResponse({"errors": [{"message": "out of stock"}], "data": None})
+    if path == "/gone":
+        return JSONResponse({}, 404)
+    return JSONResponse({"ok": b"no" not in await request.body()})
+
+
+@asynccontextmanager
+async def shop() -> AsyncIterator[str]:
+    routes = [Route("/{path:path}", answer, methods=["GET", "POST", "PUT"])]
+    async with serve(Starlette(routes=routes)) as url:
+        yield url.rstrip("/")
+
+
+async def added(
+    ca_dir: Path, choice: Mapping[str, Any], ask: Ask, *, plan: Plan | None = None, guest: bool = False
+) -> list[Added]:
+    """What the session has noted once a client of the proxy has asked the shop for something."""
+    site = SiteMap.model_validate({**SITE, "choice": choice})
+    async with shop() as url:
+        session = Session(plan or Plan(), site, AllowList.of(url))
+        guests = Guests(lambda: OneVisit(session), by_cookie=False) if guest else None
+        async with run_proxy(ca_dir, guests=guests) as proxy:
+            slot = await proxy.open_slot()
+            slot.session = session
+            async with httpx.AsyncClient(proxy=slot.url, trust_env=False) as client:
+                if guest:
+                    await client.post(NEXT)
+                await ask(client, url)
+    return session.added
+
+
+def post(path: str, **options: Any) -> Ask:
+    async def ask(client: httpx.AsyncClient, url: str) -> None:
+        await client.get(f"{url}/lamps/desk", headers={"accept": "text/html"})
+        await client.post(f"{url}{path}", **options)
+
+    return ask
+
+
+def get(path: str, *, dest: str = "document") -> Ask:
+    async def ask(client: httpx.AsyncClient, url: str) -> None:
+        await client.get(f"{url}{path}", headers={"sec-fetch-dest": dest})
+
+    return ask
+
+
+MUTATION = "mutation Add($id: ID!) { addItemToOrder(variantId: $id, quantity: 1) { id } }"
+QUERY = "query Cart { activeOrder { lines { addItemToOrderAllowed } } }"
+GRAPHQL = {"path": "/graphql", "operation": "addItemToOrder", "field": "$.variables.id"}
+
+
+def asked(query: str, *, name: str | None = None, sku: Any = "17") -> dict[str, Any]:
+    return {"query": query, "operationName": name, "variables": {"id": sku}}
+
+
+@pytest.mark.parametrize(
+    ("rule", "ask", "named"),
+    [
+        ({"path": "/buy", "field": "sku"}, post("/buy", data={"sku": "17"}), "17"),
+        ({"path": "/buy", "field": "sku"}, post("/buy?sku=17"), "17"),
+        ({"path": "/buy", "field": "sku"}, post("/buy", json={"sku": 17}), "17"),
+        ({"path": "/buy", "field": "sku"}, post("/buy", files={"sku": (None, b"17")}), "17"),
+        ({"path": "/buy", "field": "sku"}, post("/buy", data={"newsletter": "yes"}), None),
+        ({"path": "/buy", "field": "$.items[0].sku"}, post("/buy", json={"items": [{"sku": "17"}]}), "17"),
+        ({"path": "/buy", "field": "$.items[0].sku"}, post("/buy", json={"items": []}), None),
+        ({"path": r"/buy/(\d+)/"}, post("/buy/17/"), "17"),
+        ({"path": "/buy", "method": "GET", "field": "add"}, get("/buy?add=17", dest="empty"), "17"),
+        ({"path": "/buy", "method": "GET", "field": "add"}, post("/buy?add=17"), None),
+        ({"path": "/buy"}, post("/buy"), ""),
+        ({"path": "/buy"}, post("/buy/more"), None),
+        (GRAPHQL, post("/graphql", json=asked(MUTATION)), "17"),
+        (GRAPHQL, post("/graphql", json=asked(MUTATION, name="Add", sku=17)), "17"),
+        (GRAPHQL, post("/graphql", json=[asked(QUERY), asked(MUTATION)]), "17"),
+        (GRAPHQL, post("/graphql", json=asked(QUERY, name="Cart")), None),
+        (GRAPHQL | {"operation": "Add"}, post("/graphql", json=asked("", name="Add")), "17"),
+        (GRAPHQL, post("/graphql", json=asked(MUTATION, sku="forbidden")), None),
+        (GRAPHQL, post("/graphql", content=b"["), None),
+        (
+            GRAPHQL | {"method": "GET"},
+            get('/graphql?operationName=addItemToOrder&variables={"id":"17"}', dest="empty"),
+            "17",
+        ),
+        ({"path": "/refused", "refused_to": "options=cart"}, post("/refused"), None),
+        ({"path": "/refused"}, post("/refused"), ""),
+        ({"path": "/buy", "refused_by": '"ok": ?false'}, post("/buy", content=b"no"), None),
+        ({"path": "/gone"}, post("/gone"), None),
+    ],
+)
+async def test_requests(ca_dir: Path, rule: dict[str, Any], ask: Ask, named: str | None) -> None:
+    noted = await added(ca_dir, {"request": rule}, ask)
+    assert [each.named for each in noted] == ([] if named is None else [named])
+
+
+@pytest.mark.parametrize("plan", [None, PLAN], ids=["nothing is planned", "edits are planned"])
+@pytest.mark.parametrize(("sku", "product"), [("17", "lamps/desk"), ("18", "lamps/floor"), ("19", "")])
+async def test_an_id_is_looked_up_on_the_pages_that_were_sent(
+    ca_dir: Path, plan: Plan | None, sku: str, product: str
+) -> None:
+    rule = {"request": {"path": "/buy", "field": "sku"}}
+    (noted,) = await added(ca_dir, rule, post("/buy", data={"sku": sku}), plan=plan)
+    assert (noted.by, noted.product, noted.named) == ("request", product, sku)
+
+
+async def test_a_page_counts_for_an_unknown_id_only_if_its_product_has_no_other(ca_dir: Path) -> None:
+    def from_page(path: str) -> Ask:
+        async def ask(client: httpx.AsyncClient, url: str) -> None:
+            await client.get(url + path, headers={"accept": "text/html"})
+            await client.post(f"{url}/buy", data={"sku": "99"}, headers={"referer": url + path})
+
+        return ask
+
+    rule = {"request": {"path": "/buy", "field": "sku"}}
+    (noted,) = await added(ca_dir, rule, from_page("/lamps/desk"))
+    assert (noted.product, noted.at) == ("", "")
+    (noted,) = await added(ca_dir, rule, from_page("/empty"))
+    assert (noted.product, noted.at) == ("", "empty")
+
+
+@pytest.mark.parametrize("plan", [None, PLAN], ids=["nothing is planned", "edits are planned"])
+@pytest.mark.parametrize(
+    ("choice", "path", "noted"),
+    [
+        ({"cart": "row"}, "/cart", [Added("cart", "lamps/floor")]),
+        ({"cart": "row"}, "/empty", []),
+        ({"cart": "item"}, "/cart", []),
+        ({"cart": "row"}, "/api/basket", [Added("cart", "lamps/floor")]),
+        ({"cart": "row"}, "/api/products", []),
+        ({"address": "/cart"}, "/cart", [Added("address")]),
+        ({"address": "/lamps/(.+)"}, "/lamps/desk", [Added("address", "", "desk")]),
+        ({"address": "/(lamps/desk)"}, "/lamps/desk", [Added("address", "", "lamps/desk")]),
+        ({"address": "/gone"}, "/gone", []),
+        ({"message": {"css": "[role=status]", "says": "your bag"}}, "/thanks", []),
+    ],
+)
+async def test_carts_and_addresses(
+    ca_dir: Path, choice: dict[str, Any], path: str, noted: list[Added], plan: Plan | None
+) -> None:
+    assert await added(ca_dir, choice, get(path), plan=plan) == noted
+
+
+@pytest.mark.parametrize(
+    ("says", "found"), [("your bag", True), ("${product} was put into your BAG", True), ("your cart", False)]
+)
+async def test_what_is_said_to_a_guest_is_read_from_the_page(ca_dir: Path, says: str, found: bool) -> None:
+    choice = {"message": {"css": "[role=status]", "says": says}}
+    noted = await added(ca_dir, choice, get("/thanks"), guest=True)
+    assert noted == ([Added("message", named="Desk lamp was put into your bag")] if found else [])
