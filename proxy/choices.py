@@ -38,7 +38,7 @@ class ChoiceWatch:
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Hold back what has to be read whole: pages, what is in the cart, and the answer to a choice."""
         session: Session | None = flow.metadata.get(SESSION)
-        if session and session.cards is None and flow.response and not session.site.choice.is_empty:
+        if session and session.cards is None and flow.response and session.site.knows_choices:
             flow.metadata[HOLD] = (
                 rule_of(flow.request, session.site) is not None
                 or is_page(flow.response)
@@ -60,7 +60,8 @@ class ChoiceWatch:
         if is_document_request(request):
             session.reached(request.url)
         choice, kept = session.site.choice, is_treatable(flow, session)
-        if kept and not choice.cart and not (self._reads_messages and choice.message):
+        reads = choice.cart or (self._reads_messages and choice.message)
+        if is_page(response) and kept and not reads:
             return
         page = ShownPage(request.url, content_type(response), readable_body(request, response), None)
         if not is_page(response):

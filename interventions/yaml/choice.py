@@ -73,8 +73,3 @@ class Choice(BaseModel, frozen=True, extra="forbid"):
         """Return these rules, and those of `base` where nothing is said here."""
         own = {name: getattr(self, name) for name in self.model_fields_set}
         return base.model_copy(update=own) if base else self
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing here could tell a choice."""
-        return not (self.request or self.cart or self.message or self.address)

@@ -141,6 +141,13 @@ class SiteMap(BaseModel, frozen=True, extra="forbid"):
             return ()
         return tuple(data for data in self.data if data.url and fnmatchcase(path, data.url))
 
+    @property
+    def knows_choices(self) -> bool:
+        """Whether anything here tells that a product is in the cart."""
+        choice = self.choice
+        told = choice.request or choice.cart or choice.message or choice.address
+        return bool(told) or any(data.cart for data in self.data)
+
     def loads(self, url: str) -> bool:
         """Return whether the JSON at this address is known to show products."""
         return bool(self.data_at(url))

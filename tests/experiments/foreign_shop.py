@@ -48,6 +48,8 @@ class ForeignShop:
     head: str = ""
     message: str = "You added {name} to your shopping cart."
     status: int = 200
+    press: str = ""
+    """What the button does, as JavaScript; empty: the shop says its message."""
     reloads: bool = False
     """Whether a page is loaded anew when something is added to the cart."""
     wall: str = ""
@@ -85,6 +87,7 @@ class ForeignShop:
         said = json.dumps(self.message.format(name=name))
         message = MESSAGE.replace("TEXT", escape(json.loads(said))) if added else ""
         press = "location.search = 'added=1'" if self.reloads else f"say({escape(said)})"
+        press = escape(self.press.replace("KEY", key)) or press
         return f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{name}</title>
 <meta property="og:type" content="product">{link}{"" if plain else self.head.replace("KEY", key)}
 <script>

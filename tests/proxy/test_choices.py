@@ -199,6 +199,7 @@ async def test_a_page_counts_for_an_unknown_id_only_if_its_product_has_no_other(
         ({"cart": "row"}, "/empty", []),
         ({"cart": "item"}, "/cart", []),
         ({"cart": "row"}, "/api/basket", [Added("cart", "lamps/floor")]),
+        ({}, "/api/basket", [Added("cart", "lamps/floor")]),
         ({"cart": "row"}, "/api/products", []),
         ({"address": "/cart"}, "/cart", [Added("address")]),
         ({"address": "/lamps/(.+)"}, "/lamps/desk", [Added("address", "", "desk")]),

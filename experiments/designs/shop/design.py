@@ -86,6 +86,9 @@ class ShopDesign(Design[ShopTrial]):
         self.experiment = experiment = validate(source, Experiment)
         self.base_url = _address(experiment.environment)
         self.site: SiteMap = load_site_map(source.shipped_or_file(("site",), experiment.site))
+        if not self.site.knows_choices:
+            cause = f"the site map {self.site.name} does not say what puts a product into the cart"
+            raise source.error(("site",), f"{cause}; give it the key choice (docs/site-maps.md)")
         self.profiles = sentences(experiment.profiles, source)
         self.prompt = _prompt(experiment.prompt, source)
         self.nudges = self._nudges(source)

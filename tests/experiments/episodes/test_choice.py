@@ -14,7 +14,7 @@ from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.episodes.choice import Chosen, chosen, named
 from experiments.episodes.treatment_check import squeeze
 from interventions.apply.plan import Plan
-from interventions.yaml.choice import PRODUCT, Choice, Message
+from interventions.yaml.choice import PRODUCT, Message
 from interventions.yaml.sitemap import load_site_map
 from proxy.session import Added, Session
 from tests.support import STOPS
@@ -154,5 +154,3 @@ def test_a_rule_without_words_beside_the_product_is_refused() -> None:
     for says in ("${product}", " ${product} ", "${product} and ${product}"):
         with pytest.raises(ValueError, match=r"\$\{product\}"):
             message(says)
-    assert Choice().is_empty
-    assert Choice(refused=(message("No"),)).is_empty

@@ -129,3 +129,40 @@ def test_an_unknown_map() -> None:
 
 def test_equal_maps_have_equal_hashes() -> None:
     assert hash(SiteMap(name="a")) == hash(SiteMap(name="a"))
+
+
+def test_what_a_choice_is_can_be_said_as_before(tmp_path: Path) -> None:
+    (tmp_path / "old.yaml").write_text("name: old\nadd_to_cart: {path: /buy, field: sku}\n")
+    (tmp_path / "new.yaml").write_text("name: new\nchoice: {request: {path: /buy, field: sku}}\n")
+    old, new = (load_site_map(tmp_path / f"{name}.yaml") for name in ("old", "new"))
+    assert old.choice == new.choice
+    assert old.add_to_cart is None
+
+
+def test_a_map_says_for_itself_what_it_wants_to_know_of_choices(tmp_path: Path) -> None:
+    base = load_site_map("onestopmarket").choice
+    (tmp_path / "mine.yaml").write_text("name: mine\nextends: onestopmarket\nchoice: {address: /thanks}\n")
+    mine = load_site_map(tmp_path / "mine.yaml").choice
+    assert (mine.address, mine.request, mine.message) == (("/thanks",), base.request, base.message)
+    (tmp_path / "mine.yaml").write_text("name: mine\nextends: onestopmarket\nchoice: {request: []}\n")
+    assert load_site_map(tmp_path / "mine.yaml").choice.request == ()
+
+
+@pytest.mark.parametrize(
+    ("choice", "problem"),
+    [
+        ("{cart: rows}", 'choice.cart: "rows" is no kind of card of this map; did you mean "row"?'),
+        ("{request: {path: '('}}", '4:20: choice.request.path: "(" is no regular expression'),
+        ("{request: {path: a, field: $.}}", '4:29: choice.request.field: "$." is no JSONPath'),
+        ("{message: {css: p, says: '${product}'}}", "choice.message.says: beside ${product} nothing is said"),
+        ("{message: {css: 'p['}}", 'choice.message.css: "p[" is not a CSS selector'),
+        ("{mesage: p}", 'choice.mesage: unknown key; did you mean "message"?'),
+    ],
+)
+def test_a_mistake_in_the_rules_of_a_choice_is_one_line(tmp_path: Path, choice: str, problem: str) -> None:
+    cards = "roles:\n  {row: tr, row.link: a}\n"
+    (tmp_path / "map.yaml").write_text(f"name: mine\n{cards}choice: {choice}\n")
+    with pytest.raises(UserError) as caught:
+        load_site_map(tmp_path / "map.yaml")
+    assert problem in str(caught.value)
+    assert "\n" not in str(caught.value)
