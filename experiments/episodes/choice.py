@@ -17,7 +17,7 @@ Name = tuple[str, str]
 
 
 class Chosen(NamedTuple):
-    """The product that was put into the cart: its key, or what was seen of it where that tells no product."""
+    """The product that was put into the cart: its key, or in words what was seen of it."""
 
     product: str
     seen: str = ""
@@ -41,8 +41,9 @@ def chosen(trial: ShopTrial, session: Session, look: Look | None = None) -> Chos
     at = [each.at for each in asked] if asked else [session.product_at(look.url)] if look else []
     if product := next(filter(None, (*(each.product for each in reached), *at)), ""):
         return Chosen(product)
-    ids = [f"the id {each.named!r}" for each in (*asked, *reached) if each.named]
-    return Chosen("", next(iter(ids), ""))
+    if wanted := next((each.named for each in (*asked, *reached) if each.named), ""):
+        return Chosen("", f"the id {wanted!r}, and no page tells whose it is")
+    return Chosen("", "something, and nothing tells what")
 
 
 def _said(session: Session, look: Look | None, read: Iterable[Added]) -> Iterator[tuple[Message, str]]:
@@ -92,7 +93,7 @@ def named(text: str, rule: Message, names: Sequence[Name]) -> Chosen | None:
     name = name.partition("<")[0].strip(" .!")
     if key := next((key for known, key in names if known.casefold() == name.casefold()), ""):
         return Chosen(key)
-    return None if _NOBODY.fullmatch(name) else Chosen("", repr(name[:200]))
+    return None if _NOBODY.fullmatch(name) else Chosen("", f"{name[:200]!r}, which is not in the choice set")
 
 
 _NOBODY = re.compile(r"|it|(?:this|the|an?|1|one)?\s*(?:item|product)s?", re.I)

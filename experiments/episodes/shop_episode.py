@@ -153,10 +153,9 @@ def end_with(
     """
     keys = [product.key for product in trial.products]
     if not choice.product:
-        seen_there = choice.seen or "something"
-        trajectory.end("no_choice", f"put {seen_there} into the cart, and nothing tells what it is")
+        trajectory.end("no_choice", f"put into the cart: {choice.seen}")
     elif choice.product not in keys:
-        trajectory.end("no_choice", f"put {choice.product!r} into the cart, which is not in the choice set")
+        trajectory.end("no_choice", f"put into the cart: {choice.product!r}, which is not in the choice set")
     elif session.awaited:
         trajectory.end("treatment_failed", next(iter(session.awaited.values())))
     elif reason := untreated(session.plan, seen, session, keys, opened):
