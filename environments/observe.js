@@ -8,10 +8,11 @@
 // open shadow tree comes right after its host.
 //
 // `found`: for each of `places` (a selector, perhaps an attribute) what stands there, whoever is shown it, and
-// what part of it is in the observation; null where the browser does not know the selector. `own`: the page's title
+// what part of it is in the observation and can be read on the screen; null where the browser does not know the
+// selector. Where a `picture` is shown, nothing may cover it either. `own`: the page's title
 // and the texts that the observation holds outside of `cards`, where `ownTexts` are wanted. `said`: the texts of the elements that
 // meet the stop condition.
-({ wholePage, tree, stops, places, ownTexts, cards }) => {
+({ wholePage, tree, picture, stops, places, ownTexts, cards }) => {
   const SKIPPED = new Set(["HEAD", "SCRIPT", "STYLE", "LINK", "META", "NOSCRIPT", "TEMPLATE", "BR"]);
   const UNWRAPPED = new Set(["HTML", "BODY", "DIV", "SPAN", "I", "P", "PICTURE", "CENTER", "FONT"]);
   const INTERACTIVE = new Set(["BUTTON", "SELECT", "TEXTAREA", "SUMMARY"]);
@@ -61,6 +62,9 @@
     left: Math.max(a.left, b.left), top: Math.max(a.top, b.top),
     right: Math.min(a.right, b.right), bottom: Math.min(a.bottom, b.bottom),
   });
+
+  const everywhere = { left: -Infinity, top: -Infinity, right: Infinity, bottom: Infinity };
+  const viewport = { left: 0, top: 0, right: innerWidth, bottom: innerHeight };
 
   const shownShare = (box, clip) => {
     const area = (box.right - box.left) * (box.bottom - box.top);
@@ -166,13 +170,113 @@
     return lines;
   };
 
-  // The texts in an element; `given`: those that are in the observation.
+  // Whether a colour is see-through, and how light it is (WCAG 2: relative luminance).
+  const colour = (text) => {
+    const [red, green, blue, alpha = 1] = (text.match(/[\d.]+/g) ?? [0, 0, 0, 0]).map(Number);
+    const linear = [red, green, blue].map((part) => {
+      const share = part / 255;
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    });
+    return { alpha, light: 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] };
+  };
+  const parentOf = (element) =>
+    element.assignedSlot ?? element.parentElement ?? element.getRootNode().host ?? null;
+  const contains = (outer, inner) => {
+    for (let at = inner; at; at = parentOf(at)) if (at === outer) return true;
+    return false;
+  };
+
+  // Why the text of an element cannot be read by the eye, wherever it stands on the page; empty: it can.
+  const faded = new Map();
+  const whyFaded = (element) => {
+    if (!faded.has(element)) faded.set(element, findWhyFaded(element));
+    return faded.get(element);
+  };
+  const findWhyFaded = (element) => {
+    if (!element.checkVisibility({ visibilityProperty: true, contentVisibilityAuto: true })) return "hidden";
+    const own = getComputedStyle(element);
+    if (own.contentVisibility === "hidden") return "hidden";
+    const ink = colour(own.webkitTextFillColor);
+    let opacity = ink.alpha, ground = null;
+    for (let at = element; at; at = parentOf(at)) {
+      const style = at === element ? own : getComputedStyle(at);
+      opacity *= Number(style.opacity);
+      for (const [, share, unit] of style.filter.matchAll(/opacity\(([\d.]+)(%?)\)/g)) {
+        opacity *= unit ? share / 100 : share;
+      }
+      if (/blur\((?!0(px)?\))/.test(style.filter) || style.maskImage !== "none") return "masked";
+      if (ground === null) {
+        const behind = colour(style.backgroundColor);
+        if (style.backgroundImage !== "none") ground = undefined;
+        else if (behind.alpha > 0.5) ground = behind.light;
+      }
+    }
+    if (opacity < 0.1) return "transparent";
+    if (ground === null) ground = 1;
+    const contrast = ground === undefined ? Infinity
+      : (Math.max(ink.light, ground) + 0.05) / (Math.min(ink.light, ground) + 0.05);
+    return contrast < 1.1 && own.textShadow === "none" ? "as pale as its ground" : "";
+  };
+
+  // What of a box is left inside the elements around it that cut off what does not fit.
+  const uncut = (box, element) => {
+    let left = box;
+    let placed = getComputedStyle(element).position;
+    for (let at = parentOf(element); at && at !== document.scrollingElement; at = parentOf(at)) {
+      const style = getComputedStyle(at);
+      if (placed === "fixed") break;
+      if (placed === "absolute" && style.position === "static") continue;
+      if (at.tagName !== "BODY" && (style.overflowX !== "visible" || style.overflowY !== "visible")) {
+        left = intersect(left, at.getBoundingClientRect());
+      }
+      placed = style.position;
+    }
+    return left;
+  };
+  const isClipped = (element) => {
+    for (let at = element; at; at = parentOf(at)) if (getComputedStyle(at).clipPath !== "none") return true;
+    return false;
+  };
+  const TINY = 4;
+  const range = document.createRange();
+
+  // Why a text cannot be read by the eye; empty: it can. Where the whole page is shown it may lie anywhere on it.
+  const whyUnseen = (node) => {
+    const element = node.parentElement;
+    const why = whyFaded(element);
+    if (why) return why;
+    range.selectNodeContents(node);
+    const page = { left: -scrollX, top: -scrollY, right: document.documentElement.scrollWidth - scrollX,
+      bottom: document.documentElement.scrollHeight - scrollY };
+    const boxes = [...range.getClientRects()];
+    if (boxes.every(({ width, height }) => width < TINY || height < TINY)) return boxes.length ? "tiny" : "";
+    const own = getComputedStyle(element);
+    const cut = own.overflowX !== "visible" && own.display !== "inline" ? element.getBoundingClientRect() : page;
+    const left = boxes.map((box) => intersect(uncut(intersect(box, cut), element), wholePage ? page : viewport))
+      .filter((box) => box.right - box.left >= TINY && box.bottom - box.top >= TINY);
+    const area = (list) => list.reduce((sum, { left: x, right, top, bottom }) => sum + (right - x) * (bottom - top), 0);
+    if (area(left) < area(boxes) / 2) return "out of view";
+    if (!picture && !isClipped(element)) return "";
+    const isOnTop = (box) => [0.1, 0.5, 0.9].some((share) => {
+      const [x, y] = [box.left + share * (box.right - box.left), (box.top + box.bottom) / 2];
+      if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return wholePage;
+      let hit = document.elementFromPoint(x, y);
+      for (let inner; hit?.shadowRoot && (inner = hit.shadowRoot.elementFromPoint(x, y)) && inner !== hit;) {
+        hit = inner;
+      }
+      return hit !== null && (contains(element, hit) || own.pointerEvents === "none" && contains(hit, element));
+    });
+    return left.some(isOnTop) ? "" : "covered or clipped";
+  };
+
+  // The texts in an element; `given`: those that are in the observation and can be read by the eye.
   const textOf = (element, given) => {
     let text = "";
     const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
       const { parentElement, data } = walker.currentNode;
-      if (parentElement.closest(NO_TEXT) || (given && !seen.has(parentElement))) continue;
+      if (parentElement.closest(NO_TEXT)) continue;
+      if (given && (!seen.has(parentElement) || (squeeze(data) && whyUnseen(walker.currentNode)))) continue;
       text += data;
     }
     return text.slice(0, MAX_TEXT);
@@ -193,8 +297,6 @@
     return { text, given, beside: beside(element) };
   };
 
-  const everywhere = { left: -Infinity, top: -Infinity, right: Infinity, bottom: Infinity };
-  const viewport = { left: 0, top: 0, right: innerWidth, bottom: innerHeight };
   const html = layOut(visit(document.documentElement, wholePage ? everywhere : viewport, "")).join("\n");
   let said = "";
   const stop = stops.findIndex(({ selector, text }) => {

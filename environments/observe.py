@@ -74,6 +74,7 @@ async def observe(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted 
     arguments = {
         "wholePage": view.page == "whole",
         "tree": view.tree,
+        "picture": view.screenshot,
         "stops": [asdict(stop) for stop in stops],
         "places": [asdict(spot) for spot in wanted.spots],
         "ownTexts": wanted.own,
