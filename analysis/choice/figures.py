@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from analysis.choice.effects import TERMS
+from analysis.reporting.human_values import CHEREP, HUMAN_EFFECTS
 from analysis.reporting.plots import (
     BLUE,
     CYCLE,
@@ -24,15 +25,13 @@ from analysis.reporting.plots import (
     finish,
     intervals,
     legend,
+    note,
     panels,
     rows_canvas,
     shorten,
     tidy_axes,
 )
 from analysis.tables.frame import LABELS
-
-HUMAN_BASELINE = {"viewed_first": 4.0, "higher_rated": 5.0, "cheaper": 9.4, "nudged": 9.9}
-"""Effects on human shoppers in the study that these four features come from, in percentage points."""
 
 OUTCOMES = {
     "choice": "#CFDCE6",  # pale, so that what went wrong stands out
@@ -50,7 +49,7 @@ SIDES = {"price": "Price advantage (%)", "rating": "Rating advantage (points)"}
 
 
 def effects_figure(effects: pd.DataFrame) -> Figure:
-    """Draw effects by term and agent with 95 % intervals, beside the human baseline.
+    """Draw effects by term and agent with 95 % intervals, beside those on human shoppers.
 
     effects: the frame of `choice_effects`. A hollow mark has no interval; an undefined effect is named so.
     """
@@ -68,17 +67,18 @@ def effects_figure(effects: pd.DataFrame) -> Figure:
             heights = [top + y for y in range(1, len(rows) + 1)]
             ticks += zip(heights, (shorten(str(agent)) for agent in rows["group"]), strict=True)
             intervals(axes, heights, rows)
-            if term in HUMAN_BASELINE:
+            if term in HUMAN_EFFECTS:
                 ends = [top + 0.6, top + len(rows) + 0.4]
-                axes.plot([HUMAN_BASELINE[term]] * 2, ends, color=ORANGE, linewidth=2, zorder=1)
+                axes.plot([HUMAN_EFFECTS[term]] * 2, ends, color=ORANGE, linewidth=2, zorder=1)
             top += len(rows) + 1.4
         if effects["conf_low"].notna().any():
             axes.plot([], [], "o-", color=BLUE, linewidth=2, label="estimate with 95 % interval")
-        axes.plot([], [], "|", color=ORANGE, markersize=12, markeredgewidth=2, label="human baseline")
+        axes.plot([], [], "|", color=ORANGE, markersize=12, markeredgewidth=2, label="human shoppers")
         finish(axes, ticks)
         for at in headings:
             axes.get_yticklabels()[at].set_fontweight("bold")
-        axes.set_xlabel("Effect on the probability of being chosen (percentage points)")
+        axes.set_xlabel(f"Effect on the probability of being chosen ({POINTS})")
+        note(figure, f"Human shoppers: {CHEREP}")
         axes.xaxis.set_major_formatter(lambda value, _: _signed(round(value, 6)))
         legend(figure, axes)
     return figure

@@ -8,6 +8,7 @@ from analysis.choice import figures
 from analysis.choice.effects import LESS_PLACEBO, PLACEBO
 from analysis.choice.study import ChoiceAnalysis
 from analysis.reporting.answer import LEVEL, Wording, by_agent, clauses, p_text, sample_text
+from analysis.reporting.human_values import CHEREP, HUMAN_EFFECTS
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
 from analysis.tables.frame import LABELS, counted
 
@@ -162,7 +163,7 @@ def _treatment(found: ChoiceAnalysis) -> Section:
 
 
 def _effects(found: ChoiceAnalysis) -> Section:
-    human = ", ".join(f"{LABELS[term].lower()} {value}" for term, value in figures.HUMAN_BASELINE.items())
+    human = ", ".join(f"{LABELS[term].lower()} {value}" for term, value in HUMAN_EFFECTS.items())
     text = (
         "What moves each agent? An effect of +10 means: of two options in the same set that are alike in the"
         " other features, the one with the feature is chosen 10 percentage points more often than the one"
@@ -188,7 +189,7 @@ def _effects(found: ChoiceAnalysis) -> Section:
             NamedFigure(
                 "effects",
                 "Effects by feature and agent, with 95 % intervals; a hollow mark has none."
-                f" Human baseline: {human} points, from an experiment with human shoppers.",
+                f" Human shoppers: {human} points ({CHEREP}).",
                 figures.effects_figure(found.effects),
             ),
         ),

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from analysis.estimators.power import power_anova
 from analysis.montecarlo.hypotheses import version_key
-from analysis.montecarlo.valuation import HUMAN_CORRELATION
+from analysis.reporting.human_values import ARIELY, HUMAN_CORRELATION
 from analysis.reporting.plots import (
     BLUE,
     CYCLE,
@@ -25,6 +25,7 @@ from analysis.reporting.plots import (
     finish,
     heatmap,
     legend,
+    note,
     panels,
     rows_canvas,
     shorten,
@@ -119,6 +120,7 @@ def correlations(frame: pd.DataFrame) -> Figure:
         points_label="one product",
         limits=(-1.05, 1.05),
     )
+    note(figure, f"Human value: {ARIELY}")
     figure.axes[0].get_yticklabels()[-1].set_fontweight("bold")
     # Means of correlations have no interval; the hollow mark says nothing here.
     for text in figure.legends[0].get_texts():

@@ -9,6 +9,7 @@ from analysis.montecarlo import figures
 from analysis.montecarlo.hypotheses import ALL_AGENTS, ALL_ITEMS
 from analysis.montecarlo.study import NOT_PROBLEMS, MonteCarloAnalysis
 from analysis.reporting.answer import Wording, by_agent, clauses, number_text, sample_text
+from analysis.reporting.human_values import ARIELY, HUMAN_CORRELATION
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section, named_tables
 from analysis.tables.frame import counted
 
@@ -160,14 +161,15 @@ def _sections(found: MonteCarloAnalysis) -> tuple[Section, ...]:
         Section(
             "Correlation with the anchor",
             "Pearson's r of response and anchor over the low and high conditions. An agent's value is "
-            "the mean over its products, the overall one the mean over agents. The human value is that "
-            "of Ariely, Loewenstein and Prelec (2003).",
+            "the mean over its products, the overall one the mean over agents.",
             named_tables(
                 correlations=("Correlation of willingness to pay with the anchor", found.correlations)
             ),
             (
                 NamedFigure(
-                    "correlations", "Correlation with the anchor", figures.correlations(found.correlations)
+                    "correlations",
+                    f"Correlation with the anchor. Human value: {HUMAN_CORRELATION} ({ARIELY}).",
+                    figures.correlations(found.correlations),
                 ),
             ),
         ),

@@ -1,8 +1,7 @@
 """Measure willingness to pay by response, prompt and agent.
 
 A prompt is one product in one condition, asked many times. References: the spread, validity and deviation
-measures of Monte-Carlo evaluation of language models; Ariely, Loewenstein and Prelec (2003) for the human
-correlation with an anchor.
+measures of Monte-Carlo evaluation of language models.
 """
 
 from collections.abc import Iterator
@@ -18,11 +17,6 @@ from analysis.tables.responses_table import check_words
 from analysis.tables.table_file import Places
 
 CONTROL, LOW, HIGH = "control", "low", "high"
-HUMAN_CORRELATION = 0.388
-"""The human correlation with two digits of the social security number.
-
-Source: Ariely, Loewenstein and Prelec (2003).
-"""
 
 
 def measures(table: pd.DataFrame) -> pd.DataFrame:

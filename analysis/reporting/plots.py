@@ -125,6 +125,11 @@ def legend(figure: Figure, *axes: Axes) -> None:
         figure.legend(unique.values(), unique.keys(), handlelength=1.5, columnspacing=1.2, **place)
 
 
+def note(figure: Figure, text: str) -> None:
+    """Write a line below all axes, such as the source of a value that is drawn."""
+    figure.supxlabel(text, fontsize=8, color=FAINT)
+
+
 def shorten(text: str, length: int = 32) -> str:
     """Return the beginning of a text that is too long for a label."""
     return text if len(text) <= length else text[: length - 1] + "…"

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from analysis.montecarlo.report import report
 from analysis.montecarlo.study import MonteCarloAnalysis, analyze_montecarlo
-from analysis.montecarlo.valuation import HUMAN_CORRELATION
+from analysis.reporting.human_values import HUMAN_CORRELATION
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import FRAME_COLUMNS
 

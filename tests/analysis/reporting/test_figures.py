@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 
 from analysis.choice.attrition import attrition
 from analysis.choice.effects import TERMS, choice_effects
-from analysis.choice.figures import HUMAN_BASELINE, attrition_figure, effects_figure
+from analysis.choice.figures import attrition_figure, effects_figure
+from analysis.reporting.human_values import HUMAN_EFFECTS
 from analysis.reporting.plots import heatmap, save_figure, to_svg
 
 Simulate = Callable[..., Any]
@@ -64,10 +65,10 @@ def test_effects_and_baseline_are_drawn_where_they_are(table: pd.DataFrame) -> N
     segments = segments_of(figure)
     defined = effects.dropna(subset="conf_low")
     assert set(zip(defined["conf_low"], defined["conf_high"], strict=True)) <= segments
-    assert {(value, value) for value in HUMAN_BASELINE.values()} <= segments
+    assert {(value, value) for value in HUMAN_EFFECTS.values()} <= segments
     texts = texts_of(figure)
     assert texts.count("not estimated") == len(AGENTS)
-    assert {"Viewed first", "Higher rated", "Cheaper", "Nudged", "human baseline"} <= set(texts)
+    assert {"Viewed first", "Higher rated", "Cheaper", "Nudged", "human shoppers"} <= set(texts)
     assert "estimate without interval" in texts
     assert_nothing_is_cut(figure)
 
@@ -98,7 +99,7 @@ def test_a_value_that_rounds_to_zero_has_no_sign() -> None:
 
 
 def test_every_term_has_a_baseline_and_a_label() -> None:
-    assert set(HUMAN_BASELINE) == set(TERMS)
+    assert set(HUMAN_EFFECTS) == set(TERMS)
 
 
 def test_attrition_bars_add_up(table: pd.DataFrame) -> None:
