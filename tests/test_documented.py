@@ -6,27 +6,45 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, get_args
 
+import pandas as pd
 import pytest
 import sqlalchemy as sql
 import typer
 from pydantic import BaseModel
 
 from agents.providers.pricing import PriceTable
+from analysis.anchoring.study import analyze_anchoring
+from analysis.anchoring.table import SCORE_COLUMNS
+from analysis.biases import analyze_biases
+from analysis.choice import analyze_choice
+from analysis.choice.factors import FACTOR_COLUMNS
+from analysis.choice.treatment import RECEIPT_COLUMNS
+from analysis.conjoint import analyze_conjoint
+from analysis.montecarlo import analyze_montecarlo
 from analysis.tables.choice_table import COLUMNS
+from analysis.tables.frame import FRAME_COLUMNS
 from analysis.tables.responses_table import RESPONSE_COLUMNS
 from experiments.cli import app
+from experiments.designs.cards import balance
 from experiments.designs.cards.experiment_file import CardExperiment
 from experiments.designs.cards.factorial import ProductFile
+from experiments.designs.cards.hotel_profiles import HotelProfile
+from experiments.designs.catalogue import partial_file
 from experiments.designs.scoring.experiment_file import ScoreExperiment
 from experiments.designs.scoring.stimuli import Stimuli
 from experiments.designs.shop.experiment_file import Experiment
 from experiments.episodes.trajectory import Outcome
 from experiments.records.record import Cause
 from experiments.records.tables import metadata
+from experiments.runs.status import State
+from experiments.studies.kinds import STUDIES, StudyAnalysis
 from interventions.edits.registry import EDITS
 from interventions.files.schema import InterventionFile, Kind
 from interventions.yaml.sitemap import PageType, SiteMap
 from interventions.yaml.yaml_source import load_yaml
+from tests.analysis.anchoring.conftest import simulate_scores
+from tests.analysis.conftest import simulate_answers, simulate_study, simulate_valuations
+from tests.analysis.conjoint.conftest import simulate_cards
 from tests.command_reference import DOCUMENT, reference
 
 ROOT: Final = Path(__file__).parents[1]
@@ -85,13 +103,28 @@ FILES: Final[tuple[type[BaseModel], ...]] = (
     Stimuli,
     PriceTable,
 )
+
+
+def values(schema: Any) -> Iterator[str]:
+    """The words that may stand as a value in a JSON schema."""
+    if isinstance(schema, dict):
+        yield from (str(each) for each in (*schema.get("enum", ()), schema.get("const", "")))
+        for value in schema.values():
+            yield from values(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from values(value)
+
+
 NOT_WRITTEN: Final = {"facts", "problem"}
 """Keys of the edit `ask`, which nobody writes: it is made of a card."""
 
 
 @pytest.mark.parametrize("model", FILES, ids=lambda model: model.__name__)
-def test_keys_of_yaml(model: type[BaseModel]) -> None:
-    assert sorted({*missing(keys(model.model_json_schema()))} - NOT_WRITTEN) == []
+def test_keys_and_values_of_yaml(model: type[BaseModel]) -> None:
+    schema = model.model_json_schema()
+    assert sorted({*missing(keys(schema))} - NOT_WRITTEN) == []
+    assert missing(value for value in values(schema) if re.fullmatch(r"\w[\w-]*", value)) == []
 
 
 def commands(command: Any, name: str) -> Iterator[str]:
@@ -112,8 +145,8 @@ def test_commands_stand_in_a_guide(name: str) -> None:
     assert any(re.search(rf"\b{name}\b", code) for page, code in PAGES.items() if page != DOCUMENT.name)
 
 
-def test_outcomes_and_causes() -> None:
-    assert missing((*get_args(Outcome), *get_args(Cause))) == []
+def test_outcomes_causes_and_states() -> None:
+    assert missing((*get_args(Outcome), *get_args(Cause), *get_args(State))) == []
 
 
 @pytest.mark.parametrize("table", metadata.sorted_tables, ids=lambda table: table.name)
@@ -130,16 +163,84 @@ def variables() -> Iterator[str]:
 
     By SOUK_READY the program tells a process that it starts itself how to answer.
     """
-    ours = re.compile(r"SOUK_(?!READY)[A-Z_]+|[A-Z]+_(API_KEY|BASE_URL|PASSWORD|HOST)")
+    ours = re.compile(r"SOUK_(?!READY)[A-Z_]+|COMPOSE_[A-Z_]+|[A-Z]+_(API_KEY|BASE_URL|PASSWORD|HOST)")
     for path in (path for room in ROOMS for path in (ROOT / room).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and ours.fullmatch(node.value):
                 yield node.value
 
 
-def test_columns_of_exported_tables() -> None:
-    said = set(re.findall(r"[\w*]+", PAGES["experiments.md"]))
-    assert sorted({column.name for column in (*COLUMNS, *RESPONSE_COLUMNS)} - said) == []
+def section(page: str, title: str) -> set[str]:
+    """The words that are set as code in a section of a page, or in the whole page."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    if title:
+        _, text = text.split(f"\n## {title}\n")
+        text = text.partition("\n## ")[0]
+    return set(re.findall(r"\w+", code_of(text)))
+
+
+READ: Final = {
+    ("experiments.md", "The tidy table"): [column.name for column in COLUMNS],
+    ("experiments.md", "The table of responses"): [column.name for column in RESPONSE_COLUMNS],
+    ("anchoring.md", "Data"): [column.name for column in SCORE_COLUMNS],
+    ("choice-sets.md", "Catalogues"): list(partial_file.COLUMNS),
+    ("designs.md", ""): [*HotelProfile.model_fields, *balance.COLUMNS],
+    ("analysis.md", "Columns"): [*FRAME_COLUMNS, *RECEIPT_COLUMNS],
+    ("analysis.md", "Deciding factors"): list(FACTOR_COLUMNS),
+}
+"""Columns of tables that Souk reads, exports or packs, and of all estimates, by page and section."""
+
+
+@pytest.mark.parametrize("place", READ, ids=" ".join)
+def test_columns_of_tables(place: tuple[str, str]) -> None:
+    assert sorted({*READ[place]} - section(*place)) == []
+
+
+@pytest.fixture(scope="module")
+def analyses() -> dict[str, StudyAnalysis]:
+    """An analysis of each kind, of simulated data in which no table is absent."""
+    choices = simulate_study(sets=12, size=3, nudges_per_set=1).table.assign(steps=4)
+    choices = pd.concat([choices, choices.assign(profile="hurried", trial=choices["trial"] + "-hurried")])
+    receipts = pd.DataFrame([dict.fromkeys(RECEIPT_COLUMNS, 1) | {"not_checked": 0}])
+    factors = pd.DataFrame([dict.fromkeys(FACTOR_COLUMNS, "") | {"factor": "price"}])
+    prices = simulate_valuations(repeats=3)
+    ages = {agent: f"{age}" for age, agent in enumerate(prices["agent"].unique())}
+    answers = simulate_answers({"anchoring": ([1.0, 2.0], [2.0, 4.0])})
+    return {
+        "choice": analyze_choice(choices, receipts, factors),
+        "conjoint": analyze_conjoint(simulate_cards(sets=12)),
+        "montecarlo": analyze_montecarlo(prices, generations=ages, sizes=dict.fromkeys(ages, 7.0)),
+        "biases": analyze_biases(answers, valid=2),
+        "anchoring": analyze_anchoring(simulate_scores()),
+    }
+
+
+RESULTS: Final = {
+    "choice": "analysis.md",
+    "conjoint": "conjoint.md",
+    "montecarlo": "responses.md",
+    "biases": "responses.md",
+    "anchoring": "anchoring.md",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", RESULTS)
+def test_columns_of_results_stand_in_the_rows_of_their_tables(
+    kind: str, analyses: dict[str, StudyAnalysis]
+) -> None:
+    """Each row of a page whose first cell names the table counts."""
+    lines = (ROOT / "docs" / RESULTS[kind]).read_text(encoding="utf-8").splitlines()
+    rows = [line.split(" | ", 1) for line in lines if line.startswith("| `")]
+    found = analyses[kind]
+    tables = {name: frame for name, frame in vars(found).items() if isinstance(frame, pd.DataFrame)}
+    sections = STUDIES[kind].report(found).sections
+    tables |= {table.name: table.frame for part in sections for table in part.tables}
+    for name, frame in tables.items():
+        own = [code for first, rest in rows if f"`{name}`" in first for code in INLINE.findall(rest)]
+        assert name in WORDS
+        documented = {*re.findall(r"\w+", " ".join(own)), *FRAME_COLUMNS, *get_args(Outcome)}
+        assert sorted({str(column) for column in frame.columns} - documented) == [], name
 
 
 @pytest.mark.slow

@@ -126,7 +126,7 @@ def _checks(study: str) -> dict[str, Any]:
     return loaded
 
 
-def _valuations(
+def simulate_valuations(
     seed: int = 0,
     *,
     agents: tuple[str, ...] = ("alpha", "beta"),
@@ -162,7 +162,7 @@ def _valuations(
     return pd.DataFrame(rows)
 
 
-def _answers(
+def simulate_answers(
     biases: dict[str, tuple[list[float], list[float]]],
     *,
     agents: tuple[str, ...] = ("alpha",),
@@ -200,12 +200,12 @@ def checks() -> Callable[[str], dict[str, Any]]:
 
 @pytest.fixture(scope="session")
 def valuations() -> Callable[..., pd.DataFrame]:
-    return _valuations
+    return simulate_valuations
 
 
 @pytest.fixture(scope="session")
 def answers() -> Callable[..., pd.DataFrame]:
-    return _answers
+    return simulate_answers
 
 
 def _check_uncut(figure: Figure) -> None:
