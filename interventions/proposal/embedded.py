@@ -36,7 +36,7 @@ def embedded_data(scan: Scan, shown: dict[str, tuple[str, Decimal]]) -> Iterator
 
     `shown`: product key -> the name and the price that the page shows.
     """
-    if any(True for _ in products_in_json_ld(scan)):
+    if next(products_in_json_ld(scan), None) is not None:
         yield FoundData(_JSON_LD_RULE, "Product", "JSON-LD of the type Product")
     for node in scan.tree.css("script"):
         kind = (node.attributes.get("type") or "").lower()

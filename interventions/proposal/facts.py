@@ -53,9 +53,8 @@ class Facts:
 def stated_facts(scan: Scan) -> Facts:
     """Return what the page states of the product that it is about; of several, the first."""
     facts = Facts()
-    for product in products_in_json_ld(scan):
+    if (product := next(products_in_json_ld(scan), None)) is not None:
         _from_json_ld(facts, product)
-        break
     for part, name in _MICRODATA.items():
         for node in scan.tree.css(f'[itemprop~="{name}"], [property="{name}"], [property$=":{name}"]'):
             if part != "name" or _of_product(node):

@@ -11,8 +11,8 @@ from experiments.designs.cards.alternatives import ChoiceCard, as_shown
 from experiments.designs.cards.experiment_file import CardExperiment, Conjoint
 from experiments.designs.cards.hotel_profiles import HotelProfile, is_table_of_profiles, profiles_from
 from experiments.designs.cards.hotels import hotels
-from experiments.designs.cards.profile_sets import form_sets, showings_of
-from experiments.designs.cards.ready_cards import Showing, showings_from
+from experiments.designs.cards.profile_sets import form_sets, shown_sets_of
+from experiments.designs.cards.ready_cards import ShownSet, shown_sets_from
 from experiments.designs.cards.trial import CardTrial
 from experiments.designs.inputs.csv_rows import read_rows
 from interventions.yaml.yaml_source import Source, did_you_mean
@@ -36,7 +36,7 @@ class ConjointDesign:
         self._temperature = experiment.temperature
         self._card = ChoiceCard(experiment.cards, source)
         self._profiles: tuple[HotelProfile, ...] = ()
-        self._ready: tuple[Showing, ...] = ()
+        self._ready: tuple[ShownSet, ...] = ()
         self._read_pool(source)
         self._both_orders = spec.order == "both"
         self._sets = {block.set_size: form_sets(self._profiles, block, self._seed) for block in spec.blocks}
@@ -50,7 +50,7 @@ class ConjointDesign:
             if is_table_of_profiles(columns):
                 self._profiles = profiles_from(rows)
             else:
-                self._ready = showings_from(pool, columns, rows, self._card.attributes)
+                self._ready = shown_sets_from(pool, columns, rows, self._card.attributes)
         else:
             hint = did_you_mean(pool, [SHIPPED], noun="shipped")
             raise source.error(_POOL, f'unknown pool "{pool}"; {hint} (a file\'s name ends in .csv)')
@@ -69,26 +69,26 @@ class ConjointDesign:
     @property
     def sets(self) -> int:
         """The number of choice sets."""
-        return sum(map(len, self._sets.values())) or len({showing.set for showing in self._ready})
+        return sum(map(len, self._sets.values())) or len({shown_set.set for shown_set in self._ready})
 
     def content(self) -> object:
         """Return what the design is made of, to be hashed."""
-        card = self._card.fill(next(self._showings()).alternatives)
+        card = self._card.fill(next(self._shown_sets()).alternatives)
         profiles = [profile.model_dump(mode="json") for profile in self._profiles]
-        ready = [[showing.set, showing.repeat, showing.alternatives] for showing in self._ready]
+        ready = [[shown_set.set, shown_set.repeat, shown_set.alternatives] for shown_set in self._ready]
         return [card.model_dump(mode="json"), profiles, ready]
 
     def blocks(self) -> Iterator[list[CardTrial]]:
         """Yield the trials of every showing, without agent, id and seed."""
-        for showing in self._showings():
+        for shown_set in self._shown_sets():
             forward = CardTrial(
                 id="",
                 agent="",
-                set=showing.set,
-                cards=(self._card.fill(showing.alternatives),),
-                repeat=showing.repeat,
+                set=shown_set.set,
+                cards=(self._card.fill(shown_set.alternatives),),
+                repeat=shown_set.repeat,
                 temperature=self._temperature,
-                options=tuple(map(as_shown, showing.alternatives)),
+                options=tuple(map(as_shown, shown_set.alternatives)),
             )
             yield [forward, _reversed(forward)] if self._both_orders else [forward]
 
@@ -96,24 +96,24 @@ class ConjointDesign:
         """Describe in words what is shown."""
         shown = [(block.sets, block.set_size, block.repeats) for block in self._spec.blocks]
         if self._ready:
-            sizes = Counter(len(showing.alternatives) for showing in self._ready)
+            sizes = Counter(len(shown_set.alternatives) for shown_set in self._ready)
             shown = [(count, size, 1) for size, count in sizes.items()]
         parts = [f"{sets:,} sets of {size} x {repeats} showings" for sets, size, repeats in shown]
         orders = 2 if self._both_orders else 1
         number = orders * sum(sets * repeats for sets, _, repeats in shown)
         return f"{' and '.join(parts)}, {orders} order{'s' * (orders > 1)} each = {number:,} presentations"
 
-    def _showings(self) -> Iterator[Showing]:
+    def _shown_sets(self) -> Iterator[ShownSet]:
         """Sizes alternate in proportion, repeats come one after the other: any prefix is balanced in both."""
-        streams: list[tuple[int, Iterable[Showing]]] = [
-            (block.sets * block.repeats, showings_of(self._sets[block.set_size], block, self._seed))
+        streams: list[tuple[int, Iterable[ShownSet]]] = [
+            (block.sets * block.repeats, shown_sets_of(self._sets[block.set_size], block, self._seed))
             for block in self._spec.blocks
         ]
-        by_size: dict[int, list[Showing]] = defaultdict(list)
-        for showing in self._ready:
-            by_size[len(showing.alternatives)].append(showing)
+        by_size: dict[int, list[ShownSet]] = defaultdict(list)
+        for shown_set in self._ready:
+            by_size[len(shown_set.alternatives)].append(shown_set)
         for ready in by_size.values():
-            streams.append((len(ready), sorted(ready, key=lambda showing: showing.repeat)))
+            streams.append((len(ready), sorted(ready, key=lambda shown_set: shown_set.repeat)))
         return _in_proportion(streams)
 
 

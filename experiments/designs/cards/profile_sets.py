@@ -7,7 +7,7 @@ from typing import Final
 
 from experiments.designs.cards.experiment_file import Block
 from experiments.designs.cards.hotel_profiles import HotelProfile
-from experiments.designs.cards.ready_cards import Showing
+from experiments.designs.cards.ready_cards import ShownSet
 
 _REACHES: Final = (0.05, 0.15, 0.4, 1.0)
 """How far from the first hotel of a set the others may be in the ranking by price, as a share of the pool.
@@ -48,7 +48,7 @@ def form_sets(profiles: Sequence[HotelProfile], block: Block, seed: int) -> list
     return list(found.values())
 
 
-def showings_of(sets: Sequence[ProfileSet], block: Block, seed: int) -> Iterator[Showing]:
+def shown_sets_of(sets: Sequence[ProfileSet], block: Block, seed: int) -> Iterator[ShownSet]:
     """Yield every set once, then every set again, with attributes drawn anew each time."""
     kind = _NAMES.get(block.set_size, f"{block.set_size}-options")
     for repeat in range(block.repeats):
@@ -56,6 +56,6 @@ def showings_of(sets: Sequence[ProfileSet], block: Block, seed: int) -> Iterator
             name = f"{kind}-{number:03}"
             # A generator for each hotel: what one draws does not depend on how much another one draws.
             draws = (random.Random(f"{seed}:{name}:{repeat}:{hotel.id}") for hotel in members)  # noqa: S311
-            yield Showing(
+            yield ShownSet(
                 name, repeat, tuple(hotel.draw(rng) for hotel, rng in zip(members, draws, strict=True))
             )

@@ -31,7 +31,7 @@ _Flag = Annotated[int, Field(ge=0, le=1)]
 
 
 @dataclass(frozen=True, slots=True)
-class Showing:
+class ShownSet:
     """One choice set with the attributes with which it is shown once, in the order listed."""
 
     set: str
@@ -60,9 +60,9 @@ class _Task(BaseModel):
     repeat: Annotated[int, Field(ge=0)] = 0
 
 
-def showings_from(
+def shown_sets_from(
     file: str, columns: list[str], rows: list[Row], attributes: frozenset[str]
-) -> tuple[Showing, ...]:
+) -> tuple[ShownSet, ...]:
     """Read the choice sets of a table, in its order; every option must have the `attributes`.
 
     Three forms are told apart by their columns: the hotel study's task file (`task_id`, `rep`, `a_hotel_id`,
@@ -72,7 +72,7 @@ def showings_from(
     Raises:
         UserError: no such table, or a mistake in a cell.
     """
-    read: Iterator[tuple[Row, Showing]]
+    read: Iterator[tuple[Row, ShownSet]]
     if "a_hotel_id" in columns:
         prefixes = [f"{letter}_" for letter in LETTERS if f"{letter}_hotel_id" in columns]
         names = {"task_id": "task", "rep": "repeat"}
@@ -93,14 +93,14 @@ def showings_from(
 
 def _wide(
     row: Row, prefixes: list[str], attributes: frozenset[str], fields: Names, names: Names
-) -> tuple[Row, Showing]:
+) -> tuple[Row, ShownSet]:
     task = row.read(_Task, names=names)
     used = [prefix for prefix in prefixes if any(column.startswith(prefix) for column in row.cells)]
     options = [_alternative(row, attributes, prefix, fields) for prefix in used]
-    return row, Showing(task.task, task.repeat, tuple(options))
+    return row, ShownSet(task.task, task.repeat, tuple(options))
 
 
-def _long(rows: list[Row], attributes: frozenset[str]) -> Iterator[tuple[Row, Showing]]:
+def _long(rows: list[Row], attributes: frozenset[str]) -> Iterator[tuple[Row, ShownSet]]:
     """Rows of one task and repeat follow each other."""
     tasks: dict[tuple[str, int], tuple[Row, list[Alternative]]] = {}
     latest = None
@@ -114,7 +114,7 @@ def _long(rows: list[Row], attributes: frozenset[str]) -> Iterator[tuple[Row, Sh
         tasks.setdefault(key, (row, []))[1].append(option)
         latest = key
     for (name, repeat), (row, options) in tasks.items():
-        yield row, Showing(name, repeat, tuple(options))
+        yield row, ShownSet(name, repeat, tuple(options))
 
 
 def _alternative(row: Row, attributes: frozenset[str], prefix: str, fields: Names) -> Alternative:
@@ -127,17 +127,17 @@ def _alternative(row: Row, attributes: frozenset[str], prefix: str, fields: Name
     return {"category": "hotel"} | values if fields else values
 
 
-def _checked(read: Iterable[tuple[Row, Showing]]) -> Iterator[Showing]:
+def _checked(read: Iterable[tuple[Row, ShownSet]]) -> Iterator[ShownSet]:
     seen: set[tuple[str, int]] = set()
-    for row, showing in read:
-        task = f"task {showing.set}"
-        if (showing.set, showing.repeat) in seen:
-            message = f"{task} stands twice with repeat {showing.repeat}; number its repeats"
+    for row, shown_set in read:
+        task = f"task {shown_set.set}"
+        if (shown_set.set, shown_set.repeat) in seen:
+            message = f"{task} stands twice with repeat {shown_set.repeat}; number its repeats"
             raise row.error("repeat", message)
-        seen.add((showing.set, showing.repeat))
-        ids = [str(option["id"]) for option in showing.alternatives]
+        seen.add((shown_set.set, shown_set.repeat))
+        ids = [str(option["id"]) for option in shown_set.alternatives]
         if not 2 <= len(ids) <= len(LETTERS):
             raise row.error("task", f"{task} has {len(ids)} options; give it 2 to {len(LETTERS)}")
         if len(set(ids)) < len(ids):
             raise row.error("id", f"{task} shows one option twice; the ids of a task must differ")
-        yield showing
+        yield shown_set

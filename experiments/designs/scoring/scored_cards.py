@@ -22,7 +22,7 @@ class ScoredCards(CardDesign):
         self._numbers = sorted(
             {trial.item for trial in super().trials([""]) if not _asks_for_a_letter(trial)}
         )
-        if not any(True for _ in self.trials([""])):
+        if next(self.trials([""]), None) is None:
             raise UserError(
                 f"{self.experiment.name}: its cards ask for numbers without a list of answers to score; "
                 "use mode text"

@@ -13,7 +13,7 @@ from analysis.conjoint.cards import chain_family
 from experiments.designs.cards.experiment_file import Block
 from experiments.designs.cards.hotel_profiles import HotelProfile
 from experiments.designs.cards.hotels import hotels
-from experiments.designs.cards.profile_sets import form_sets, showings_of
+from experiments.designs.cards.profile_sets import form_sets, shown_sets_of
 from tests.experiments.designs.cards.make import shipped, trials
 
 POOL = {hotel.id: hotel for hotel in hotels()}
@@ -52,11 +52,11 @@ def test_sets_and_draws(pool: list[HotelProfile], size: int, sets: int, repeats:
     assert all(len({hotel.id for hotel in members}) == size for members in formed)
     shown = Counter(hotel.id for members in formed for hotel in members)
     by_id = {hotel.id: hotel for hotel in pool}
-    showings = list(showings_of(formed, block, seed))
-    assert len(showings) == block.sets * repeats
-    assert [showing.repeat for showing in showings] == sorted(showing.repeat for showing in showings)
-    for showing in showings:
-        for alternative in showing.alternatives:
+    drawn = list(shown_sets_of(formed, block, seed))
+    assert len(drawn) == block.sets * repeats
+    assert [shown_set.repeat for shown_set in drawn] == sorted(shown_set.repeat for shown_set in drawn)
+    for shown_set in drawn:
+        for alternative in shown_set.alternatives:
             hotel = by_id[str(alternative["id"])]
             price, score, reviews = (float(alternative[name]) for name in ("price", "score", "reviews"))
             assert hotel.low <= price <= hotel.high
