@@ -180,7 +180,7 @@ def section(page: str, title: str) -> set[str]:
 
 
 READ: Final = {
-    ("experiments.md", "The tidy table"): [column.name for column in COLUMNS],
+    ("experiments.md", "The tidy table"): [*(column.name for column in COLUMNS), "attr_name"],
     ("experiments.md", "The table of responses"): [column.name for column in RESPONSE_COLUMNS],
     ("anchoring.md", "Data"): [column.name for column in SCORE_COLUMNS],
     ("choice-sets.md", "Catalogues"): list(partial_file.COLUMNS),

@@ -17,6 +17,7 @@ from analysis.anchoring.paired import (
     stars,
 )
 from analysis.anchoring.results import stimulus_calls
+from analysis.tables.families import adjusted_within
 from analysis.tables.frame import join_notes, result_frame
 
 Row = dict[str, Any]
@@ -75,7 +76,8 @@ def distributions(measured: Sequence[Measured]) -> pd.DataFrame:
 def tests(measured: Sequence[Measured], seed: int) -> pd.DataFrame:
     """Return the three paired tests of each stimulus.
 
-    They are made on the raw scores and, as an extra, on normalised ones.
+    They are made on the raw scores and, as an extra, on normalised ones. `p_adjusted` is over the stimuli of
+    an agent, for each test and kind of scores.
     """
     rows: list[Row] = []
     for each in measured:
@@ -89,7 +91,8 @@ def tests(measured: Sequence[Measured], seed: int) -> pd.DataFrame:
                 "n_missing": found.n_missing,
             }
             rows += [same | row for row in _tests(found, seed)]
-    return result_frame(rows, "stimulus", "scores", "stars", "df", "side", "seed")
+    frame = result_frame(rows, "stimulus", "scores", "stars", "df", "side", "seed")
+    return adjusted_within(frame, "group", "term", "scores")
 
 
 def _tests(found: PairedTests, seed: int) -> Iterator[Row]:

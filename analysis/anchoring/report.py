@@ -108,7 +108,8 @@ def _sections(analysis: AnchoringAnalysis) -> tuple[Section, ...]:
             " probability of all answers together counts as a difference too; the normalised ones, an extra,"
             " compare only how the answers share it. A significant difference says that the scores changed,"
             " and not that they moved towards the anchor. The answers of one prompt are no independent"
-            " sample, so the p values describe this prompt's distribution.",
+            " sample, so the p values describe this prompt's distribution. The adjusted ones are over the"
+            " variations of an agent, for each test and kind of score.",
             _tables(
                 NamedTable("tests", "Paired tests by agent, variation and kind of score.", frames["tests"]),
             ),

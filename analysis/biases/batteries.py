@@ -19,6 +19,7 @@ from analysis.estimators.effect_size import (
 )
 from analysis.estimators.linear_models import fit_cells, full_factorial
 from analysis.estimators.repeats import agents_without_variation, one_answer_each, with_note
+from analysis.tables.families import adjusted_within
 from analysis.tables.frame import Floats, counted, join_notes, result_frame
 
 CONTROL, TREATMENT = "control", "treatment"
@@ -82,6 +83,7 @@ def experiments(
     bias_detected is |d| for `absolute_biases`, else d; capped is that in [0, 1]. direction is "more" or
     "less" bias in the treatment, or "none". separated marks complete separation. An experiment with fewer
     than `valid` responses to either question is incomplete: everything but its counts is undefined.
+    `p_adjusted` is over the experiments of an agent.
 
     Of an agent whose answers to a question never vary each question counts once, after this rule.
     """
@@ -131,7 +133,7 @@ def experiments(
                 "treatment_mean": treatment.mean() if treatment.size else np.nan,
             }
         )
-    frame = with_note(result_frame(rows, *EXPERIMENT_EXTRA), alike)
+    frame = adjusted_within(with_note(result_frame(rows, *EXPERIMENT_EXTRA), alike), "group")
     return frame.astype({"bias_detected": float, "capped": float, "separated": "boolean"})
 
 

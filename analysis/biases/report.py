@@ -85,7 +85,7 @@ def _sections(found: BiasAnalysis) -> tuple[Section, ...]:
             "d = (treatment mean - control mean) / pooled standard deviation. Positive values are in the"
             " biased direction; for gambler's fallacy that is the higher estimate after a streak. "
             "Intervals are 95 %, by the delta method without assuming normality; p values are two-sided "
-            "and not corrected for the number of tests. The figure averages over agents.",
+            "and adjusted over an agent's experiments. The figure averages over agents.",
             (NamedTable("experiments", "Cohen's d by experiment", found.experiments, THREE),),
             (
                 NamedFigure(

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from statsmodels.stats.multitest import multipletests
 
 from analysis.estimators.clusters import choose_clusters, cluster_codes
 from analysis.estimators.contrasts import Query, Specification, best_specification, interactions
 from analysis.estimators.lpm import LEAST_CLUSTERS, Contrast, Fit, Model
 from analysis.tables.choice_table import check_table, trial_ids
 from analysis.tables.errors import AnalysisError
+from analysis.tables.families import benjamini_hochberg
 from analysis.tables.frame import FRAME_COLUMNS, Floats, Ints, join_notes
 
 TERMS = ("viewed_first", "higher_rated", "cheaper", "nudged")
@@ -227,7 +227,7 @@ def contrast_frame(
             "std_error": [100 * c.std_error for c in contrasts.values()],
             "statistic": [c.statistic for c in contrasts.values()],
             "p_value": [c.p_value for c in contrasts.values()],
-            "p_adjusted": np.full(len(contrasts), np.nan),
+            "p_adjusted": benjamini_hochberg([c.p_value for c in contrasts.values()]),
             "conf_low": [100 * (c.estimate - c.half_width) for c in contrasts.values()],
             "conf_high": [100 * (c.estimate + c.half_width) for c in contrasts.values()],
             "n": n,
@@ -239,7 +239,4 @@ def contrast_frame(
     ends = ["conf_low", "conf_high"]
     largest = np.where(frame["term"] == LESS_PLACEBO, 2 * limit, limit)
     frame[ends] = frame[ends].clip(-largest, largest, axis=0)
-    tested = frame["p_value"].notna()
-    if tested.any():
-        frame.loc[tested, "p_adjusted"] = multipletests(frame.loc[tested, "p_value"], method="fdr_bh")[1]
     return frame

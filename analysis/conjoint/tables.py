@@ -11,11 +11,11 @@ from analysis.conjoint.frames import tidy_frame, tidy_row
 from analysis.estimators.clogit import CLogit, lr_test, wald_test
 from analysis.estimators.wtp import wtp
 from analysis.tables.choice_table import TRIAL_ID
-from analysis.tables.frame import FRAME_COLUMNS
+from analysis.tables.families import adjusted_within
+from analysis.tables.frame import FRAME_COLUMNS, NUMBERS
 
 MODEL = ("model", "block", "price_form")
 KRINSKY_ROBB = ("krinsky_robb_low", "krinsky_robb_high")
-RESULTS = ("estimate", "std_error", "statistic", "p_value", "p_adjusted", "conf_low", "conf_high")
 NOT_COMPARABLE = "the two forms are not fitted to the same sets"
 
 
@@ -139,7 +139,7 @@ def willingness_to_pay(fits: Fits, cards: Cards) -> pd.DataFrame:
     The price is in the form that fits better by AIC, as in `functional_form`. The logarithm gives what a unit
     is worth at the median price (column `at_price`, empty for the linear form). Where the linear form fits
     better, but an attribute's part-worth in the table `quality`, which holds the log price, has another sign,
-    there is none.
+    there is none. `p_adjusted` is over the attributes of an agent.
     """
     frames = []
     for agent in agents_of(fits):
@@ -160,13 +160,13 @@ def willingness_to_pay(fits: Fits, cards: Cards) -> pd.DataFrame:
             against = frame["estimate"] * parts < 0
             frame = _refused(frame, against, "with the log price its part-worth has another sign")
         frames.append(frame)
-    return _joined(frames, *KRINSKY_ROBB, *MODEL, "at_price")
+    return adjusted_within(_joined(frames, *KRINSKY_ROBB, *MODEL, "at_price"), "group")
 
 
 def _refused(frame: pd.DataFrame, rows: "pd.Series[bool]", reason: str) -> pd.DataFrame:
     """The frame with no willingness to pay in these rows."""
     frame = frame.copy()
-    frame.loc[rows, [*RESULTS, *KRINSKY_ROBB]] = np.nan
+    frame.loc[rows, [*NUMBERS, *KRINSKY_ROBB]] = np.nan
     frame.loc[rows, "note"] = f"no willingness to pay: {reason}"
     return frame
 

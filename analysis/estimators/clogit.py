@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy import linalg, stats
-from statsmodels.stats.multitest import multipletests
 
 from analysis.estimators.choice_sets import ChoiceSets, Covariance, named, read_pairs, read_sets
 from analysis.estimators.identification import (
@@ -23,6 +22,7 @@ from analysis.estimators.identification import (
 )
 from analysis.estimators.lpm import LEAST_CLUSTERS, PLURALS
 from analysis.tables.errors import AnalysisError
+from analysis.tables.families import benjamini_hochberg
 from analysis.tables.frame import FRAME_COLUMNS, Floats
 
 CONVERGED = 1e-10
@@ -90,10 +90,6 @@ class CLogit:
         statistic = self.estimate / error
         p_value = 2 * stats.t.sf(abs(statistic), self.df)
         width = stats.t.ppf(0.975, self.df) * error
-        p_adjusted = np.full(len(self.terms), np.nan)
-        tested = ~np.isnan(p_value)
-        if tested.any():
-            p_adjusted[tested] = multipletests(p_value[tested], method="fdr_bh")[1]
         return pd.DataFrame(
             {
                 "term": self.terms,
@@ -102,7 +98,7 @@ class CLogit:
                 "std_error": error,
                 "statistic": statistic,
                 "p_value": p_value,
-                "p_adjusted": p_adjusted,
+                "p_adjusted": benjamini_hochberg(p_value),
                 "conf_low": self.estimate - width,
                 "conf_high": self.estimate + width,
                 "n": self.n_sets,

@@ -6,7 +6,7 @@ from scipy import stats
 
 from analysis.estimators.clogit import CLogit
 from analysis.tables.errors import AnalysisError
-from analysis.tables.frame import FRAME_COLUMNS
+from analysis.tables.frame import FRAME_COLUMNS, NUMBERS
 
 
 def wtp(
@@ -38,8 +38,7 @@ def wtp(
     price = fit.terms.index(price_term)
     terms = [k for k, term in enumerate(fit.terms) if k != price and term != "const"]
     frame = fit.frame(group).iloc[terms].reset_index(drop=True)
-    numbers = ["estimate", "std_error", "statistic", "p_value", "p_adjusted", "conf_low", "conf_high"]
-    frame[numbers] = np.nan
+    frame[list(NUMBERS)] = np.nan
     frame[["krinsky_robb_low", "krinsky_robb_high"]] = np.nan
     slope, error = fit.of(price_term)
     quantile = float(stats.t.ppf(0.975, fit.df))
@@ -54,7 +53,7 @@ def wtp(
         gradient = np.array([-at / slope, -value / slope])
         spread = float(np.sqrt(gradient @ fit.cov[np.ix_([k, price], [k, price])] @ gradient))
         low, high = np.quantile(-at * drawn[:, k] / drawn[:, price], [0.025, 0.975])
-        frame.loc[row, [*numbers, "krinsky_robb_low", "krinsky_robb_high"]] = [
+        frame.loc[row, [*NUMBERS, "krinsky_robb_low", "krinsky_robb_high"]] = [
             value,
             spread,
             value / spread,

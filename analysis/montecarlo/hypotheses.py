@@ -17,6 +17,7 @@ from analysis.estimators.linear_models import (
 )
 from analysis.estimators.t_tests import Summary, one_sample_t, summarize, two_sample_t
 from analysis.tables.errors import AnalysisError
+from analysis.tables.families import benjamini_hochberg
 from analysis.tables.frame import join_notes, result_frame
 
 ALL_AGENTS, ALL_ITEMS, ALL_CONDITIONS = "all agents", "all products", "all"
@@ -31,7 +32,8 @@ def list_price_tests(table: pd.DataFrame, condition: str = "control") -> pd.Data
     """Test H1: the mean of response - list price against 0, by agent, product and over all.
 
     The effect size is Cohen's d = mean / sd. table: as `measures` returns it. condition: which responses are
-    tested, or "all" of them. Extra columns: item, condition, unit, side, df, effect_size.
+    tested, or "all" of them. `p_adjusted` is over the products of an agent; the row over all products is a
+    family of its own. Extra columns: item, condition, unit, side, df, effect_size.
 
     Raises AnalysisError for a condition that the table does not have.
     """
@@ -59,7 +61,9 @@ def list_price_tests(table: pd.DataFrame, condition: str = "control") -> pd.Data
                     "unit": "response",
                 }
             )
-    return result_frame(rows, "item", "condition", "unit", "side", "df", "effect_size")
+    frame = result_frame(rows, "item", "condition", "unit", "side", "df", "effect_size")
+    by_family = frame.groupby(["group", frame["item"] == ALL_ITEMS])["p_value"]
+    return frame.assign(p_adjusted=by_family.transform(benjamini_hochberg))
 
 
 def anovas(table: pd.DataFrame) -> pd.DataFrame:
@@ -89,7 +93,7 @@ def condition_coefficients(table: pd.DataFrame) -> pd.DataFrame:
 
     The estimates are over all agents and for each. The intercept is the control mean, the coefficients are
     differences from it; standard errors come from the pooled residual variance, with N - rank degrees of
-    freedom.
+    freedom. `p_adjusted` is over the differences of an agent.
     """
     groups = {ALL_AGENTS: table} if table["agent"].nunique() > 1 else {}
     groups |= {str(agent): own for agent, own in table.groupby("agent", sort=True)}
@@ -107,7 +111,11 @@ def condition_coefficients(table: pd.DataFrame) -> pd.DataFrame:
         cells["condition"] = pd.Categorical(cells["condition"], categories=levels)
         fit = fit_cells(full_factorial(cells, ["condition"]), cells)
         rows += [base | row | {"reference": "control"} for row in fit.coefficient_rows()]
-    return result_frame(rows, *COEFFICIENT_EXTRA)
+    frame = result_frame(rows, *COEFFICIENT_EXTRA)
+    difference = frame["term"] != "Intercept"
+    return frame.assign(
+        p_adjusted=frame["p_value"].where(difference).groupby(frame["group"]).transform(benjamini_hochberg)
+    )
 
 
 def agent_comparisons(

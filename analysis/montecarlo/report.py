@@ -73,8 +73,8 @@ def _sections(found: MonteCarloAnalysis) -> tuple[Section, ...]:
             "Willingness to pay",
             "What would each agent pay, and how far does a number that was shown before move it? The answers"
             " of all products together: the intercept is the mean without an anchor, the other rows are"
-            " differences from it (H3). The figure has the mean of each product, with its 95 % t interval"
-            " over responses.",
+            " differences from it (H3), with p adjusted over the differences of an agent. The figure has the"
+            " mean of each product, with its 95 % t interval over responses.",
             (
                 NamedTable(
                     "coefficients",
@@ -127,8 +127,7 @@ def _sections(found: MonteCarloAnalysis) -> tuple[Section, ...]:
             "Deviation from the list price",
             "The absolute price deviation, averaged within each prompt and then over prompts; the "
             "interval is t over prompts. H1 tests the signed deviation against 0, two-sided; its "
-            "condition is named in the table. No p value in this report is corrected for the number of "
-            "tests.",
+            "condition is named in the table. Its adjusted p values are over an agent's products.",
             named_tables(
                 mapd=("Mean absolute price deviation", found.mapd),
                 list_price=("H1: response minus list price", found.list_price),

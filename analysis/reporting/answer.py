@@ -8,9 +8,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
-from statsmodels.stats.multitest import multipletests
 
 from analysis.tables.frame import counted
 
@@ -46,30 +44,16 @@ def p_text(value: float) -> str:
     return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
 
 
-def adjusted(rows: pd.DataFrame) -> "pd.Series[float]":
-    """The p values that decide about claims: the frame's adjusted ones.
-
-    rows: of one agent, which are one family. Without adjusted p values those of the frame are adjusted by
-    Benjamini and Hochberg (1995) over the rows.
-    """
-    if rows["p_adjusted"].notna().any() or not rows["p_value"].notna().any():
-        return rows["p_adjusted"].astype(float)
-    tested = rows["p_value"].notna()
-    found = pd.Series(np.nan, rows.index)
-    found[tested] = multipletests(rows.loc[tested, "p_value"], method="fdr_bh")[1]
-    return found
-
-
 def claimed(rows: pd.DataFrame) -> "pd.Series[bool]":
-    """Which of one agent's estimates are told apart from 0: by the interval, and by the adjusted p value."""
+    """Which estimates are told apart from 0: by the interval, and by the adjusted p value."""
     apart = (rows["conf_low"] > 0) | (rows["conf_high"] < 0)
-    return apart & (adjusted(rows) < LEVEL)
+    return apart & (rows["p_adjusted"] < LEVEL)
 
 
 def clauses(rows: pd.DataFrame, wording: Wording, sample: str) -> list[str]:
     """What is to be said of one agent's estimates, each of them in one clause.
 
-    rows: in the columns of every estimator, in the order in which they are to be said; one family. sample:
+    rows: in the columns of every estimator, in the order in which they are to be said. sample:
     what they rest on, such as `240 trials`.
     """
     told = claimed(rows)

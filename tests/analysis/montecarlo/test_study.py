@@ -31,12 +31,28 @@ def test_estimates_have_the_columns_of_every_estimator(analysis: MonteCarloAnaly
     for name, value in vars(analysis).items():
         if isinstance(value, pd.DataFrame) and name not in plain:
             assert tuple(value.columns[: len(FRAME_COLUMNS)]) == FRAME_COLUMNS, name
-            assert value["p_adjusted"].isna().all(), "no correction is made"
+            adjusted = value["p_adjusted"].notna().any()
+            assert adjusted == (name in ("coefficients", "list_price")), name
             unexplained = value["estimate"].isna() & value["statistic"].isna() & (value["note"] == "")
             assert set(value.loc[unexplained, "term"]) <= {"Residual"}, name
             if "p_value" in value and value["p_value"].notna().any():
                 assert value.loc[value["p_value"].notna(), "side"].isin(["two-sided", "upper tail"]).all()
                 assert value.loc[value["p_value"].notna(), "unit"].isin(["response", "prompt"]).all()
+
+
+def test_families_of_adjusted_p_values(analysis: MonteCarloAnalysis) -> None:
+    """The anchors of an agent; the products of an agent, and the row over all of them by itself."""
+    own = analysis.coefficients[analysis.coefficients["group"] == AGENTS[0]]
+    assert own.loc[own["term"] == "Intercept", "p_adjusted"].isna().all()
+    anchors = own[own["term"] != "Intercept"].sort_values("p_value")
+    first, second = anchors["p_value"]
+    assert anchors["p_adjusted"].tolist() == pytest.approx([min(2 * first, second), second])
+    prices = analysis.list_price[analysis.list_price["group"] == AGENTS[0]].set_index("item")
+    overall = prices.loc["all products"]
+    assert overall["p_adjusted"] == overall["p_value"]
+    products = prices.drop(index="all products").sort_values("p_value")
+    steps = products["p_value"] * len(products) / np.arange(1, len(products) + 1)
+    assert products["p_adjusted"].tolist() == pytest.approx(steps[::-1].cummin()[::-1].tolist())
 
 
 def test_json_has_null_for_what_is_undefined(analysis: MonteCarloAnalysis) -> None:

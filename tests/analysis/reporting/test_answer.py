@@ -25,6 +25,7 @@ from analysis.conjoint.study import analyze_conjoint
 from analysis.montecarlo.report import report as montecarlo_report
 from analysis.montecarlo.study import analyze_montecarlo
 from analysis.reporting.answer import Wording, clauses
+from analysis.tables.families import adjusted_within
 from analysis.tables.frame import FRAME_COLUMNS
 from tests.analysis.anchoring.conftest import simulate_scores
 from tests.analysis.conjoint.conftest import simulate_cards
@@ -75,18 +76,17 @@ def check(
     said: Mapping[str, tuple[Any, ...]], rows: pd.DataFrame, names: Mapping[str, str], digits: float
 ) -> None:
     """The sentence and the frame agree: every term once, under the words that its numbers allow."""
-    p = rows["p_adjusted"]
-    if p.isna().all():
-        tested = rows["p_value"].dropna()
-        p = pd.Series(benjamini_hochberg(tested.tolist()), tested.index).reindex(rows.index)
+    tested = rows["p_value"].dropna()
+    adjusted = pd.Series(benjamini_hochberg(tested.tolist()), tested.index, dtype=float).reindex(rows.index)
+    assert rows["p_adjusted"].tolist() == pytest.approx(adjusted.tolist(), nan_ok=True), "the table has them"
     assert len(said) == len(rows)
-    for row, adjusted in zip(rows.to_dict("records"), p, strict=True):
+    for row in rows.to_dict("records"):
         kind, *rest = said[names[row["term"]]]
         if math.isnan(row["estimate"]):
             assert kind == "not estimated" and row["note"] in rest[0]
         elif math.isnan(row["conf_low"]):
             assert kind == "no interval" and row["note"] in rest[0]
-        elif adjusted < 0.05 and not row["conf_low"] <= 0 <= row["conf_high"]:
+        elif row["p_adjusted"] < 0.05 and not row["conf_low"] <= 0 <= row["conf_high"]:
             assert kind == "claimed"
             for value, column in zip(rest, ("estimate", "conf_low", "conf_high"), strict=True):
                 assert value == pytest.approx(row[column], abs=digits, rel=6e-3)
@@ -107,7 +107,6 @@ SAID = Wording(
 @st.composite
 def frames(draw: st.DrawFn) -> pd.DataFrame:
     rows = []
-    adjusts = draw(st.booleans())
     for term in draw(st.lists(st.sampled_from([*TERMS]), min_size=1, unique=True)):
         row: dict[str, Any] = dict.fromkeys(FRAME_COLUMNS, math.nan)
         row |= {"term": term, "group": "x", "n": 240, "n_missing": 0, "note": ""}
@@ -126,9 +125,8 @@ def frames(draw: st.DrawFn) -> pd.DataFrame:
                 "std_error": half / 2,
             }
             row["p_value"] = draw(st.floats(0, 1))
-            row["p_adjusted"] = min(1.0, row["p_value"] * 1.5) if adjusts else math.nan
         rows.append(row)
-    return pd.DataFrame(rows)
+    return adjusted_within(pd.DataFrame(rows), "group")
 
 
 @given(frames())
@@ -250,6 +248,7 @@ def test_how_many_experiments_are_biased(answers: Simulate) -> None:
         rows = found.experiments[found.experiments["group"] == sentence.partition(": ")[0]]
         tested = rows[rows["p_value"].notna()]
         p = benjamini_hochberg(tested["p_value"].tolist())
+        assert tested["p_adjusted"].tolist() == pytest.approx(p), "the table has them"
         told = tested[(np.array(p) < 0.05) & ((tested["conf_low"] > 0) | (tested["conf_high"] < 0))]
         toward = int((told["bias_detected"] > 0).sum())
         assert f"biased in {toward} of {len(tested)} experiments with a test" in sentence
@@ -269,6 +268,11 @@ def test_where_the_expected_answer_went() -> None:
         assert ends and [number(end) for end in ends.groups()] == pytest.approx(
             [moved.min(), moved.max()], rel=6e-3
         )
+        tests = found.tests[(found.tests["group"] == agent) & (found.tests["scores"] == "raw")]
+        own = tests[tests["term"] == "paired t"]
+        assert own["p_adjusted"].tolist() == pytest.approx(benjamini_hochberg(own["p_value"].tolist()))
+        claimed = (own["p_adjusted"] < 0.05) & ((own["conf_low"] > 0) | (own["conf_high"] < 0))
+        assert f"differ in {claimed.sum()} of {len(own)} (paired t test" in sentence
         abss = re.search(rf"ABSS ({NUMBER}) over", sentence)
         total = found.models.set_index("group").loc[agent, "estimate"]
         assert abss and number(abss[1]) == pytest.approx(total, rel=6e-3)
