@@ -10,15 +10,13 @@ from analysis.anchoring.attribution import banzhaf, sampled_shapley, shapley
 from analysis.anchoring.coalitions import EXACT_FIELDS, coalitions, orders
 from analysis.anchoring.expectation import Expectation, expectation, log_probabilities, soft_ev
 from analysis.anchoring.paired import PairedTests, differences, paired_t, paired_tests
-from analysis.anchoring.pairs import Pair, Prompt
+from analysis.anchoring.pairs import ANCHOR, Pair, Prompt
 from analysis.estimators.t_tests import TTest
 from analysis.tables.frame import Floats
 
 Method = Literal["shapley", "banzhaf"]
 
 METHODS: Final[tuple[Method, ...]] = ("shapley", "banzhaf")
-ANCHOR: Final = "anchor"
-"""The field whose attributions are compared between the anchors."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,9 @@ from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import Floats
 from analysis.tables.table_file import Places
 
+ANCHOR: Final = "anchor"
+"""The field whose attributions are compared between the anchors."""
+
 _ORDER: Final = {name: place for place, name in enumerate((CONTROL, *STUDY))}
 
 
@@ -47,31 +50,49 @@ class Pair:
         return dict(zip(CONDITIONS, (self.low, self.high), strict=True))
 
 
-def pairs(table: pd.DataFrame) -> list[Pair]:
-    """Return the pairs of a checked table.
+def pairs(table: pd.DataFrame) -> tuple[list[Pair], dict[str, list[str]]]:
+    """Return the pairs of a checked table, and by agent the stimuli that are incomplete.
 
-    Agents come in the order of the table; the study's variations come before others. Raises AnalysisError
-    where no prompt of a stimulus has all its fields.
+    Agents come in the order of the table; the study's variations come before others. A stimulus is incomplete
+    where an anchor has prompts, and the full one is not among them: so a run leaves the stimulus at which it
+    ends. The full prompt has all fields of the stimulus, and the anchor where any prompt of the table has it.
+
+    Raises AnalysisError where all stimuli are incomplete.
     """
-    places = Places(table)
+    anchored = any(ANCHOR in _split(text) for text in table["fields"].unique())
     found = []
-    for _, own in table.groupby("agent", sort=False):
+    incomplete: dict[str, list[str]] = {}
+    for agent, own in table.groupby("agent", sort=False):
         names = own["stimulus"].unique()
         for stimulus in sorted(names, key=lambda name: _ORDER.get(name, len(_ORDER))):
-            found.append(_pair(own[own["stimulus"] == stimulus], places))
-    return found
+            rows = own[own["stimulus"] == stimulus]
+            if _is_complete(rows, anchored):
+                found.append(_pair(rows))
+            else:
+                incomplete.setdefault(str(agent), []).append(stimulus)
+    if not found:
+        agent, stimulus = table.iloc[0][["agent", "stimulus"]]
+        raise AnalysisError(
+            f"{Places(table).of(table.index[0], 'fields')}: {stimulus} of {agent}: fields: no prompt has all"
+            " of them; score the full prompt too, with both anchors"
+        )
+    return found, incomplete
 
 
-def _pair(rows: pd.DataFrame, places: Places) -> Pair:
+def _is_complete(rows: pd.DataFrame, anchored: bool) -> bool:
+    """Whether each anchor that has prompts has the full one."""
+    named = {str(text): {*_split(text)} for text in rows["fields"].unique()}
+    fields = set().union(*named.values(), [ANCHOR] * anchored)
+    return all(
+        any(named[text] == fields for text in own["fields"].unique()) for _, own in rows.groupby("condition")
+    )
+
+
+def _pair(rows: pd.DataFrame) -> Pair:
     agent, stimulus = rows.iloc[0][["agent", "stimulus"]]
     targets = rows.drop_duplicates("target").sort_values("value", kind="stable").set_index("target")["value"]
     named = {text: _split(text) for text in rows["fields"].unique()}
     fields = max(named.values(), key=len)
-    if set().union(*named.values()) != set(fields):
-        raise AnalysisError(
-            f"{places.of(rows.index[0], 'fields')}: {stimulus} of {agent}: fields: no prompt has all of them;"
-            " score the full prompt too"
-        )
     prompts = []
     for condition in CONDITIONS:
         own = rows[rows["condition"] == condition]

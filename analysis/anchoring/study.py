@@ -1,5 +1,6 @@
 """Run the whole analysis of anchoring in log-probabilities."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -46,16 +47,19 @@ def analyze_anchoring(
     by sampling, where both must be the design's. method: of the attribution in calls and scores, banzhaf for
     the published one; an agent that has only the other one gets that, and a note says so.
 
-    Raises AnalysisError for a table that `check_scores` refuses, or a stimulus without its full prompt.
+    A stimulus without its full prompt is left out, and a note says so.
+
+    Raises AnalysisError for a table that `check_scores` refuses, or in which no stimulus has its full prompt.
     """
     if method not in ("shapley", "banzhaf"):
         raise AnalysisError(f"method: {method!r} is unknown; use shapley or banzhaf")
     checked = check_scores(table)
-    measured = [measure(each, seed=seed, method=method, permutations=permutations) for each in pairs(checked)]
-    expected = expected_variations([each.pair.stimulus for each in measured])
-    by_agent: dict[str, dict[str, float]] = {}
+    complete, incomplete = pairs(checked)
+    measured = [measure(each, seed=seed, method=method, permutations=permutations) for each in complete]
+    expected = expected_variations(list(checked["stimulus"].unique()))
+    by_agent: dict[str, dict[str, float]] = {str(agent): {} for agent in checked["agent"].unique()}
     for each in measured:
-        by_agent.setdefault(each.pair.agent, {})[each.pair.stimulus] = each.score.abss
+        by_agent[each.pair.agent][each.pair.stimulus] = each.score.abss
     models = {agent: model_score(scores, expected) for agent, scores in by_agent.items()}
     return AnchoringAnalysis(
         missing=missing_scores(checked),
@@ -68,17 +72,27 @@ def analyze_anchoring(
         scores=frames.scores(measured),
         models=frames.models(models),
         results=results(measured, models),
-        notes=_notes(checked, table, measured, method),
+        notes=_notes(checked, table, measured, incomplete, method),
     )
 
 
 def _notes(
-    checked: pd.DataFrame, table: pd.DataFrame, measured: list[Measured], method: Method
+    checked: pd.DataFrame,
+    table: pd.DataFrame,
+    measured: list[Measured],
+    incomplete: Mapping[str, Sequence[str]],
+    method: Method,
 ) -> tuple[str, ...]:
     missing = int(checked["logprob"].isna().sum())
     notes = [f"{missing:,} of {counted(len(checked), 'score')} are missing."]
     if left_out := len(table) - len(checked):
         notes.append(f"{counted(left_out, 'score')} of a second regime left out; the standard one is used.")
+    for agent, left in incomplete.items():
+        asked = counted(checked.loc[checked["agent"] == agent, "stimulus"].nunique(), "variation")
+        notes.append(
+            f"{agent}: {len(left)} of {asked} left out: {', '.join(left)}"
+            " (without the full prompt of both anchors)."
+        )
     if shifted := int(checked["shifted"].fillna(0).sum()):
         notes.append(
             f"{counted(shifted, 'score')} begin within the prompt's last token, which the target changed."

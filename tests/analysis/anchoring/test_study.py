@@ -210,6 +210,53 @@ def test_a_prompt_without_an_anchor_field(simulate: Scores) -> None:
     )
 
 
+WHOLE = {"V0": (10, 65), "V1-S": (10, 65), "V2-D": (20, 75), "V3-D": (30, 85)}
+
+
+def cut(table: pd.DataFrame, agent: str, stimulus: str, prompts: int) -> pd.DataFrame:
+    """The table of a run that ended after so many prompts of a stimulus: low and high in turn, full last."""
+    own = (table["agent"] == agent) & (table["stimulus"] == stimulus)
+    number = table[own].groupby("condition")["trial"].transform(lambda trials: pd.factorize(trials)[0])
+    turn = 2 * number + (table.loc[own, "condition"] == "high")
+    return table.drop(turn.index[turn >= prompts]).reset_index(drop=True)
+
+
+@pytest.mark.parametrize("prompts", [1, 2, 15, 16, 17, 24, 30, 31])
+def test_an_incomplete_variation_is_left_out_and_named(simulate: Scores, prompts: int) -> None:
+    """The others are as in a table that never had it, but that it is missing in the ranking."""
+    table = simulate(stimuli=WHOLE)
+    found = analyze_anchoring(cut(table, "alpha", "V3-D", prompts))
+    without = analyze_anchoring(table[table["stimulus"] != "V3-D"])
+    for name, value in vars(without).items():
+        if isinstance(value, pd.DataFrame):
+            pd.testing.assert_frame_equal(getattr(found, name), value)
+    (note,) = set(found.notes[1:]) - set(without.notes)
+    assert note == "alpha: 1 of 4 variations left out: V3-D (without the full prompt of both anchors)."
+    assert note in report(found).problems
+    assert "V3-D" in found.models["note"][0]
+
+
+def test_incomplete_variations_of_several_agents(simulate: Scores, check_uncut: Check) -> None:
+    stimuli = {"mine": (10, 65), "yours": (20, 75)}
+    table = simulate(agents=("alpha", "beta"), stimuli=stimuli)
+    table = cut(cut(table, "beta", "mine", 8), "beta", "yours", 24)
+    found = analyze_anchoring(table)
+    assert found.notes[1] == (
+        "beta: 2 of 2 variations left out: mine, yours (without the full prompt of both anchors)."
+    )
+    models = found.models.set_index("group")
+    assert models["n"].to_dict() == {"alpha": 2, "beta": 0}
+    assert models.loc["beta", "note"] == "no variation has a score"
+    made = report(found)
+    assert made.answer[1].startswith("beta: the scores of the answers: no test; ABSS: not estimated (")
+    for section in made.sections:
+        for figure in section.figures:
+            check_uncut(figure.figure)
+    one = cut(simulate(stimuli={"mine": (10, 65)}), "alpha", "mine", 24)
+    with pytest.raises(AnalysisError, match="row 1: mine of alpha: fields: no prompt has all of them; score"):
+        analyze_anchoring(one)
+
+
 def test_a_missing_score_leaves_what_needs_it(simulate: Scores) -> None:
     table = simulate(stimuli={"V1-S": (10, 65)}, step=5)
     whole = analyze_anchoring(table)

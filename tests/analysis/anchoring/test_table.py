@@ -42,7 +42,7 @@ def test_an_infinite_score_is_undefined(simulate: Scores, tmp_path: Path) -> Non
 
 def test_targets_meet_by_name_and_prompts_by_their_fields(simulate: Scores) -> None:
     table = check_scores(simulate().sample(frac=1, random_state=1))
-    found = {pair.stimulus: pair for pair in pairs(table)}
+    found = {pair.stimulus: pair for pair in pairs(table)[0]}
     assert list(found) == ["V0", "V1-S", "V2-D"]
     pair = found["V2-D"]
     assert pair.fields == ("scene", "comparative", "absolute", "anchor")

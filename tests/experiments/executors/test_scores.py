@@ -116,6 +116,16 @@ def test_from_the_store_over_a_file_to_the_analysis(tmp_path: Path, scorer: Near
     assert v0["call_b"].startswith("B+")
 
 
+def test_a_run_that_ends_within_a_variation_is_analysed(tmp_path: Path, scorer: NearAnchor) -> None:
+    """120 prompts are three variations of 32, and a part of the fourth."""
+    run = ended(tmp_path, limit=120)
+    found = analyze_anchoring(score_table(run.records, run.design.run_id))
+    names = list(dict.fromkeys(trial.set for trial in run.design.trials([AGENT])))
+    assert set(found.calls["stimulus"]) == set(names[:3]) and found.calls["abss"].notna().all()
+    (note,) = [note for note in found.notes if "left out" in note]
+    assert note.startswith(f"{AGENT}: 1 of 4 variations left out: {names[3]} (")
+
+
 def test_undefined_scores_keep_their_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     used(NearAnchor(undefined="3%"), monkeypatch)
     run = ended(tmp_path, STUDY, limit=32)
