@@ -66,7 +66,7 @@ def sensitivity(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
             continue
         linear = _fit(complete, own)
         found = {name: linear.unit(name, UNITS[name]) for name in differing}
-        slopes.append(contrast_frame(found, agent, count_trials(complete), count_trials(rows), np.inf))
+        slopes.append(contrast_frame(found, agent, count_trials(complete), count_trials(rows)))
         n = count_trials(complete)
         for name in differing:
             grid = _grid(own[name])

@@ -88,7 +88,7 @@ def _analyze(
         profile_differences=possible(profile_differences, 2 * LIMIT),
         set_sizes=possible(groups.set_size_effects(table)),
         positions=groups.position_shares(table),
-        slopes=slopes,
+        slopes=possible(slopes, why="the differences are smaller than the unit of this slope"),
         curves=curves,
         logit=both,
         logit_agreement=logit.agreement(both),
@@ -99,21 +99,22 @@ def _analyze(
     )
 
 
-def possible(frame: pd.DataFrame, limit: float = LIMIT) -> pd.DataFrame:
-    """The frame of effects on a probability without those larger than any can be, which get a reason instead.
+def possible(frame: pd.DataFrame, limit: float = LIMIT, why: str = "too little data") -> pd.DataFrame:
+    """Return the frame of effects on a probability without those larger than any can be.
 
-    A linear model that has too little data for its interactions extrapolates beyond 0 and 1. limit: the
-    largest possible size in percentage points; of a nudge less its placebo it is 200.
+    These are empty, and their note gives the reason: a linear model extrapolates beyond 0 and 1 where it has
+    too little data for its interactions, and a slope where its unit is larger than the differences. limit:
+    the largest possible size in percentage points; of a nudge less its placebo it is 200. why: the reason.
     """
+    if frame.empty:
+        return frame
     largest = np.where(frame["term"] == LESS_PLACEBO, 2 * LIMIT, limit)
     beyond = frame["estimate"].abs() > largest + ROUNDING
-    if not beyond.any():
-        return frame
     notes = [
-        f"the linear model gives {estimate:,.0f} points, more than a probability can change: too little data"
+        f"the linear model gives {estimate:,.0f} points, more than a probability can change: {why}"
         for estimate in frame.loc[beyond, "estimate"]
     ]
-    frame = frame.copy()
+    frame = frame.assign(estimate=frame["estimate"].clip(-largest, largest))  # what is beyond by rounding
     frame.loc[beyond, list(NUMBERS)] = np.nan
     frame.loc[beyond, "note"] = notes
     return frame

@@ -110,9 +110,10 @@ def _smallest_effect(design: AnyDesign, trials: Sequence[Trial]) -> dict[str, An
             "value": detectable_d(found.trials),
             "unit": "standard deviations (Cohen's d)",
         }
+    points = detectable_effect(found.trials, found.alternatives)
     return told | {
         "of": f"{found.of}, in {found.trials:,} trials",
-        "value": detectable_effect(found.trials, found.alternatives),
+        "value": points if points <= 100 else None,  # no effect on a probability is larger
         "unit": "percentage points",
     }
 
@@ -205,7 +206,8 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         if counts:
             yield f"{title}: {', '.join(counts)}"
     if effect := found["smallest_effect"]:
-        value = f"{effect['value']:.2g} {effect['unit']}, of {effect['of']}"
+        size = "none" if effect["value"] is None else f"{effect['value']:.2g} {effect['unit']}"
+        value = f"{size}, of {effect['of']}"
         yield f"smallest effect that an agent's trials can show (power 80 %, level 5 %): {value}"
     example = found["example"]
     where = ", ".join(filter(None, (example["condition"], example["ordering"], example["set"])))
