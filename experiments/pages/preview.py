@@ -93,8 +93,7 @@ def _known_key(text: str) -> str:
 
 def _near(key: str, known: Iterable[str]) -> str:
     """Of a long list of keys only a close one is worth naming."""
-    hint = did_you_mean(key, known)
-    return hint if hint.startswith("did you") else "find a key at shop:/ or with souk env up shop"
+    return did_you_mean(key, known, otherwise="find a key at shop:/ or with souk env up shop")
 
 
 async def _fetch(url: str, client: httpx.AsyncClient | None = None) -> FetchedPage:

@@ -9,13 +9,13 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 
-def did_you_mean(word: str, known: Iterable[str], *, noun: str = "known") -> str:
-    """Return `did you mean "price"?`, or all the known words when none is close."""
+def did_you_mean(word: str, known: Iterable[str], *, noun: str = "known", otherwise: str = "") -> str:
+    """Return `did you mean "price"?`; when no known word is close, `otherwise`, or else all of them."""
     names = sorted(known)
     close = difflib.get_close_matches(word, names, n=1)
     if close:
         return f'did you mean "{close[0]}"?'
-    return f"{noun}: {', '.join(names)}" if names else "remove it"
+    return otherwise or (f"{noun}: {', '.join(names)}" if names else "remove it")
 
 
 _EXPECTED = {

@@ -67,8 +67,7 @@ def chosen(categories: Sequence[Category], wanted: Sequence[str], base: str) -> 
     known = dict.fromkeys(category.name.lower() for category in categories)
     for name in wanted:
         if name.lower() not in known:
-            near = did_you_mean(name.lower(), known)
-            hint = near if near.startswith("did you") else "open the shop and read its menu"
+            hint = did_you_mean(name.lower(), known, otherwise="open the shop and read its menu")
             raise UserError(f"--category {name}: not in the menu of {base}; {hint}")
     names = {name.lower() for name in wanted} or known.keys()
     return [category for category in categories if category.name.lower() in names]

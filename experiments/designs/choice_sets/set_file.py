@@ -73,8 +73,7 @@ def _known(row: Row, products: Mapping[str, ProductFacts], refused: Mapping[str,
         return products[key]
     if key in refused:
         raise row.error("option", f"{key} is a product {refused[key]}; name another")
-    near = did_you_mean(key, products)
-    hint = near if near.startswith("did you") else "name one of the catalogue"
+    hint = did_you_mean(key, products, otherwise="name one of the catalogue")
     raise row.error("option", f'no product "{key}" can be chosen; {hint}')
 
 
