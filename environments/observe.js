@@ -241,7 +241,12 @@
   const range = document.createRange();
 
   // Why a text cannot be read by the eye; empty: it can. Where the whole page is shown it may lie anywhere on it.
+  const unseen = new Map();
   const whyUnseen = (node) => {
+    if (!unseen.has(node)) unseen.set(node, findWhyUnseen(node));
+    return unseen.get(node);
+  };
+  const findWhyUnseen = (node) => {
     const element = node.parentElement;
     const why = whyFaded(element);
     if (why) return why;
@@ -281,20 +286,34 @@
     }
     return text.slice(0, MAX_TEXT);
   };
+  // Where an element is on the screen, and why nothing of its text can be read there; empty: something can.
+  const onScreen = (element) => {
+    const { left, top, width, height } = element.getBoundingClientRect();
+    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    let why = null;
+    while (why !== "" && walker.nextNode()) {
+      const { parentElement, data } = walker.currentNode;
+      if (!squeeze(data) || parentElement.closest(NO_TEXT)) continue;
+      const cause = whyUnseen(walker.currentNode) || (seen.has(parentElement) ? "" : "out of view");
+      if (why === null || cause === "") why = cause;
+    }
+    return { box: [left, top, width, height].map(Math.round), why: why ?? "" };
+  };
   const isInserted = (element) => INSERTED.test(element.getAttribute("class") ?? "");
   const beside = (element) =>
     [...(element.parentElement?.children ?? []), ...element.children].filter(isInserted).map((other) => ({
       where: other.parentElement === element ? "inside"
         : element.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING ? "after" : "before",
-      text: textOf(other, false), given: textOf(other, true),
+      text: textOf(other, false), given: textOf(other, true), ...onScreen(other),
     }));
   const standing = (element, attribute) => {
     if (attribute === null) {
-      return { text: textOf(element, false), given: textOf(element, true), beside: beside(element) };
+      const text = textOf(element, false);
+      return { text, given: textOf(element, true), beside: beside(element), ...onScreen(element) };
     }
     const text = element.getAttribute(attribute) ?? "";
     const given = !ATTRIBUTES.includes(attribute) ? null : seen.has(element) ? text : "";
-    return { text, given, beside: beside(element) };
+    return { text, given, beside: beside(element), ...onScreen(element) };
   };
 
   const html = layOut(visit(document.documentElement, wholePage ? everywhere : viewport, "")).join("\n");

@@ -9,7 +9,7 @@ from playwright.async_api import Page
 
 from environments.accessibility import read_tree
 from environments.stops import Stop
-from interventions.edits.in_browser import Element, Inserted, Spot, Standing, as_read
+from interventions.edits.in_browser import Element, Inserted, OnScreen, Spot, Standing, as_read
 
 OBSERVE: Final = (Path(__file__).parent / "observe.js").read_text(encoding="utf-8")
 
@@ -117,12 +117,18 @@ def _elements(found: Any) -> tuple[Element, ...] | None:
             " ".join(storable(each["text"]).split()) if each["given"] is None else _text(each["text"]),
             None if each["given"] is None else _text(each["given"]),
             tuple(
-                Inserted(other["where"], _text(other["text"]), _text(other["given"]))
+                Inserted(other["where"], _text(other["text"]), _text(other["given"]), _on_screen(other))
                 for other in each["beside"]
             ),
+            _on_screen(each),
         )
         for each in found
     )
+
+
+def _on_screen(found: Any) -> OnScreen:
+    left, top, width, height = found["box"]
+    return OnScreen(left, top, width, height, storable(found["why"]))
 
 
 def _text(text: str) -> str:
@@ -149,12 +155,22 @@ def _are_elements(found: Any) -> bool:
         isinstance(each, dict)
         and isinstance(each.get("text"), str)
         and isinstance(each.get("given"), str | None)
+        and _is_on_screen(each)
         and all(
-            isinstance(other, dict) and all(isinstance(other.get(name), str) for name in _INSERTED)
+            isinstance(other, dict)
+            and all(isinstance(other.get(name), str) for name in _INSERTED)
+            and _is_on_screen(other)
             for other in each.get("beside", ())
         )
         for each in found
     )
+
+
+def _is_on_screen(found: Any) -> bool:
+    match found:
+        case {"box": [int(), int(), int(), int()], "why": str()}:
+            return True
+    return False
 
 
 _INSERTED: Final = ("where", "text", "given")

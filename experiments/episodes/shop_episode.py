@@ -25,6 +25,7 @@ from experiments.episodes.trajectory import (
 )
 from experiments.episodes.treatment_check import (
     Sight,
+    placed,
     shown_product,
     sights,
     unchecked,
@@ -246,6 +247,10 @@ def to_record(
         unchecked=[
             {"number": number, **effect._asdict()}
             for number, effect in enumerate(unchecked(session.plan, seen, session))
+        ],
+        on_screen=[
+            {"number": number, **place._asdict()}
+            for number, place in enumerate(placed(session.plan, seen, session))
         ],
         artifacts=artifacts,
         cause=trajectory.cause,

@@ -130,6 +130,38 @@ def unchecked(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Effec
     return sorted(found)
 
 
+class Placed(NamedTuple):
+    """Where an edit stood on a product's own page at a look, in pixels of the viewport.
+
+    `why` its text could not be read there; empty where it could.
+    """
+
+    step: int
+    product: str
+    intervention: str
+    edit: str
+    role: str
+    left: int
+    top: int
+    width: int
+    height: int
+    why: str
+
+
+def placed(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Placed]:
+    """Return where the planned edits stood at each look after which the agent acted (`seen`, in order)."""
+    done = _Done(session)
+    found = []
+    for step, sight in enumerate(seen):
+        for edit, proof in _planned(plan, sight.product, session.site):
+            verdict = _verdict(edit, proof, done, sight)
+            for element in verdict.at if verdict else ():
+                box = element.on_screen
+                where = (box.left, box.top, box.width, box.height, box.why)
+                found.append(Placed(step, sight.product, *proof[:3], *where))
+    return found
+
+
 def _planned(plan: Plan, key: str, site: SiteMap) -> Iterator[tuple[Edit, Proof]]:
     """The edits that a product's own page has to show."""
     for treatment in (*plan.by_product.get(key, ()), *plan.everywhere):

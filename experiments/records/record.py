@@ -60,6 +60,7 @@ class TrialRecord:
     calls: list[Row] = field(default_factory=list)
     disagreements: list[Row] = field(default_factory=list)
     unchecked: list[Row] = field(default_factory=list)
+    on_screen: list[Row] = field(default_factory=list)
     attributes: list[Row] = field(default_factory=list)
     questions: list[Row] = field(default_factory=list)
     answers: list[Row] = field(default_factory=list)

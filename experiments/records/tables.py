@@ -7,7 +7,7 @@ import sqlalchemy as sql
 
 from experiments.records.database import Text
 
-SCHEMA_VERSION: Final = 5
+SCHEMA_VERSION: Final = 6
 
 metadata = sql.MetaData()
 
@@ -166,6 +166,22 @@ unchecked = _of_trial(
 )
 """Edits with receipts that were not looked for in the browser, at their places, whenever the agent looked."""
 
+on_screen = _of_trial(
+    "on_screen",
+    sql.Column("step", sql.Integer, nullable=False),
+    sql.Column("product", Text, nullable=False),
+    sql.Column("intervention", Text, nullable=False),
+    sql.Column("edit", Text, nullable=False),
+    sql.Column("role", Text, nullable=False),
+    sql.Column("left", sql.Integer, nullable=False),
+    sql.Column("top", sql.Integer, nullable=False),
+    sql.Column("width", sql.Integer, nullable=False),
+    sql.Column("height", sql.Integer, nullable=False),
+    sql.Column("why", Text, nullable=False),
+    key="number",
+)
+"""Where an edit stood at a look, in pixels of the viewport; `why` its text could not be read, empty if it could."""
+
 factors = _of_trial(
     "factors",
     sql.Column("factor", Text, nullable=False),
@@ -274,5 +290,6 @@ UPGRADES: Final[Mapping[int, Callable[[sql.Connection], None]]] = {
     2: metadata.create_all,  # the tables of prompts and scores
     3: metadata.create_all,  # the table of claims
     4: metadata.create_all,  # the table of edits that were not checked
+    5: metadata.create_all,  # the table of where edits stood
 }
 """The functions that lead from each older schema to the next one."""

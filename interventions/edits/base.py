@@ -186,7 +186,7 @@ def figure_stands(there: There, role: str, value: Decimal, done: Sequence[Change
             given.append(value_at(place, element.given) is not None)
     if not any(value_at(main, element.text) is not None for element in there.main(role)):
         return Verdict(f"{role} shows no figure")
-    return Verdict(given=any(given) or not given)
+    return Verdict(given=any(given) or not given, at=there.main(role))
 
 
 def pattern_of(place: Place) -> re.Pattern[bytes]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from interventions.yaml.sitemap import Place, SiteMap
 
@@ -27,12 +27,30 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
+class OnScreen:
+    """Where an element is on the screen: its box in pixels from the upper left corner of the viewport.
+
+    `why`: why nothing of its text can be read there; empty where something can, and where it has no text.
+    """
+
+    left: int = 0
+    top: int = 0
+    width: int = 0
+    height: int = 0
+    why: str = ""
+
+
+NOWHERE: Final = OnScreen()
+
+
+@dataclass(frozen=True, slots=True)
 class Inserted:
     """An element that an edit may have put `before`, `after` or `inside` another element."""
 
     where: str
     text: str
     given: str
+    on_screen: OnScreen = NOWHERE
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +63,7 @@ class Element:
     text: str
     given: str | None
     beside: tuple[Inserted, ...] = ()
+    on_screen: OnScreen = NOWHERE
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +86,12 @@ class NotRead(LookupError):
 class Verdict:
     """The result of a check in the browser: what is wrong with the page, or an empty text.
 
-    `given`: whether the reader was given what the edit made.
+    `given`: whether the reader was given what the edit made. `at`: the elements that show it.
     """
 
     problem: str = ""
     given: bool = True
+    at: tuple[Element | Inserted, ...] = ()
 
 
 class There:
@@ -117,7 +137,7 @@ def inserted(there: There, role: str, where: Where, fits: Callable[[str], bool],
     standing = [each for each in found if fits(each.text)]
     if not standing:
         return Verdict(f"{text!r} does not stand {where} {role}")
-    return Verdict(given=any(fits(each.given) for each in standing))
+    return Verdict(given=any(fits(each.given) for each in standing), at=tuple(standing))
 
 
 def is_one_of(texts: Iterable[str]) -> Callable[[str], bool]:

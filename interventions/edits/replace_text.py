@@ -30,7 +30,8 @@ class ReplaceText(Edit, BaseModel, frozen=True, extra="forbid"):
                 return Verdict(f"{self.role} shows {self.old!r}")
         if not any(new in element.text for element in elements):
             return Verdict(f"{self.role} does not show {new!r}")
-        return Verdict(given=not new or any(new in (element.given or "") for element in elements))
+        given = not new or any(new in (element.given or "") for element in elements)
+        return Verdict(given=given, at=elements)
 
     def apply(self, showing: Showing) -> Change:
         found = (showing.page.replace_text(t.node, self.old, self.new) for t in showing.main(self.role))

@@ -50,7 +50,7 @@ class SetAttribute(Edit, BaseModel, frozen=True, extra="forbid"):
         if not elements:
             return Verdict(f"nothing stands at {self.role}")
         seen = [element.given for element in elements if element.given is not None]
-        return Verdict(given=not (seen and value) or value in seen)
+        return Verdict(given=not (seen and value) or value in seen, at=elements)
 
     def apply(self, showing: Showing) -> Change:
         done = [

@@ -45,7 +45,7 @@ class SetImage(Edit, RootModel[Annotated[str, AfterValidator(_check_address)]], 
         elements = there.at(place, self.attribute(place))
         if not elements or any(element.text != self.root for element in elements):
             return Verdict(f"product.image shows {[element.text for element in elements]}")
-        return Verdict()
+        return Verdict(at=elements)
 
     def apply(self, showing: Showing) -> Change:
         page, done = showing.page, []

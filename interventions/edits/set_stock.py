@@ -24,7 +24,7 @@ class SetStock(Edit, RootModel[Text], frozen=True):
         texts, wanted = there.main("product.stock"), as_read(self.root)
         if not texts or any(element.text != wanted for element in texts):
             return Verdict(f"product.stock shows {[element.text for element in texts]}")
-        return Verdict(given=any(element.given == wanted for element in texts))
+        return Verdict(given=any(element.given == wanted for element in texts), at=tuple(texts))
 
     def apply(self, showing: Showing) -> Change:
         texts = [showing.page.set_text(target.node, self.root) for target in showing.main("product.stock")]

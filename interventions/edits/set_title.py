@@ -32,7 +32,8 @@ class SetTitle(Edit, RootModel[Text], frozen=True):
         for _, element in there.all("product.name"):
             if any(holds(element.text, each) for each in old):
                 return Verdict(f"product.name shows {element.text!r}")
-        return Verdict(given=any(element.given == wanted for _, element in there.all("product.name")))
+        given = any(element.given == wanted for _, element in there.all("product.name"))
+        return Verdict(given=given, at=tuple(first))
 
     def apply(self, showing: Showing) -> Change:
         return showing.write_text("product.name", self.root)

@@ -1,7 +1,7 @@
 """What counts as given to a reader is what the screen shows: the oracle is ink.
 
-A text is on the screen where blanking it changes pixels. The pages are made of styles that hide, fade, cut, move
-and cover, on the text's element or around it.
+A text is on the screen where blanking it changes pixels. The pages are made of styles that hide, fade, cut,
+move and cover, on the text's element or around it.
 """
 
 import io
@@ -33,7 +33,7 @@ HIDING = (
 HARMLESS = (
     "opacity: .8", "color: #333", "background: #ffe", "padding: 8px", "margin: 4px", "font-size: 12px",
     "border: 1px solid", "position: relative", "overflow: hidden", "display: inline-block", "color: crimson",
-    "background: navy; color: white", "transform: translateX(4px)", "text-transform: uppercase", "float: left",
+    "background: navy; color: white", "transform: translateX(4px)", "float: left",
     "display: flex", "letter-spacing: 1px", "filter: blur(0)", "text-shadow: 1px 1px 2px gray",
     "position: sticky; top: 0", "max-width: 90%", "font-weight: 700", "overflow: auto", "z-index: 3",
 )  # fmt: skip
@@ -45,7 +45,8 @@ COVERS = (
     '<div style="position: fixed; inset: 0; z-index: 9"></div>',
 )  # fmt: skip
 PAGE = """<!doctype html><style>body {{ background: white; margin: 0; height: 3000px }}</style>
-<div style="{outer}"><div style="{middle}"><h1>Oats</h1><p id=nudge style="{inner}">{text}</p></div></div>{cover}"""
+<div style="{outer}"><div style="{middle}"><h1>Oats</h1><p id=nudge style="{inner}">{text}</p></div></div>
+{cover}"""
 
 
 @pytest.fixture(scope="module")
