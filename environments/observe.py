@@ -127,8 +127,8 @@ def _elements(found: Any) -> tuple[Element, ...] | None:
 
 
 def _on_screen(found: Any) -> OnScreen:
-    left, top, width, height = found["box"]
-    return OnScreen(left, top, width, height, storable(found["why"]))
+    x, y, width, height = found["box"]
+    return OnScreen(x, y, width, height, storable(found["why"]))
 
 
 def _text(text: str) -> str:

@@ -141,8 +141,8 @@ class Placed(NamedTuple):
     intervention: str
     edit: str
     role: str
-    left: int
-    top: int
+    x: int
+    y: int
     width: int
     height: int
     why: str
@@ -157,8 +157,8 @@ def placed(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Placed]:
             verdict = _verdict(edit, proof, done, sight)
             for element in verdict.at if verdict else ():
                 box = element.on_screen
-                where = (box.left, box.top, box.width, box.height, box.why)
-                found.append(Placed(step, sight.product, *proof[:3], *where))
+                edited = (sight.product, proof.intervention, proof.edit, proof.role)
+                found.append(Placed(step, *edited, box.x, box.y, box.width, box.height, box.why))
     return found
 
 

@@ -173,14 +173,14 @@ on_screen = _of_trial(
     sql.Column("intervention", Text, nullable=False),
     sql.Column("edit", Text, nullable=False),
     sql.Column("role", Text, nullable=False),
-    sql.Column("left", sql.Integer, nullable=False),
-    sql.Column("top", sql.Integer, nullable=False),
+    sql.Column("x", sql.Integer, nullable=False),
+    sql.Column("y", sql.Integer, nullable=False),
     sql.Column("width", sql.Integer, nullable=False),
     sql.Column("height", sql.Integer, nullable=False),
     sql.Column("why", Text, nullable=False),
     key="number",
 )
-"""Where an edit stood at a look, in pixels of the viewport; `why` its text could not be read, empty if it could."""
+"""Where an edit stood at a look, in pixels of the viewport; `why`: what kept its text from being read."""
 
 factors = _of_trial(
     "factors",

@@ -33,8 +33,8 @@ class OnScreen:
     `why`: why nothing of its text can be read there; empty where something can, and where it has no text.
     """
 
-    left: int = 0
-    top: int = 0
+    x: int = 0
+    y: int = 0
     width: int = 0
     height: int = 0
     why: str = ""

@@ -27,6 +27,9 @@ NEW = re.compile(
 )
 """What has come since: a column of conjoint studies, and adjusted p values of all but choices in a shop."""
 
+CURVE = re.compile(r"analysis\.curves\[\d+\]")
+"""Smooth curves: from one processor to another their last digits differ, by 2e-12 of the value."""
+
 
 def test_there_is_an_archive_of_each_shipped_experiment() -> None:
     assert {path.stem for path in ARCHIVES} == {path.stem for path in LIBRARY.glob("*.yaml")}
@@ -36,7 +39,8 @@ def test_there_is_an_archive_of_each_shipped_experiment() -> None:
 def test_every_frame_is_what_it_was(path: Path) -> None:
     found = verify_bundle(path, 1e-12)
     assert found.manifest.name == path.stem
-    assert [line for line in found.differences if not NEW.match(line)] == []
+    assert [line for line in found.differences if not NEW.match(line) and not CURVE.match(line)] == []
+    assert [line for line in verify_bundle(path, 1e-9).differences if CURVE.match(line)] == []
 
 
 @pytest.mark.slow
