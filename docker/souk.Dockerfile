@@ -37,9 +37,11 @@ HEALTHCHECK --interval=5s --timeout=5s --start-period=30s --retries=3 \
 CMD ["proxy", "serve", "--interventions", "nudges", "--port", "8080"]
 
 FROM build AS build-runner
-# Extras of pyproject.toml, separated by commas.
-ARG EXTRAS=postgres
 # The tests that packages bring are a fifth of it.
+RUN python3 -m pip --python /opt/souk install --constraint requirements.lock ".[postgres]" \
+    && find /opt/souk -type d -name tests -prune -exec rm -r {} +
+# Further extras of pyproject.toml, separated by commas, in a layer of their own: the images share all that is above.
+ARG EXTRAS=postgres
 RUN python3 -m pip --python /opt/souk install --constraint requirements.lock ".[${EXTRAS}]" \
     && find /opt/souk -type d -name tests -prune -exec rm -r {} +
 COPY . .

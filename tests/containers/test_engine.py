@@ -333,6 +333,14 @@ def test_records_in_postgres(host: Host, postgres: str, undisturbed: Rows) -> No
     assert started(postgres) == {}
 
 
+def signal_raylet(host: Host, container: dict[str, Any], name: str) -> None:
+    host.engine("exec", container["Id"], "sh", "-c", f"kill -{name} $(pidof raylet)")
+
+
+def health_of(container: dict[str, Any]) -> str:
+    return str(container["State"].get("Health", {}).get("Status"))
+
+
 def test_a_ray_worker_that_is_killed_costs_no_trial(host: Host, postgres: str, undisturbed: Rows) -> None:
     assert host.souk("env", "up", "ray").out == "ray://127.0.0.1:10001\n"
     (head,) = host.containers("ray-head")
@@ -345,7 +353,7 @@ def test_a_ray_worker_that_is_killed_costs_no_trial(host: Host, postgres: str, u
 
     def healthy() -> bool:
         nodes = [*host.containers("ray-head"), *host.containers("ray-worker")]
-        return [node["State"].get("Health", {}).get("Status") for node in nodes] == ["healthy"] * 3
+        return [health_of(node) for node in nodes] == ["healthy"] * 3
 
     wait_for("three nodes", healthy)
     (head,) = host.containers("ray-head")
@@ -371,9 +379,21 @@ def test_a_ray_worker_that_is_killed_costs_no_trial(host: Host, postgres: str, u
         said = run.communicate()[1]
         assert run.returncode == 0, said
     assert len(before) < TRIALS, "the node was lost amid the run"
-    assert {node["State"]["Status"] for node in host.containers("ray-worker")} == {"exited", "running"}
     assert "died" in said or "free CPU" in said
     assert before.items() <= started(postgres).items(), "a trial that had ended ran again"
     assert stored(postgres) == undisturbed
+
+    def worker(which: dict[str, Any]) -> dict[str, Any]:
+        return next(node for node in host.containers("ray-worker") if node["Id"] == which["Id"])
+
+    restarts = worker(kept)["RestartCount"]
+    signal_raylet(host, kept, "STOP")
+    wait_for("a hanging node", lambda: health_of(worker(kept)) == "unhealthy")
+    (head,) = host.containers("ray-head")
+    assert health_of(head) == "healthy"
+    signal_raylet(host, kept, "KILL")
+    wait_for("a node after a crash", lambda: worker(kept)["RestartCount"] > restarts)
+    wait_for("a node again", lambda: health_of(worker(kept)) == "healthy")
+    assert worker(lost)["State"]["Status"] == "exited", "who ends a node by hand does not want it back"
     host.souk("env", "down", "ray")
     assert host.containers("ray-head") == host.containers("ray-worker") == []
