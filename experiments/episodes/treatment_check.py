@@ -3,9 +3,9 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from html import unescape
 from typing import NamedTuple
-from unicodedata import category
 
 from environments.episode import Look
 from environments.observe import Wanted
@@ -18,9 +18,11 @@ from interventions.apply.plan import Plan
 from interventions.edits.base import Change, Edit
 from interventions.edits.in_browser import NotRead, Standing, There, Verdict, as_read, bounded, holds
 from interventions.edits.set_price import SetPrice
-from interventions.html.numbers import find_figure, read_figure
+from interventions.html.numbers import Figure, figures, read_figure
 from interventions.yaml.sitemap import SiteMap
 from proxy.session import Session, ShownPage
+
+_CENTS = re.compile(r"\s*[.,]?\s*\n\s*(\d\d)(?=\s*(?:\n|\Z))")
 
 
 class Proof(NamedTuple):
@@ -241,35 +243,37 @@ def _old_price(key: str, mine: Sequence[Sight], done: _Done) -> str:
     ]
     for sight in mine:
         for change in prices:
-            figure = find_figure(change.before)
+            price = figures(change.before, spaced=True)[0]
             # A whole number may count anything.
-            old = figure if re.search(r"[.,]\d\d$", figure) else change.before
+            old = price.text if re.search(r"[.,٫]\d\d$", price.text) else change.before
             shown = sight.standing.own if sight.standing else ""
             for text in sorted(texts, key=len, reverse=True):
                 if holds(text, old):  # an edit may itself name the old price
                     shown = shown.replace(text, " ")
-            found = re.search(bounded(old), shown) or _amount(shown, change.before)
-            if found:
-                around = shown[max(0, found.start() - 40) : found.end() + 20]
+            found = re.search(bounded(old), shown)
+            span = found.span() if found else _amount(shown, price)
+            if span:
+                around = shown[max(0, span[0] - 40) : span[1] + 20]
                 return f"the agent was shown the old price too on {key}: {' '.join(around.split())!r}"
     return ""
 
 
-def _amount(shown: str, price: str) -> re.Match[str] | None:
+def _amount(shown: str, price: Figure) -> tuple[int, int] | None:
     """Where texts, a line each, write the amount of a price otherwise: `$1299`, or its cents in a line.
 
-    Only beside the price's own sign of currency: figures may count anything.
+    Only beside the price's own currency: figures may count anything.
     """
-    sign = next((character for character in price if category(character) == "Sc"), "")
-    if not sign:
+    if not price.sign:
         return None
-    figure = r"(\d(?:[\d.,]*\d)?)(?:\s*[.,]?\s*\n\s*(\d\d)(?=\s*(?:\n|\Z)))?"
-    first = price.index(sign) < price.index(find_figure(price))
-    amount = rf"{re.escape(sign)}\s*{figure}" if first else rf"(?<![\d.,]){figure}\s*{re.escape(sign)}"
-    for found in re.finditer(amount, shown):
-        whole, cents = found.groups()
-        if read_figure(f"{whole}.{cents}" if cents else whole) == read_figure(price):
-            return found
+    for figure in figures(shown, spaced=True):
+        amount, end = figure.value, figure.end
+        if (cents := _CENTS.match(shown, end)) and amount == amount.to_integral():
+            amount, end = amount + Decimal(cents[1]) / 100, cents.end()
+        if amount == price.value and (
+            price.sign in (figure.sign, shown[end:].lstrip()[: len(price.sign)])
+            or "" != price.currency == figure.currency
+        ):
+            return figure.start, end
     return None
 
 

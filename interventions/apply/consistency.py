@@ -7,12 +7,11 @@ from itertools import groupby
 
 from interventions.apply.mapped_page import MappedPage
 from interventions.apply.product_json import Document
-from interventions.edits.base import LONGEST, tolerance_at, value_at
+from interventions.edits.base import tolerance_at
 from interventions.errors import CannotEdit
 from interventions.html import charset
 from interventions.html.content_type import is_html, is_json
 from interventions.html.marking import Marks
-from interventions.html.numbers import figures, read_figure
 from interventions.html.page import Page
 from interventions.yaml.sitemap import Data, SiteMap
 
@@ -80,7 +79,7 @@ def _on_page(page: Page, site: SiteMap) -> Iterator[Sighting]:
         for part in PARTS:
             role = f"{showing.group}.{part}"
             for target in showing.all(f"product.{part}"):
-                if (value := value_at(target.place, showing.value(target))) is not None:
+                if (value := showing.number(target, role)) is not None:
                     yield Sighting(key, part, value, role, page.url, tolerance_at(target.place))
     for embedded in view.documents():
         for data in embedded.rules:
@@ -95,17 +94,9 @@ def _in_answer(body: bytes, content_type: str, url: str, site: SiteMap) -> Itera
 
 def _in_data(document: Document, data: Data, url: str, own: str | None) -> Iterator[Sighting]:
     for key, entry in document.entries(data, url, own):
-        for part in PARTS:
-            for text, scale in entry.texts(part):
-                yield from _read(key, part, text, scale, f"data.{part}", url)
-
-
-def _read(key: str, part: str, text: str, scale: int | None, role: str, url: str) -> Iterator[Sighting]:
-    """Nothing of a text that does not hold exactly one figure."""
-    found = figures(text[:LONGEST])
-    if not key or len(found) != 1:
-        return
-    value, tolerance = read_figure(found[0]), Decimal(0)
-    if scale is not None:
-        value, tolerance = value * 100 / scale, Decimal(5) / scale
-    yield Sighting(key, part, value, role, url, tolerance)
+        for part in PARTS if key else ():
+            for figure, scale in entry.figures(part):
+                value, tolerance = figure.value, Decimal(0)
+                if scale is not None:
+                    value, tolerance = value * 100 / scale, Decimal(5) / scale
+                yield Sighting(key, part, value, f"data.{part}", url, tolerance)

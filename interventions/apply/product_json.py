@@ -6,21 +6,23 @@ from them, but for the edits.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
+from operator import add
 from typing import Any
 
 from jsonpath import JSONPathMatch
 
+from interventions.edits.base import LONGEST
 from interventions.errors import CannotEdit
-from interventions.html.numbers import on_scale, read_figure, write_like
+from interventions.html.markup import Written, read_text
+from interventions.html.numbers import Figure, figures, machine_figure, on_scale
 from interventions.yaml.notations import json_path
 from interventions.yaml.sitemap import Data, product_key
 
-_FIGURE = re.compile(r"<[^>]*>|&#?\w+;?|(?P<figure>[0-9](?:[0-9.,]*[0-9])?)")
-_MARKUP = re.compile(r"<[^>]*>")
+_MARKUP = re.compile(rb"<[^>]*>")
 _NAME = re.compile(r"""\.([A-Za-z_]\w*)|\[(?:"([^"\\]+)"|'([^'\\]+)')\]""", re.A)
 _START = re.compile(r"[{\[]")
 
@@ -61,7 +63,7 @@ class Document:
             for match in _matches(path, self.root):
                 total: Any = match.obj
                 if isinstance(total, str | int | float) and not isinstance(total, bool):
-                    self.put(match, _written(total, read_figure(_text(total)) + delta))
+                    self.put(match, _written(total, partial(add, delta)))
 
     def text(self) -> str:
         """Return the data in ASCII, without `<`: safe inside a script and in any encoding."""
@@ -104,9 +106,14 @@ class Entry:
         value = next(self._values(part), None)
         return "" if value is None else _text(value[0].obj)
 
-    def texts(self, part: str) -> list[tuple[str, int | None]]:
-        """Return the values of a part without markup, each with its scale."""
-        return [(_MARKUP.sub(" ", _text(match.obj)), scale) for match, scale in self._values(part)]
+    def figures(self, part: str) -> Iterator[tuple[Figure, int | None]]:
+        """Yield the figures of a part, each with its scale, of values that hold exactly one."""
+        for match, scale in self._values(part):
+            text = _text(match.obj)
+            machine = machine_figure(text)
+            found = [machine] if machine else figures(_read(text[:LONGEST])[1].text)
+            if len(found) == 1:
+                yield found[0], scale
 
     def write(self, part: str, value: Decimal | str) -> list[tuple[str, str]]:
         """Write a figure or a text into every place of a part; return the texts before and after."""
@@ -114,7 +121,9 @@ class Entry:
         old_price = self._number("price") if part == "price" else None
         for match, scale in list(self._values(part)):
             before: Any = match.obj
-            after = value if isinstance(value, str) else _written(before, on_scale(value, scale))
+            after: Any = value
+            if not isinstance(value, str):
+                after = _written(before, partial(_instead, on_scale(value, scale)))
             if after != before:
                 self.document.put(match, after)
             done.append((_text(before), _text(after)))
@@ -124,11 +133,8 @@ class Entry:
         return done
 
     def _number(self, part: str) -> Decimal | None:
-        text = self.text(part)
-        try:
-            return read_figure(text)
-        except ValueError:
-            return None
+        figure, _ = next(self.figures(part), (None, None))
+        return figure.value if figure else None
 
     def _values(self, part: str) -> Iterator[tuple[JSONPathMatch, int | None]]:
         for value in self.data.roles.get(part, ()):
@@ -148,16 +154,32 @@ def _matches(path: str, root: Any) -> Iterator[JSONPathMatch]:
     return (match for match in json_path(path).finditer(root) if match.parent is not None)
 
 
-def _written(old: str | int | float, value: Decimal) -> str | int | float:
-    """`value` in the form of `old`: a number, a text that is a number, or a text that holds one figure."""
+def _written(old: str | int | float, change: Callable[[Decimal], Decimal]) -> str | int | float:
+    """A changed value in the form of `old`: a number, a number as text, or a text that holds one figure."""
     if not isinstance(old, str):
+        value = change(Decimal(str(old)))
         return int(value) if value == value.to_integral() else float(round(value, 2))
-    figures = [match for match in _FIGURE.finditer(old) if match["figure"]]
-    if len(figures) != 1:
+    if machine := machine_figure(old):
+        return machine.write(change(machine.value))
+    source, written = _read(old)
+    found = figures(written.text)
+    span = written.span(found[0].start, found[0].end) if len(found) == 1 else None
+    if span is None:
         raise CannotEdit(f'the data "{old[:80]}" do not hold exactly one figure')
-    start, end = figures[0].span()
-    machine = re.fullmatch(r"[0-9.]+", old) is not None
-    return old[:start] + write_like(figures[0][0], value, machine=machine) + old[end:]
+    after = source[: span[0]] + found[0].write(change(found[0].value)).encode() + source[span[1] :]
+    return after.decode("utf-8", "surrogatepass")
+
+
+def _instead(new: Decimal, old: Decimal) -> Decimal:
+    return new
+
+
+def _read(text: str) -> tuple[bytes, Written]:
+    """A text that may be HTML: as bytes, and what it shows."""
+    source = text.encode("utf-8", "surrogatepass")
+    ends = [match.span() for match in _MARKUP.finditer(source)]
+    between = zip([0, *(end for _, end in ends)], [*(start for start, _ in ends), len(source)], strict=True)
+    return source, read_text(source, between, "utf-8")
 
 
 def _text(value: object) -> str:

@@ -12,8 +12,18 @@ from selectolax.lexbor import LexborNode
 
 from interventions.edits.in_browser import Spot, There, Verdict
 from interventions.errors import CannotEdit
-from interventions.html.numbers import FIGURE, figures, on_scale, read_figure, write_like
-from interventions.html.page import Page, Where
+from interventions.html.numbers import (
+    UNKNOWN,
+    Figure,
+    Usage,
+    figure_within,
+    figures,
+    machine_figure,
+    on_scale,
+    one_line,
+    rating_out_of,
+)
+from interventions.html.page import Page, Piece, Where
 from interventions.yaml.notations import check_css
 from interventions.yaml.sitemap import Place, SiteMap
 from interventions.yaml.variables import VARIABLE
@@ -22,7 +32,6 @@ from interventions.yaml.yaml_source import did_you_mean
 LONGEST = 2000
 """The longest text, in characters, in which a figure is looked for."""
 _FEW = 60
-_PLAIN = re.compile(r"[0-9.]+")
 _WHITE = re.compile(r"[ \t\n\f\r]+")
 
 
@@ -104,19 +113,33 @@ class Showing:
         self.main(role)
         done = []
         for target in self.all(role):
-            # A figure that is the whole of an attribute is for programs.
-            machine = target.attribute is not None and _PLAIN.fullmatch(self.value(target)) is not None
-            change: Callable[[str], str] = partial(
-                _write, value=value, scale=target.place.scale, machine=machine
-            )
-            if words := target.place.words:
-                change = partial(_word, words=words, percent=value)
-            texts = self.page.replace(target.node, target.attribute, change, pattern_of(target.place))
+            place = target.place
+            change: Callable[[str], Sequence[Piece]] = partial(self._figures, role, target, value)
+            if place.words:
+                change = partial(_word, words=place.words, percent=value)
+            texts = self.page.replace(target.node, target.attribute, change)
             if texts:
                 done.append(texts)
             elif not done:
                 raise CannotEdit(f'no figure in "{self.value(target)}"')
         return Change(len(done), *done[0])
+
+    def _figures(self, role: str, target: Target, value: Decimal, text: str) -> list[Piece]:
+        place = target.place
+        written, padded = on_scale(value, place.scale), place.scale is None
+        return [
+            Piece(figure.start, figure.end, figure.write(written, padded=padded))
+            for figure in figures_at(place, text, self.usage(role))
+        ]
+
+    def usage(self, role: str) -> Usage:
+        """Return what the page says of its figures, as far as it concerns a role: counts have no decimals."""
+        return UNKNOWN if role.endswith((".reviews", ".quantity")) else self.page.usage
+
+    def number(self, target: Target, role: str) -> Decimal | None:
+        """Return the figure that a target shows, ratings in percent; None unless it shows exactly one."""
+        shown, raw = self.value(target), self.page.raw(target.node, target.attribute)
+        return value_at(target.place, raw if one_line(raw) == shown else shown, self.usage(role))
 
     def write_text(self, role: str, text: str) -> Change:
         """Write a text into a role's first place, and into its other places where they hold the old text."""
@@ -144,25 +167,32 @@ class Showing:
         self.page.insert(node, where, markup.encode(self.page.output, "xmlcharrefreplace"))
 
 
-def _write(old: str, value: Decimal, scale: int | None, machine: bool) -> str:
-    """The figure in the format of `old`; a rating such as 4 of 5 becomes 4.6, where a price becomes 4.60."""
-    machine = machine or (scale is not None and old.isdigit())
-    return write_like(old, on_scale(value, scale), machine=machine)
+def figures_at(place: Place, text: str, usage: Usage = UNKNOWN, *, spaced: bool = False) -> list[Figure]:
+    """Return the figures of a text that give the value of a place: one, where the text is as expected."""
+    if place.pattern:
+        # A site map's own pattern may take long on what it does not expect.
+        match = re.search(place.pattern, text) if len(text) <= LONGEST else None
+        figure = figure_within(text, *match.span(1), usage) if match and match[1] else None
+        return [figure] if figure else []
+    if place.attribute and (machine := machine_figure(text.strip())):
+        return [machine]
+    found = figures(text, usage, spaced=spaced)
+    rating = rating_out_of(found, place.scale) if place.scale else None
+    return [rating] if rating else found
 
 
-def value_at(place: Place, text: str) -> Decimal | None:
+def value_at(place: Place, text: str, usage: Usage = UNKNOWN, *, spaced: bool = False) -> Decimal | None:
     """Return the figure that a text at a place shows, ratings in percent.
 
-    Returns None unless the text holds exactly one figure.
+    Returns None unless the text holds exactly one figure. `spaced`: its white space has been made ordinary.
     """
     if place.words:
-        found = [str(n) for n, word in enumerate(place.words, 1) if word in text.split()]
-    else:
-        found = figures(text[:LONGEST], place.pattern)
-    if len(found) != 1:
+        found = [n for n, word in enumerate(place.words, 1) if word in text.split()]
+        return Decimal(found[0]) * 100 / len(place.words) if len(found) == 1 else None
+    shown = figures_at(place, text[:LONGEST], usage, spaced=spaced)
+    if len(shown) != 1:
         return None
-    scale = len(place.words) or place.scale
-    return read_figure(found[0]) * 100 / scale if scale else read_figure(found[0])
+    return shown[0].value * 100 / place.scale if place.scale else shown[0].value
 
 
 def tolerance_at(place: Place) -> Decimal:
@@ -174,41 +204,29 @@ def tolerance_at(place: Place) -> Decimal:
 def figure_stands(there: There, role: str, value: Decimal, done: Sequence[Change]) -> Verdict:
     """Check that every figure at the places of a role is the one that an edit wrote there."""
     main, *_ = there.places(role)
-    wanted = {value, *filter(None, (value_at(main, change.after) for change in done))}
+    wanted = {value, *filter(None, (value_at(main, change.after, spaced=True) for change in done))}
     given: list[bool] = []
     for place, element in there.all(role):
-        shown = value_at(place, element.text)
+        shown = value_at(place, element.text, spaced=True)
         if shown is None:
             continue
         if all(abs(shown - each) > tolerance_at(place) for each in wanted):
             return Verdict(f'{role} shows "{element.text[:_FEW]}"')
         if element.given is not None:
-            given.append(value_at(place, element.given) is not None)
-    if not any(value_at(main, element.text) is not None for element in there.main(role)):
+            given.append(value_at(place, element.given, spaced=True) is not None)
+    if not any(value_at(main, element.text, spaced=True) is not None for element in there.main(role)):
         return Verdict(f"{role} shows no figure")
     return Verdict(given=any(given) or not given, at=there.main(role))
 
 
-def pattern_of(place: Place) -> re.Pattern[bytes]:
-    """Return the pattern that finds the figure, or the word for it, in the source of a place."""
-    if place.words:
-        return _any_of(place.words)
-    return _compiled(place.pattern) if place.pattern else FIGURE
+def _word(text: str, *, words: tuple[str, ...], percent: Decimal) -> list[Piece]:
+    new = words[max(1, round(percent * len(words) / 100)) - 1]
+    return [Piece(*match.span(), new) for match in _any_of(words).finditer(text)]
 
 
 @lru_cache(maxsize=256)
-def _any_of(words: tuple[str, ...]) -> re.Pattern[bytes]:
-    return re.compile(rb"\b(?P<figure>%b)\b" % "|".join(map(re.escape, words)).encode())
-
-
-def _word(old: str, *, words: tuple[str, ...], percent: Decimal) -> str:
-    return words[max(1, round(percent * len(words) / 100)) - 1]
-
-
-@lru_cache(maxsize=256)
-def _compiled(pattern: str) -> re.Pattern[bytes]:
-    named = re.sub(r"(?<!\\)\((?!\?)", "(?P<figure>", pattern, count=1)
-    return re.compile(named.encode("ascii", "xmlcharrefreplace"))
+def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, words))})\b")
 
 
 class Edit:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
 from typing import Annotated, ClassVar
 
 from pydantic import PlainValidator, RootModel
@@ -13,11 +14,11 @@ from interventions.edits.base import (
     Showing,
     figure,
     figure_stands,
+    figures_at,
     filled,
-    pattern_of,
 )
 from interventions.edits.in_browser import There, Verdict
-from interventions.html.numbers import read_figure
+from interventions.errors import CannotEdit
 
 Price = Annotated[
     Decimal | str,
@@ -50,16 +51,28 @@ class SetPrice(Edit, RootModel[Price], frozen=True):
 
     def apply(self, showing: Showing) -> Change:
         price = filled(self.root)
+        old = showing.number(showing.main("product.price")[0], "product.price")
         change = showing.write("product.price", price)
         if showing.has("product.quantity"):
-            quantity = read_figure(showing.value(showing.main("product.quantity")[0]))
-            delta = (price - read_figure(change.before)) * quantity
+            delta = (price - _known(old, change.before)) * _shown(showing, "product.quantity")
             if showing.has("product.subtotal"):
-                subtotal = price * quantity
-                delta = subtotal - read_figure(showing.value(showing.main("product.subtotal")[0]))
+                subtotal = price * _shown(showing, "product.quantity")
+                delta = subtotal - _shown(showing, "product.subtotal")
                 showing.write("product.subtotal", subtotal)
             for role in ("cart.total", f"{showing.group}.total"):
                 for place in showing.site.role(role):
+                    find = partial(figures_at, place, usage=showing.page.usage)
                     for node in showing.page.find(place.css):
-                        showing.page.shift(node, delta, pattern_of(place))
+                        showing.page.shift(node, delta, find)
         return change
+
+
+def _shown(showing: Showing, role: str) -> Decimal:
+    target = showing.main(role)[0]
+    return _known(showing.number(target, role), showing.value(target))
+
+
+def _known(value: Decimal | None, text: str) -> Decimal:
+    if value is None:
+        raise CannotEdit(f'the text "{text}" does not hold exactly one figure')
+    return value

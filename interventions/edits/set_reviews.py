@@ -10,6 +10,7 @@ from pydantic import PlainValidator, RootModel
 
 from interventions.edits.base import FIGURE_SCHEMA, Change, Edit, Showing, figure, figure_stands, filled
 from interventions.edits.in_browser import There, Verdict
+from interventions.html.page import Piece
 
 Count = Annotated[
     Decimal | str,
@@ -23,7 +24,7 @@ Count = Annotated[
     FIGURE_SCHEMA,
 ]
 # "Rating" alone may be the name of the stars.
-_WORD = re.compile(rb"(?i)\b(?P<review>reviews?)\b|(?<=[0-9][ ])(?P<rating>ratings?)\b")
+_WORD = re.compile(r"(?i)(?<![^\W\d_])(?:reviews?\b|(?<=\d\s)ratings?\b)")
 
 
 class SetReviews(Edit, RootModel[Count], frozen=True):
@@ -42,10 +43,14 @@ class SetReviews(Edit, RootModel[Count], frozen=True):
         count = filled(self.root)
         change = showing.write("product.reviews", count)
         for target in showing.all("product.reviews"):
-            showing.page.replace(target.node, target.attribute, partial(_inflect, count=count), _WORD)
+            showing.page.replace(target.node, target.attribute, partial(_inflect, count=count))
         return Change(change.matches, change.before, showing.value(showing.main("product.reviews")[0]))
 
 
-def _inflect(word: str, count: Decimal) -> str:
+def _inflect(text: str, *, count: Decimal) -> list[Piece]:
+    return [Piece(*match.span(), _inflected(match[0], count)) for match in _WORD.finditer(text)]
+
+
+def _inflected(word: str, count: Decimal) -> str:
     plural = "S" if word.isupper() else "s"
     return word.removesuffix(plural) + ("" if count == 1 else plural)

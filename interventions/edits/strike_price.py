@@ -6,11 +6,11 @@ from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, Field
 
-from interventions.edits.base import Change, Edit, Showing, filled
+from interventions.edits.base import Change, Edit, Showing, Target, filled
 from interventions.edits.in_browser import There, Verdict, inserted, is_one_of
 from interventions.edits.set_price import Price
 from interventions.errors import CannotEdit
-from interventions.html.numbers import figures, write_like
+from interventions.html.numbers import figures, one_line
 
 _STYLE = "margin-left:8px;color:#6b6b6b;font-weight:400;text-decoration:line-through"
 
@@ -35,8 +35,7 @@ class StrikePrice(Edit, BaseModel, frozen=True, extra="forbid"):
         targets = showing.main("product.price")
         texts = []
         for target in targets:
-            shown = " ".join(showing.page.raw(target.node, target.attribute).split())
-            text = f"{self.label} {self._old(shown, showing.value(target))}".strip()
+            text = f"{self.label} {self._old(showing, target)}".strip()
             markup = (
                 f'<del class="product-was-details" style="{_STYLE}">{html.escape(text, quote=False)}</del>'
             )
@@ -44,13 +43,15 @@ class StrikePrice(Edit, BaseModel, frozen=True, extra="forbid"):
             texts.append(text)
         return Change(len(texts), "", texts[0])
 
-    def _old(self, shown: str, current: str) -> str:
+    def _old(self, showing: Showing, target: Target) -> str:
         """The price that counts no more, in the format of the one that the shop shows."""
+        raw = showing.page.raw(target.node, target.attribute)
+        shown = one_line(raw)
         if self.was is None:
-            if shown == current:
+            if shown == showing.value(target):
                 raise CannotEdit("the price is the shop's own; write was, or set_price before this edit")
             return shown
-        found = figures(shown)
+        found = figures(raw, showing.page.usage)
         if len(found) != 1:
             raise CannotEdit(f'the text "{shown}" does not hold exactly one figure')
-        return shown.replace(found[0], write_like(found[0], filled(self.was)))
+        return one_line(raw[: found[0].start] + found[0].write(filled(self.was)) + raw[found[0].end :])

@@ -1,9 +1,10 @@
 """Read HTML as bytes: tags, attributes and tokens by the HTML standard, without building a tree."""
 
+import codecs
 import html
 import html.entities
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 # fmt: off
@@ -24,6 +25,7 @@ _ATTRIBUTES = re.compile(_ATTRIBUTE)
 _TAG = re.compile(
     rb"<(/?)([a-zA-Z][^\t\n\f\r />]*+)((?:[\t\n\f\r /]++|%b)*+)>" % re.sub(rb"\?P<\w+>", rb"?:", _ATTRIBUTE)
 )
+_REFERENCE = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[a-zA-Z][0-9a-zA-Z]*);?")
 _COMMENT = re.compile(rb"<!--(?:-?>|.*?(?:--!?>|\Z))|<(?:[!?]|/[^a-zA-Z>])[^>]*(?:>|\Z)|</>", re.S)
 
 
@@ -127,6 +129,62 @@ _NAMES: dict[str, list[str]] = {}
 for _name, _char in html.entities.html5.items():
     if _name.endswith(";"):
         _NAMES.setdefault(_char, []).append(_name)
+
+
+class Written(NamedTuple):
+    """A text with its references resolved, and where in the source each character starts and ends."""
+
+    text: str
+    starts: list[int]
+    ends: list[int]
+
+    def span(self, start: int, end: int) -> tuple[int, int] | None:
+        """Return where in the source the characters from `start` to `end` stand; None: not in one piece."""
+        pieces = zip(self.ends[start : end - 1], self.starts[start + 1 : end], strict=True)
+        return (self.starts[start], self.ends[end - 1]) if all(a == b for a, b in pieces) else None
+
+
+def read_text(source: bytes, spans: Iterable[tuple[int, int]], codec: str) -> Written:
+    """Return the text that stands in spans of the source, one after the other."""
+    text, starts, ends = list[str](), list[int](), list[int]()
+    for start, end in spans:
+        data = source[start:end]
+        if data.isascii() and b"&" not in data:
+            text.append(data.decode("ascii"))
+            starts += range(start, end)
+            ends += range(start + 1, end + 1)
+            continue
+        characters, bounds = _characters(data, start, codec)
+        references = [m for m in _REFERENCE.finditer(characters) if html.unescape(m[0]) != m[0]]
+        position = 0
+        for reference in (*references, None):
+            until = reference.start() if reference else len(characters)
+            text.append(characters[position:until])
+            starts += bounds[position:until]
+            ends += bounds[position + 1 : until + 1]
+            if reference:
+                resolved = html.unescape(reference[0])
+                # In `&nbsp5` only a part of it is a reference.
+                size = len(resolved)
+                rest = max(n for n in range(size) if reference[0].endswith(resolved[size - n :]))
+                position = reference.end() - rest
+                text.append(resolved[: size - rest])
+                starts += [bounds[until]] * (size - rest)
+                ends += [bounds[position]] * (size - rest)
+    return Written("".join(text), starts, ends)
+
+
+def _characters(data: bytes, offset: int, codec: str) -> tuple[str, list[int]]:
+    """The characters of a text in the source, where each begins, and where the last one ends."""
+    decoder = codecs.getincrementaldecoder(codec)("replace")
+    characters, bounds, begin = list[str](), list[int](), offset
+    for index in range(len(data)):
+        if decoded := decoder.decode(data[index : index + 1], index + 1 == len(data)):
+            # Of several characters the first stands for earlier bytes that mean nothing.
+            characters.append(decoded)
+            bounds += [begin, *[offset + index] * (len(decoded) - 1)]
+            begin = offset + index + 1
+    return "".join(characters), [*bounds, offset + len(data)]
 
 
 def escape(text: str, codec: str) -> bytes:

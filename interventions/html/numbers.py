@@ -1,53 +1,238 @@
-"""Find figures in a text as shops write them, read them, and write them again in the same format."""
+"""Find figures in a text as shops write them, read them, and write other values in the same format.
+
+A figure is a number with its separators, in the digits of any script: `1.299,00`, `1 299,00`, `1’299.–`,
+`1,29,900.00`, `١٬٢٩٩٫٠٠`. What it leaves open is told by the currency beside it, else by the page's language,
+else by the habit of shops. Languages and currencies are CLDR's, through Babel.
+"""
 
 import re
+import unicodedata
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
+from functools import cached_property, lru_cache
+from typing import Final, NamedTuple
 
-# A character reference holds digits that are no figure.
-FIGURE = re.compile(rb"&#?[0-9a-zA-Z]+;?|(?P<figure>[0-9](?:[0-9.,]*[0-9])?)")
-_TEXT_FIGURE = re.compile(r"[0-9](?:[0-9.,]*[0-9])?")
+from babel import Locale, UnknownLocaleError
+from babel.numbers import get_currency_precision, list_currencies
+
+_NO_BREAK: Final = "\u00a0\u2007\u2009\u202f"
+_UNSEEN: Final = f" \t\n\f\r\u200e\u200f\u061c{_NO_BREAK}"
+"""What may stand between a figure and its currency: white space, marks of direction."""
+_REACH: Final = 12
+"""How many characters around a figure are searched for the sign of a currency."""
+_LETTERS: Final = {"円": "JPY", "元": "CNY", "원": "KRW"} | dict.fromkeys(
+    "kr kr. zł Kč Ft lei лв лв. Rs Rs. Rp RM руб руб. Fr Fr. ر.س د.إ ج.م".split(),  # noqa: SIM905
+    "",
+)
+"""Signs of currencies in letters that are known on pages of any language."""
+_PARTNERS: Final = {".": ",", ",": ".", "٫": "٬", "٬": "٫", "،": ".", "，": ".", "⹁": ".", "'": ".", "’": "."}
+"""The decimal sign that goes with a sign of groups, and the other way round."""
+_SCRIPTS: Final = {0x660: "ar", 0x6F0: "fa"}
+"""Digit zero -> a language that writes it, for scripts with separators of their own."""
+_ASCII_ZERO: Final = 0x30
 
 
-def read_figure(text: str) -> Decimal:
+class Usage(NamedTuple):
+    """What a page says of its figures: its language (`de-AT`) and its currency (`EUR`), or nothing."""
+
+    language: str = ""
+    currency: str = ""
+
+
+UNKNOWN: Final = Usage()
+
+
+def _syntax(spaces: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"""(?<!\d)(?:
+            (?P<whole>
+                \d{{1,3}}(?P<group>[.,'’٬،，⹁{spaces}])\d{{3}}(?!\d)(?:(?P=group)\d{{3}}(?!\d))*
+              | \d{{1,2}}(?P<indian>[,٬،])\d\d(?:(?P=indian)\d\d)*(?P=indian)\d{{3}}(?!\d)
+              | \d+
+            )
+          | (?<![\w.,])(?=[.,]\d)  # .99
+        )
+        (?:
+            (?(group)(?!(?P=group)))(?(indian)(?!(?P=indian)))(?P<point>[.,٫،])(?P<fraction>\d+)
+          | (?P<dash>[.,][-–—]{{1,2}})(?![-–—]|\s*\d)  # 1’299.–
+        )?""",
+        re.VERBOSE,
+    )
+
+
+_FIGURE: Final = _syntax(_NO_BREAK)
+_SPACED: Final = _syntax(rf"\ {_NO_BREAK}")
+_MACHINE: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+")
+
+
+class Figure:
+    """A figure in a text: where it stands, what it says, and how another value is written in its place."""
+
+    def __init__(self, match: re.Match[str], usage: Usage = UNKNOWN) -> None:
+        self._match, self._usage = match, usage
+        self.start, self.end = match.span()
+        self.text = match[0]
+
+    def __repr__(self) -> str:
+        return f"<Figure {self.text}>"
+
+    @cached_property
+    def value(self) -> Decimal:
+        """The number."""
+        whole, fraction = self._parts
+        return Decimal(f"{_digits(whole) or 0}.{_digits(fraction)}" if fraction else _digits(whole))
+
+    @cached_property
+    def sign(self) -> str:
+        """The sign or code of a currency beside the figure, as it is written; empty when there is none."""
+        text, known = self._match.string, _signs(self._usage.language)
+        before = text[max(0, self.start - _REACH) : self.start].rstrip(_UNSEEN)
+        after = text[self.end : self.end + _REACH].lstrip(_UNSEEN)
+        return _sign_before(before, known) or _sign_after(after, known)
+
+    @cached_property
+    def currency(self) -> str:
+        """The code of the figure's currency, such as EUR, where it is known; else empty."""
+        if not self.sign:
+            return self._usage.currency
+        known = _signs(self._usage.language)
+        return known.get(self.sign) or known.get(unicodedata.normalize("NFKC", self.sign), "")
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the text says nothing but the figure and its currency."""
+        text = self._match.string
+        return (text[: self.start] + text[self.end :]).strip(_UNSEEN) == self.sign
+
+    def write(self, value: Decimal, *, padded: bool = True) -> str:
+        """Write a value in this figure's format: its digits, its separators and its number of decimals.
+
+        A figure without decimals gets those of its currency where the value is not whole: two of euros, none
+        of yen. `padded=False`: it gets as many as the value needs, as ratings do.
+        """
+        whole, fraction = self._parts
+        cents = value.quantize(Decimal("0.01"), ROUND_HALF_UP)
+        if fraction:
+            places = len(fraction)
+        elif not padded:
+            places = max(0, -int(cents.normalize().as_tuple().exponent))
+        else:
+            places = 0 if cents == cents.to_integral() else minor_units(self.currency)
+        left, _, right = f"{value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP):f}".partition(".")
+        point = self._match["point"] or (self._match["group"] if fraction else "")
+        if len(left) > 3 or (right and not point):
+            group, sizes, point = self._separators(whole, point or "")
+            left = _grouped(left, group, sizes)
+        text = left + (f"{point}{right}" if right else self._match["dash"] or "")
+        return text if self._zero == _ASCII_ZERO else text.translate(_to_script(self._zero))
+
+    @cached_property
+    def _zero(self) -> int:
+        if self.text.isascii():
+            return _ASCII_ZERO
+        digit = next(char for char in self.text if char.isdecimal())
+        return ord(digit) - unicodedata.decimal(digit)
+
+    @cached_property
+    def _parts(self) -> tuple[str, str]:
+        """What stands before the decimal sign, and the decimals."""
+        match = self._match
+        whole, group, fraction = match["whole"] or "", match["group"], match["fraction"] or ""
+        if group and group in ".,،" and whole.count(group) == 1 and not fraction and not match["dash"]:
+            left, _, right = whole.partition(group)
+            if unicodedata.decimal(left[0]) == 0 or self._is_decimal(group):
+                return left, right
+        return whole, fraction
+
+    def _is_decimal(self, sign: str) -> bool:
+        """Whether a point or comma before exactly three digits is the decimal sign."""
+        units = minor_units(self.currency) if self.sign or self._usage.currency else None
+        if units in (0, 2):
+            return False
+        known = _separators_of(_locale(self._usage.language, self.currency), self._zero)
+        return sign == known[1] != known[0]
+
+    def _separators(self, whole: str, point: str) -> tuple[str, tuple[int, int], str]:
+        """The sign of groups (empty: none), the sizes of the last and the other groups, the decimal sign."""
+        group = self._match["group"] or self._match["indian"] or ""
+        if group == point:
+            group = ""
+        pieces = whole.split(group) if group else [whole]
+        point = point or (self._match["dash"] or "")[:1]
+        sizes = (3, len(pieces[1])) if len(pieces) > 2 or (group and len(pieces[0]) == 3) else None
+        if group and point and sizes:
+            return group, sizes, point
+        language = self._usage.language or _SCRIPTS.get(self._zero, "")
+        locale = _locale(language, self.currency)
+        usual_group, usual_point = _separators_of(locale, self._zero)
+        if not point:
+            agrees = usual_point and usual_point != group and group in ("", usual_group)
+            point = usual_point if agrees else _PARTNERS.get(group, "," if group else ".")
+        if not group and len(whole) < 4:
+            group = usual_group if usual_point == point else _PARTNERS.get(point, ",")
+        if not sizes:
+            sizes = _sizes(locale) if locale and usual_group == group else (3, 3)
+        return group, sizes, point
+
+
+class _MachineFigure(Figure):
+    """A number for programs, as in `data-price-amount="11.5"`: plain, without padding."""
+
+    @cached_property
+    def value(self) -> Decimal:
+        return Decimal(self.text)
+
+    def write(self, value: Decimal, *, padded: bool = True) -> str:
+        return f"{value.normalize():f}"
+
+
+def figures(text: str, usage: Usage = UNKNOWN, *, spaced: bool = False) -> list[Figure]:
+    """Return all figures in a text.
+
+    A no-break or thin space before three digits groups them. An ordinary space does so where the text says
+    nothing but one figure and its currency; and everywhere where the text is `spaced`: where all its white
+    space has been made ordinary spaces.
+    """
+    if spaced or " " in text:
+        found = [Figure(match, usage) for match in _SPACED.finditer(text)]
+        if spaced or (len(found) == 1 and " " in found[0].text and found[0].is_alone):
+            return found
+    return [Figure(match, usage) for match in _FIGURE.finditer(text)]
+
+
+def machine_figure(text: str) -> Figure | None:
+    """Return the figure of a text that is a plain number, as programs write it; None for any other text."""
+    match = _MACHINE.fullmatch(text)
+    return _MachineFigure(match) if match else None
+
+
+def figure_within(text: str, start: int, end: int, usage: Usage = UNKNOWN) -> Figure | None:
+    """Return the first figure in a part of a text; the text around it helps to read it."""
+    match = _SPACED.search(text, start, end)
+    return Figure(match, usage) if match else None
+
+
+def read_figure(text: str, usage: Usage = UNKNOWN) -> Decimal:
     """Return the first figure in `text`: `$1,234.00` is 1234, `1.234,50 €` is 1234.5. Raises ValueError."""
-    found = find_figure(text)
+    found = figures(text, usage, spaced=True)
     if not found:
         raise ValueError(f'no figure in "{text}"')
-    whole, fraction, _ = _split(found)
-    return Decimal(f"{whole}.{fraction or 0}")
+    return found[0].value
 
 
-def figures(text: str, pattern: str | None = None) -> list[str]:
-    """Return all figures in `text` as they are written.
+def rating_out_of(found: Sequence[Figure], scale: int) -> Figure | None:
+    """Return the rating of two figures of which the other is the scale, as in `4.3 out of 5`; else None.
 
-    `pattern`: a regular expression whose one group finds the figure; then only its first match counts.
+    Some languages name the scale first. In `5 out of 5` the first is the rating.
     """
-    if pattern is None:
-        return _TEXT_FIGURE.findall(text)
-    found = re.search(pattern, text)
-    return [found[1]] if found else []
+    if len(found) != 2 or scale not in (found[0].value, found[1].value):
+        return None
+    return found[0] if found[1].value == scale else found[1]
 
 
-def find_figure(text: str) -> str:
-    """Return the first figure in `text` as it is written; empty when there is none."""
-    found = _TEXT_FIGURE.search(text)
-    return found[0] if found else ""
-
-
-def write_like(old: str, value: Decimal, *, machine: bool = False) -> str:
-    """Write `value` in the format of the figure `old`: its separators and its number of decimals.
-
-    `machine`: the figure is a whole attribute (`data-price-amount="11.5"`): plain, without padding.
-    """
-    if machine:
-        return f"{value.normalize():f}"
-    _, fraction, point = _split(old)
-    cents = value.quantize(Decimal("0.01"), ROUND_HALF_UP)
-    places = len(fraction) if fraction else (0 if cents == cents.to_integral() else 2)
-    text = f"{value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP):,f}"
-    if not re.search(r"[.,]\d{3}(?!\d)", old) and re.search(r"\d{4}", old):
-        text = text.replace(",", "")
-    return text if point == "." else text.translate(str.maketrans(",.", ".,"))
+def minor_units(currency: str) -> int:
+    """Return how many decimals a currency has: 2 for EUR, 0 for JPY; 2 where it is not known."""
+    return get_currency_precision(currency) if currency else 2
 
 
 def on_scale(percent: Decimal, scale: int | None) -> Decimal:
@@ -55,14 +240,97 @@ def on_scale(percent: Decimal, scale: int | None) -> Decimal:
     return percent if scale is None else round(percent * scale / 100, 2)
 
 
-def _split(figure: str) -> tuple[str, str, str]:
-    """Whole part, decimals, decimal separator: the last one, unless three digits follow or it comes twice."""
-    last = max(figure.rfind("."), figure.rfind(","))
-    point = figure[last] if last >= 0 else "."
-    other = "," if point == "." else "."
-    tail = figure[last + 1 :]
-    if last < 0 or figure.count(point) > 1 or (len(tail) == 3 and other not in figure):
-        whole, fraction, point = figure, "", (other if last >= 0 else point)
-    else:
-        whole, fraction = figure[:last], tail
-    return re.sub(r"[.,]", "", whole), fraction, point
+def one_line(text: str) -> str:
+    """Return a text with single spaces."""
+    return " ".join(text.split())
+
+
+def _digits(text: str) -> str:
+    return "".join(str(unicodedata.decimal(char)) for char in text if char.isdecimal())
+
+
+def _grouped(digits: str, group: str, sizes: tuple[int, int]) -> str:
+    if not group:
+        return digits
+    size, pieces = sizes[0], list[str]()
+    while len(digits) > size:
+        pieces.append(digits[-size:])
+        digits, size = digits[:-size], sizes[1]
+    return group.join([digits, *reversed(pieces)])
+
+
+@lru_cache(maxsize=16)
+def _to_script(zero: int) -> Mapping[int, int]:
+    return {_ASCII_ZERO + digit: zero + digit for digit in range(10)}
+
+
+# Currencies
+
+
+@lru_cache(maxsize=64)
+def _signs(language: str) -> Mapping[str, str]:
+    """The signs and codes of currencies on pages in a language, each with its code (empty: of several)."""
+    known = dict(_LETTERS) | {code: code for code in list_currencies()}
+    for locale in (_locale("en", ""), _locale(language, "")):
+        for code, sign in locale.currency_symbols.items() if locale else ():
+            known[one_line(sign.strip(_UNSEEN))] = known[sign.strip(_UNSEEN).rstrip(".")] = code
+    return known
+
+
+def _sign_before(text: str, known: Mapping[str, str]) -> str:
+    for start in range(len(text)):
+        sign = text[start:]
+        if sign in known and not (start and _are_one_word(text[start - 1], sign[0])):
+            return sign
+    return text[-1:] if text and unicodedata.category(text[-1]) == "Sc" else ""
+
+
+def _sign_after(text: str, known: Mapping[str, str]) -> str:
+    for end in range(len(text), 0, -1):
+        sign = text[:end]
+        if sign in known and not (end < len(text) and _are_one_word(sign[-1], text[end])):
+            return sign
+    return text[:1] if text and unicodedata.category(text[0]) == "Sc" else ""
+
+
+def _are_one_word(left: str, right: str) -> bool:
+    """Whether two neighbours belong to one word; Chinese and Japanese put no spaces between words."""
+    return left.isalpha() and right.isalpha() and max(left, right) < "\u2e80"
+
+
+# Languages
+
+
+@lru_cache(maxsize=256)
+def _locale(language: str, currency: str) -> Locale | None:
+    """What CLDR says of a language; one that names no country counts as spoken where the currency is paid."""
+    name = language.replace("-", "_")
+    spoken = _parsed(name)
+    if currency and not (spoken and spoken.territory):
+        return _parsed(f"{name or 'und'}_{currency[:2]}") or spoken
+    return spoken
+
+
+def _parsed(name: str) -> Locale | None:
+    try:
+        return Locale.parse(name) if name else None
+    except (UnknownLocaleError, ValueError, TypeError):
+        language, _, rest = name.rpartition("_")
+        return _parsed(language) if language and rest and language != "und" else None
+
+
+@lru_cache(maxsize=256)
+def _separators_of(locale: Locale | None, zero: int) -> tuple[str, str]:
+    """The signs of groups and of decimals that a language uses with these digits; empty when not known."""
+    if locale is None:
+        return "", ""
+    system = "latn" if zero == _ASCII_ZERO else str(locale.default_numbering_system)
+    if system == "latn" and zero != _ASCII_ZERO:
+        system = str(locale.other_numbering_systems.get("native", "latn"))
+    symbols = {**locale.number_symbols["latn"], **locale.number_symbols.get(system, {})}
+    return symbols.get("currencyGroup") or symbols["group"], symbols["decimal"]
+
+
+def _sizes(locale: Locale) -> tuple[int, int]:
+    last, others = locale.currency_formats["standard"].grouping
+    return last, others

@@ -4,12 +4,11 @@ The tree is only read and never written back: bytes that no edit touches stay as
 """
 
 import html
-import re
 import secrets
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -17,8 +16,8 @@ from interventions.errors import CannotEdit
 from interventions.html import charset
 from interventions.html.csp import Inline, allow
 from interventions.html.marking import Marks, unmark
-from interventions.html.markup import RAW, VOID, Tag, attributes, escape, spelling, tokens
-from interventions.html.numbers import FIGURE, read_figure, write_like
+from interventions.html.markup import RAW, VOID, Tag, attributes, escape, read_text, spelling, tokens
+from interventions.html.numbers import Figure, one_line
 from interventions.html.placement import (
     STRUCTURAL,
     is_settled,
@@ -33,10 +32,16 @@ Where = Literal["before", "after", "prepend", "append"]
 
 # Here parsers drop or move what they do not expect, and differ in how.
 _FORBIDDEN = frozenset(["select", "svg", "math", "frameset"])
-# Bytes of a text in which patterns are looked for.
-_LONGEST = 2000
 # What is in it is no part of the page.
 _HIDDEN = frozenset(["template"])
+
+
+class Piece(NamedTuple):
+    """A piece of a text, from `start` to `end`, and what is written in its place."""
+
+    start: int
+    end: int
+    new: str
 
 
 class Page(ReadPage):
@@ -46,7 +51,7 @@ class Page(ReadPage):
         super().__init__(body, content_type, marks, url)
         self.owner: Owner = ("", "", "")
         self.splices: list[Splice] = []
-        self._shifts: dict[int, tuple[LexborNode, Decimal, re.Pattern[bytes]]] = {}
+        self._shifts: dict[int, tuple[LexborNode, Decimal, Callable[[str], Sequence[Figure]]]] = {}
         self._insertions: dict[tuple[int, Where], Callable[[str], None]] = {}
         self._orders: dict[tuple[int, ...], list[LexborNode]] = {}
         self._order_owners: dict[tuple[int, ...], Owner] = {}
@@ -193,50 +198,52 @@ class Page(ReadPage):
         self._orders[key], self._order_owners[key] = list(order), self.owner
 
     def replace(
-        self,
-        node: LexborNode,
-        attribute: str | None,
-        change: Callable[[str], str],
-        pattern: re.Pattern[bytes] = FIGURE,
+        self, node: LexborNode, attribute: str | None, change: Callable[[str], Sequence[Piece]]
     ) -> tuple[str, str] | None:
-        """Change the one match of `pattern`'s group in an element's text, or the first match in an attribute.
+        """Change one piece of an element's text, or the first piece of an attribute.
 
-        Returns the whole text before and after, or None when there is nothing to change.
-        Raises CannotEdit when the text holds several matches.
+        `change` gets the text and returns the pieces that it would write anew. Returns the whole text before
+        and after, or None when there is nothing to change. Raises CannotEdit when the text has several.
         """
         tag = self._locate(node)
         spans = [span] if attribute and (span := attributes(self.source, tag).get(attribute)) else []
         if attribute is None:
             spans = self._texts(node, tag)
-        if pattern is not FIGURE:
-            # A site map's own pattern may take long on what it does not expect.
-            spans = [(start, end) for start, end in spans if end - start <= _LONGEST]
-        found = [m for span in spans for m in pattern.finditer(self.source, *span) if m.lastgroup]
+        written = read_text(self.source, spans, self._codec)
+        found = change(written.text)
         if not found:
             return None
-        start, end = found[0].span(found[0].lastgroup or 0)
-        old, current = self.source[start:end].decode("ascii"), self.value(node, attribute)
-        new = change(old)
-        if old not in current and (node.mem_id, attribute) in self._values:
+        piece, current = found[0], self.value(node, attribute)
+        old, new = one_line(written.text[piece.start : piece.end]), one_line(piece.new)
+        edited = (node.mem_id, attribute) in self._values
+        if edited and old not in current:
             if new in current:
                 return current, current
             raise CannotEdit(f'an earlier edit has made the text "{current}"')
-        if attribute is None and (len(found) > 1 or current.count(old) != 1):
+        whole = f"{written.text[: piece.start]}{piece.new}{written.text[piece.end :]}"
+        is_sure = one_line(written.text) == current or current.count(old) == 1
+        if attribute is None and (len(found) > 1 or not is_sure):
             raise CannotEdit(f'the text "{current}" does not hold exactly one figure')
-        self._splice(start, end, escape(new, self.output))
-        after = current.replace(old, new, 1)
+        span = written.span(piece.start, piece.end)
+        if span is None:
+            raise CannotEdit(f'the figure {old} in "{current}" is spread over several elements')
+        data = escape(piece.new, self.output)
+        if attribute:  # whose value may stand in quotes of either kind, or in none
+            data = data.replace(b"'", b"&#39;").replace(b" ", b"&#32;")
+        self._splice(*span, data)
+        after = current.replace(old, new, 1) if edited else one_line(whole)
         self._values[node.mem_id, attribute] = after
         return current, after
 
-    def shift(self, node: LexborNode, delta: Decimal, pattern: re.Pattern[bytes] = FIGURE) -> None:
-        """Add `delta` to the figure in an element's text; several shifts of one element add up."""
-        _, so_far, _ = self._shifts.get(node.mem_id, (node, Decimal(0), pattern))
-        self._shifts[node.mem_id] = (node, so_far + delta, pattern)
+    def shift(self, node: LexborNode, delta: Decimal, find: Callable[[str], Sequence[Figure]]) -> None:
+        """Add `delta` to the figure that `find` finds in an element's text; several shifts add up."""
+        _, so_far, _ = self._shifts.get(node.mem_id, (node, Decimal(0), find))
+        self._shifts[node.mem_id] = (node, so_far + delta, find)
 
     def finish(self) -> bytes:
         """Return the edited page."""
-        for node, delta, pattern in self._shifts.values():
-            self.replace(node, None, partial(_add, delta), pattern)
+        for node, delta, find in self._shifts.values():
+            self.replace(node, None, partial(_shifted, find, delta))
         self._adapt_policy()
         try:
             splices = ordered(self.splices)
@@ -327,5 +334,5 @@ class Page(ReadPage):
             )
 
 
-def _add(delta: Decimal, old: str) -> str:
-    return write_like(old, read_figure(old) + delta)
+def _shifted(find: Callable[[str], Sequence[Figure]], delta: Decimal, text: str) -> list[Piece]:
+    return [Piece(figure.start, figure.end, figure.write(figure.value + delta)) for figure in find(text)]

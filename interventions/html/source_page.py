@@ -3,6 +3,7 @@
 import codecs
 import html
 import re
+from functools import cached_property
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -10,6 +11,7 @@ from interventions.errors import CannotEdit
 from interventions.html import charset
 from interventions.html.marking import MARK, Marks, mark
 from interventions.html.markup import Tag, attributes, tag_at
+from interventions.html.numbers import Usage, one_line
 from interventions.html.placement import End, element_end, lineage
 
 _SCOPE = re.compile(r"([a-z]+(?:[.#][\w-]+)+) (?=[\w.#\[])", re.A)
@@ -17,6 +19,12 @@ _SCOPE = re.compile(r"([a-z]+(?:[.#][\w-]+)+) (?=[\w.#\[])", re.A)
 _DEEPEST = 500
 # White space, and what parsers drop or replace.
 _NO_INK = re.compile(r"[\s\0\ufffd]+")
+
+
+_LANGUAGE = 'meta[property="og:locale"]'
+_CURRENCY = (
+    'meta[property="product:price:currency"], meta[property="og:price:currency"], [itemprop=priceCurrency]'
+)
 
 
 class Unmarked(Exception):
@@ -80,11 +88,23 @@ class ReadPage:
         if (changed := self._values.get((node.mem_id, attribute))) is not None:
             return changed
         text = node.text() if attribute is None else node.attributes.get(attribute) or ""
-        return " ".join(text.split())
+        return one_line(text)
 
     def raw(self, node: LexborNode, attribute: str | None) -> str:
         """Return the text of an element, or an attribute, just as the page has it."""
         return node.text() if attribute is None else node.attributes.get(attribute) or ""
+
+    @cached_property
+    def usage(self) -> Usage:
+        """The page's language and currency, as far as it states them."""
+        root, language = self.tree.root, ""
+        if root is not None:
+            language = root.attributes.get("lang") or ""
+        return Usage(language or self._stated(_LANGUAGE), self._stated(_CURRENCY).upper())
+
+    def _stated(self, css: str) -> str:
+        node = self.tree.css_first(css)
+        return "" if node is None else (node.attributes.get("content") or "").strip()
 
     # Where it was written
 

@@ -40,7 +40,7 @@ def shown_ratings(nodes: Iterable[LexborNode], best: int | None = None) -> Itera
 def rating_text(value: str) -> str:
     """Return the figure of a text that shows a rating."""
     out = _OUT_OF.search(value)
-    return out["figure"] if out else next(iter(figures(value)), "")
+    return out["figure"] if out else next((figure.text for figure in figures(value)), "")
 
 
 def rating_percent(value: str, scale: int | None) -> Decimal | None:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from interventions.html.numbers import figures, read_figure
+from interventions.html.numbers import figures
 from interventions.yaml.sitemap import product_key
 
 _SILENT = frozenset(["script", "style", "template", "noscript", "svg", "head", "title", "option"])
@@ -128,4 +128,5 @@ def is_former_price(node: LexborNode) -> bool:
 
 def number(value: str) -> Decimal | None:
     """Return the one figure of a text; None when it holds none or several."""
-    return read_figure(value) if len(figures(value)) == 1 else None
+    found = figures(value)
+    return found[0].value if len(found) == 1 else None

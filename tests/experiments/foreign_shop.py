@@ -18,7 +18,7 @@ from agents.base import Decision
 from environments.actions import Action
 from environments.observation import Observation
 from experiments.designs.shop.design import ShopDesign
-from interventions.html.numbers import find_figure
+from interventions.html.numbers import figures
 from interventions.yaml.yaml_source import parse_yaml
 
 KEYS = ("harbour-desk-lamp", "cedar-reading-lamp")
@@ -108,7 +108,7 @@ function say(text) {{
     <div class="reviews-actions"><a class="action view" href="#reviews">12 Reviews</a></div>
   </div>
   <div class="price-box"><span class="price-wrapper" data-price-type="finalPrice"
-    data-price-amount="{find_figure(self.price)}"
+    data-price-amount="{figures(self.price)[0].text}"
     ><span class="price">{self.price}</span></span></div>
   <div class="product-options-wrapper"><div class="options-list">
     <div class="choice">Red</div><div class="choice">Blue</div></div></div>

@@ -3,10 +3,18 @@
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from babel import Locale, localedata
+from babel.numbers import format_currency, get_currency_precision
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interventions.html.numbers import read_figure, write_like
+from interventions.html.numbers import UNKNOWN, Usage, figures, machine_figure, rating_out_of, read_figure
+
+
+def written(old: str, value: str | Decimal, usage: Usage = UNKNOWN) -> str:
+    """A text with another value in place of its one figure."""
+    (figure,) = figures(old, usage)
+    return old[: figure.start] + figure.write(Decimal(value)) + old[figure.end :]
 
 
 @pytest.mark.parametrize(
@@ -22,10 +30,83 @@ from interventions.html.numbers import read_figure, write_like
         ("¥1,234,567", "1234567"),
         ("width: 75%", "75"),
         ("No. 0.99.", "0.99"),
+        ("$.99", "0.99"),
+        ("0.125", "0.125"),
+        ("1299.000", "1299"),
+        ("1 299,00 €", "1299"),
+        ("1\u202f299,00\u00a0€", "1299"),
+        ("CHF 1’299.00", "1299"),
+        ("1'299.–", "1299"),
+        ("49,- Kč", "49"),
+        ("12,800円", "12800"),
+        ("₹12,39,900.00", "1239900"),
+        ("١٬٢٩٩٫٠٠ ر.س", "1299"),
+        ("۱٬۲۹۹ ریال", "1299"),
+        ("₹ १,२९,९००.५०", "129900.5"),
+        ("１，２９９円", "1299"),
+        ("KWD 1.299", "1.299"),
+        ("KWD 1,299.500", "1299.5"),
     ],
 )
 def test_reading(text: str, value: str) -> None:
-    assert read_figure(text) == Decimal(value)
+    (figure,) = figures(text)
+    assert figure.value == read_figure(text) == Decimal(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "value"),
+    [
+        # The currency first: cents have two digits, and yen none.
+        ("$1.299", "en", "1299"),
+        ("¥1.299", "en", "1299"),
+        ("1,299 €", "de", "1299"),
+        # Then the language.
+        ("1.299", "en", "1.299"),
+        ("1.299", "de-AT", "1299"),
+        ("1,299", "de", "1.299"),
+        ("1,299", "en_US", "1299"),
+        ("KWD 1,299", "en", "1299"),
+        ("1.299", "fr", "1299"),
+        # Then what shops do, and the currency's country.
+        ("1.299", "", "1299"),
+        ("1,299", "", "1299"),
+        ("1.299", "no language", "1299"),
+        ("KWD 1,299", "", "1299"),
+        ("1,299 TND", "", "1.299"),
+    ],
+)
+def test_a_point_before_three_digits(text: str, language: str, value: str) -> None:
+    assert read_figure(text, Usage(language)) == Decimal(value)
+
+
+def test_the_page_s_currency_counts_where_none_stands_beside_the_figure() -> None:
+    assert read_figure("1.299", Usage("en", "EUR")) == 1299
+    assert written("12,800", "900.5", Usage("ja", "JPY")) == "901"
+    assert written("$12", "900.5", Usage("ja", "JPY")) == "$900.50"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "$10 – $20",
+        "10–20 €",
+        "$10-$20",
+        "10.–20",
+        "10,-20",
+        "12.05.2024",
+        "1,299,00",
+        "1.2.3",
+        "5'10",
+        "5 127 ratings",
+        "Size 42 299,00 €",
+        "Prix : 1 299,00 €",
+        "12€99",
+        "12,90 € (2,58 €/100 g)",
+        "4.3 out of 5",
+    ],
+)
+def test_what_is_no_single_figure_is_several(text: str) -> None:
+    assert len(figures(text)) > 1
 
 
 def test_no_figure() -> None:
@@ -47,17 +128,160 @@ def test_no_figure() -> None:
         ("1,234", "56789", "56,789"),
         ("1.234", "56789", "56.789"),
         ("12.5", "3", "3.0"),
+        ("1 299,00 €", "1049.5", "1 049,50 €"),
+        ("1\u202f299,00\u00a0€", "12345.5", "12\u202f345,50\u00a0€"),
+        ("CHF 1’299.00", "12345.5", "CHF 12’345.50"),
+        ("1'299.–", "949", "949.–"),
+        ("1'299.–", "12949.5", "12'949.50"),
+        ("49,- Kč", "59", "59,- Kč"),
+        ("¥12,800", "1049.5", "¥1,050"),
+        ("12,800円(税込)", "1049.5", "1,050円(税込)"),
+        ("₩12,800", "999.4", "₩999"),
+        ("₹1,29,900.00", "1239900", "₹12,39,900.00"),
+        ("₹999.00", "1239900", "₹12,39,900.00"),
+        ("₹299,900", "1239900", "₹1,239,900"),
+        ("١٬٢٩٩٫٠٠ ر.س", "12345.6", "١٢٬٣٤٥٫٦٠ ر.س"),
+        ("١٢ ر.س", "5.5", "٥٫٥٠ ر.س"),
+        ("۱٬۲۹۹ ریال", "12345", "۱۲٬۳۴۵ ریال"),
+        ("₹ १,२९,९००.००", "1239900", "₹ १२,३९,९००.००"),
+        ("from $10", "8", "from $8"),
+        ("$.99", "1.5", "$1.50"),
+        ("KWD 12", "12.5", "KWD 12.500"),
     ],
 )
 def test_writing(old: str, value: str, new: str) -> None:
-    assert write_like(old, Decimal(value)) == new
+    assert written(old, value) == new
+
+
+@pytest.mark.parametrize(
+    ("old", "language", "new"),
+    [
+        ("19,99 €", "fr", "1\u202f234,50 €"),
+        ("19,99 €", "de", "1.234,50 €"),
+        ("19.99", "de-CH", "1’234.50"),
+        ("19.99", "de", "1,234.50"),
+        ("19", "de", "1.234,50"),
+        ("CHF 19.99", "de", "CHF 1’234.50"),
+        ("€ 19,99", "de-AT", "€ 1.234,50"),
+        ("19 €", "pl", "1\u00a0234,50 €"),
+    ],
+)
+def test_separators_that_are_not_to_be_seen_are_the_language_s(old: str, language: str, new: str) -> None:
+    assert written(old, "1234.5", Usage(language)) == new
 
 
 @pytest.mark.parametrize(("value", "new"), [("5.00", "5"), ("100", "100"), ("1234.50", "1234.5")])
 def test_figures_for_programs_are_plain(value: str, new: str) -> None:
-    assert write_like("19.99", Decimal(value), machine=True) == new
+    figure = machine_figure("19.99")
+    assert figure is not None
+    assert figure.write(Decimal(value)) == new
+
+
+def test_a_point_in_a_figure_for_programs_is_the_decimal_sign() -> None:
+    figure = machine_figure("1.299")
+    assert figure is not None
+    assert figure.value == Decimal("1.299")
+    assert machine_figure("1.299.000") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "rating"),
+    [("4.3 out of 5", "4.3"), ("4,3 von 5 Sternen", "4.3"), ("5つ星のうち4.3", "4.3"), ("5 out of 5", "5")],
+)
+def test_a_rating_beside_its_scale(text: str, rating: str) -> None:
+    found = rating_out_of(figures(text), 5)
+    assert found is not None
+    assert found.value == Decimal(rating)
+
+
+@pytest.mark.parametrize("text", ["4.3 of 10", "4.3 out of 5, 127 ratings", "4.3", "5"])
+def test_two_figures_without_the_scale_are_no_rating(text: str) -> None:
+    assert rating_out_of(figures(text), 5) is None
 
 
 @given(st.decimals(0, 10**7, places=2), st.sampled_from(["1.00", "1,000.00", "1000.00", "1,00", "1.000,00"]))
 def test_what_is_written_reads_the_same(value: Decimal, old: str) -> None:
-    assert read_figure(write_like(old, value)) == value
+    assert read_figure(written(old, value)) == value
+
+
+@given(st.text())
+def test_any_text_can_be_read_and_written(text: str) -> None:
+    for figure in figures(text):
+        assert text[figure.start : figure.end] == figure.text
+        assert figure.value >= 0
+        again = figures(figure.write(figure.value))
+        assert figure.value == figure.value.to_integral() or len(again) == 1
+
+
+# The oracle: what Babel writes in each of CLDR's languages and countries.
+
+CURRENCIES = [
+    *(
+        "USD",
+        "EUR",
+        "GBP",
+        "INR",
+        "CHF",
+        "CNY",
+        "BRL",
+        "SEK",
+        "PLN",
+        "CZK",
+        "HUF",
+        "TRY",
+        "SAR",
+        "EGP",
+        "PKR",
+    ),
+    *("EGP", "PKR", "BDT", "NPR", "JPY", "KRW", "VND", "CLP", "ISK", "XOF", "AFN", "IRR", "KWD", "TND"),
+]
+EXCEPTIONS = {
+    "ff_Adlm": "Babel writes a comma where CLDR has a sign of Adlam's own between groups",
+    "tok": "groups of two digits, with spaces between them",
+}
+LANGUAGES = sorted(
+    name
+    for name in localedata.locale_identifiers()
+    if not name.startswith(tuple(EXCEPTIONS)) and Locale.parse(name).territory
+)
+
+
+def by_babel(value: Decimal, currency: str, locale: Locale) -> str:
+    """A price as a shop in that language writes it, in its digits."""
+    text = format_currency(value, currency, locale=locale, numbering_system="default")
+    return text.translate(DIGITS.get(str(locale.default_numbering_system), {}))
+
+
+def _digits(zero: str) -> dict[int, int]:
+    return {ord("0") + digit: ord(zero) + digit for digit in range(10)}
+
+
+DIGITS = {
+    "arab": _digits("\N{ARABIC-INDIC DIGIT ZERO}"),
+    "arabext": _digits("\N{EXTENDED ARABIC-INDIC DIGIT ZERO}"),
+    "deva": _digits("\N{DEVANAGARI DIGIT ZERO}"),
+    "beng": _digits("\N{BENGALI DIGIT ZERO}"),
+    "mymr": _digits("\N{MYANMAR DIGIT ZERO}"),
+    "tibt": _digits("\N{TIBETAN DIGIT ZERO}"),
+    "adlm": _digits("\N{ADLAM DIGIT ZERO}"),
+    "cakm": _digits("\N{CHAKMA DIGIT ZERO}"),
+    "olck": _digits("\N{OL CHIKI DIGIT ZERO}"),
+    "mtei": _digits("\N{MEETEI MAYEK DIGIT ZERO}"),
+    "hmnp": _digits("\N{NYIAKENG PUACHUE HMONG DIGIT ZERO}"),
+    "nkoo": _digits("\N{NKO DIGIT ZERO}"),
+}
+PRICES = st.integers(1, 10**9).map(lambda cents: Decimal(cents) / 100)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=800)
+@given(st.sampled_from(LANGUAGES), st.sampled_from(CURRENCIES), PRICES, PRICES)
+def test_prices_are_those_of_babel(name: str, currency: str, first: Decimal, second: Decimal) -> None:
+    locale = Locale.parse(name)
+    step = Decimal(1).scaleb(-min(2, get_currency_precision(currency)))
+    first, second = (price.quantize(step) for price in (first, second))
+    old, new = by_babel(first, currency, locale), by_babel(second, currency, locale)
+    usage = Usage(name.replace("_", "-"))
+    (figure,) = figures(old, usage)
+    assert figure.value == first, old
+    assert written(old, second, usage) == new
