@@ -95,8 +95,8 @@ def _in_answer(body: bytes, content_type: str, url: str, site: SiteMap) -> Itera
 def _in_data(document: Document, data: Data, url: str, own: str | None) -> Iterator[Sighting]:
     for key, entry in document.entries(data, url, own):
         for part in PARTS if key else ():
-            for figure, scale in entry.figures(part):
-                value, tolerance = figure.value, Decimal(0)
+            for value, scale in entry.figures(part):
+                shown, tolerance = value, Decimal(0)
                 if scale is not None:
-                    value, tolerance = value * 100 / scale, Decimal(5) / scale
-                yield Sighting(key, part, value, f"data.{part}", url, tolerance)
+                    shown, tolerance = value * 100 / scale, Decimal(5) / scale
+                yield Sighting(key, part, shown, f"data.{part}", url, tolerance)

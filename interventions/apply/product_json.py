@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache, partial
-from operator import add
 from typing import Any
+from urllib.parse import quote
 
 from jsonpath import JSONPathMatch
 
 from interventions.edits.base import LONGEST
 from interventions.errors import CannotEdit
 from interventions.html.markup import Written, read_text
-from interventions.html.numbers import Figure, figures, machine_figure, on_scale
+from interventions.html.numbers import figures, machine_figure, on_scale
 from interventions.yaml.notations import json_path
 from interventions.yaml.sitemap import Data, product_key
 
@@ -59,11 +59,11 @@ class Document:
 
     def shift(self, data: Data, delta: Decimal) -> None:
         """Add `delta` to the document's totals."""
-        for path in data.totals:
-            for match in _matches(path, self.root):
+        for value in data.totals:
+            for match in _matches(value.path, self.root):
                 total: Any = match.obj
                 if isinstance(total, str | int | float) and not isinstance(total, bool):
-                    self.put(match, _written(total, partial(add, delta)))
+                    self.put(match, _written(total, lambda old: old + delta, value.factor or data.factor))
 
     def text(self) -> str:
         """Return the data in ASCII, without `<`: safe inside a script and in any encoding."""
@@ -91,9 +91,12 @@ class Entry:
 
     def key(self, page: str) -> str:
         """Return the key of the product that the object links to; empty when it links to none."""
-        for path in self.data.link:
-            for match in _matches(path, self.object):
-                if isinstance(match.obj, str) and (key := product_key(match.obj, page)):
+        for link in self.data.link:
+            for match in _matches(link.path, self.object):
+                value = match.obj
+                if link.page and isinstance(value, str | int) and not isinstance(value, bool):
+                    value = link.page.replace("${value}", quote(str(value)))
+                if isinstance(value, str) and (key := product_key(value, page)):
                     return key
         return ""
 
@@ -106,41 +109,52 @@ class Entry:
         value = next(self._values(part), None)
         return "" if value is None else _text(value[0].obj)
 
-    def figures(self, part: str) -> Iterator[tuple[Figure, int | None]]:
+    def figures(self, part: str) -> Iterator[tuple[Decimal, int | None]]:
         """Yield the figures of a part, each with its scale, of values that hold exactly one."""
-        for match, scale in self._values(part):
+        for match, scale, factor in self._values(part):
             text = _text(match.obj)
-            machine = machine_figure(text)
-            found = [machine] if machine else figures(_read(text[:LONGEST])[1].text)
-            if len(found) == 1:
-                yield found[0], scale
+            if machine := machine_figure(text):
+                yield machine.value / factor, scale
+            elif len(found := figures(_read(text[:LONGEST])[1].text)) == 1:
+                yield found[0].value, scale
 
     def write(self, part: str, value: Decimal | str) -> list[tuple[str, str]]:
-        """Write a figure or a text into every place of a part; return the texts before and after."""
+        """Write a figure or a text into every place of a part; return the texts before and after.
+
+        The sum of the line and the totals follow a price.
+        """
+        if part != "price" or isinstance(value, str):
+            return self._put(part, value)
+        (old, _), (quantity, _) = (next(self.figures(name), (None, None)) for name in ("price", "quantity"))
+        old_sum, _ = next(self.figures("subtotal"), (None, None))
+        new_sum = value * (1 if quantity is None else quantity)
+        done = self._put("price", value)
+        self._put("subtotal", new_sum)
+        if old_sum is None and old is not None:
+            old_sum = old * (1 if quantity is None else quantity)
+        if old_sum is not None:
+            self.document.shift(self.data, new_sum - old_sum)
+        return done
+
+    def _put(self, part: str, value: Decimal | str) -> list[tuple[str, str]]:
         done = []
-        old_price = self._number("price") if part == "price" else None
-        for match, scale in list(self._values(part)):
+        for match, scale, factor in list(self._values(part)):
             before: Any = match.obj
             after: Any = value
             if not isinstance(value, str):
-                after = _written(before, partial(_instead, on_scale(value, scale)))
+                after = _written(before, partial(_instead, on_scale(value, scale)), factor)
             if after != before:
                 self.document.put(match, after)
             done.append((_text(before), _text(after)))
-        if old_price is not None and not isinstance(value, str):
-            quantity = self._number("quantity")
-            self.document.shift(self.data, (value - old_price) * (1 if quantity is None else quantity))
         return done
 
-    def _number(self, part: str) -> Decimal | None:
-        figure, _ = next(self.figures(part), (None, None))
-        return figure.value if figure else None
-
-    def _values(self, part: str) -> Iterator[tuple[JSONPathMatch, int | None]]:
+    def _values(self, part: str) -> Iterator[tuple[JSONPathMatch, int | None, int]]:
+        """The values of a part, each with its scale and its factor."""
+        usual = self.data.factor if part == "subtotal" else 1
         for value in self.data.roles.get(part, ()):
             for match in _matches(value.path, self.object):
                 if isinstance(match.obj, str | int | float) and not isinstance(match.obj, bool):
-                    yield match, value.scale
+                    yield match, value.scale, value.factor or usual
 
 
 @lru_cache(maxsize=256)
@@ -154,13 +168,15 @@ def _matches(path: str, root: Any) -> Iterator[JSONPathMatch]:
     return (match for match in json_path(path).finditer(root) if match.parent is not None)
 
 
-def _written(old: str | int | float, change: Callable[[Decimal], Decimal]) -> str | int | float:
+def _written(
+    old: str | int | float, change: Callable[[Decimal], Decimal], factor: int = 1
+) -> str | int | float:
     """A changed value in the form of `old`: a number, a number as text, or a text that holds one figure."""
     if not isinstance(old, str):
-        value = change(Decimal(str(old)))
+        value = _multiplied(change(Decimal(str(old)) / factor), factor)
         return int(value) if value == value.to_integral() else float(round(value, 2))
     if machine := machine_figure(old):
-        return machine.write(change(machine.value))
+        return machine.write(_multiplied(change(machine.value / factor), factor))
     source, written = _read(old)
     found = figures(written.text)
     span = written.span(found[0].start, found[0].end) if len(found) == 1 else None
@@ -168,6 +184,14 @@ def _written(old: str | int | float, change: Callable[[Decimal], Decimal]) -> st
         raise CannotEdit(f'the data "{old[:80]}" do not hold exactly one figure')
     after = source[: span[0]] + found[0].write(change(found[0].value)).encode() + source[span[1] :]
     return after.decode("utf-8", "surrogatepass")
+
+
+def _multiplied(value: Decimal, factor: int) -> Decimal:
+    """The value times the factor, which then has to be whole. Raises CannotEdit."""
+    product = value * factor
+    if factor > 1 and product != product.to_integral():
+        raise CannotEdit(f"{value.normalize():f} times the factor {factor} is no whole number")
+    return product
 
 
 def _instead(new: Decimal, old: Decimal) -> Decimal:

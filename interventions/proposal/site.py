@@ -215,7 +215,7 @@ def _data_lines(found: FoundData) -> Iterator[str]:
     yield f"  - css: {_scalar(rule.css or '')}"
     yield f"    items: {_scalar(rule.items)}"
     if rule.link:
-        yield f"    link: {_several([_scalar(path, inside=True) for path in rule.link])}"
+        yield f"    link: {_several([_scalar(link.path, inside=True) for link in rule.link])}"
     yield "    roles:"
     for part, values in rule.roles.items():
         yield f"      {part}: {_several([_value(value) for value in values])}"

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, field_va
 
 from interventions.errors import UserError
 from interventions.yaml.choice import CartRequest, Choice
-from interventions.yaml.notations import Css, JsonPath, expanded, listed, several
+from interventions.yaml.notations import Css, JsonPath, expanded, listed
 from interventions.yaml.yaml_source import did_you_mean, load_model
 
 PageType = Literal["product", "listing", "home", "cart", "other"]
@@ -49,6 +49,25 @@ class Value(BaseModel, frozen=True, extra="forbid"):
     path: JsonPath
     scale: Annotated[int, Field(gt=0)] | None = None
     """The highest rating that can stand here."""
+    factor: Annotated[int, Field(gt=0)] | None = None
+    """By what a price is multiplied here: 100 where 129900 means 1299.00. Texts as `$1,299.00` never are.
+
+    Where nothing is said, sums have the factor of the first price, and prices have none.
+    """
+
+
+def _check_page(page: str) -> str:
+    if "${value}" not in page:
+        raise ValueError(f'"{page}" does not say where the value stands; write it like /p/${{value}}')
+    return page
+
+
+class Link(BaseModel, frozen=True, extra="forbid"):
+    """Which product an object shows: an address, or a slug or number in the address of the product's page."""
+
+    path: JsonPath
+    page: Annotated[str, AfterValidator(_check_page)] | None = None
+    """The address of the product's page, such as `/p/${value}`; left out: the value is an address."""
 
 
 class Data(BaseModel, frozen=True, extra="forbid"):
@@ -62,11 +81,11 @@ class Data(BaseModel, frozen=True, extra="forbid"):
     """... or in this attribute."""
     items: JsonPath = "$"
     """The objects that show a product each."""
-    link: Annotated[tuple[JsonPath, ...], BeforeValidator(several)] = ()
+    link: Annotated[tuple[Link, ...], BeforeValidator(partial(listed, key="path"))] = ()
     """Where an object says which product it shows; else it is the page's own."""
     roles: dict[str, Annotated[tuple[Value, ...], BeforeValidator(partial(listed, key="path"))]]
-    """Part of a product (`price`, `name`, `quantity` ...) -> its places in the object."""
-    totals: Annotated[tuple[JsonPath, ...], BeforeValidator(several)] = ()
+    """Part of a product (`price`, `name`, `quantity`, `subtotal` ...) -> its places in the object."""
+    totals: Annotated[tuple[Value, ...], BeforeValidator(partial(listed, key="path"))] = ()
     """Sums of prices times quantities, in the whole document."""
     cart: bool = False
     """Whether the products are those in the cart, so that one that appears there is a choice."""
@@ -76,6 +95,11 @@ class Data(BaseModel, frozen=True, extra="forbid"):
         if (self.url is None) == (self.css is None):
             raise ValueError("name the answer's url or the element's css, one of the two")
         return self
+
+    @property
+    def factor(self) -> int:
+        """By what the first price is multiplied."""
+        return next((value.factor or 1 for value in self.roles.get("price", ())), 1)
 
 
 class PageTest(BaseModel, frozen=True, extra="forbid"):

@@ -95,3 +95,34 @@ def test_ratings_in_words_agree_with_figures(tmp_path: Path) -> None:
     (tmp_path / "words.yaml").write_text(words)
     site = load_site_map(tmp_path / "words.yaml")
     assert [s.value for s in seen(b'<h1>x</h1><p class="s Two">', site=site)] == [100]
+
+
+CENTS = """\
+name: cents
+pages: {product: h1}
+roles: {product.price: .price}
+data:
+  - url: /api/*
+    items: $..lines[*]
+    link: {path: $.slug, page: '/${value}'}
+    roles: {price: {path: $.unit, factor: 100}, quantity: $.quantity, subtotal: $.line}
+    totals: $.total
+"""
+
+
+def test_an_untreated_cart_of_two_pieces_agrees_with_the_page(tmp_path: Path) -> None:
+    (tmp_path / "cents.yaml").write_text(CENTS)
+    site = load_site_map(tmp_path / "cents.yaml")
+    cart = {"lines": [{"slug": "lamp", "unit": 129900, "quantity": 2, "line": 259800}], "total": 259800}
+    page = seen(b"<h1>Lamp</h1><p class=price>1.299,00 &euro;</p>", f"{HOST}lamp", site=site)
+    data = seen(json.dumps(cart).encode(), f"{HOST}api/cart", "application/json", site)
+    assert [(s.product, s.value) for s in [*page, *data]] == [("lamp", 1299), ("lamp", 1299)]
+    assert disagreements([*page, *data]) == []
+    cart["lines"][0]["unit"] = 129901  # type: ignore[index]
+    dearer = seen(json.dumps(cart).encode(), f"{HOST}api/cart", "application/json", site)
+    assert len(disagreements([*page, *dearer])) == 1
+
+
+def test_a_number_in_data_has_as_many_decimals_as_it_has() -> None:
+    (sighting,) = (s for s in seen(minicart("soon", 12.125), SECTION, "application/json"))
+    assert sighting.value == Decimal("12.125")

@@ -27,7 +27,7 @@ ENTRY = Data.model_validate(
         "totals": "$.sum",
     }
 )
-LIST = ENTRY.model_copy(update={"items": "$.items[*]", "totals": ("$.sum", "$.text")})
+LIST = Data.model_validate(ENTRY.model_dump() | {"items": "$.items[*]", "totals": ["$.sum", "$.text"]})
 
 
 def written(
@@ -153,6 +153,77 @@ def test_the_product_is_the_one_that_the_data_link_to() -> None:
 def test_where_the_objects_are(items: str, found: int) -> None:
     text = '{"items": [{"price": 1}, {"price": 3}], "a\\/b": {"offer": {"price": 4}}, "c": 5}'
     assert len(Document(text).entries(ENTRY.model_copy(update={"items": items}), HOST)) == found
+
+
+# Prices in cents, sums of lines, slugs
+
+VENDURE = Data.model_validate(
+    {
+        "url": "/shop-api",
+        "items": "$..lines[*]",
+        "link": {"path": "$.variant.slug", "page": "/product/${value}"},
+        "roles": {
+            "price": [{"path": "$.unitPriceWithTax", "factor": 100}, "$.shown"],
+            "quantity": "$.quantity",
+            "subtotal": "$.linePriceWithTax",
+        },
+        "totals": ["$.order.totalWithTax", "$.order.text"],
+    }
+)
+
+
+def order(quantity: int = 2, cents: int = 129900) -> dict[str, Any]:
+    line = {"variant": {"slug": "desk-lamp"}, "quantity": quantity, "shown": "$1,299.00"}
+    line |= {"unitPriceWithTax": cents, "linePriceWithTax": cents * quantity}
+    total = cents * quantity + 500
+    return {"order": {"lines": [line], "totalWithTax": total, "text": f"${total / 100:,.2f}"}}
+
+
+def test_cents_stay_whole_numbers_and_the_line_is_price_times_quantity() -> None:
+    after = written(order(), Decimal("1049.50"), data=VENDURE)["order"]
+    (line,) = after["lines"]
+    assert (line["unitPriceWithTax"], line["linePriceWithTax"], line["shown"]) == (
+        104950,
+        209900,
+        "$1,049.50",
+    )
+    assert after["totalWithTax"] == 210400
+    assert after["text"] == "$2,104.00"
+    assert "." not in json.dumps([line["unitPriceWithTax"], line["linePriceWithTax"], after["totalWithTax"]])
+
+
+def test_cents_as_text_stay_text() -> None:
+    data = Data.model_validate({"url": "*", "roles": {"price": {"path": "$.price", "factor": 100}}})
+    assert written({"price": "129900"}, Decimal("1049.50"), data=data) == {"price": "104950"}
+
+
+def test_a_price_that_is_no_whole_number_of_cents_is_refused() -> None:
+    data = Data.model_validate({"url": "*", "roles": {"price": {"path": "$.price", "factor": 10}}})
+    with pytest.raises(CannotEdit, match=r"^1049\.55 times the factor 10 is no whole number$"):
+        written({"price": 12990}, Decimal("1049.55"), data=data)
+
+
+@given(st.integers(1, 9), st.integers(1, 10**7), st.integers(1, 10**7))
+def test_an_order_of_one_line_adds_up(quantity: int, old: int, new: int) -> None:
+    after = written(order(quantity, old), Decimal(new) / 100, data=VENDURE)["order"]
+    assert after["totalWithTax"] == order(quantity, new)["order"]["totalWithTax"]
+    assert after["lines"][0]["linePriceWithTax"] == new * quantity
+    assert after["text"] == order(quantity, new)["order"]["text"]
+
+
+def test_a_slug_leads_to_the_product_s_page() -> None:
+    document = Document(json.dumps(order()))
+    assert [key for key, _ in document.entries(VENDURE, "http://shop.test/shop-api")] == ["product/desk-lamp"]
+    by_number = Data.model_validate(
+        {"url": "*", "link": {"path": "$.id", "page": "/p/${value}.html"}, "roles": {}}
+    )
+    found = Document('{"id": 7}').entries(by_number, "http://shop.test/api/products/7")
+    assert [key for key, _ in found] == ["p/7"]
+
+
+def test_a_template_without_the_value_is_refused() -> None:
+    with pytest.raises(ValueError, match=r'"/p/" does not say where the value stands'):
+        Data.model_validate({"url": "*", "link": {"path": "$.id", "page": "/p/"}, "roles": {}})
 
 
 # Answers
