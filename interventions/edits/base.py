@@ -3,14 +3,14 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_FLOOR, Decimal, InvalidOperation
 from functools import lru_cache, partial
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, ValidationInfo, WithJsonSchema
 from selectolax.lexbor import LexborNode
 
-from interventions.edits.in_browser import Spot, There, Verdict
+from interventions.edits.in_browser import Element, Spot, There, Verdict
 from interventions.errors import CannotEdit
 from interventions.html.numbers import (
     UNKNOWN,
@@ -110,36 +110,81 @@ class Showing:
 
     def write(self, role: str, value: Decimal) -> Change:
         """Write another figure into every place of a role; the first place has to hold a figure."""
-        self.main(role)
-        done = []
-        for target in self.all(role):
+        main, *_ = self.main(role)
+        before = self._joined(main, role)
+        targets, done = list(self.all(role)), []
+        self._check_parts([target.place.part for target in targets], value)
+        for target in targets:
             place = target.place
-            change: Callable[[str], Sequence[Piece]] = partial(self._figures, role, target, value)
+            change: Callable[[str], Sequence[Piece]] = partial(self._figures, role, place, value)
             if place.words:
                 change = partial(_word, words=place.words, percent=value)
             texts = self.page.replace(target.node, target.attribute, change)
             if texts:
                 done.append(texts)
-            elif not done:
+            elif not done or place.part:
                 raise CannotEdit(f'no figure in "{self.value(target)}"')
+        if before is not None:
+            return Change(len(done), before, self._joined(main, role) or "")
         return Change(len(done), *done[0])
 
-    def _figures(self, role: str, target: Target, value: Decimal, text: str) -> list[Piece]:
-        place = target.place
-        written, padded = on_scale(value, place.scale), place.scale is None
-        return [
-            Piece(figure.start, figure.end, figure.write(written, padded=padded))
-            for figure in figures_at(place, text, self.usage(role))
-        ]
+    @staticmethod
+    def _check_parts(parts: Sequence[str | None], price: Decimal) -> None:
+        """Raises CannotEdit where whole parts lack their cents, or the other way round."""
+        wholes, cents = parts.count("whole"), parts.count("fraction")
+        if wholes != cents and (cents or price % 1):
+            raise CannotEdit(f"the page shows {wholes} whole parts of the price, and cents for {cents}")
 
-    def usage(self, role: str) -> Usage:
-        """Return what the page says of its figures, as far as it concerns a role: counts have no decimals."""
-        return UNKNOWN if role.endswith((".reviews", ".quantity")) else self.page.usage
+    def _figures(self, role: str, place: Place, value: Decimal, text: str) -> list[Piece]:
+        found = figures_at(place, text, self.usage(role, place))
+        if place.part == "fraction":
+            return [Piece(each.start, each.end, each.write_digits(_cents(value, each))) for each in found]
+        written, padded = on_scale(value, place.scale), place.scale is None
+        if place.part == "whole":
+            written = value.to_integral(ROUND_FLOOR)
+            if not all(each.is_whole for each in found):
+                raise CannotEdit(f'"{one_line(text)}" is no whole part of a price')
+        return [Piece(each.start, each.end, each.write(written, padded=padded)) for each in found]
+
+    def usage(self, role: str, place: Place) -> Usage:
+        """Return what the page says of its figures; counts and whole parts of prices have no decimals."""
+        whole = role.endswith((".reviews", ".quantity")) or place.part == "whole"
+        return self.page.usage._replace(whole=whole)
 
     def number(self, target: Target, role: str) -> Decimal | None:
-        """Return the figure that a target shows, ratings in percent; None unless it shows exactly one."""
+        """Return the figure that a target shows, ratings in percent; None unless it shows exactly one.
+
+        Of a price in two elements the whole part has the price, and the cents have nothing.
+        """
+        usage = self.usage(role, target.place)
+        if target.place.part:
+            cents = self._cents_beside(target, role)
+            return with_cents(target.place, self._text(target), self._text(cents), usage) if cents else None
+        return value_at(target.place, self._text(target), usage)
+
+    def _joined(self, target: Target, role: str) -> str | None:
+        """The text of a price in two elements; None where it stands in one."""
+        cents = self._cents_beside(target, role)
+        if cents is None:
+            return None
+        whole = figures(self.value(target), self.usage(role, target.place), spaced=True)
+        if len(whole) != 1:
+            return None
+        return whole[0].joined("".join(each.digits for each in figures(self.value(cents))))
+
+    def _cents_beside(self, target: Target, role: str) -> Target | None:
+        """The cents of a whole part: those with the same number among all."""
+        if target.place.part != "whole":
+            return None
+        targets = list(self.all(role))
+        wholes = [each.node.mem_id for each in targets if each.place.part == "whole"]
+        cents = [each for each in targets if each.place.part == "fraction"]
+        return cents[wholes.index(target.node.mem_id)] if len(cents) == len(wholes) else None
+
+    def _text(self, target: Target) -> str:
+        """The text of a target as it was written, unless an edit has changed it."""
         shown, raw = self.value(target), self.page.raw(target.node, target.attribute)
-        return value_at(target.place, raw if one_line(raw) == shown else shown, self.usage(role))
+        return raw if one_line(raw) == shown else shown
 
     def write_text(self, role: str, text: str) -> Change:
         """Write a text into a role's first place, and into its other places where they hold the old text."""
@@ -195,6 +240,23 @@ def value_at(place: Place, text: str, usage: Usage = UNKNOWN, *, spaced: bool = 
     return shown[0].value * 100 / place.scale if place.scale else shown[0].value
 
 
+def with_cents(place: Place, whole: str, cents: str, usage: Usage = UNKNOWN) -> Decimal | None:
+    """Return the price whose whole part and cents stand in two elements; None where they are no figures."""
+    left, right = figures_at(place, whole, usage, spaced=True), figures(cents)
+    if len(left) != 1 or len(right) != 1 or not left[0].is_whole:
+        return None
+    return left[0].value + Decimal(f"0.{right[0].digits}")
+
+
+def _cents(price: Decimal, old: Figure) -> str:
+    """The decimals of a price, as many as stand on the page. Raises CannotEdit."""
+    places = len(old.digits)
+    decimals = f"{price % 1:f}".partition(".")[2].rstrip("0")
+    if len(decimals) > places:
+        raise CannotEdit(f"{price} has more decimals than the page shows in an element of their own")
+    return decimals.ljust(places, "0")
+
+
 def tolerance_at(place: Place) -> Decimal:
     """Return half of the last decimal for ratings on a scale such as 0 to 5, else 0."""
     scale = len(place.words) or place.scale
@@ -204,19 +266,41 @@ def tolerance_at(place: Place) -> Decimal:
 def figure_stands(there: There, role: str, value: Decimal, done: Sequence[Change]) -> Verdict:
     """Check that every figure at the places of a role is the one that an edit wrote there."""
     main, *_ = there.places(role)
-    wanted = {value, *filter(None, (value_at(main, change.after, spaced=True) for change in done))}
+    alone = main.model_copy(update={"part": None})
+    wanted = {value, *filter(None, (value_at(alone, change.after, spaced=True) for change in done))}
     given: list[bool] = []
-    for place, element in there.all(role):
-        shown = value_at(place, element.text, spaced=True)
+    found = False
+    for place, element, cents in _whole_figures(there, role):
+        shown = _figure_there(place, element.text, cents.text if cents else None)
         if shown is None:
             continue
+        found |= place == main
         if all(abs(shown - each) > tolerance_at(place) for each in wanted):
             return Verdict(f'{role} shows "{element.text[:_FEW]}"')
         if element.given is not None:
-            given.append(value_at(place, element.given, spaced=True) is not None)
-    if not any(value_at(main, element.text, spaced=True) is not None for element in there.main(role)):
+            figure = _figure_there(place, element.given, cents.given if cents else None)
+            given.append(figure is not None)
+    if not found:
         return Verdict(f"{role} shows no figure")
     return Verdict(given=any(given) or not given, at=there.main(role))
+
+
+def _whole_figures(there: There, role: str) -> Iterator[tuple[Place, Element, Element | None]]:
+    """The elements of a role; a price in two elements is one, with its cents."""
+    elements = list(there.all(role))
+    cents = iter([element for place, element in elements if place.part == "fraction"])
+    for place, element in elements:
+        if place.part != "fraction":
+            yield place, element, next(cents, None) if place.part else None
+
+
+def _figure_there(place: Place, text: str, cents: str | None) -> Decimal | None:
+    if place.part:
+        return with_cents(place, text, cents or "", _WHOLE)
+    return value_at(place, text, spaced=True)
+
+
+_WHOLE = Usage(whole=True)
 
 
 def _word(text: str, *, words: tuple[str, ...], percent: Decimal) -> list[Piece]:

@@ -45,6 +45,8 @@ class StrikePrice(Edit, BaseModel, frozen=True, extra="forbid"):
 
     def _old(self, showing: Showing, target: Target) -> str:
         """The price that counts no more, in the format of the one that the shop shows."""
+        if target.place.part:
+            raise CannotEdit("the price stands in two elements; the map's first place has to hold all of it")
         raw = showing.page.raw(target.node, target.attribute)
         shown = one_line(raw)
         if self.was is None:

@@ -33,10 +33,14 @@ _ASCII_ZERO: Final = 0x30
 
 
 class Usage(NamedTuple):
-    """What a page says of its figures: its language (`de-AT`) and its currency (`EUR`), or nothing."""
+    """What a page says of its figures: its language (`de-AT`) and its currency (`EUR`), or nothing.
+
+    `whole`: they have no decimals, as counts have none.
+    """
 
     language: str = ""
     currency: str = ""
+    whole: bool = False
 
 
 UNKNOWN: Final = Usage()
@@ -126,6 +130,25 @@ class Figure:
         text = left + (f"{point}{right}" if right else self._match["dash"] or "")
         return text if self._zero == _ASCII_ZERO else text.translate(_to_script(self._zero))
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the figure has no decimals."""
+        return not self._parts[1]
+
+    @property
+    def digits(self) -> str:
+        """The digits without separators, as `0` to `9`."""
+        return _digits(self.text)
+
+    def write_digits(self, digits: str) -> str:
+        """Write digits in this figure's script, in the place of its own that stand together."""
+        return re.sub(r"\d+", digits.translate(_to_script(self._zero)), self.text, count=1)
+
+    def joined(self, cents: str) -> str:
+        """Return a price of which this figure is the whole part."""
+        _, _, point = self._separators(self.text, "")
+        return f"{self.text}{point}{cents.translate(_to_script(self._zero))}"
+
     @cached_property
     def _zero(self) -> int:
         if self.text.isascii():
@@ -146,6 +169,8 @@ class Figure:
 
     def _is_decimal(self, sign: str) -> bool:
         """Whether a point or comma before exactly three digits is the decimal sign."""
+        if self._usage.whole:
+            return False
         units = minor_units(self.currency) if self.sign or self._usage.currency else None
         if units in (0, 2):
             return False

@@ -226,7 +226,9 @@ class Page(ReadPage):
             raise CannotEdit(f'the text "{current}" does not hold exactly one figure')
         span = written.span(piece.start, piece.end)
         if span is None:
-            raise CannotEdit(f'the figure {old} in "{current}" is spread over several elements')
+            raise CannotEdit(
+                f'the figure {old} in "{current}" is spread over several elements; name each with part'
+            )
         data = escape(piece.new, self.output)
         if attribute:  # whose value may stand in quotes of either kind, or in none
             data = data.replace(b"'", b"&#39;").replace(b" ", b"&#32;")

@@ -41,6 +41,8 @@ class Place(BaseModel, frozen=True, extra="forbid"):
     """The highest rating that can stand here, such as 5; ratings are percentages where nothing is said."""
     words: tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")], ...] = ()
     """Words for 1, 2, 3 ..., where a rating is written so, such as `[One, Two, Three, Four, Five]`."""
+    part: Literal["whole", "fraction"] | None = None
+    """The part of a price that stands here, where its cents stand in an element of their own."""
 
 
 class Value(BaseModel, frozen=True, extra="forbid"):
@@ -135,9 +137,16 @@ class SiteMap(BaseModel, frozen=True, extra="forbid"):
     @field_validator("roles")
     @classmethod
     def _check_names(cls, roles: dict[str, Role]) -> dict[str, Role]:
-        for role in roles:
+        for role, places in roles.items():
             if not _ROLE.fullmatch(role):
                 raise ValueError(f'"{role}" is no name for a role; write it like item or item.price')
+            parts = {place.part for place in places} - {None}
+            if parts and not role.endswith((".price", ".subtotal")):
+                raise ValueError(f"{role}: only the places of a price or a subtotal have the key part")
+            if len(parts) == 1:
+                raise ValueError(
+                    f"{role}: part: {parts.pop()} stands alone; name the places of both, whole and fraction"
+                )
         return roles
 
     def __hash__(self) -> int:
