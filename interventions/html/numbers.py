@@ -91,8 +91,13 @@ class Figure:
         """The sign or code of a currency beside the figure, as it is written; empty when there is none."""
         text, known = self._match.string, _signs(self._usage.language)
         before = text[max(0, self.start - _REACH) : self.start].rstrip(_UNSEEN)
-        after = text[self.end : self.end + _REACH].lstrip(_UNSEEN)
-        return _sign_before(before, known) or _sign_after(after, known)
+        behind = text[self.end : self.end + _REACH]
+        after = behind.lstrip(_UNSEEN)
+        if sign := _sign_before(before, known):
+            return sign
+        sign = _sign_after(after, known)
+        # In `size 5 $10` it belongs to the next figure.
+        return "" if after != behind and after[len(sign) :][:1].isdecimal() else sign
 
     @cached_property
     def currency(self) -> str:
@@ -320,7 +325,7 @@ def _sign_after(text: str, known: Mapping[str, str]) -> str:
 
 def _are_one_word(left: str, right: str) -> bool:
     """Whether two neighbours belong to one word; Chinese and Japanese put no spaces between words."""
-    return left.isalpha() and right.isalpha() and max(left, right) < "\u2e80"
+    return left.isalnum() and right.isalnum() and max(left, right) < "\u2e80"
 
 
 # Languages

@@ -9,15 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
+from agents.simulated.readers.facts import number_in, reviews_in
 from agents.simulated.utility import Alternative, Taste, choice_probabilities
 from interventions.yaml.yaml_source import load_model
 
 _OPTION: Final = re.compile(r"^Option ([A-Z]):\n((?:  [^\n]*(?:\n|$))+)", re.MULTILINE)
-# Digits are bounded because int() refuses very long ones.
-_NUMBER: Final = re.compile(r"[0-9][0-9,]{0,14}(?:\.[0-9]{1,4})?")
-_OUT_OF_TEN: Final = re.compile(r"([0-9]{1,2}(?:\.[0-9]{1,2})?)\s*/\s*10\b")
-_PERCENT: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,2})?)\s*%")
-_REVIEWS: Final = re.compile(r"([0-9][0-9,]{0,14})\s+(?:guest\s+)?reviews?\b", re.IGNORECASE)
+_OUT_OF_TEN: Final = re.compile(r"([0-9]{1,2}(?:[.,][0-9]{1,2})?)\s*/\s*10\b")
+_PERCENT: Final = re.compile(r"([0-9]{1,3}(?:[.,][0-9]{1,2})?)\s*%")
 # In this order: "Full Bunk Pod" is a full bed, and so is "Full Pod (1 twin bed)".
 _BEDS: Final = {"king": 3, "queen": 2, "double": 1, "full": 1, "twin": 0, "single": 0, "bunk": 1}
 _OTHER_BED: Final = 1
@@ -63,7 +61,7 @@ def to_alternative(facts: Facts, *, viewed_first: bool) -> Alternative:
     cancellation = breakfast = False
     for label, value in ((label.lower(), value) for label, value in facts[1:]):
         if "price" in label:
-            price = _first_number(_NUMBER, value)
+            price = number_in(value)
         elif "cancellation" in label:
             cancellation = value.lower().startswith("yes")
         elif "breakfast" in label:
@@ -71,12 +69,12 @@ def to_alternative(facts: Facts, *, viewed_first: bool) -> Alternative:
         elif "room" in label:
             bed = bed_rank(value)
         elif "star" in label:
-            found = _first_number(_NUMBER, value)
+            found = number_in(value)
             stars = None if found is None else int(found)
         elif "review" in label or "rating" in label:
             out_of_ten = _first_number(_OUT_OF_TEN, value)
             rating = _first_number(_PERCENT, value) if out_of_ten is None else 10 * out_of_ten
-            reviews = int(_first_number(_REVIEWS, value) or 0)
+            reviews = reviews_in(value)
     return Alternative(
         price=price,
         rating=rating,
@@ -115,4 +113,4 @@ def bed_rank(room: str) -> int:
 
 def _first_number(pattern: re.Pattern[str], text: str) -> float | None:
     found = pattern.search(text)
-    return float(found[found.lastindex or 0].replace(",", "")) if found else None
+    return float(found[1].replace(",", ".")) if found else None

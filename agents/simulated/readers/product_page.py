@@ -1,14 +1,11 @@
 """Read a product page from an observation's HTML by its text, not by a shop's class names."""
 
-import re
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-# Digits are bounded because int() refuses very long ones.
-_PRICE = re.compile(r"[$€£]\s*([0-9][0-9,]{0,14}(?:\.[0-9]{1,2})?)")
-_RATING = re.compile(r"\brating:?\s*([0-9]{1,3}(?:\.[0-9]{1,2})?)\s*%", re.IGNORECASE)
-_REVIEWS = re.compile(r"\b([0-9][0-9,]{0,14})\s+reviews?\b", re.IGNORECASE)
+from agents.simulated.readers.facts import price_in, rating_in, reviews_in
+
 _HEADING = "\0"  # marks where the heading was; the parser leaves no NUL in a document
 
 
@@ -68,12 +65,7 @@ def _controls(tree: LexborHTMLParser) -> tuple[str | None, tuple[tuple[str, ...]
 
 def read_facts(text: str) -> tuple[float | None, float | None, int]:
     """Return the first price (currency units), rating (percent) and number of reviews that a text names."""
-    price, rating, reviews = (pattern.search(text) for pattern in (_PRICE, _RATING, _REVIEWS))
-    return (
-        _number(price) if price else None,
-        _number(rating) if rating else None,
-        int(_number(reviews)) if reviews else 0,
-    )
+    return price_in(text), rating_in(text), reviews_in(text)
 
 
 def add_to_cart_button(scope: LexborHTMLParser | LexborNode) -> str | None:
@@ -87,7 +79,3 @@ def add_to_cart_button(scope: LexborHTMLParser | LexborNode) -> str | None:
 def text_of(node: LexborNode | None) -> str:
     """Return the text in an element, with single spaces."""
     return " ".join(node.text(separator=" ").split()) if node else ""
-
-
-def _number(match: re.Match[str]) -> float:
-    return float(match[1].replace(",", ""))
