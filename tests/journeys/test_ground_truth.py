@@ -22,7 +22,8 @@ from agents.simulated.utility import Alternative, choice_probabilities, draw
 from analysis.choice.effects import choice_effects, true_effects
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign, ShopTrial
-from experiments.episodes.shop_episode import ShopTrialRunner, squeeze
+from experiments.episodes.shop_episode import ShopTrialRunner
+from experiments.episodes.treatment_check import squeeze
 from experiments.executors.browser import BrowserExecutor, open_testbed
 from experiments.records import tables
 from experiments.records.store import Records
