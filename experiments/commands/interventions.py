@@ -169,6 +169,7 @@ def validate(
       souk interventions validate mine.yaml --categories "Shoes,Hats" --strict
     """
     from interventions.authoring.check import check
+    from interventions.files.schema import DEFAULT_SITE
     from interventions.yaml.sitemap import load_site_map
 
     site_map, known = load_site_map(site), _products(categories, products)
@@ -185,6 +186,8 @@ def validate(
         if not as_json:
             counted = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
             noun = "products" if products else "categories"
+            if not products and not categories and site_map.name != DEFAULT_SITE:
+                noun = "categories of the embedded shop; name yours with --categories or --products"
             typer.echo(f"{name}: ok: {counted}; every variable is known for {len(known)} {noun}")
     if as_json:
         rows = [{"severity": severity, **problem.to_dict()} for severity, problem in found]

@@ -61,7 +61,20 @@ def check(name_or_path: str | Path, site: SiteMap, products: Iterable[ProductFac
         errors += _unfilled(intervention, known)
     if errors or file is None:
         return Findings(errors=in_order(errors))
-    return Findings(file, (), in_order(confounds(file, source, site)))
+    return Findings(file, (), in_order([*confounds(file, source, site), *_lacking(file, source, site)]))
+
+
+def _lacking(file: InterventionFile, source: Source, site: SiteMap) -> Iterator[Problem]:
+    """The roles that edits need without naming them, where no place on the shop's pages has them."""
+    for index, intervention in enumerate(file.interventions):
+        for number, edit in enumerate(intervention.edits):
+            for role in edit.needs():
+                if not site.role(role) and role not in site.names:
+                    yield source.problem(
+                        ("interventions", index, "edits", number, edit.kind()),
+                        f"the site map {site.name} has no role {role}, so that no page can be treated; "
+                        "add it to the map",
+                    )
 
 
 def _items(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -95,7 +108,7 @@ def _usable(source: Source, site: SiteMap) -> Iterator[Intervention]:
     variables, cases = _shared(source, "variables"), _shared(source, "cases")
     for index, item in _items(source):
         try:
-            intervention = Intervention.model_validate(item, context={"roles": site.roles})
+            intervention = Intervention.model_validate(item, context={"roles": site.names})
         except ValidationError:
             continue
         intervention.written_in(source, index, texts, variables or {}, cases or {})

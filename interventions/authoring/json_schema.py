@@ -57,7 +57,7 @@ def interventions_schema(site: SiteMap) -> dict[str, Any]:
     """Return the schema of an intervention file (draft 2020-12); roles are those of `site`."""
 
     schema = _refer_to_roles(InterventionFile.model_json_schema(schema_generator=_Generator))
-    known = {"enum": sorted(site.roles), "description": f"A role of the site map {site.name}."}
+    known = {"enum": sorted(site.names), "description": f"A role of the site map {site.name}."}
     css = {"type": "string", "pattern": "^css:.", "description": "A selector on a product's own page."}
     schema["$defs"]["Role"] = {"anyOf": [known, css]}
     return {"$schema": DIALECT, **schema, "title": "Souk interventions", "examples": [_EXAMPLE]}

@@ -336,6 +336,10 @@ class Edit:
         """
         raise NotImplementedError
 
+    def needs(self) -> tuple[str, ...]:
+        """Return the roles without which the edit cannot be made on a product's own page."""
+        return self.roles()[:1]
+
     def apply(self, showing: Showing) -> Change | None:
         """Make the change where the product shows. Raises CannotEdit.
 

@@ -20,12 +20,16 @@ class ShowRatingText(Edit, BaseModel, frozen=True, extra="forbid"):
     def roles(self) -> tuple[str, ...]:
         return ("product.stars",)
 
+    def needs(self) -> tuple[str, ...]:
+        return ("product.stars", "product.rating")
+
     def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
         texts = [change.after for change in done]
         return inserted(there, "product.stars", "after", is_one_of(texts), texts[0])
 
     def apply(self, showing: Showing) -> Change:
-        text = f"Rating: {showing.value(showing.main('product.rating')[0])}"
+        rating = showing.value(showing.main("product.rating")[0])
+        text = rating if rating.casefold().startswith("rating") else f"Rating: {rating}"
         markup = (
             f'<span class="product-rating-details" style="{_STYLE}">{html.escape(text, quote=False)}</span>'
         )

@@ -123,6 +123,10 @@ class Intervention(BaseModel):
             return self.card.question
         return next((edit.text for edit in self.edits if isinstance(edit, InsertText)), "")
 
+    def lacks(self, site: SiteMap) -> dict[str, str]:
+        """Return the roles that the edits need and the site map does not have: role -> the edit's name."""
+        return {role: edit.kind() for edit in self.edits for role in edit.needs() if not site.role(role)}
+
     @property
     def tables(self) -> dict[str, Table]:
         """The tables of the intervention's file: name -> product category -> text."""
@@ -225,7 +229,7 @@ def make_interventions(source: Source, site: SiteMap) -> InterventionFile:
     """Make the interventions that are written in `source`. Raises YamlError with every mistake."""
     problems = _repeated_ids(source)
     try:
-        file = validate(source, InterventionFile, context={"roles": site.roles})
+        file = validate(source, InterventionFile, context={"roles": site.names})
     except YamlError as error:
         problems += error.problems
     if problems:

@@ -157,6 +157,14 @@ class SiteMap(BaseModel, frozen=True, extra="forbid"):
         """The roles that are cards or rows."""
         return [role for role in self.roles if f"{role}.link" in self.roles]
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The roles that an edit can name: a part of a card has the name that it has on a product's page."""
+        parts = (role.partition(".") for role in self.roles)
+        return frozenset(self.roles) | {
+            f"product.{part}" for group, _, part in parts if group in self.cards and part
+        }
+
     def role(self, name: str) -> tuple[Place, ...]:
         """Return the places of a role; `css:SELECTOR` is a role of its own.
 

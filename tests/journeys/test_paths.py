@@ -105,3 +105,25 @@ def test_a_shipped_name_is_no_path(folders: tuple[Path, Path]) -> None:
     write(study, {"e.yaml": SHOP % ("", "factors: {nudge: {interventions: nudges}}\n")})
     (here / "nudges").mkdir()
     assert load(str(study / "e.yaml"))
+
+
+def test_a_study_in_another_folder_is_the_same_run(folders: tuple[Path, Path]) -> None:
+    """Found beside the file, found in the working directory, and named from another folder."""
+    study, here = folders
+    more = ", catalogue: files/mine.csv, titles: {patterns: files/titles.yaml}"
+    experiment = SHOP % (more, "site: files/map.yaml\nprompt: files/mine\n" + NUDGE)
+    files = {
+        "files/map.yaml": SITE,
+        "files/mine.yaml": NUDGES,
+        "files/mine.csv": CATALOGUE.replace("Mugs", "Cookies"),
+        "files/titles.yaml": (ROOT / "experiments/designs/catalogue/titles.yaml").read_text(),
+        **TEMPLATES,
+    }
+    write(study, files | {"e.yaml": experiment})
+    write(study / "a/b", {"e.yaml": experiment})
+    write(here, files)
+    names = (str(study / "e.yaml"), "../study/e.yaml", str(study / "a/b/e.yaml"))
+    designs = [load_design(name) for name in names]
+    assert len({design.run_id for design in designs}) == 1
+    trials = [[trial.id for trial in design.trials(["simulated:balanced"])] for design in designs]
+    assert trials[0] == trials[1] == trials[2] != []

@@ -93,8 +93,11 @@ class ShopDesign(Design[ShopTrial]):
         self.prompt = _prompt(experiment.prompt, source)
         self.nudges = self._nudges(source)
         self._matching = load_interventions("matching", self.site)
-        self._display = load_interventions("display", self.site)
-        self._everywhere = tuple(compile_treatment(item, None) for item in self._display.interventions)
+        display = load_interventions("display", self.site).interventions
+        # A shop whose map has no place for them can be studied without.
+        self._display = tuple(item for item in display if not item.lacks(self.site))
+        self._left_out = tuple(item for item in display if item.lacks(self.site))
+        self._everywhere = tuple(compile_treatment(item, None) for item in self._display)
         formed, self._notes = self._form(source)
         self._products = {product.key: product for products in formed for product in products}
         self.sets: dict[str, ChoiceSet] = {
@@ -157,7 +160,7 @@ class ShopDesign(Design[ShopTrial]):
         interventions = [
             *(nudge for nudge in self.nudges if nudge),
             *self._matching.interventions,
-            *self._display.interventions,
+            *self._display,
         ]
         return {
             "experiment": self.experiment.model_dump(mode="json", exclude={"agents"}),
@@ -199,15 +202,39 @@ class ShopDesign(Design[ShopTrial]):
     def notes(self, agents: Sequence[str]) -> list[str]:
         """Return notes on what to know before the run, a line each.
 
-        There may be fewer choice sets than asked for, or interventions that simulated shoppers do not see.
+        There may be fewer choice sets than asked for, roles that the site map lacks, or interventions that
+        simulated shoppers do not see.
         """
+        notes = [*self._notes, *self._lacks()]
         if not any(is_simulated(name) for name in agents):
-            return self._notes
-        return self._notes + [
+            return notes
+        return notes + [
             f"simulated shoppers see nothing of {name}: they read texts, prices, ratings, numbers of "
             "reviews and the order; whether it moves an agent only a real one can show"
             for name in self.unreadable()
         ]
+
+    def _lacks(self) -> Iterator[str]:
+        """What the site map lacks for this experiment, a line for each role."""
+        wanted = [
+            *(nudge for nudge in self.nudges if nudge),
+            *(self._matching[f"match-{name}"] for name in self.experiment.match),
+        ]
+        found: dict[str, dict[str, None]] = {}
+        for intervention in wanted:
+            for role in intervention.lacks(self.site):
+                found.setdefault(role, {})[intervention.id] = None
+        for role, names in found.items():
+            yield (
+                f"the site map {self.site.name} has no role {role}, which {', '.join(names)} needs on a "
+                "product's page: no such page can be treated; add it to the map"
+            )
+        missing = [role for item in self._left_out for role in item.lacks(self.site)]
+        if missing:
+            yield (
+                f"ratings are not added as text: the site map {self.site.name} has no role "
+                f"{' and no role '.join(missing)}"
+            )
 
     @property
     def most_steps(self) -> int:
@@ -362,7 +389,7 @@ class ShopDesign(Design[ShopTrial]):
         yield from (self._matching[f"match-{name}"] for name in self.experiment.match)
         if trial.nudge is not None:
             yield trial.nudge
-        yield from self._display.interventions
+        yield from self._display
 
     def nudge_texts(self, trial: ShopTrial) -> dict[str, int]:
         """Return the text of the trial's nudge on each of its products, with its direction.

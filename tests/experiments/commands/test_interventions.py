@@ -34,6 +34,13 @@ def run(*arguments: str, cwd: Path, status: int = 0) -> Ended:
     return ended
 
 
+def test_validate_says_whose_categories_were_tried(tmp_path: Path) -> None:
+    (tmp_path / "good.yaml").write_text(NUDGE)
+    (tmp_path / "mine-map.yaml").write_text("name: mine\nextends: onestopmarket\n")
+    ended = run("validate", "good.yaml", "--site", "mine-map.yaml", cwd=tmp_path)
+    assert "for 26 categories of the embedded shop; name yours with --categories" in ended.out
+
+
 def test_validate_prints_every_mistake(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(MISTAKES.read_text())
     (tmp_path / "good.yaml").write_text(NUDGE)

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, Response
 from experiments.executors.start_pages import check_start_pages
 from interventions.errors import UserError
 from tests.experiments.command_line import Ended, forked_souk
-from tests.experiments.foreign_shop import KEYS, WALL, ForeignShop, design, experiment
+from tests.experiments.foreign_shop import KEYS, NUDGE, WALL, ForeignShop, design, experiment
 from tests.support import serve
 
 
@@ -193,3 +193,42 @@ async def test_an_intervention_that_no_page_has_got_is_told(tmp_path: Path) -> N
     assert ended.status == 1, ended.err
     assert "praised: planned in 4 of 6 trials, but no page has a receipt of it" in ended.err
     assert query(tmp_path, "SELECT outcome, count(*) FROM trials GROUP BY 1") == [("choice", 6)]
+
+
+PLAIN_MAP = """name: plain
+pages: {product: .product-info-main}
+roles:
+  product.title: h1.page-title
+  product.name: h1 .base
+  product.price: .price
+  product.option: .options-list .choice
+"""
+"""A map without stars, ratings and stock."""
+
+
+@pytest.mark.browser
+async def test_a_map_without_stars_needs_no_rating_as_text(tmp_path: Path) -> None:
+    (tmp_path / "plain.yaml").write_text(PLAIN_MAP)
+    ended = await run(tmp_path, ForeignShop(), page="${key}", limit=6, site="plain.yaml")
+    assert ended.status == 0, ended.err
+    assert query(tmp_path, "SELECT outcome, count(*) FROM trials GROUP BY 1") == [("choice", 6)]
+    assert query(tmp_path, "SELECT DISTINCT intervention FROM receipts") == [("praised",)]
+    said = "ratings are not added as text: the site map plain has no role product.stars and no role"
+    assert said in ended.err
+
+
+def test_a_dry_run_says_what_the_map_lacks(tmp_path: Path) -> None:
+    (tmp_path / "plain.yaml").write_text(PLAIN_MAP)
+    edits = [{"set_stock": "Only 2 left"}, {"insert_text": {"after": "product.title", "text": NUDGE}}]
+    file = experiment(
+        tmp_path, ForeignShop(), "http://127.0.0.1:9/", edits, site="plain.yaml", match=["reviews", "price"]
+    )
+    ended = forked_souk("run", str(file), "--dry-run", cwd=tmp_path)
+    assert ended.status == 0, ended.err
+    rest = "needs on a product's page: no such page can be treated; add it to the map"
+    said = [line for line in ended.err.splitlines() if "has no role product." in line]
+    assert said[:2] == [
+        f"the site map plain has no role product.stock, which praised {rest}",
+        f"the site map plain has no role product.reviews, which match-reviews {rest}",
+    ]
+    assert len(said) == 3

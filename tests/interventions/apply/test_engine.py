@@ -288,6 +288,13 @@ def test_the_rating_is_shown_as_text_wherever_there_is_one() -> None:
     assert [receipt.product for receipt in cards.receipts] == ["a", "c"]
 
 
+def test_a_rating_that_says_so_itself_is_not_announced_twice() -> None:
+    show = treatment({"show_rating_text": {}}, product=None)
+    page = product_page().replace(b'title="75%"', b'title="Rating: 75%"')
+    assert page != product_page()
+    assert texts(run(page, show).body, ".product-rating-details") == ["Rating: 75%"]
+
+
 def test_the_shown_rating_is_the_one_that_was_set_and_absent_where_it_was_removed() -> None:
     show = treatment({"show_rating_text": {}}, product=None)
     assert b"Rating: 90%" in run(product_page(), treatment({"set_rating": 90}), show).body

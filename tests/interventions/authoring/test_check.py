@@ -121,3 +121,25 @@ def test_roles_are_those_of_the_site_map(tmp_path: Path) -> None:
     site = SiteMap.model_validate({"name": "own", "roles": {"product.banner": "div.banner"}})
     assert check(path, site, PRODUCTS).errors == ()
     assert len(check(path, SITE, PRODUCTS).errors) == 1
+
+
+ITEMS = "name: fair\nroles: {item: li, item.link: a, item.title: b}\n"
+"""A shop without pages of products."""
+
+
+def test_what_the_map_lacks_is_a_warning_with_its_place(tmp_path: Path) -> None:
+    site = tmp_path / "fair.yaml"
+    site.write_text(ITEMS)
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "interventions:\n"
+        "  - id: a\n    kind: display\n    edits:\n      - set_stock: Only 2 left\n"
+        "  - id: b\n    kind: display\n    edits:\n"
+        "      - insert_text: {after: product.title, text: Known from cards}\n"
+    )
+    found = check(path, load_site_map(site), PRODUCTS)
+    assert not found.errors
+    assert [str(problem).removeprefix(f"{path}:") for problem in found.warnings] == [
+        "5:9: interventions[0].edits[0].set_stock: the site map fair has no role product.stock, "
+        "so that no page can be treated; add it to the map"
+    ]
