@@ -104,17 +104,22 @@ class Episode:
     async def open(self, urls: Sequence[str]) -> None:
         """Open one tab per URL, in this order; the last becomes active.
 
+        The first is opened alone until the shop knows its visitor. Else each tab would begin a session of its
+        own, and the last one's cookies would make the others' forms worthless.
+
         Raises:
             BrowserFailure: a tab could not be loaded.
         """
         try:
             pages = [await self._context.new_page() for _ in urls]
             self._started = {page: number for number, page in enumerate(pages)}
+            await self._begin_session(pages[0], urls[0])
             await asyncio.gather(
+                pages[0].wait_for_load_state("domcontentloaded", timeout=LOAD_TIMEOUT_MS),
                 *(
                     page.goto(url, wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
-                    for page, url in zip(pages, urls, strict=True)
-                )
+                    for page, url in zip(pages[1:], urls[1:], strict=True)
+                ),
             )
             for page in pages:
                 self._titles[page] = storable(await page.title())
@@ -122,6 +127,13 @@ class Episode:
             await self._settle()
         except PlaywrightError as error:
             raise BrowserFailure(first_line(error)) from error
+
+    async def _begin_session(self, page: Page, url: str) -> None:
+        """Open the first tab until its answer has brought cookies; without, until its scripts may have."""
+        await page.goto(url, wait_until="commit", timeout=LOAD_TIMEOUT_MS)
+        if not await self._context.cookies(page.url):
+            self._active = page
+            await self._settle()
 
     async def look(self) -> Look:
         """Observe the active tab.

@@ -6,14 +6,16 @@ from collections.abc import AsyncIterator
 
 import pytest
 from playwright.async_api import BrowserContext
+from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
 
 from environments.actions import Action
 from environments.browser import BrowserPool, run_browsers
 from environments.episode import Episode
 from environments.through_proxy import BrowserFailure
-from tests.support import STOPS, pages
+from tests.support import STOPS, pages, serve
 
 pytestmark = [pytest.mark.browser]
 
@@ -91,6 +93,68 @@ async def test_the_last_tab_is_active_and_both_are_listed(episode: Episode, base
         ("Oats", base_url, True),
     ]
     assert observation.goal == "Buy oats."
+
+
+FORM = """<!doctype html><title>{0}</title>
+<form method="post" action="/buy"><input type="hidden" name="token" value="{0}"><button>Buy</button></form>"""
+
+BY_SCRIPT = """<!doctype html><title>Shop</title><main></main><script type="module">
+const answer = await fetch("/session", {method: "POST"});
+document.querySelector("main").innerHTML =
+  `<form method="post" action="/buy"><input type="hidden" name="token" value="${await answer.text()}">
+  <button>Buy</button></form>`;
+</script>"""
+
+
+class TokenShop:
+    """Gives each visitor without a token a new one, and knows a buyer by that of the cookie."""
+
+    def __init__(self) -> None:
+        self.given = 0
+        self.asked, self.open = asyncio.Event(), asyncio.Event()
+
+    def app(self, *, by_script: bool) -> Starlette:
+        session = Route("/session", self.visited, methods=["POST"])
+        bought = Route("/buy", self.bought, methods=["POST"])
+        page = Route("/{path}", self.drawn_by_script if by_script else self.visited)
+        return Starlette(routes=[session, bought, page])
+
+    async def drawn_by_script(self, _: Request) -> Response:
+        self.asked.set()
+        return HTMLResponse(BY_SCRIPT)
+
+    async def visited(self, request: Request) -> Response:
+        known = request.cookies.get("token")
+        token = known or f"t{self.given}"
+        self.given += not known
+        self.asked.set()
+        await self.open.wait()
+        answer = HTMLResponse(FORM.format(token) if request.method == "GET" else token)
+        answer.set_cookie("token", token)
+        return answer
+
+    async def bought(self, request: Request) -> Response:
+        sent = (await request.form())["token"]
+        return HTMLResponse("bought" if sent == request.cookies.get("token") else f"forbidden: {sent}")
+
+
+@pytest.mark.parametrize("by_script", [False, True])
+async def test_the_tabs_share_one_session(context: BrowserContext, by_script: bool) -> None:
+    """As with Django's tokens against forgery: of tabs that come without cookies, the last one's counts."""
+    shop, tabs = TokenShop(), 6
+    async with serve(shop.app(by_script=by_script)) as base_url:
+        episode = Episode(context, "Buy.")
+        opening = asyncio.create_task(episode.open([f"{base_url}{number}" for number in range(tabs)]))
+        await shop.asked.wait()
+        for _ in context.pages:  # what else the browser was told to open has been asked for by then
+            await context.request.get(f"{base_url}no/page")
+        shop.open.set()
+        await opening
+        for tab in range(tabs):
+            await episode.act(Action("tab_focus", (tab,)))
+            assert await episode.act(Action("click", (await bid_of(episode, "Buy"),))) == ""
+            assert "bought" in (await episode.look()).observation.html
+    assert shop.given == 1
 
 
 async def test_observation_shows_what_the_viewport_shows(episode: Episode) -> None:
