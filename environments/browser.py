@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -84,8 +84,10 @@ def flags(spki: str | None) -> list[str]:
 class BrowserPool:
     """One Chromium that is launched again when it has died; each episode gets a context of its own."""
 
-    def __init__(self, spki: str | None) -> None:
+    def __init__(self, spki: str | None, trusted: Sequence[str] = ()) -> None:
         self._flags = flags(spki)
+        if trusted:
+            self._flags.append(f"--ignore-certificate-errors-spki-list={','.join(trusted)}")
         self._playwright: Playwright | None = None
         self._browser: Browser | None = None
         self._launching = asyncio.Lock()
@@ -185,14 +187,15 @@ async def _new_context(browser: Browser, proxy_url: str | None) -> BrowserContex
 
 
 @asynccontextmanager
-async def run_browsers(spki: str | None = None) -> AsyncIterator[BrowserPool]:
+async def run_browsers(spki: str | None = None, *, trusted: Sequence[str] = ()) -> AsyncIterator[BrowserPool]:
     """Run one Chromium.
 
     `spki` is the key of the proxy's certificate authority (base64 SHA-256): certificates that it signed are
     accepted, and only those, so that HTTPS keeps its meaning and its cache. With it, contexts reach nothing
-    but the proxy that each is given.
+    but the proxy that each is given. Without a proxy, `trusted` are the keys of shops' own certificates that
+    are accepted besides those that public authorities have signed.
     """
-    pool = BrowserPool(spki)
+    pool = BrowserPool(spki, trusted)
     try:
         yield pool
     finally:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from playwright.async_api import BrowserContext, Page, Request
+from playwright.async_api import BrowserContext, Page, Request, Response
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 
@@ -17,7 +17,7 @@ from environments.observation import Observation, Tab
 from environments.observe import NOTHING, Disturbed, Seen, Wanted, observe, storable
 from environments.observe import View as View  # noqa: PLC0414 - an episode is begun with one
 from environments.stops import Stop
-from environments.through_proxy import BrowserFailure
+from environments.through_proxy import MARK, BrowserFailure, is_shown_document
 from interventions.edits.in_browser import Standing
 
 # Lets callbacks of finished requests run before we look whether new requests have begun.
@@ -113,9 +113,8 @@ class Episode:
         try:
             pages = [await self._context.new_page() for _ in urls]
             self._started = {page: number for number, page in enumerate(pages)}
-            await self._begin_session(pages[0], urls[0])
             await asyncio.gather(
-                pages[0].wait_for_load_state("domcontentloaded", timeout=LOAD_TIMEOUT_MS),
+                await self._begin_session(pages[0], urls[0]),
                 *(
                     page.goto(url, wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
                     for page, url in zip(pages[1:], urls[1:], strict=True)
@@ -128,12 +127,20 @@ class Episode:
         except PlaywrightError as error:
             raise BrowserFailure(first_line(error)) from error
 
-    async def _begin_session(self, page: Page, url: str) -> None:
-        """Open the first tab until its answer has brought cookies; without, until its scripts may have."""
-        await page.goto(url, wait_until="commit", timeout=LOAD_TIMEOUT_MS)
-        if not await self._context.cookies(page.url):
-            self._active = page
+    async def _begin_session(self, page: Page, url: str) -> asyncio.Future[Response | None]:
+        """Begin to load the first tab; return when its answer has brought cookies, or it has settled."""
+        answered = asyncio.Event()
+        page.on("response", lambda response: answered.set() if is_shown_document(response) else None)
+        loading = asyncio.ensure_future(
+            page.goto(url, wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
+        )
+        loading.add_done_callback(lambda _: answered.set())
+        await answered.wait()
+        if all(cookie["name"] == MARK["name"] for cookie in await self._context.cookies()):
+            await loading
+            self._active = page  # its scripts may still begin a session
             await self._settle()
+        return loading
 
     async def look(self) -> Look:
         """Observe the active tab.

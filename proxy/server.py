@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-import certifi
-from cryptography import x509
 from mitmproxy import http, options
 from mitmproxy.addons import core, dns_resolver, next_layer, proxyserver, tlsconfig, upstream_auth
 from mitmproxy.connection import ConnectionState
@@ -27,6 +25,7 @@ from proxy.guests import Guests
 from proxy.recording import Recorder, Recording, Replayer
 from proxy.reverse import Inbound, Origin, Outbound
 from proxy.session import Session
+from proxy.trust import bundle
 
 HOST = "127.0.0.1"
 
@@ -139,7 +138,8 @@ async def run_proxy(
 
     `guests` gives sessions to whoever connects; without it they are bound to slots. Shops are reached
     through the proxy `upstream_proxy`, and may have certificates of `upstream_ca` besides those of public
-    authorities. `record` is a folder for what shops answer; `replay` is one that answers in their place.
+    authorities and of SSL_CERT_FILE. `record` is a folder for what shops answer; `replay` is one that answers
+    in their place.
 
     Raises:
         UserError: a folder cannot be written, or an argument is not what it should be.
@@ -169,8 +169,10 @@ async def run_proxy(
         mode=[],
         server=False,
     )
-    if upstream_ca is not None:
-        master.options.update(ssl_verify_upstream_trusted_ca=str(_bundle(upstream_ca, ca_dir)))
+    if (authorities := bundle(upstream_ca)) is not None:
+        trusted = ca_dir / "upstream-ca.pem"
+        trusted.write_bytes(authorities)
+        master.options.update(ssl_verify_upstream_trusted_ca=str(trusted))
     logging.getLogger("mitmproxy").setLevel(logging.ERROR)
     await master.running()
     try:
@@ -212,17 +214,3 @@ def _upstream_mode(url: str | None) -> tuple[str, str | None]:
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     credentials = f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else None
     return f"upstream:{parts.scheme}://{host}:{port or (443 if parts.scheme == 'https' else 80)}", credentials
-
-
-def _bundle(extra: Path, folder: Path) -> Path:
-    """A file with the public authorities and those of a file. Raises UserError."""
-    try:
-        added = extra.read_bytes()
-        x509.load_pem_x509_certificates(added)
-    except OSError as error:
-        raise UserError(f"{extra}: cannot be read ({error.strerror}); give a file of certificates") from None
-    except ValueError:
-        raise UserError(f"{extra}: holds no certificates; give a file in PEM format") from None
-    path = folder / "upstream-ca.pem"
-    path.write_bytes(Path(certifi.where()).read_bytes() + b"\n" + added)
-    return path

@@ -36,9 +36,14 @@ async def listening(
 
 
 @asynccontextmanager
-async def serve(app: Starlette) -> AsyncIterator[str]:
-    """Run an ASGI application on a free loopback port; yields its base URL, with a trailing slash."""
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="critical", lifespan="off")
+async def serve(app: Starlette, certificate: Path | None = None) -> AsyncIterator[str]:
+    """Run an ASGI application on a free loopback port; yields its base URL, with a trailing slash.
+
+    It is an HTTPS server with a `certificate` and its key, both in one file.
+    """
+    config = uvicorn.Config(
+        app, host="127.0.0.1", port=0, log_level="critical", lifespan="off", ssl_certfile=certificate
+    )
     server = uvicorn.Server(config)
     server.install_signal_handlers = lambda: None  # type: ignore[method-assign]
     started = asyncio.Event()
@@ -53,7 +58,7 @@ async def serve(app: Starlette) -> AsyncIterator[str]:
     await started.wait()
     port = server.servers[0].sockets[0].getsockname()[1]
     try:
-        yield f"http://127.0.0.1:{port}/"
+        yield f"{'https' if certificate else 'http'}://127.0.0.1:{port}/"
     finally:
         server.should_exit = True
         server.force_exit = True

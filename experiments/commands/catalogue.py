@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from experiments.commands.common import UpstreamCa
+
 if TYPE_CHECKING:
     from experiments.designs.catalogue.importer import Importer
 
@@ -39,6 +41,7 @@ def import_(
     site: Annotated[str, typer.Option(metavar="MAP", help="Site map: a shipped name or a path.")] = (
         "onestopmarket"
     ),
+    upstream_ca: UpstreamCa = None,
 ) -> None:
     """Read the listings of a shop, page by page, into a catalogue for `options.catalogue`.
 
@@ -54,7 +57,7 @@ def import_(
     from experiments.designs.catalogue.importer import Importer
     from interventions.yaml.sitemap import load_site_map
 
-    importer = Importer(url if url.endswith("/") else f"{url}/", out, load_site_map(site), limit)
+    importer = Importer(url if url.endswith("/") else f"{url}/", out, load_site_map(site), limit, upstream_ca)
     try:
         asyncio.run(_show(importer, category or []))
     except KeyboardInterrupt:

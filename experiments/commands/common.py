@@ -46,6 +46,12 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 Everything = Annotated[
     bool, typer.Option("--all", help="Print every table of the report, not only the answer.")
 ]
+UpstreamCa = Annotated[
+    Path | None,
+    typer.Option(
+        "--upstream-ca", metavar="FILE", help="Trust shops with certificates of these authorities too (PEM)."
+    ),
+]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for reports and figures.")]
 
 

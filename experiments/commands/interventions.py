@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from experiments.commands.common import AsJson
+from experiments.commands.common import AsJson, UpstreamCa
 from experiments.commands.sitemap import map_
 from experiments.console.terminal import plain
 from interventions.errors import UserError
@@ -228,6 +228,7 @@ def preview_page(
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="A variable, or a fact: product.category=Cookies."),
     ] = None,
+    upstream_ca: UpstreamCa = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what one intervention changes on a page: the difference, and the receipts.
@@ -246,13 +247,14 @@ def preview_page(
     from experiments.pages.preview import fetched, preview, read_values
     from interventions.files.schema import load_interventions
     from interventions.yaml.sitemap import load_site_map
+    from proxy.trust import keys_of
 
     site_map = load_site_map(site)
     intervention, values = load_interventions(file, site_map)[id], read_values(var or ())
     console = stdout_console()
 
     async def run() -> None:
-        async with fetched(url, product) as page:
+        async with fetched(url, product, upstream_ca) as page:
             found = preview(page, intervention, site_map, product=product, values=values)
             hunks = html_diff(page.text(page.body), page.text(found.after))
             if as_json:
@@ -272,7 +274,7 @@ def preview_page(
             if png:
                 from experiments.pages.side_by_side import write_side_by_side
 
-                seconds = await write_side_by_side(found, id, png)
+                seconds = await write_side_by_side(found, id, png, await keys_of([page.url], upstream_ca))
                 typer.echo(f"{png}: before and after, in {seconds:.1f} s", err=True)
 
     asyncio.run(run())

@@ -31,7 +31,6 @@ OF_NO_TRIALS = {
     "record": _SHOWN,
     "replay": _SHOWN,
     "allow": _REACHED,
-    "upstream_ca": _REACHED,
     "upstream_proxy": _REACHED,
 }
 """The options that have no meaning together with --experiment, and why."""
@@ -225,6 +224,7 @@ def serve(
             reverse=reverse,
             at=shop,
             ca=ca,
+            upstream_ca=upstream_ca,
         )
         try:
             asyncio.run(serve_guests(guests))

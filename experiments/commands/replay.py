@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands.common import DEFAULT_DB, AsJson, Db, open_records
+from experiments.commands.common import DEFAULT_DB, AsJson, Db, UpstreamCa, open_records
 
 SHOWN_LINES = 40
 """The most lines of the first difference that are shown."""
@@ -29,6 +29,7 @@ def replay(
     slots: Annotated[
         int | None, typer.Option(min=1, max=64, help="Episodes at the same time; as many as cores.")
     ] = None,
+    upstream_ca: UpstreamCa = None,
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> None:
@@ -56,7 +57,9 @@ def replay(
         console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
     try:
         with RunProgress(console, len(again.trials)) as progress:
-            found = asyncio.run(again.run(progress.note, slots=slots, upstream=upstream))
+            found = asyncio.run(
+                again.run(progress.note, slots=slots, upstream=upstream, upstream_ca=upstream_ca)
+            )
     except KeyboardInterrupt:
         logging.getLogger("asyncio").disabled = True  # an interrupted Playwright leaves futures behind
         raise typer.Exit(130) from None

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from analysis.tables.errors import AnalysisError
-from experiments.commands.common import DEFAULT_DB, AsJson, Db, Everything, Out, analyze_stored
+from experiments.commands.common import DEFAULT_DB, AsJson, Db, Everything, Out, UpstreamCa, analyze_stored
 from experiments.console.terminal import stderr_console, stdout_console
 from experiments.runs.interrupts import one_line_when_stopped, run_until_stopped
 
@@ -52,6 +52,7 @@ def run(
     detached: Annotated[
         bool, typer.Option("--detach", help="Go on in the background; follow it with souk status.")
     ] = False,
+    upstream_ca: UpstreamCa = None,
     db: Db = DEFAULT_DB,
     out: Out = None,
     dry_run: Annotated[
@@ -83,7 +84,16 @@ def run(
     from experiments.runs.experiment_run import ExperimentRun
 
     console = stderr_console()
-    session = ExperimentRun(experiment, agents=agent, limit=limit, db=db, out=out, mode=mode, dry=dry_run)
+    session = ExperimentRun(
+        experiment,
+        agents=agent,
+        limit=limit,
+        db=db,
+        out=out,
+        mode=mode,
+        dry=dry_run,
+        upstream_ca=upstream_ca,
+    )
     console.print(session.summary(), highlight=False, markup=False, soft_wrap=True)
     several = Workers(workers, slots, backend, address)
     if dry_run:

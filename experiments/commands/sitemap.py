@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from experiments.commands.common import UpstreamCa
+
 
 def map_(
     url: Annotated[str, typer.Argument(metavar="URL", help="A product's page.")],
@@ -23,6 +25,7 @@ def map_(
         bool, typer.Option("--render", help="Propose from the page as it is after its scripts ran.")
     ] = False,
     follow: Annotated[int, typer.Option(min=0, help="The most links to try to find a listing.")] = 6,
+    upstream_ca: UpstreamCa = None,
 ) -> None:
     """Propose a site map: look at a product's page and a listing, find the roles, write commented YAML.
 
@@ -49,7 +52,9 @@ def map_(
     for path, option in ((file, "--out"), (png, "--png")):
         if path.exists():
             raise UserError(f"{path}: exists and is not overwritten; choose another with {option}")
-    mapped = asyncio.run(map_site(url, listing, name=name, render=render, follow=follow))
+    mapped = asyncio.run(
+        map_site(url, listing, name=name, render=render, follow=follow, upstream_ca=upstream_ca)
+    )
     site, faults = save(mapped, file)
     image, undone = asyncio.run(picture(mapped, site))
     try:

@@ -22,6 +22,7 @@ from experiments.executors.shop_watch import ShopWatch, watch_shop
 from experiments.records.record import TrialRecord
 from proxy.server import Proxy, Slot, run_proxy
 from proxy.session import Session
+from proxy.trust import trusting
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +36,18 @@ class Testbed:
 
 
 @asynccontextmanager
-async def open_testbed(folder: Path, base_url: str | None = None) -> AsyncIterator[Testbed]:
+async def open_testbed(
+    folder: Path, base_url: str | None = None, upstream_ca: Path | None = None
+) -> AsyncIterator[Testbed]:
     """Start the shop, the proxy (its certificate authority lives in `folder`) and the browser.
 
-    With `base_url`, the address of a shop that runs already (it ends with a slash), none is started.
+    With `base_url`, the address of a shop that runs already (it ends with a slash), none is started. Its
+    certificate may be one of the authorities in the file `upstream_ca`.
     """
     async with (
         shop() if base_url is None else nullcontext(base_url) as shop_url,
-        watch_shop(shop_url) as shop_watch,
-        run_proxy(folder / "ca") as proxy,
+        watch_shop(shop_url, trusting(upstream_ca)) as shop_watch,
+        run_proxy(folder / "ca", upstream_ca=upstream_ca) as proxy,
         run_browsers(proxy.spki) as browsers,
     ):
         yield Testbed(shop_url, shop_watch, proxy, browsers)

@@ -2,7 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from pathlib import Path
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.trial import CardTrial
@@ -19,6 +20,16 @@ from experiments.executors.start_pages import check_start_pages
 
 D_contra = TypeVar("D_contra", contravariant=True)
 T = TypeVar("T", bound=Trial)
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+class Check(Protocol[D_contra, T_contra]):
+    """The protocol of a check before the first trial."""
+
+    def __call__(
+        self, design: D_contra, trials: Iterable[T_contra], base_url: str | None, *, upstream_ca: Path | None
+    ) -> Awaitable[None]:
+        """Raise UserError where a trial could not be treated."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +38,13 @@ class Running(Generic[D_contra, T]):
 
     on_pages: from the design and the shop's address to what runs an episode. scoring: from the design to what
     scores the answers of a trial. check: looks, before the first trial, whether trials can be treated, from
-    the design, the trials and the shop's address (None: the embedded one); it raises UserError.
+    the design, the trials and the shop's address (None: the embedded one), and the file `upstream_ca`; it
+    raises UserError.
     """
 
     on_pages: Callable[[D_contra, str], TrialRunner[T]] | None = None
     scoring: Callable[[D_contra], Scoring[T]] | None = None
-    check: Callable[[D_contra, Iterable[T], str | None], Awaitable[None]] | None = None
+    check: Check[D_contra, T] | None = None
 
 
 # The kind of a design, by which a row is found, does not tell its type.

@@ -31,6 +31,8 @@ class Setup:
     """The folder for the proxy's certificate authority."""
     base_url: str | None
     slots: int
+    upstream_ca: Path | None = None
+    """A file of authorities that may have signed the shop's certificate; it has to be on each node."""
 
     @property
     def is_text(self) -> bool:
@@ -78,7 +80,7 @@ async def open_executor(setup: Setup) -> AsyncIterator[Executor[AnyTrial]]:
         if setup.is_text:
             yield TextExecutor(setup.design.run_id, setup.design.most_seconds, setup.slots)
         else:
-            async with open_testbed(setup.folder, setup.base_url) as testbed:
+            async with open_testbed(setup.folder, setup.base_url, setup.upstream_ca) as testbed:
                 yield BrowserExecutor(setup.trial_runner(testbed.base_url), testbed, setup.slots)
     finally:
         await close_agents()

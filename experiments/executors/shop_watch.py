@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import ssl
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -34,9 +35,9 @@ class ShopWatch:
     if the agent went on: its pages may lack parts, and the shop that is back does not know its visitor.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, trust: ssl.SSLContext | bool = True) -> None:
         self.absences = 0
-        self._url = url
+        self._url, self._trust = url, trust
         self._silent_since: float | None = None
 
     async def until_back(self) -> None:
@@ -69,19 +70,19 @@ class ShopWatch:
 
     async def _answers(self) -> bool:
         try:
-            async with httpx.AsyncClient(trust_env=False, timeout=10) as client:
+            async with httpx.AsyncClient(verify=self._trust, trust_env=False, timeout=10) as client:
                 return not (await client.get(self._url)).is_server_error
         except httpx.HTTPError:
             return False
 
 
 @asynccontextmanager
-async def watch_shop(url: str) -> AsyncIterator[ShopWatch]:
+async def watch_shop(url: str, trust: ssl.SSLContext) -> AsyncIterator[ShopWatch]:
     """Watch a shop on this machine for the time of a `with` block.
 
     Other shops are not watched: they are not ours to restart.
     """
-    shop = ShopWatch(url)
+    shop = ShopWatch(url, trust)
     watching = asyncio.create_task(shop.watch()) if urlsplit(url).hostname == "127.0.0.1" else None
     try:
         yield shop

@@ -4,7 +4,6 @@ A start page that it does not know would not be treated.
 """
 
 import asyncio
-import ssl
 from collections.abc import Coroutine, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from interventions.html.content_type import is_html
 from interventions.html.marking import Marks
 from interventions.html.page import Page
 from proxy.session import AllowList, Session
+from proxy.trust import ADVICE, is_untrusted, trusting
 
 TOGETHER: Final = 8
 """The number of requests at the same time."""
@@ -56,6 +56,7 @@ async def check_start_pages(
     trials: Iterable[ShopTrial],
     base_url: str | None,
     *,
+    upstream_ca: Path | None = None,
     in_browser: bool = True,
 ) -> None:
     """Find for each start page of these trials whose page the proxy takes it for.
@@ -66,13 +67,13 @@ async def check_start_pages(
     pages are known (`base_url` None).
 
     Raises:
-        UserError: a start page is not known as its product's.
+        UserError: a start page is not known as its product's, or the shop's certificate is not trusted.
     """
     if base_url is None or design.experiment.task != "compare-tabs":
         return
     key = ("live", "page") if design.experiment.live else ("environment",)
     allow, free = allowed(design, base_url), asyncio.Semaphore(TOGETHER)
-    context = ssl.create_default_context()
+    context = trusting(upstream_ca)
     suspected: dict[str, list[tuple[str, UserError]]] = {}
 
     async def fetch(session: Session, url: str) -> Fetched | None:
@@ -96,13 +97,16 @@ async def check_start_pages(
                 raise error
 
     first = {trial.set: trial for trial in trials}
-    with suppress(httpx.HTTPError):
+    try:
         await _together(read(trial) for trial in first.values())
+    except httpx.HTTPError as error:
+        if is_untrusted(error):
+            raise UserError(f"{base_url}: {ADVICE}") from None
     if suspected and not in_browser:
         raise next(iter(suspected.values()))[0][1]
     if suspected:
         with TemporaryDirectory(prefix="souk-start-") as folder:
-            async with open_testbed(Path(folder), base_url) as testbed:
+            async with open_testbed(Path(folder), base_url, upstream_ca) as testbed:
                 await _together(look(first[name], testbed) for name in suspected)
 
 

@@ -35,7 +35,7 @@ async def picture(mapped: Mapped, site: SiteMap) -> tuple[bytes, list[str]]:
     """
     sections = []
     try:
-        async with run_browsers() as pool, pool.context(None) as context:
+        async with run_browsers(trusted=mapped.trusted) as pool, pool.context(None) as context:
             await context.route("**/*", keep_to(mapped.hosts))
             for kind, capture in (("product", mapped.product), ("listing", mapped.listing)):
                 if capture is not None:

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 import httpx
@@ -19,6 +20,7 @@ from interventions.html import charset
 from interventions.html.content_type import is_html
 from interventions.yaml.sitemap import SiteMap, product_key
 from interventions.yaml.yaml_source import YamlError, did_you_mean
+from proxy.trust import ADVICE, is_untrusted, trusting
 
 SHOP: Final = "shop:"
 CART: Final = "cart"
@@ -61,7 +63,9 @@ def read_values(pairs: Iterable[str]) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def fetched(url: str, product: str | None) -> AsyncIterator[FetchedPage]:
+async def fetched(
+    url: str, product: str | None, upstream_ca: Path | None = None
+) -> AsyncIterator[FetchedPage]:
     """Fetch the page at `url`.
 
     `shop:KEY`, `shop:/path` and `shop:cart` are pages of the embedded shop, which runs as long as the block.
@@ -72,7 +76,9 @@ async def fetched(url: str, product: str | None) -> AsyncIterator[FetchedPage]:
             raise UserError(
                 f"{url}: no address of a page; write http://..., or shop:KEY, shop:/ or shop:cart"
             )
-        yield await _fetch(url)
+        client = httpx.AsyncClient(verify=trusting(upstream_ca), follow_redirects=True, timeout=_TIMEOUT_S)
+        async with client:
+            yield await _fetch(url, client)
         return
     target = url.removeprefix(SHOP)
     async with shop() as base:
@@ -103,6 +109,8 @@ async def _fetch(url: str, client: httpx.AsyncClient | None = None) -> FetchedPa
                 return await _fetch(url, own)
         answer, body = await download(client, url, {"Accept": "text/html"})
     except (httpx.HTTPError, httpx.InvalidURL) as error:
+        if is_untrusted(error):
+            raise UserError(f"{url}: {ADVICE}") from None
         cause = " ".join(str(error).split()) or type(error).__name__
         raise UserError(
             f"{url}: cannot be fetched ({cause}); is the shop running, and the address right?"

@@ -4,6 +4,7 @@ import asyncio
 import html
 import time
 from base64 import b64encode
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -29,10 +30,12 @@ _FRAME: Final = """
 """
 
 
-async def write_side_by_side(preview: Preview, intervention: str, file: Path) -> float:
+async def write_side_by_side(
+    preview: Preview, intervention: str, file: Path, trusted: Sequence[str] = ()
+) -> float:
     """Write the picture; return the seconds that it took. Raises UserError."""
     start = time.perf_counter()
-    picture = await side_by_side(preview, intervention)
+    picture = await side_by_side(preview, intervention, trusted)
     try:
         await asyncio.to_thread(file.write_bytes, picture)
     except OSError as error:
@@ -40,12 +43,12 @@ async def write_side_by_side(preview: Preview, intervention: str, file: Path) ->
     return time.perf_counter() - start
 
 
-async def side_by_side(preview: Preview, intervention: str) -> bytes:
+async def side_by_side(preview: Preview, intervention: str, trusted: Sequence[str] = ()) -> bytes:
     """Return a PNG with both versions at the same place and the differences outlined.
 
-    Raises UserError.
+    `trusted`: see run_browsers. Raises UserError.
     """
-    async with run_browsers() as pool, pool.context(None) as context:
+    async with run_browsers(trusted=trusted) as pool, pool.context(None) as context:
         try:
             before, after = await asyncio.gather(
                 _open(context, preview.page, preview.page.body), _open(context, preview.page, preview.after)

@@ -1,7 +1,7 @@
 """Propose a site map for a running shop: fetch its pages, find a listing, check the proposal."""
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -19,22 +19,33 @@ from interventions.proposal.check import faults
 from interventions.proposal.scan import Capture, Scan
 from interventions.proposal.site import Proposal, cards_on, propose
 from interventions.yaml.sitemap import SiteMap, load_site_map, product_key
+from proxy.trust import ADVICE, is_untrusted, keys_of, trusting
 
 PATIENCE_S: Final = 20.0
 
 
 @dataclass(frozen=True)
 class Mapped:
-    """A proposal, the pages as the shop sends them, and the hosts that may be contacted."""
+    """A proposal, the pages as the shop sends them, and the hosts that may be contacted.
+
+    `trusted`: the keys of the shop's own certificates (see `proxy.trust.keys_of`).
+    """
 
     proposal: Proposal
     product: Capture
     listing: Capture | None
     hosts: frozenset[str]
+    trusted: tuple[str, ...] = ()
 
 
 async def map_site(
-    url: str, listing_url: str | None, *, name: str, render: bool = False, follow: int = 6
+    url: str,
+    listing_url: str | None,
+    *,
+    name: str,
+    render: bool = False,
+    follow: int = 6,
+    upstream_ca: Path | None = None,
 ) -> Mapped:
     """Fetch the pages and propose a map.
 
@@ -46,19 +57,22 @@ async def map_site(
     """
     hosts = frozenset(_host(address) for address in (url, listing_url) if address)
     headers = {"accept": "text/html", "user-agent": "Mozilla/5.0 (compatible; Souk)"}
-    async with httpx.AsyncClient(timeout=PATIENCE_S, headers=headers, trust_env=False) as client:
+    async with httpx.AsyncClient(
+        verify=trusting(upstream_ca), timeout=PATIENCE_S, headers=headers, trust_env=False
+    ) as client:
         product = await _fetch(client, url, hosts)
         if listing_url:
             listing: Capture | None = await _fetch(client, listing_url, hosts)
         else:
             listing = await _find_listing(client, product, hosts, follow)
     sent = [product, *([listing] if listing else [])]
+    trusted = await keys_of((page.url for page in sent), upstream_ca)
     if render:
-        shown = await rendered([page.url for page in sent], hosts)
+        shown = await rendered([page.url for page in sent], hosts, trusted)
         proposal = propose(name, shown[0], shown[1] if listing else None, raw=sent)
     else:
         proposal = propose(name, product, listing)
-    return Mapped(proposal, product, listing, hosts)
+    return Mapped(proposal, product, listing, hosts, trusted)
 
 
 def save(mapped: Mapped, file: Path) -> tuple[SiteMap, list[str]]:
@@ -84,9 +98,9 @@ def default_name(url: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", urlsplit(url).netloc.lower().removeprefix("www.")).strip("-") or "shop"
 
 
-async def rendered(urls: list[str], hosts: frozenset[str]) -> list[Capture]:
+async def rendered(urls: list[str], hosts: frozenset[str], trusted: Sequence[str] = ()) -> list[Capture]:
     """Return the pages as they are after their scripts ran. Raises UserError."""
-    async with run_browsers() as pool, pool.context(None) as context:
+    async with run_browsers(trusted=trusted) as pool, pool.context(None) as context:
         captures = []
         await context.route("**/*", keep_to(hosts))
         for url in urls:
@@ -124,6 +138,8 @@ async def _fetch(client: httpx.AsyncClient, url: str, hosts: frozenset[str]) -> 
         try:
             answer, body = await download(client, url)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
+            if is_untrusted(error):
+                raise UserError(f"{url}: {ADVICE}") from None
             cause = " ".join(str(error).split()) or type(error).__name__
             raise UserError(f"{url}: cannot be fetched ({cause}); is the shop running?") from None
         if not answer.is_redirect:

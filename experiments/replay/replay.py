@@ -98,16 +98,18 @@ class Replay:
         *,
         slots: int | None = None,
         upstream: Path | None = None,
+        upstream_ca: Path | None = None,
     ) -> list[Difference]:
         """Replay the trials, `slots` at once; return the differences in the order of the trials.
 
-        `compared` is called after each; `upstream` is a folder with a recording that answers for the shop.
+        `compared` is called after each; `upstream` is a folder with a recording that answers for the shop;
+        `upstream_ca` a file of authorities that may have signed its certificate.
 
         Raises:
             UserError: the shop, the proxy or the browser does not start, or the recording is none.
         """
         with tempfile.TemporaryDirectory(prefix="souk-replay-") as folder:
-            setup = Setup(self.design, Path(folder), None, slots or default_slots([]))
+            setup = Setup(self.design, Path(folder), None, slots or default_slots([]), upstream_ca)
             differences = self._ask(compared) if setup.is_text else await self._act(setup, upstream, compared)
         return [*self.missing, *(differences[number] for number in sorted(differences))]
 
@@ -211,7 +213,7 @@ async def _attempted(runner: BrowserExecutor[T], trial: T, attempts: int) -> Tri
 async def _open(setup: Setup, upstream: Path | None) -> AsyncIterator[Testbed]:
     base_url = setup.design.base_url
     if upstream is None:
-        async with open_testbed(setup.folder, base_url) as testbed:
+        async with open_testbed(setup.folder, base_url, setup.upstream_ca) as testbed:
             yield testbed
         return
     recorded = Recording(upstream).answers()

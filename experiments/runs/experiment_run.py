@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from experiments.records.writer import Writer
 from experiments.runs.admission import Admission
 from experiments.runs.coordinator import Coordinator, Lost
 from interventions.errors import UserError
+from proxy.trust import bundle
 
 
 class ExperimentRun:
@@ -38,10 +40,12 @@ class ExperimentRun:
         out: Path | None,
         mode: Mode | None = None,
         dry: bool = False,
+        upstream_ca: Path | None = None,
     ) -> None:
         """Check everything that can be checked before the first episode.
 
-        `dry`: nothing will be run, so that what agents lack is only noted, in `not_ready`.
+        `dry`: nothing will be run, so that what agents lack is only noted, in `not_ready`. `upstream_ca`: a
+        file of authorities that may have signed the shop's certificate.
 
         Raises:
             UserError: a mistake in the experiment, an unknown agent, a missing key, an unusable database.
@@ -53,6 +57,8 @@ class ExperimentRun:
         """What agents lack, a key for example; a line each."""
         self._check_agents(dry)
         self.limit = limit
+        bundle(upstream_ca)
+        self._upstream_ca = upstream_ca.absolute() if upstream_ca else None
         self.records = Records(db)
         self.folder = out or self.records.folder(self.design.run_id)
         self.stopped = ""
@@ -152,7 +158,7 @@ class ExperimentRun:
         """Raises UserError where a start page could not be treated."""
         if check := self._running.check:
             todo = (trial for trial in self.wanted() if trial.id not in self._done)
-            await check(self.design, todo, self.design.base_url)
+            await check(self.design, todo, self.design.base_url, upstream_ca=self._upstream_ca)
 
     async def _run_round(
         self, console: Console, workers: Workers, trace: Trace, budget: float | None
@@ -193,7 +199,7 @@ class ExperimentRun:
             async with open_scoring(scoring, self.agents) as executor:
                 yield executor, executor.lost
             return
-        setup = workers.setup(design, self.folder, self.agents)
+        setup = replace(workers.setup(design, self.folder, self.agents), upstream_ca=self._upstream_ca)
         async with open_workers(workers, setup, progress.say) as pool:
             yield pool, setup.lost
 

@@ -56,12 +56,14 @@ def open_experiment(
     limit: int | None = None,
     db: str = "sqlite:///runs/souk.db",
     base_url: str | None = None,
+    upstream_ca: Path | None = None,
 ) -> Iterator[list[str]]:
     """Register the trials of an experiment that have not ended; yield their ids, for `gymnasium.make`.
 
     `name` is a shipped experiment or a YAML file, `agent` the name of the subject in the records; the name of
     the run contains both. `limit`: only the first trials of the design. `base_url` is the address of a shop
-    that runs, in the place of the experiment's. Within the block each task can be made and run, one at a time
+    that runs, in the place of the experiment's; `upstream_ca` a file of authorities that may have signed its
+    certificate. Within the block each task can be made and run, one at a time
     or several in turn; when an episode ends, its record is stored.
 
     Raises:
@@ -78,8 +80,10 @@ def open_experiment(
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="souk-gym-")))
         portal = stack.enter_context(start_blocking_portal())
         url = f"{base_url.rstrip('/')}/" if base_url else design.base_url
-        portal.call(check_start_pages, design, trials, url)
-        testbed = stack.enter_context(portal.wrap_async_context_manager(open_testbed(folder, url)))
+        portal.call(partial(check_start_pages, design, trials, url, upstream_ca=upstream_ca))
+        testbed = stack.enter_context(
+            portal.wrap_async_context_manager(open_testbed(folder, url, upstream_ca))
+        )
         records.begin_run(design.run_id, design.name, design.facts([agent]))
         admission = stack.enter_context(
             portal.wrap_async_context_manager(

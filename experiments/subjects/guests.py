@@ -173,6 +173,7 @@ class Serving:
     reverse: str | None = None
     at: str = EMBEDDED
     ca: Path | None = None
+    upstream_ca: Path | None = None
 
 
 async def serve_guests(options: Serving) -> None:
@@ -209,7 +210,9 @@ async def serve_guests(options: Serving) -> None:
         folder = options.ca or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="souk-ca-")))
         reception = TrialDispenser(design, trials, shop_url, finished, claim)
         guests = Guests(reception.welcome, by_cookie=options.reverse is not None)
-        proxy = await stack.enter_async_context(run_proxy(folder, guests=guests))
+        proxy = await stack.enter_async_context(
+            run_proxy(folder, guests=guests, upstream_ca=options.upstream_ca)
+        )
         slots = [
             await proxy.open_slot(
                 options.port and options.port + number, shop_url if options.reverse else None
@@ -217,7 +220,9 @@ async def serve_guests(options: Serving) -> None:
             for number in range(options.subjects)
         ]
         if wanted != EMBEDDED:
-            await check_start_pages(design, trials, shop_url, in_browser=False)
+            await check_start_pages(
+                design, trials, shop_url, upstream_ca=options.upstream_ca, in_browser=False
+            )
         await stack.enter_async_context(admission)
         for slot in slots:
             sys.stderr.write(f"souk proxy on {slot.url}: a subject, whose task is at {slot.url}{PREFIX}\n")

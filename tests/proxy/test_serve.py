@@ -124,7 +124,7 @@ def mistake(
         (["--reverse", "shop.example"], "shop.example: not the address of a shop"),
         (["--reverse", "http://shop.example/a"], "not the origin of a shop; write it like"),
         (["--record", "/proc/a"], "/proc/a: cannot be written"),
-        (["-i", "nudges", "--upstream-ca", "/nowhere"], "/nowhere: cannot be read"),
+        (["-i", "nudges", "--upstream-ca", "/nowhere"], "--upstream-ca /nowhere: cannot be read"),
         (["-i", "nudges", "--upstream-proxy", "socks5://a:1"], "not the address of a proxy"),
         (["-i", "nudges", "--upstream-proxy", "http://a:b"], "not the address of a proxy"),
         (["-i", "nudges", "--ca", "/etc"], "/etc: holds something else than an authority"),

@@ -19,6 +19,7 @@ from interventions.authoring.page_facts import page_facts
 from interventions.errors import CannotEdit, UserError
 from interventions.html import charset
 from interventions.yaml.sitemap import SiteMap, product_key
+from proxy.trust import ADVICE, is_untrusted, trusting
 
 PER_PAGE: Final = 36
 """The most products that the shop lists on a page."""
@@ -66,9 +67,17 @@ class Importer:
     Raises UserError when the map lacks it.
     """
 
-    def __init__(self, base: str, out: Path, site: SiteMap, limit: int | None = None) -> None:
+    def __init__(
+        self,
+        base: str,
+        out: Path,
+        site: SiteMap,
+        limit: int | None = None,
+        upstream_ca: Path | None = None,
+    ) -> None:
         self.progress = Progress()
         self._base, self._out, self._site, self._limit = base, out, site, limit
+        self._trust = trusting(upstream_ca)
         if not site.role("item") or not site.role("item.link"):
             raise UserError(f"--site {site.name}: has no roles item and item.link; add them")
         self._item = site.role("item")[0].css
@@ -138,6 +147,7 @@ class Importer:
                 )
 
         async with httpx.AsyncClient(
+            verify=self._trust,
             follow_redirects=True,
             timeout=_TIMEOUT_S,
             limits=httpx.Limits(max_connections=1),
@@ -150,6 +160,8 @@ class Importer:
         try:
             answer, body = await download(client, url, {"Accept": "text/html"})
         except (httpx.HTTPError, httpx.InvalidURL) as error:
+            if is_untrusted(error):
+                raise UserError(f"{url}: {ADVICE}") from None
             cause = " ".join(str(error).split()) or type(error).__name__
             raise UserError(f"{url}: cannot be fetched ({cause}); is the shop running? {again}") from None
         if answer.is_error:

@@ -13,7 +13,7 @@ serve = next(
     for name, command in typer.main.get_command(app).commands.items()
     if name == "serve"  # type: ignore[attr-defined]
 )
-EVERYWHERE = {"port", "reverse", "detached", "ca", "experiment", "help"}
+EVERYWHERE = {"port", "reverse", "detached", "ca", "upstream_ca", "experiment", "help"}
 """The options that are used with an experiment and without."""
 VALUES = {"subjects": "2"}
 

@@ -1,0 +1,109 @@
+"""A shop with a certificate of a private authority, and every command that asks something of shops."""
+
+import ipaddress
+import sqlite3
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from starlette.concurrency import run_in_threadpool
+
+from tests.experiments.command_line import Ended, forked_souk
+from tests.experiments.foreign_shop import ForeignShop, experiment
+from tests.support import serve
+
+pytestmark = [pytest.mark.browser]
+
+PEM = serialization.Encoding.PEM
+
+
+def certificates(folder: Path) -> tuple[Path, Path]:
+    """The files of an authority, which no shop sends, and of a shop's certificate with its key."""
+    keys = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+    names = [
+        x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)]) for name in ("Authority", "Shop")
+    ]
+    now = datetime.now(UTC)
+    paths = folder / "authority.pem", folder / "shop.pem"
+    for number, path in enumerate(paths):
+        builder = (
+            x509.CertificateBuilder(names[0], names[number], keys[number].public_key(), number + 1)
+            .not_valid_before(now - timedelta(days=1))
+            .not_valid_after(now + timedelta(days=1))
+            .add_extension(x509.BasicConstraints(ca=number == 0, path_length=None), critical=True)
+        )
+        if number:
+            address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+            builder = builder.add_extension(x509.SubjectAlternativeName([address]), critical=False)
+        path.write_bytes(builder.sign(keys[0], hashes.SHA256()).public_bytes(PEM))
+    private = keys[1].private_bytes(PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    paths[1].write_bytes(paths[1].read_bytes() + private)
+    return paths
+
+
+async def souk(*arguments: str, cwd: Path, ca: Path | None) -> Ended:
+    env = {"SSL_CERT_FILE": str(ca) if ca else None}
+    return await run_in_threadpool(forked_souk, *arguments, cwd=cwd, env=env)
+
+
+async def test_each_command_takes_the_authority_by_option_or_variable(tmp_path: Path) -> None:
+    authority, certificate = certificates(tmp_path)
+    shop = ForeignShop(canonical="/KEY")
+    async with serve(shop.app(), certificate) as address:
+        file = str(experiment(tmp_path, shop, address, page="${key}"))
+        page = f"{address}harbour-desk-lamp"
+        commands = {
+            "map": ("interventions", "map", page, "--follow", "0", "--render"),
+            "preview": (
+                "interventions",
+                "preview",
+                str(tmp_path / "nudge.yaml"),
+                "praised",
+                page,
+                "--png",
+                "p.png",
+            ),
+            "run": ("run", file, "--limit", "2"),
+            "import": ("catalogue", "import", address, "--out", "c.csv"),
+        }
+        for name, command in commands.items():
+            folder = tmp_path / name
+            folder.mkdir()
+            ended = await souk(*command, cwd=folder, ca=None)
+            assert ended.status == 2, (name, ended.err)
+            last = ended.err.strip().splitlines()[-1]
+            advice = "name its authority's with --upstream-ca FILE, or in SSL_CERT_FILE"
+            assert last.endswith(f"its certificate is not trusted; {advice}"), last
+            for number, (option, variable) in enumerate(((authority, None), (None, authority))):
+                more = ("--upstream-ca", str(option)) if option else ()
+                own = {"map": ("--name", f"m{number}"), "run": ("--db", f"sqlite:///t{number}.db")}.get(
+                    name, ()
+                )
+                ended = await souk(*command, *own, *more, cwd=folder, ca=variable)
+                assert "certificate" not in ended.err + ended.out, (name, ended.err)
+                if name != "import":  # the shop has no menu
+                    assert ended.status == 0, (name, ended.err)
+    for name in ("t0.db", "t1.db"):
+        with sqlite3.connect(tmp_path / "run" / name) as records:
+            outcomes = records.execute("SELECT outcome, count(*) FROM trials GROUP BY 1").fetchall()
+        assert outcomes == [("choice", 2)]
+
+
+def test_a_mistake_names_the_option(tmp_path: Path) -> None:
+    (tmp_path / "no.pem").write_text("nothing")
+    page = "https://127.0.0.1:9/"
+    for option, env, said in (
+        (
+            ["--upstream-ca", "no.pem"],
+            None,
+            "--upstream-ca no.pem: holds no certificates; give a file in PEM",
+        ),
+        ([], "gone.pem", "SSL_CERT_FILE gone.pem: cannot be read (No such file or directory); give a file"),
+    ):
+        command = ("interventions", "preview", "nudges", "wirecutter", page, *option)
+        ended = forked_souk(*command, cwd=tmp_path, env={"SSL_CERT_FILE": env})
+        assert ended.status == 2
+        assert said in ended.err
