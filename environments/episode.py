@@ -111,15 +111,20 @@ class Episode:
             BrowserFailure: a tab could not be loaded.
         """
         try:
-            pages = [await self._context.new_page() for _ in urls]
-            self._started = {page: number for number, page in enumerate(pages)}
+            first = await self._context.new_page()
+            self._started[first] = 0
+            answered, loading = self._load(first, urls[0])
+            rest = [await self._context.new_page() for _ in urls[1:]]  # while the shop answers
+            self._started |= {page: number for number, page in enumerate(rest, start=1)}
+            await answered.wait()
+            if all(cookie["name"] == MARK["name"] for cookie in await self._context.cookies()):
+                await loading
+                self._active = first  # its scripts may still begin a session
+                await self._settle()
             await asyncio.gather(
-                await self._begin_session(pages[0], urls[0]),
-                *(
-                    page.goto(url, wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
-                    for page, url in zip(pages[1:], urls[1:], strict=True)
-                ),
+                loading, *(self._load(page, url)[1] for page, url in zip(rest, urls[1:], strict=True))
             )
+            pages = [first, *rest]
             for page in pages:
                 self._titles[page] = storable(await page.title())
             await self._focus(pages[-1])
@@ -127,20 +132,15 @@ class Episode:
         except PlaywrightError as error:
             raise BrowserFailure(first_line(error)) from error
 
-    async def _begin_session(self, page: Page, url: str) -> asyncio.Future[Response | None]:
-        """Begin to load the first tab; return when its answer has brought cookies, or it has settled."""
+    def _load(self, page: Page, url: str) -> tuple[asyncio.Event, asyncio.Future[Response | None]]:
+        """Begin to load a tab; return what tells that it is answered, and that it is loaded."""
         answered = asyncio.Event()
         page.on("response", lambda response: answered.set() if is_shown_document(response) else None)
         loading = asyncio.ensure_future(
             page.goto(url, wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
         )
-        loading.add_done_callback(lambda _: answered.set())
-        await answered.wait()
-        if all(cookie["name"] == MARK["name"] for cookie in await self._context.cookies()):
-            await loading
-            self._active = page  # its scripts may still begin a session
-            await self._settle()
-        return loading
+        loading.add_done_callback(lambda done: (done.cancelled() or done.exception(), answered.set()))
+        return answered, loading
 
     async def look(self) -> Look:
         """Observe the active tab.

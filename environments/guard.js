@@ -1,5 +1,5 @@
 // Nothing that is named is ever pressed, whether by mouse, by key or by sending its form.
-({ texts, selectors }) => {
+({ texts, selectors, report }) => {
   const CONTROLS = "a, button, input, summary, label, [role=button], [role=link], [role=menuitem], [onclick]";
   const EVENTS = ["pointerdown", "pointerup", "mousedown", "mouseup", "touchstart", "touchend",
     "keydown", "keypress", "keyup", "click", "dblclick", "submit"];
@@ -11,6 +11,11 @@
     selectors.some((selector) => element.matches(selector)) ||
     (element.matches(CONTROLS) && wanted.some((text) => says(element).includes(text)));
 
+  const note = (control) => {
+    document.documentElement.setAttribute("data-souk-not-pressed", says(control).trim().slice(0, 100));
+    if (report) location.assign(report);
+  };
+
   const stop = (event) => {
     if (event.type.startsWith("key") && !["Enter", " "].includes(event.key)) return;
     const pressed = [event.submitter, ...event.composedPath()].find(
@@ -18,7 +23,7 @@
     if (!pressed) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    document.documentElement.setAttribute("data-souk-not-pressed", says(pressed).trim().slice(0, 100));
+    note(pressed);
   };
   for (const type of EVENTS) window.addEventListener(type, stop, { capture: true, passive: false });
 
@@ -27,6 +32,6 @@
   HTMLFormElement.prototype.submit = function () {
     const named = [...this.elements].find((control) => control.type === "submit" && isNamed(control));
     if (!named) return submit.call(this);
-    document.documentElement.setAttribute("data-souk-not-pressed", says(named).trim().slice(0, 100));
+    note(named);
   };
 }

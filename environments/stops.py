@@ -35,14 +35,15 @@ def stops_of(choice: Choice) -> tuple[Stop, ...]:
 _GUARD: Final = Path(__file__).with_name("guard.js").read_text(encoding="utf-8")
 
 
-def guard(named: Iterable[str]) -> str:
+def guard(named: Iterable[str], report: str = "") -> str:
     """Return a script for every page and frame that keeps the `named` controls from being pressed.
 
     NOT_PRESSED holds once one was about to be. A control is named by a text that it holds (any case), or by
     `css:` and a selector. However it is pressed (mouse, keyboard, a form that is sent), the page's own
-    scripts never hear of it.
+    scripts never hear of it. `report` is the path to which the page then leads.
     """
     texts, selectors = list[str](), list[str]()
     for name in named:
         (selectors if name.startswith("css:") else texts).append(name.removeprefix("css:"))
-    return f"({_GUARD})({json.dumps({'texts': texts, 'selectors': selectors})})"
+    told = json.dumps({"texts": texts, "selectors": selectors, "report": report}).replace("<", "\\u003c")
+    return f"({_GUARD})({told})"

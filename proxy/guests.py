@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from mitmproxy import http
 
-from proxy.addon import DOCUMENTS, SESSION
+from proxy.addon import DOCUMENTS, SESSION, is_page
 from proxy.error_page import STYLE, error_page
 from proxy.reverse import ASKED
 from proxy.session import DEFAULT_PORTS, Session
@@ -23,6 +23,11 @@ OWN_NAME = "souk.test"
 """The host name under which guests reach the testbed through the proxy.
 
 No server has this name: it is reserved for tests.
+"""
+SHOP_NAME = "shop.souk.test"
+"""The host name under which guests reach the shop through the proxy.
+
+Browsers pass proxies by for addresses of their own machine; this name leads nowhere without the proxy.
 """
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 COOKIE = "souk_guest"
@@ -55,6 +60,16 @@ class Visit(Protocol):
     def outcome(self) -> str:
         """How the trial ended; empty while it runs."""
 
+    @property
+    def note(self) -> str:
+        """What the guest should know besides; mostly empty."""
+
+    def opened(self) -> None:
+        """Record that a page of the shop has passed."""
+
+    def stopped(self) -> None:
+        """Record that the guest was about to press what is never pressed."""
+
     def chose(self) -> None:
         """Record that a product is in the cart: the session knows what tells so."""
 
@@ -66,12 +81,15 @@ class Guests:
     """The mitmproxy addon that gives trials to guests; it comes before the addon that rewrites.
 
     `welcome` gives the next trial, None when all are done. `by_cookie`: a guest is known by a cookie, where
-    the port stands for a shop, rather than by the port.
+    the port stands for a shop, rather than by the port. `stopped_at` is the path to which a page leads when
+    the guest was about to press what is never pressed.
     """
 
-    def __init__(self, welcome: Callable[[], Visit | None], *, by_cookie: bool) -> None:
+    def __init__(
+        self, welcome: Callable[[], Visit | None], *, by_cookie: bool, stopped_at: str | None = None
+    ) -> None:
         self._welcome = welcome
-        self._by_cookie = by_cookie
+        self._by_cookie, self._stopped_at = by_cookie, stopped_at
         self._all_done = False
         self._visits: dict[str, Visit] = {}
 
@@ -81,8 +99,8 @@ class Guests:
         return visit.session if visit else None
 
     def http_connect(self, flow: http.HTTPFlow) -> None:
-        """Open the tunnel that some programs make to the testbed's own address, also before a trial."""
-        if flow.request.host == OWN_NAME:
+        """Open the tunnel to one of the testbed's own names, also before a trial."""
+        if flow.request.host in (OWN_NAME, SHOP_NAME):
             flow.response = http.Response.make(200)
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
@@ -92,7 +110,10 @@ class Guests:
         if visit and not visit.outcome and (visit.session.failures or visit.session.upstream_errors):
             visit.gave_up()
         path = urlsplit(flow.request.path).path
-        if path.startswith(PREFIX):
+        if visit and path == self._stopped_at:
+            visit.stopped()
+            flow.response = http.Response.make(200, page(visit, all_done=self._all_done), NO_STORE | HTML)
+        elif path.startswith(PREFIX):
             self._answer(flow, name, path.removeprefix(PREFIX))
         elif self.session_of(flow) is None:
             self._send_to_start(flow)
@@ -106,7 +127,11 @@ class Guests:
         """Record a choice."""
         session: Session | None = flow.metadata.get(SESSION)
         visit = self._visits.get(self._name(flow))
-        if session and visit and visit.session is session and session.added and not visit.outcome:
+        if session is None or visit is None or visit.session is not session or flow.response is None:
+            return
+        if is_page(flow.response):
+            visit.opened()
+        if session.added and not visit.outcome:
             visit.chose()
 
     # The inside
@@ -209,8 +234,14 @@ def describe(visit: Visit | None, *, all_done: bool) -> dict[str, object]:
     """Describe a trial for programs: what to do, where to begin, and how it ended."""
     if visit is None:
         outcome = "all trials are done" if all_done else f"not begun: POST {PREFIX}next begins a trial"
-        return {"trial": None, "goal": "", "urls": [], "outcome": outcome}
-    return {"trial": visit.trial, "goal": visit.goal, "urls": visit.urls, "outcome": visit.outcome}
+        return {"trial": None, "goal": "", "urls": [], "outcome": outcome, "note": ""}
+    return {
+        "trial": visit.trial,
+        "goal": visit.goal,
+        "urls": visit.urls,
+        "outcome": visit.outcome,
+        "note": visit.note,
+    }
 
 
 def page(visit: Visit | None, *, all_done: bool) -> bytes:
@@ -225,12 +256,13 @@ def page(visit: Visit | None, *, all_done: bool) -> bytes:
         content = "<h1>This trial has ended</h1>" + button.format(PREFIX, "next", "Next trial")
     else:
         links = "".join(
-            f'<li><a href="{escape(url)}" target=_blank>Product {number}</a></li>'
+            f'<li><a href="{escape(url)}" target=_blank rel=noreferrer>Product {number}</a></li>'
             for number, url in enumerate(visit.urls, start=1)
         )
         content = (
             f"<h1>Your task</h1><p style='white-space:pre-line'>{escape(visit.goal)}</p><ol>{links}</ol>"
         )
+        content += f"<p><strong>{escape(visit.note)}</strong></p>" if visit.note else ""
         content += button.format(PREFIX, "end", "I want none of them")
     return (
         f'<!doctype html><html lang=en><head><meta charset="utf-8"><title>Souk</title></head>'

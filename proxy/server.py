@@ -21,7 +21,8 @@ from proxy.addon import Rewriter
 from proxy.authority import Authority, make_private
 from proxy.cards import Cards
 from proxy.choices import ChoiceWatch
-from proxy.guests import Guests
+from proxy.guard import PageScript
+from proxy.guests import SHOP_NAME, Guests
 from proxy.recording import Recorder, Recording, Replayer
 from proxy.reverse import Inbound, Origin, Outbound
 from proxy.session import Session
@@ -33,12 +34,13 @@ HOST = "127.0.0.1"
 class Slot:
     """One listening port, to which at most one session is bound at a time.
 
-    `reverse` is the shop that the port stands for; None: the port is a usual proxy.
+    `reverse` is the shop that the port stands for; None: the port is a usual proxy. `named` is the shop that
+    is reached through it under a name of the testbed.
     """
 
-    def __init__(self, port: int, reverse: Origin | None = None) -> None:
+    def __init__(self, port: int, reverse: Origin | None = None, named: Origin | None = None) -> None:
         self.port = port
-        self.reverse = reverse
+        self.reverse, self.named = reverse, named
         self.session: Session | None = None
 
     @property
@@ -61,8 +63,10 @@ class Proxy:
         self._slots: dict[int, Slot] = {}
         self._listeners: dict[int, ServerInstance[Any]] = {}
 
-    async def open_slot(self, port: int = 0, reverse: str | None = None) -> Slot:
+    async def open_slot(self, port: int = 0, reverse: str | None = None, named: Origin | None = None) -> Slot:
         """Listen on one more port (0: any free one), as a proxy or in place of the shop `reverse`.
+
+        `named`: the shop that guests of this port reach as SHOP_NAME.
 
         Raises:
             UserError: the port is taken, or `reverse` is not the origin of a shop.
@@ -76,7 +80,7 @@ class Proxy:
                 f"port {port}: cannot listen on it ({os.strerror(error.errno or 0)}); "
                 "stop the program that uses it, or choose another with --port"
             ) from None
-        slot = Slot(listener.listen_addrs[0][1], origin)
+        slot = Slot(listener.listen_addrs[0][1], origin, named)
         self._listeners[slot.port] = listener
         self._slots[slot.port] = slot
         return slot
@@ -95,9 +99,11 @@ class Proxy:
         return slot.session if slot else None
 
     def reverse_of(self, flow: http.HTTPFlow) -> Origin | None:
-        """Return the shop that the request's port stands for; None where it is a usual proxy."""
+        """Return the shop that the request's port stands for, or its name; None where it is a usual proxy."""
         slot = self.slot_of(flow)
-        return slot.reverse if slot else None
+        if slot is None:
+            return None
+        return slot.named if flow.request.host == SHOP_NAME and slot.named else slot.reverse
 
     @property
     def certificate(self) -> Path:
@@ -129,6 +135,7 @@ async def run_proxy(
     ca_dir: Path,
     *,
     guests: Guests | None = None,
+    script: str = "",
     upstream_ca: Path | None = None,
     upstream_proxy: str | None = None,
     record: Path | None = None,
@@ -136,7 +143,8 @@ async def run_proxy(
 ) -> AsyncIterator[Proxy]:
     """Run the proxy in the current event loop; its certificate authority lives in `ca_dir` (mode 0700).
 
-    `guests` gives sessions to whoever connects; without it they are bound to slots. Shops are reached
+    `guests` gives sessions to whoever connects; without it they are bound to slots. `script` is put
+    into every page of theirs. Shops are reached
     through the proxy `upstream_proxy`, and may have certificates of `upstream_ca` besides those of public
     authorities and of SSL_CERT_FILE. `record` is a folder for what shops answer; `replay` is one that answers
     in their place.
@@ -157,7 +165,7 @@ async def run_proxy(
         next_layer.NextLayer(),
         tlsconfig.TlsConfig(),
         upstream_auth.UpstreamAuth(),
-        *_ours(proxy, guests, record, replay),
+        *_ours(proxy, guests, script, record, replay),
     )
     hardening.install()
     # Raw connections could carry pages that are not looked at.
@@ -182,7 +190,9 @@ async def run_proxy(
         await proxy.close()
 
 
-def _ours(proxy: Proxy, guests: Guests | None, record: Path | None, replay: Path | None) -> list[object]:
+def _ours(
+    proxy: Proxy, guests: Guests | None, script: str, record: Path | None, replay: Path | None
+) -> list[object]:
     """Our own addons, in the order in which a request and its answer pass them."""
     addons: list[object] = [Inbound(proxy.reverse_of), Cards()]
     if record is not None:
@@ -193,6 +203,8 @@ def _ours(proxy: Proxy, guests: Guests | None, record: Path | None, replay: Path
     if guests is not None:
         addons.append(guests)
     addons.append(Rewriter(proxy.session_of if guests is None else guests.session_of))
+    if script:
+        addons.append(PageScript(script))
     if replay is not None:
         recording = Recording(replay)
         addons.append(Replayer(recording, recording.answers()))

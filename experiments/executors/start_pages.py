@@ -71,7 +71,7 @@ async def check_start_pages(
     """
     if base_url is None or design.experiment.task != "compare-tabs":
         return
-    key = ("live", "page") if design.experiment.live else ("environment",)
+    key = _where(design)
     allow, free = allowed(design, base_url), asyncio.Semaphore(TOGETHER)
     context = trusting(upstream_ca)
     suspected: dict[str, list[tuple[str, UserError]]] = {}
@@ -108,6 +108,13 @@ async def check_start_pages(
         with TemporaryDirectory(prefix="souk-start-") as folder:
             async with open_testbed(Path(folder), base_url, upstream_ca) as testbed:
                 await _together(look(first[name], testbed) for name in suspected)
+
+
+def _where(design: ShopDesign) -> tuple[str, ...]:
+    """The key that says where products' pages are."""
+    if design.experiment.page:
+        return ("page",)
+    return ("live", "page") if design.experiment.live else ("environment",)
 
 
 async def _together(jobs: Iterable[Coroutine[Any, Any, None]]) -> None:
@@ -176,7 +183,8 @@ def _mistaken(session: Session, page: Fetched, product: str, design: ShopDesign)
         return f"is not a product's page as the site map {session.site.name} knows it (pages.product)"
     if not shown:
         path = urlsplit(page.address).path
-        way = "write ${key} into the path of live.page, or " if design.experiment.live else ""
+        key = ".".join(_where(design))
+        way = f"write ${{key}} into the path of {key}, or " if key != "environment" else ""
         return (
             f"has the path of other products' pages ({path}) and does not say which product it shows; {way}"
             f"give the site map {session.site.name} the role product.link: what on the page holds the "

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import secrets
 import sys
 import tempfile
 import time
@@ -12,8 +13,10 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from environments.shop.server import shop
+from environments.stops import guard
 from experiments.console.background import ready
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign, ShopTrial
@@ -28,12 +31,17 @@ from experiments.records.store import Records
 from experiments.runs.admission import Admission
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import did_you_mean
-from proxy.guests import PREFIX, Guests
+from proxy.guests import PREFIX, SHOP_NAME, Guests
+from proxy.reverse import Origin
 from proxy.server import run_proxy
 from proxy.session import Session, ShownPage
 
 EMBEDDED: Final = "shop"
 """The word that stands for the embedded shop in the place of an address; the shop is started for it."""
+
+UNSEEN_SECONDS: Final = 5.0
+"""How long a guest that has a trial may take to open a page of the shop before it is told how, in seconds."""
+UNSEEN: Final = "No page of the shop has come through the proxy yet."
 
 Finished = Callable[[TrialRecord], None]
 
@@ -47,7 +55,13 @@ class GuestTrial:
     session: Session
     base_url: str
     finished: Finished
+    shown_url: str
+    """The address under which the guest reaches the shop."""
+    advice: str
+    """What to do where no page of the shop comes through the proxy."""
     outcome: str = ""
+    seen: bool = False
+    """Whether a page of the shop has come through the proxy."""
     _began: float = field(default_factory=time.time)
 
     @property
@@ -63,7 +77,28 @@ class GuestTrial:
     @property
     def urls(self) -> list[str]:
         """The addresses of the pages to begin with."""
-        return start_urls(self.base_url, self.definition)
+        return start_urls(self.shown_url, self.definition)
+
+    @property
+    def note(self) -> str:
+        """What the guest should know besides: no page of the shop has come through the proxy yet."""
+        late = time.time() - self._began > UNSEEN_SECONDS
+        return f"{UNSEEN} {self.advice}" if late and not self.seen and not self.outcome else ""
+
+    def opened(self) -> None:
+        """Note that a page of the shop has come through the proxy."""
+        self.seen = True
+
+    def stopped(self) -> None:
+        """End the trial because the guest was about to press what is never pressed."""
+        trajectory = Trajectory()
+        trajectory.end("no_choice", "about to press what stop_before names")
+        self._end(trajectory)
+
+    def tell_if_unseen(self) -> None:
+        """Tell the operator that no page of the shop has come through the proxy."""
+        if not self.seen and not self.outcome:
+            _tell(f"trial {self.trial}: {UNSEEN} {self.advice}")
 
     def chose(self) -> None:
         """End the trial with a choice: a product is in the cart."""
@@ -115,14 +150,25 @@ class TrialDispenser:
         shop_url: str,
         finished: Finished,
         claim: Callable[[str], bool],
+        *,
+        reverse: bool,
     ) -> None:
         """Take the trials to hand out.
 
-        `claim` takes a trial, by its id, for this process; False: it has ended, or runs elsewhere.
+        `reverse`: the proxy stands for the shop, else guests use it as a proxy. `claim` takes a trial, by its
+        id, for this process; False: it has ended, or runs elsewhere.
         """
         self._design, self._finished, self._claim = design, finished, claim
         self._trials = deque(trials)
         self._shop_url, self._allow = shop_url, allowed(design, shop_url)
+        # Where the proxy stands for the shop, it changes the addresses in its answers itself.
+        self._shown_url = shop_url if reverse else named_url(shop_url)
+        self._advice = (
+            "Open the products by the links of this task."
+            if reverse
+            else f"Open {self._shown_url} in a browser whose proxy is that of this task; "
+            "the shop's own address is not part of the experiment."
+        )
 
     def welcome(self) -> GuestTrial | None:
         """Return the next trial; its time begins to run.
@@ -140,7 +186,10 @@ class TrialDispenser:
             session=replace(bound, awaited=None),
             base_url=self._shop_url,
             finished=self._finished,
+            shown_url=self._shown_url,
+            advice=self._advice,
         )
+        asyncio.get_running_loop().call_later(UNSEEN_SECONDS, guest.tell_if_unseen)
         asyncio.get_running_loop().call_later(self._design.experiment.limits.seconds, guest.ran_out)
         return guest
 
@@ -155,6 +204,18 @@ class TrialDispenser:
             if claimed:
                 return trial
         return None
+
+
+def shop_origin(shop_url: str) -> str:
+    """Return a shop's address without its path."""
+    parts = urlsplit(shop_url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def named_url(shop_url: str) -> str:
+    """Return the address of the shop under the testbed's own name, with the same scheme and path."""
+    parts = urlsplit(shop_url)
+    return f"{parts.scheme}://{SHOP_NAME}{parts.path}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,11 +247,12 @@ async def serve_guests(options: Serving) -> None:
             is taken.
     """
     design = load_shop_design(options.experiment, options.label)
-    if design.experiment.live:
-        raise design.source.error(("live",), "nothing keeps guests from pressing a button; use `souk run`")
     records = Records(options.db)
     trials = _wanted(design, records, options)
-    wanted = options.reverse or options.at
+    live = design.experiment.live
+    stopped_at = f"{PREFIX}stopped/{secrets.token_urlsafe(16)}" if live else None
+    script = guard(live.stop_before, stopped_at) if live and stopped_at else ""
+    wanted = options.reverse or (options.at if options.at != EMBEDDED else design.base_url or EMBEDDED)
     async with AsyncExitStack() as stack:
         writer = stack.enter_context(ThreadPoolExecutor(max_workers=1, thread_name_prefix="records"))
 
@@ -207,15 +269,19 @@ async def serve_guests(options: Serving) -> None:
 
         shop_url = await stack.enter_async_context(shop()) if wanted == EMBEDDED else wanted
         shop_url = shop_url.rstrip("/") + "/"
+        origin = Origin.of(shop_url if options.reverse else shop_origin(shop_url))
         folder = options.ca or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="souk-ca-")))
-        reception = TrialDispenser(design, trials, shop_url, finished, claim)
-        guests = Guests(reception.welcome, by_cookie=options.reverse is not None)
+        reverse = options.reverse is not None
+        reception = TrialDispenser(design, trials, shop_url, finished, claim, reverse=reverse)
+        guests = Guests(reception.welcome, by_cookie=reverse, stopped_at=stopped_at)
         proxy = await stack.enter_async_context(
-            run_proxy(folder, guests=guests, upstream_ca=options.upstream_ca)
+            run_proxy(folder, guests=guests, script=script, upstream_ca=options.upstream_ca)
         )
         slots = [
             await proxy.open_slot(
-                options.port and options.port + number, shop_url if options.reverse else None
+                options.port and options.port + number,
+                origin.url if reverse else None,
+                None if reverse else origin,
             )
             for number in range(options.subjects)
         ]

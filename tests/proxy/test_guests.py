@@ -44,6 +44,15 @@ class OneVisit:
     goal: str = "Buy the best."
     urls: list[str] = field(default_factory=list)
     outcome: str = ""
+    note: str = ""
+    seen: int = 0
+
+    def opened(self) -> None:
+        self.seen += 1
+
+    def stopped(self) -> None:
+        self.outcome = "no_choice"
+
 
     def chose(self) -> None:
         self.outcome = "choice"

@@ -30,7 +30,6 @@ NUDGED: Final = "nudged"
 PLACEBO: Final = "placebo"
 _FIGURES: Final = {"price", "rating", "reviews"}
 """The figures of a product that simulated shoppers read besides texts."""
-PRODUCT_PAGE: Final = "${key}.html"
 _REQUESTS: Final = {"listing": 3, "search": 5}
 
 
@@ -162,8 +161,10 @@ class ShopDesign(Design[ShopTrial]):
             *self._matching.interventions,
             *self._display,
         ]
+        # A key that came later is no part of the identity of runs without it.
+        later = {name for name in ("page",) if getattr(self.experiment, name) is None}
         return {
-            "experiment": self.experiment.model_dump(mode="json", exclude={"agents"}),
+            "experiment": self.experiment.model_dump(mode="json", exclude={"agents", *later}),
             "profiles": self.profiles,
             "site_map": self.site.model_dump(mode="json"),
             "interventions": [[item.model_dump(mode="json"), item.tables] for item in interventions],
@@ -321,7 +322,7 @@ class ShopDesign(Design[ShopTrial]):
                 return (category_address(products[0].category),)
             case "search":
                 return ("",)
-        page = self.experiment.live.page if self.experiment.live else PRODUCT_PAGE
+        page = self.experiment.start_page
         return tuple(page.replace("${key}", quote(product.key)) for product in products)
 
     def plan(self, trial: ShopTrial) -> Plan:

@@ -11,6 +11,7 @@ from experiments.designs.inputs.experiment_file import Limits, Model, Name
 from interventions.yaml.yaml_source import did_you_mean, problem_at
 
 EMBEDDED: Final = "shop"
+PRODUCT_PAGE: Final = "${key}.html"
 SHOPS: Final = tuple(name for name, each in LAUNCHABLE.items() if each.url.startswith("http"))
 """The names that can follow `compose:`."""
 _URL = re.compile(r"https?://[\w.-]+(:[0-9]{1,5})?(/[^\s?#]*)?", re.ASCII)
@@ -73,8 +74,8 @@ class Live(Model):
     """Hosts that the shop's pages need besides its own, such as that of its pictures; no others."""
     stop_before: tuple[Annotated[str, Field(min_length=1)], ...] = Field(min_length=1)
     """Buttons and links that are never pressed: a text on them, in any case, or `css:` and a selector."""
-    page: str = Field(default="${key}.html", pattern=r"\$\{key\}")
-    """Where below the environment's address a product's page is."""
+    page: str = Field(default=PRODUCT_PAGE, pattern=r"\$\{key\}")
+    """Files of before name here what is now the experiment's own key `page`."""
 
 
 def _check_environment(text: str) -> str:
@@ -96,6 +97,8 @@ class Experiment(Model):
     """`shop`: the embedded shop; `compose:NAME`: one that `souk env up` has launched; or a shop's address."""
     live: Live | None = None
     """Required where the environment is an address."""
+    page: Annotated[str, Field(pattern=r"\$\{key\}")] | None = None
+    """Where below the environment's address a product's page is; by default `${key}.html`."""
     site: str = "onestopmarket"
     """Site map of the shop: a shipped one by name, or a path."""
     task: Literal["compare-tabs", "listing", "search"] = "compare-tabs"
@@ -119,8 +122,18 @@ class Experiment(Model):
     """Times that every trial is repeated with a new seed."""
     seed: int = Field(default=0, ge=0)
 
+    @property
+    def start_page(self) -> str:
+        """Where a product's page is."""
+        return self.page or (self.live.page if self.live else PRODUCT_PAGE)
+
     @model_validator(mode="after")
     def _fits_the_environment(self) -> Self:
+        if self.page and self.live and self.live.page not in (PRODUCT_PAGE, self.page):
+            raise problem_at("live", "page", message="the experiment has the key page too; remove this one")
+        if self.page and self.task != "compare-tabs":
+            message = f"{self.task} does not begin with products' pages; remove this key"
+            raise problem_at("page", message=message)
         embedded = self.environment in (EMBEDDED, f"compose:{EMBEDDED}")
         if _URL.fullmatch(self.environment) and self.live is None:
             message = (

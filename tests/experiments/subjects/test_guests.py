@@ -17,13 +17,16 @@ from typing import IO, Any
 
 import httpx
 import pytest
+import yaml
 from playwright.sync_api import sync_playwright
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
 
 from environments.browser import find_browser, run_browsers
 from environments.shop.server import shop as embedded_shop
 from tests.experiments.command_line import forked_souk
-from tests.experiments.foreign_shop import ForeignShop
+from tests.experiments.foreign_shop import ForeignShop, experiment
 from tests.support import serve
 
 ROOT = Path(__file__).parents[3]
@@ -76,9 +79,9 @@ class Served:
     def __init__(self, process: "subprocess.Popen[str]", folder: Path) -> None:
         assert process.stderr
         assert process.stdout
-        self._out, said, self._db = Lines(process.stdout), Lines(process.stderr), folder / "t.db"
-        self.url = said.next(r"souk proxy on (http://\S+):")[1]
-        said.next("Ctrl-C ends it")
+        self._out, self.said, self._db = Lines(process.stdout), Lines(process.stderr), folder / "t.db"
+        self.url = self.said.next(r"souk proxy on (http://\S+):")[1]
+        self.said.next("Ctrl-C ends it")
 
     def ended(self) -> dict[str, Any]:
         """The next trial that ends, as it is told."""
@@ -93,11 +96,16 @@ class Served:
 
 @contextmanager
 def served(
-    folder: Path, *options: str, interventions: str = "nudges", only: str = "best-seller", seconds: int = 300
+    folder: Path,
+    *options: str,
+    interventions: str = "nudges",
+    only: str = "best-seller",
+    seconds: int = 300,
+    experiment: str = "e.yaml",
 ) -> Iterator[Served]:
     text = EXPERIMENT.replace("INTERVENTIONS", interventions).replace("ONLY", only)
     (folder / "e.yaml").write_text(text.replace("SECONDS", str(seconds)))
-    command = (sys.executable, "-m", "experiments.cli", "proxy", "serve", "--experiment", "e.yaml")
+    command = (sys.executable, "-m", "experiments.cli", "proxy", "serve", "--experiment", experiment)
     process = subprocess.Popen(
         [*command, "--db", "sqlite:///t.db", "--port", "0", "--as", "tester", *options],
         cwd=folder,
@@ -309,7 +317,7 @@ async def test_a_shop_that_runs_already_is_served(tmp_path: Path) -> None:
     def begin(address: str) -> None:
         with served(tmp_path, "--shop", address) as running, httpx.Client(proxy=running.url) as client:
             trial = client.post(f"{OWN}next", headers=JSON).json()
-            assert all(url.startswith(address) for url in trial["urls"])
+            assert all(url.startswith("http://shop.souk.test/") for url in trial["urls"])
             assert client.get(trial["urls"][0]).status_code == 200
 
     async with embedded_shop() as address:
@@ -339,3 +347,125 @@ def test_a_mistake_is_one_line(tmp_path: Path, options: list[str], message: str)
     )
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert done.stderr.startswith(f"error: {message}")
+
+
+@pytest.mark.slow
+def test_a_subject_past_the_proxy_is_told_so(tmp_path: Path) -> None:
+    with served(tmp_path) as shop, httpx.Client(proxy=shop.url, headers=JSON) as guest:
+        trial = guest.post(f"{OWN}next").json()
+        assert trial["note"] == ""
+        said = shop.said.next(
+            r"trial (\w+): No page of the shop has come through the proxy yet\. Open (\S+) "
+        )
+        assert (said[1], said[2]) == (trial["trial"], "http://shop.souk.test/")
+        note = guest.get(f"{OWN}trial").json()["note"]
+        assert note.startswith("No page of the shop has come through the proxy yet.")
+        assert note.split(". ")[0] in guest.get(OWN, headers={"accept": "text/html"}).text
+        assert guest.get(trial["urls"][0]).status_code == 200
+        assert guest.get(f"{OWN}trial").json()["note"] == ""
+
+
+class PoliteShop(ForeignShop):
+    """A shop with a strict policy that sells at once, and knows no other address than its own."""
+
+    def __init__(self) -> None:
+        super().__init__(extra='<form method="post" action="/order"><button>Place order</button></form>')
+        self.orders = 0
+        self.heard: list[tuple[str, str, str]] = []
+
+    async def answer(self, request: Request) -> Response:
+        heard = [request.headers.get(name, "") for name in ("host", "referer", "origin")]
+        self.heard.append((heard[0], heard[1], heard[2]))
+        self.orders += request.url.path == "/order"
+        if request.url.path.startswith("/start/"):
+            answer: Response = RedirectResponse(f"{request.base_url}products{request.url.path[6:]}")
+            answer.set_cookie("visitor", "7", domain=request.url.hostname)
+            return answer
+        answer = await super().answer(request)
+        answer.headers["content-security-policy"] = "default-src 'self'; script-src 'self'"
+        return answer
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("way", [[], ["--reverse"]])
+async def test_what_is_never_pressed_ends_the_trial_of_a_guest_of_another_shop(
+    way: list[str], tmp_path: Path
+) -> None:
+    shop = PoliteShop()
+
+    async def visit(running: Served, proxy: str | None, start: str) -> None:
+        async with run_browsers() as browsers:
+            pool = await browsers.browser()
+            for number in range(6):
+                # As every agent's defaults: addresses of this machine go past the proxy.
+                settings = {"server": proxy} if proxy else None
+                context = await pool.new_context(proxy=settings)  # type: ignore[arg-type]
+                page = await context.new_page()
+                await page.goto(f"{start}/.souk/")
+                await page.click("text=Begin" if number == 0 or not proxy else "text=Next trial")
+                async with context.expect_page() as opened:
+                    await page.click("text=Product 2")
+                product = await opened.value
+                await product.click("text=Place order", no_wait_after=True)
+                await product.wait_for_selector("text=This trial has ended")
+                assert shop.orders == 0
+                told = await run_in_threadpool(running.ended)
+                assert (told["outcome"], told["reason"]) == (
+                    "no_choice",
+                    "about to press what stop_before names",
+                )
+                await context.close()
+
+    async with serve(shop.app()) as address:
+        file = experiment(tmp_path, shop, address)
+        told = yaml.safe_load(file.read_text())
+        told |= {"page": "start/${key}"}
+        file.write_text(yaml.safe_dump(told))
+        options = [*way, address.rstrip("/")] if way else []
+        with served(tmp_path, *options, experiment="foreign.yaml") as running:
+            start = running.url if way else "http://souk.test"
+            await visit(running, None if way else running.url, start)
+        conditions = running.rows("SELECT condition, count(*) FROM trials GROUP BY 1 ORDER BY 1")
+    assert conditions == [("control", 2), ("nudged", 4)]
+    assert running.rows("SELECT count(*) FROM receipts WHERE intervention = 'praised'")[0][0] > 0
+    host = address.split("/")[2]
+    assert {heard[0] for heard in shop.heard} == {host}
+    assert not [heard for heard in shop.heard if "souk" in "".join(heard[1:])]
+
+
+@pytest.mark.slow
+async def test_the_shops_own_addresses_become_those_of_the_name(tmp_path: Path) -> None:
+    """Redirects, cookies and headers, with and without TLS, for a guest that keeps to the proxy's rules."""
+    shop = PoliteShop()
+
+    def visit(running: Served) -> None:
+        settings = {"proxy": running.url, "verify": False}
+        with httpx.Client(**settings, headers=JSON) as guest:  # type: ignore[arg-type]
+            trial = guest.post(f"{OWN}next").json()
+            for scheme in ("http", "https"):
+                url = trial["urls"][0].replace("http://", f"{scheme}://")
+                assert url.startswith(f"{scheme}://shop.souk.test/start/")
+                moved = guest.get(url)
+                assert moved.headers["location"].startswith(f"{scheme}://shop.souk.test/products/")
+                assert "domain" not in moved.headers["set-cookie"].lower()
+                sent = {
+                    "referer": moved.headers["location"],
+                    "origin": f"{scheme}://shop.souk.test",
+                    "accept": "text/html",
+                }
+                page = guest.get(moved.headers["location"], headers=sent)
+                assert "Rating: " in page.text
+            assert guest.cookies.get("visitor") == "7"
+
+    async with serve(shop.app()) as address:
+        file = experiment(tmp_path, shop, address)
+        file.write_text(file.read_text() + "page: start/${key}\n")
+        with served(tmp_path, experiment="foreign.yaml") as running:
+            await run_in_threadpool(visit, running)
+    host = address.split("/")[2]
+    pages = [heard for heard in shop.heard if heard[1]]
+    assert len(pages) == 2
+    for heard in pages:
+        assert heard[0] == host
+        assert heard[1].startswith(f"{address}products/")
+        assert heard[2] == address.rstrip("/")

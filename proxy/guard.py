@@ -1,0 +1,83 @@
+"""Put a script into every page of a guest's trial, the same in every condition, before the page's own."""
+
+import re
+from typing import Final
+
+from mitmproxy import http
+
+from interventions.html import charset
+from interventions.html.csp import Inline, allow
+from proxy.addon import CSP, SESSION, content_type, fail, is_page, replace_body, whole_body
+from proxy.decoding import Undecodable
+from proxy.session import Session
+
+PROLOGUE: Final = re.compile(
+    r"(?:\ufeff|\u00ef\u00bb\u00bf)?(?:\s|<!--.*?-->|<\?.*?\?>|<!doctype\b[^>]*>)*", re.I | re.S
+)
+"""What may stand before the first element. A script after it comes first, and leaves the page in its mode."""
+HEAD: Final = re.compile(r"<head\b[^>]*>", re.I)
+XHTML: Final = "application/xhtml+xml"
+LABELS: Final = {
+    "cp932": "shift_jis",
+    "cp949": "euc-kr",
+    "cp874": "windows-874",
+    "big5hkscs": "big5",
+    "mac-roman": "macintosh",
+    "mac-cyrillic": "x-mac-cyrillic",
+    "utf-16-le": "utf-16le",
+    "utf-16-be": "utf-16be",
+}
+"""The names of encodings for browsers, where Python's are others."""
+
+
+class PageScript:
+    """The mitmproxy addon that puts a script into pages; it comes after the addon that rewrites.
+
+    The script is in ASCII and holds no `<`.
+    """
+
+    def __init__(self, script: str) -> None:
+        self._script = script
+        self._inline = Inline(scripts=frozenset({script}))
+
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        """Hold back every page."""
+        if flow.metadata.get(SESSION) and flow.response and is_page(flow.response):
+            flow.response.stream = False
+
+    def response(self, flow: http.HTTPFlow) -> None:
+        """Put the script into a page that was held back; a page that cannot hold it is not shown."""
+        session: Session | None = flow.metadata.get(SESSION)
+        response = flow.response
+        if session is None or response is None or not is_page(response) or not response.raw_content:
+            return
+        try:
+            kind = content_type(response)
+            body = whole_body(flow.request, response)
+            codec, stated = charset.detect(body, kind)
+            guarded = self._with_script(body, codec, kind)
+        except (Undecodable, UnicodeError) as error:
+            fail(flow, session, f"{flow.request.url}: the page cannot be guarded: {error}")
+            return
+        headers = response.headers
+        if stated and "charset" not in kind:  # its <meta> now stands too late to be found
+            label = LABELS.get(codec, codec.replace("iso8859", "iso-8859").replace("_", "-"))
+            headers["content-type"] = f"{kind.partition(';')[0]}; charset={label}"
+        if policies := headers.get_all(CSP):
+            headers.set_all(CSP, [allow(policy, self._inline) for policy in policies])
+        replace_body(response, guarded)
+
+    def _with_script(self, body: bytes, codec: str, kind: str) -> bytes:
+        """Raises Undecodable, UnicodeError."""
+        # Bytes as characters: what is not touched stays as it is, also where it is not valid.
+        codec, errors = (codec, "surrogatepass") if codec.startswith("utf-16") else ("latin-1", "strict")
+        page = body.decode(codec, errors)
+        script = f"<script>{self._script}</script>"
+        if kind.startswith(XHTML):
+            if (head := HEAD.search(page)) is None:
+                raise Undecodable("it has no head")
+            start, script = head.end(), f"<script><![CDATA[{self._script}]]></script>"
+        else:
+            prologue = PROLOGUE.match(page)
+            start = prologue.end() if prologue else 0
+        return (page[:start] + script + page[start:]).encode(codec, errors)
