@@ -125,6 +125,9 @@ class Episode:
                 loading, *(self._load(page, url)[1] for page, url in zip(rest, urls[1:], strict=True))
             )
             pages = [first, *rest]
+            self._pages.sort(
+                key=lambda page: self._started.get(page, len(pages))
+            )  # what pages opened is last
             for page in pages:
                 self._titles[page] = storable(await page.title())
             await self._focus(pages[-1])
@@ -135,11 +138,21 @@ class Episode:
     def _load(self, page: Page, url: str) -> tuple[asyncio.Event, asyncio.Future[Response | None]]:
         """Begin to load a tab; return what tells that it is answered, and that it is loaded."""
         answered = asyncio.Event()
-        page.on("response", lambda response: answered.set() if is_shown_document(response) else None)
+
+        def note(response: Response) -> None:
+            if is_shown_document(response):
+                answered.set()
+
+        def end(loaded: asyncio.Future[Response | None]) -> None:
+            answered.set()
+            if not loaded.cancelled():
+                loaded.exception()  # where another tab has failed, nobody asks for it
+
+        page.on("response", note)
         loading = asyncio.ensure_future(
             page.goto(url, wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
         )
-        loading.add_done_callback(lambda done: (done.cancelled() or done.exception(), answered.set()))
+        loading.add_done_callback(end)
         return answered, loading
 
     async def look(self) -> Look:

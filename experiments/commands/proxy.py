@@ -1,6 +1,5 @@
 """souk proxy: the rewriting proxy on its own."""
 
-import asyncio
 import json
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -11,6 +10,7 @@ from urllib.parse import urlsplit
 import typer
 
 from experiments.commands.common import DEFAULT_DB, AsJson
+from experiments.runs.interrupts import run_until_stopped
 from interventions.errors import UserError
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ def serve(
             upstream_ca=upstream_ca,
         )
         try:
-            asyncio.run(serve_guests(guests))
+            run_until_stopped(serve_guests(guests))
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
         return
@@ -248,7 +248,7 @@ def serve(
         replay=replay,
     )
     try:
-        asyncio.run(_serve(options))
+        run_until_stopped(_serve(options))
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
 

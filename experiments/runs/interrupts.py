@@ -27,7 +27,8 @@ def run_until_stopped(main: Coroutine[Any, Any, T]) -> T:
 
     This is `asyncio.run` but for the second Ctrl-C. Python's own answer to the second is an exception in
     whatever is being put away, which leaves threads and processes to be waited for. A process that ends
-    closes its pipes, and those it has started end with it.
+    closes its pipes, and those it has started end with it. SIGTERM is like Ctrl-C, also where a shell has
+    started the program in the background, and Ctrl-C is ignored.
     """
 
     async def watched() -> T:
@@ -39,12 +40,17 @@ def run_until_stopped(main: Coroutine[Any, Any, T]) -> T:
                 cancel(number, frame)
 
             signal.signal(signal.SIGINT, interrupted)
+        elif cancel is signal.SIG_IGN and (task := asyncio.current_task()):
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         return await main
 
-    handler = signal.getsignal(signal.SIGINT)
+    handler, ended = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     try:
         return asyncio.run(watched())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
     finally:
+        signal.signal(signal.SIGTERM, ended)
         if signal.getsignal(signal.SIGINT) not in (handler, _end):
             signal.signal(signal.SIGINT, handler)
 

@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from queue import Queue
 from threading import Thread
@@ -469,3 +469,29 @@ async def test_the_shops_own_addresses_become_those_of_the_name(tmp_path: Path) 
         assert heard[0] == host
         assert heard[1].startswith(f"{address}products/")
         assert heard[2] == address.rstrip("/")
+
+
+@pytest.mark.slow
+def test_a_job_in_the_background_ends_without_a_word_while_guests_are_connected(tmp_path: Path) -> None:
+    """Shells start such jobs with Ctrl-C ignored."""
+    background = 'trap "" INT; exec "$0" "$@"'
+    command = (sys.executable, "-m", "experiments.cli", "proxy", "serve", "--experiment", "nudges")
+    process = subprocess.Popen(
+        ["sh", "-c", background, *command, "--db", "sqlite:///t.db", "--port", "0"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+    )
+    shop = Served(process, tmp_path)
+    with ExitStack() as open_connections:
+        for _ in range(5):
+            guest = open_connections.enter_context(httpx.Client(proxy=shop.url, headers=JSON))
+            url = guest.post(f"{OWN}next").json()["urls"][0]
+            assert guest.get(url).status_code == 200
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 130
+    with pytest.raises(AssertionError, match=r"no Traceback in \["):
+        shop.said.next("Traceback")

@@ -1,0 +1,82 @@
+"""The script in pages: it comes first, runs under any policy, and changes neither text nor mode of a page."""
+
+from pathlib import Path
+
+import pytest
+from playwright.async_api import async_playwright
+from starlette.responses import Response
+
+from environments.browser import find_browser
+from interventions.apply.plan import Plan
+from proxy.guests import Guests
+from proxy.server import run_proxy
+from proxy.session import AllowList, Session
+from tests.proxy.test_guests import NEXT, SHOP, OneVisit
+from tests.support import pages
+
+pytestmark = [pytest.mark.browser]
+
+SCRIPT = "document.documentElement.dataset.first = document.scripts.length"
+TEXT = "\u304a\u8cb7\u3044\u5f97"
+LATIN = "caf\u00e9"
+
+
+def html(label: str, text: str, *, prologue: str = "<!doctype html>") -> str:
+    return (
+        f'{prologue}<html lang="x"><head><meta charset="{label}"><title>{text}</title>'
+        f"<script>window.own = 1</script></head><body><p>{text}</p></body></html>"
+    )
+
+
+XHTML = """<?xml version="1.0"?><!DOCTYPE html><html xmlns="http://www.w3.org/1999/xhtml">
+<head><title>x &amp; y</title></head><body><p>x &amp; y</p></body></html>"""
+
+PAGES: dict[str, tuple[Response, str, str]] = {
+    "sjis": (Response(html("shift_jis", TEXT).encode("cp932"), media_type=None), TEXT, "CSS1Compat"),
+    "latin": (Response(html("latin1", LATIN).encode("cp1252")), LATIN, "CSS1Compat"),
+    "gbk": (Response(html("gbk", "\u5546\u5e97").encode("gbk")), "\u5546\u5e97", "CSS1Compat"),
+    "bom": (Response(b"\xef\xbb\xbf" + html("latin1", TEXT).encode()), TEXT, "CSS1Compat"),
+    "wide": (Response(b"\xff\xfe" + html("utf-8", TEXT).encode("utf-16-le")), TEXT, "CSS1Compat"),
+    "quirks": (Response(html("utf-8", TEXT, prologue="").encode()), TEXT, "BackCompat"),
+    "comment": (
+        Response(html("utf-8", TEXT, prologue="<!-- <head> -->\n<!DOCTYPE html>").encode()),
+        TEXT,
+        "CSS1Compat",
+    ),
+    "policy": (Response(html("utf-8", TEXT).encode()), TEXT, "CSS1Compat"),
+    "xhtml": (Response(XHTML, media_type="application/xhtml+xml"), "x & y", "CSS1Compat"),
+}
+for name, (response, _, _) in PAGES.items():
+    if name != "xhtml":
+        response.headers["content-type"] = "text/html"
+PAGES["policy"][0].headers["content-security-policy"] = "default-src 'none'"
+
+
+async def test_the_script_is_first_and_the_page_is_what_it_was(ca_dir: Path) -> None:
+    async with pages({f"/{name}": page[0] for name, page in PAGES.items()}) as url:
+        visit = OneVisit(Session(Plan(), SHOP, AllowList.of(url)))
+        guests = Guests(lambda: visit, by_cookie=False)
+        async with (
+            run_proxy(ca_dir, guests=guests, script=SCRIPT) as proxy,
+            async_playwright() as playwright,
+        ):
+            slot = await proxy.open_slot()
+            browser = await playwright.chromium.launch(
+                executable_path=find_browser(playwright),
+                args=["--no-sandbox"],
+                proxy={"server": slot.url, "bypass": "<-loopback>"},
+            )
+            page = await browser.new_page()
+            await page.request.post(NEXT)
+            for name, (_, text, mode) in PAGES.items():
+                await page.goto(f"{url}{name}")
+                assert await page.inner_text("p") == text, name
+                assert await page.title() == text, name
+                assert await page.evaluate("document.compatMode") == mode, name
+                assert await page.evaluate("document.documentElement.dataset.first") == "1", name
+                own = await page.evaluate("window.own ?? 0")
+                assert own == int(name not in ("policy", "xhtml")), name
+                if name != "xhtml":
+                    assert await page.get_attribute("html", "lang") == "x", name
+            await browser.close()
+    assert visit.seen == len(PAGES)
