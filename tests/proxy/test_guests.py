@@ -53,7 +53,6 @@ class OneVisit:
     def stopped(self) -> None:
         self.outcome = "no_choice"
 
-
     def chose(self) -> None:
         self.outcome = "choice"
 
