@@ -5,6 +5,7 @@ import logging
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -178,7 +179,8 @@ async def run_proxy(
         server=False,
     )
     if (authorities := bundle(upstream_ca)) is not None:
-        trusted = ca_dir / "upstream-ca.pem"
+        # Named by what it holds: other proxies that share the folder may trust others.
+        trusted = ca_dir / f"upstream-ca-{sha256(authorities).hexdigest()[:16]}.pem"
         trusted.write_bytes(authorities)
         master.options.update(ssl_verify_upstream_trusted_ca=str(trusted))
     logging.getLogger("mitmproxy").setLevel(logging.ERROR)

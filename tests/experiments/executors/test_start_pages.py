@@ -202,6 +202,7 @@ roles:
   product.name: h1 .base
   product.price: .price
   product.option: .options-list .choice
+choice: {message: {css: .message-success, says: "You added ${product} to your"}}
 """
 """A map without stars, ratings and stock."""
 
