@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from playwright.async_api import BrowserContext, Page, Request, Response
@@ -16,9 +16,11 @@ from environments.actions import Action
 from environments.observation import Observation, Tab
 from environments.observe import NOTHING, Disturbed, Seen, Wanted, observe, storable
 from environments.observe import View as View  # noqa: PLC0414 - an episode is begun with one
+from environments.shown_product import product_spots, shown_product
 from environments.stops import Stop
 from environments.through_proxy import MARK, BrowserFailure, is_shown_document
 from interventions.edits.in_browser import Standing
+from interventions.yaml.sitemap import SiteMap
 
 # Lets callbacks of finished requests run before we look whether new requests have begun.
 YIELD_TO_PAGE: Final = "() => new Promise((done) => setTimeout(() => setTimeout(done)))"
@@ -78,12 +80,15 @@ class Episode:
         stops: Sequence[Stop] = (),
         view: View = DEFAULT_VIEW,
         wanted: Wanted = NOTHING,
+        site: SiteMap | None = None,
     ) -> None:
         self._context = context
         self._goal = goal
         self._stops = tuple(stops)
         self._view = view
-        self._wanted = wanted
+        self._site = site
+        spots = (*wanted.spots, *(product_spots(site) if site else ()))
+        self._wanted = replace(wanted, spots=tuple(dict.fromkeys(spots)))
         self._started: dict[Page, int] = {}
         self._may_leave = False
         self._pages: list[Page] = []
@@ -175,6 +180,7 @@ class Episode:
             tree=seen.tree,
             screenshot=seen.screenshot,
             page=self._view.page,
+            product=shown_product(seen.standing, self._site) if self._site else None,
         )
         stop = self._stops[seen.stop] if seen.stop >= 0 else None
         return Look(observation, seen.url, stop, seen.said, self._started.get(self._active), seen.standing)

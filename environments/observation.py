@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from environments.shown_product import ShownProduct
+
 
 @dataclass(frozen=True, slots=True)
 class Tab:
@@ -20,7 +22,8 @@ class Observation:
     `html` holds what is visible in the active tab, in its viewport or on its whole `page`; interactive
     elements carry a `bid` attribute, which actions name. `error` is why the last action failed, or empty.
     `step` counts from 0. `tree` is the accessibility tree of what `html` shows, and `screenshot` a PNG of the
-    viewport; both are empty unless they were asked for.
+    viewport; both are empty unless they were asked for. `product` is what stands at the site map's roles on a
+    product's page; language models are not told.
     """
 
     goal: str
@@ -31,6 +34,7 @@ class Observation:
     tree: str = ""
     screenshot: bytes = b""
     page: Literal["viewport", "whole"] = "viewport"
+    product: ShownProduct | None = None
 
     @property
     def active_tab(self) -> int:

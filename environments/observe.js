@@ -306,14 +306,18 @@
         : element.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING ? "after" : "before",
       text: textOf(other, false), given: textOf(other, true), ...onScreen(other),
     }));
+  const bidOf = (element) => {
+    const marked = element.hasAttribute("bid") ? element : element.querySelector("[bid]");
+    return marked && seen.has(marked) ? marked.getAttribute("bid") : "";
+  };
   const standing = (element, attribute) => {
     if (attribute === null) {
-      const text = textOf(element, false);
-      return { text, given: textOf(element, true), beside: beside(element), ...onScreen(element) };
+      const text = textOf(element, false), given = textOf(element, true);
+      return { text, given, beside: beside(element), bid: bidOf(element), ...onScreen(element) };
     }
     const text = element.getAttribute(attribute) ?? "";
     const given = !ATTRIBUTES.includes(attribute) ? null : seen.has(element) ? text : "";
-    return { text, given, beside: beside(element), ...onScreen(element) };
+    return { text, given, beside: beside(element), bid: bidOf(element), ...onScreen(element) };
   };
 
   const html = layOut(visit(document.documentElement, wholePage ? everywhere : viewport, "")).join("\n");

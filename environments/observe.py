@@ -121,6 +121,7 @@ def _elements(found: Any) -> tuple[Element, ...] | None:
                 for other in each["beside"]
             ),
             _on_screen(each),
+            each["bid"],
         )
         for each in found
     )
@@ -155,6 +156,7 @@ def _are_elements(found: Any) -> bool:
         isinstance(each, dict)
         and isinstance(each.get("text"), str)
         and isinstance(each.get("given"), str | None)
+        and isinstance(each.get("bid"), str)
         and _is_on_screen(each)
         and all(
             isinstance(other, dict)

@@ -49,7 +49,7 @@ class ListingShopper:
 
     def _decide(self, observation: Observation) -> tuple[str, Action]:
         if self._choice:
-            page = read_product_page(observation.html)
+            page = read_product_page(observation.html, observation.product)
             if not page.add_to_cart:
                 return f"I look for a way to buy {self._choice.title}.", _SCROLL
             return self._purchase.go_on(page)

@@ -196,7 +196,7 @@ class SimulatedShopper:
     async def act(self, observation: Observation) -> Decision:
         """Read the active tab, then take the next action; never fails, whatever the page holds."""
         tab = observation.active_tab
-        self._pages[tab] = read_product_page(observation.html)
+        self._pages[tab] = read_product_page(observation.html, observation.product)
         thought, action = self._decide(observation, tab)
         if observation.error:
             thought = f"My last action failed: {observation.error} {thought}"

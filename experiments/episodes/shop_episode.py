@@ -120,7 +120,7 @@ async def run_episode(
         if live:
             await context.add_init_script(guard(live.stop_before))
         wanted = wanted_in_browser(design, trial)
-        episode = Episode(context, trial.goal, stops_of(design.site.choice), design.view, wanted)
+        episode = Episode(context, trial.goal, stops_of(design.site.choice), design.view, wanted, design.site)
         await episode.open(start_urls(base_url, trial))
         over = partial(is_over, trajectory=trajectory, trial=trial, design=design, session=session)
         await act_until(over, trajectory, episode, agent, most_steps=limits.steps, wanted="a choice")

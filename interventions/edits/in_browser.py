@@ -58,12 +58,14 @@ class Element:
     """An element of a page: its text, or an attribute, in the form of `as_read`.
 
     `given`: the part of it that the reader was given; None: an attribute that no reader is ever given.
+    `bid`: the mark by which the reader can act on it, or on what is in it; empty where there is none.
     """
 
     text: str
     given: str | None
     beside: tuple[Inserted, ...] = ()
     on_screen: OnScreen = NOWHERE
+    bid: str = ""
 
 
 @dataclass(frozen=True, slots=True)

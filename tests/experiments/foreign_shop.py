@@ -48,6 +48,7 @@ class ForeignShop:
     head: str = ""
     message: str = "You added {name} to your shopping cart."
     status: int = 200
+    button: str = "Add to Cart"
     press: str = ""
     """What the button does, as JavaScript; empty: the shop says its message."""
     reloads: bool = False
@@ -113,7 +114,7 @@ function say(text) {{
   <div class="product-options-wrapper"><div class="options-list">
     <div class="choice">Red</div><div class="choice">Blue</div></div></div>
   <img class="gallery-placeholder__image" src="/picture.png" alt="a lamp" width="40" height="40">
-  <button id="product-addtocart-button" onclick="{press}">Add to Cart</button>
+  <button id="product-addtocart-button" onclick="{press}">{self.button}</button>
 </div>
 <div id="description">{DESCRIPTION}</div>
 <div id="more"></div></main>

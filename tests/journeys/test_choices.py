@@ -135,3 +135,27 @@ async def test_a_site_map_that_knows_no_choice_is_refused(tmp_path: Path) -> Non
     ended = await run_in_threadpool(forked_souk, "run", str(file), cwd=tmp_path)
     assert ended.status == 2
     assert "the site map mute does not say what puts a product into the cart" in ended.err
+
+
+async def test_a_simulated_shopper_buys_by_the_roles_of_the_site_map(tmp_path: Path) -> None:
+    """Nothing is called as in the embedded shop, and another price and another button stand on the page."""
+    cart = "<p>Warenkorb: 0,00 €</p><button>In den Warenkorb</button>"
+    shop = ForeignShop(price="1.299,00 €", button="Mitnehmen", extra=cart)
+    async with serve(shop.app()) as address:
+        file = experiment(tmp_path, ForeignShop(price="1299.00"), address)
+        arguments = (
+            "run",
+            str(file),
+            "--limit",
+            "2",
+            "--db",
+            "sqlite:///t.db",
+            "--out",
+            str(tmp_path / "out"),
+        )
+        ended = await run_in_threadpool(forked_souk, *arguments, cwd=tmp_path)
+    assert ended.status == 0, ended.err
+    with sqlite3.connect(tmp_path / "t.db") as connection:
+        assert connection.execute("SELECT DISTINCT outcome FROM trials").fetchall() == [("choice",)]
+        thoughts = [row[0] for row in connection.execute("SELECT thought FROM steps WHERE thought != ''")]
+    assert all("a price of 1,299.00, a rating of 80% and 12 reviews" in each for each in thoughts[:1])

@@ -1,10 +1,12 @@
-"""Read a product page from an observation's HTML by its text, not by a shop's class names."""
+"""Read a product's page from an observation: what stands at the site map's roles, else what its text says."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from agents.simulated.readers.facts import price_in, rating_in, reviews_in
+from environments.shown_product import ShownProduct
 
 _HEADING = "\0"  # marks where the heading was; the parser leaves no NUL in a document
 
@@ -27,10 +29,16 @@ class ProductPage:
     options: tuple[tuple[str, ...], ...]
 
 
-def read_product_page(html: str) -> ProductPage:
-    """Read any HTML; a page that shows no product has no `add_to_cart`."""
-    tree = LexborHTMLParser(html)
-    button, options = _controls(tree)
+NOT_TOLD: Final = ShownProduct()
+
+
+def read_product_page(html: str, told: ShownProduct | None = None) -> ProductPage:
+    """Read any HTML; a page that shows no product has no `add_to_cart`.
+
+    `told`: what stands at the site map's roles, where there is a map. It comes before what the text says.
+    """
+    tree, told = LexborHTMLParser(html), told or NOT_TOLD
+    button, options = _controls(tree, told.add_to_cart or add_to_cart_button(tree))
     title, whole = "", text_of(tree.body)
     text = whole
     if heading := tree.css_first("h1"):
@@ -39,10 +47,10 @@ def read_product_page(html: str) -> ProductPage:
         text = text_of(tree.body).partition(_HEADING)[2]
     price, rating, reviews = read_facts(text)
     return ProductPage(
-        title=title,
-        price=price,
-        rating=rating,
-        reviews=reviews,
+        title=title or told.name,
+        price=price if told.price is None else told.price,
+        rating=rating if told.rating is None else told.rating,
+        reviews=reviews if told.reviews is None else told.reviews,
         text=text.strip().lower(),
         whole=whole.lower(),
         add_to_cart=button,
@@ -50,9 +58,8 @@ def read_product_page(html: str) -> ProductPage:
     )
 
 
-def _controls(tree: LexborHTMLParser) -> tuple[str | None, tuple[tuple[str, ...], ...]]:
-    """The bid of "Add to Cart", and the radio buttons before it: those after it belong to other forms."""
-    button = add_to_cart_button(tree)
+def _controls(tree: LexborHTMLParser, button: str | None) -> tuple[str | None, tuple[tuple[str, ...], ...]]:
+    """The bid of the button, and the radio buttons before it: those after it belong to other forms."""
     groups: dict[str, list[str]] = {}
     for node in tree.css("[bid]"):
         bid = node.attributes["bid"] or ""
