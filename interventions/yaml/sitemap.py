@@ -4,7 +4,7 @@ import re
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import unquote, urljoin, urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, field_validator, model_validator
@@ -189,6 +189,21 @@ class SiteMap(BaseModel, frozen=True, extra="forbid"):
         told = choice.request or choice.cart or choice.message or choice.address
         return bool(told) or any(data.cart for data in self.data)
 
+    def identity(self) -> dict[str, Any]:
+        """Return what the map says as plain JSON data, of which the ids of runs are made.
+
+        They are to stay the same from version to version: what came later is left out where it says nothing.
+        Earlier versions knew the requests of `choice` only, and of every shop the messages of onestopmarket.
+        """
+        found: dict[str, Any] = _as_before(self.model_dump(mode="json"))
+        choice, known = found.pop("choice"), load_site_map("onestopmarket").choice
+        before = Choice(request=self.choice.request[:1], message=known.message, refused=known.refused)
+        if self.choice.model_dump() == before.model_dump():
+            found["add_to_cart"] = next(iter(choice["request"]), None)
+        else:
+            found["choice"] = choice
+        return found
+
     def loads(self, url: str) -> bool:
         """Return whether the JSON at this address is known to show products."""
         return bool(self.data_at(url))
@@ -237,6 +252,25 @@ def _checked(site: SiteMap, path: Path) -> SiteMap:
             hint = did_you_mean(card, site.cards, noun="kinds of cards")
             raise UserError(f'{path}: choice.cart: "{card}" is no kind of card of this map; {hint}')
     return site
+
+
+_LATER: Final = {"part": None, "factor": None, "page": None, "cart": False, "operation": None}
+
+
+def _as_before(data: Any) -> Any:
+    """Dumped data without the keys that came later, where they say nothing; a path alone is a text."""
+    if isinstance(data, list):
+        return [_as_before(each) for each in data]
+    if not isinstance(data, dict):
+        return data
+    kept = {key: _as_before(each) for key, each in data.items() if key not in _LATER or each != _LATER[key]}
+    if "items" in kept:  # links and totals were no more than paths
+        for key in ("link", "totals"):
+            plain = ({"path"}, {"path", "scale"})
+            kept[key] = [
+                each["path"] if {*each} in plain and not each.get("scale") else each for each in kept[key]
+            ]
+    return kept
 
 
 def product_key(url: str, page: str = "") -> str:

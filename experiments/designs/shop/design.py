@@ -166,7 +166,7 @@ class ShopDesign(Design[ShopTrial]):
         return {
             "experiment": self.experiment.model_dump(mode="json", exclude={"agents", *later}),
             "profiles": self.profiles,
-            "site_map": self.site.model_dump(mode="json"),
+            "site_map": self.site.identity(),
             "interventions": [[item.model_dump(mode="json"), item.tables] for item in interventions],
             "products": {key: asdict(product) for key, product in self._products.items()},
             "sets": {name: [product.key for product in products] for name, products in self.sets.items()},
