@@ -122,7 +122,9 @@ class Episode:
             rest = [await self._context.new_page() for _ in urls[1:]]  # while the shop answers
             self._started |= {page: number for number, page in enumerate(rest, start=1)}
             await answered.wait()
-            if all(cookie["name"] == MARK["name"] for cookie in await self._context.cookies()):
+            async with asyncio.timeout(SETTLE_SECONDS):  # a network service that has died answers nothing
+                cookies = await self._context.cookies()
+            if all(cookie["name"] == MARK["name"] for cookie in cookies):
                 await loading
                 self._active = first  # its scripts may still begin a session
                 await self._settle()
@@ -137,6 +139,8 @@ class Episode:
                 self._titles[page] = storable(await page.title())
             await self._focus(pages[-1])
             await self._settle()
+        except TimeoutError:
+            raise BrowserFailure("its network service does not answer") from None
         except PlaywrightError as error:
             raise BrowserFailure(first_line(error)) from error
 

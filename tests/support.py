@@ -14,6 +14,8 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from environments.stops import stops_of
+from interventions.html.numbers import figures
+from interventions.html.page import Piece
 from interventions.yaml.sitemap import load_site_map
 
 STOPS = stops_of(load_site_map("onestopmarket").choice)
@@ -98,3 +100,8 @@ def network_services() -> set[int]:
         return process == os.getpid() or (process in parents and is_ours(parents[process]))
 
     return set(filter(is_ours, found))
+
+
+def figures_as(written: str) -> Callable[[str], list[Piece]]:
+    """What writes every figure of a text so."""
+    return lambda text: [Piece(figure.start, figure.end, written) for figure in figures(text)]

@@ -13,6 +13,7 @@ from interventions.html.markup import escape
 from interventions.html.page import Page
 from interventions.html.source_page import Unmarked
 from tests.interventions.corpus import PAGES
+from tests.support import figures_as
 
 pytestmark = [pytest.mark.browser]
 
@@ -134,9 +135,9 @@ def operate(page: Page, operation: str) -> None:
         case "set_text":
             page.set_text(target, TEXT)
         case "figure":
-            assert page.replace(price, None, lambda old: "1,999.00")
+            assert page.replace(price, None, figures_as("1,999.00"))
         case "amount":
-            assert page.replace(price, "data-amount", lambda old: "1999")
+            assert page.replace(price, "data-amount", figures_as("1999"))
         case "attribute":
             page.set_attribute(price, "data-x", VALUE)
         case "attributes":
