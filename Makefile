@@ -11,8 +11,11 @@ demo: setup  ## set everything up, run the nudge experiment with a simulated sho
 	$(BIN)/souk run nudges --agent simulated:balanced --limit 240
 	@echo 'next, in this terminal (bash, zsh or fish): export PATH="$(CURDIR)/$(BIN):$$PATH", then: souk --help'
 
+# The tests' own processes fill two cores; further threads would wait for each other.
+test check: export OMP_NUM_THREADS := 1
+
 test: lint small-torch  ## everything that must hold
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not containers" tests
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not containers" tests
 
 # A test that starts a browser and is not marked so fails here: there is none.
 check: lint  ## what must hold and needs no browser, in two minutes
