@@ -6,6 +6,7 @@ shown. Of the browsers of guests nothing is known: there it is read from the pag
 """
 
 import json
+import logging
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -24,6 +25,8 @@ from interventions.yaml.sitemap import SiteMap
 from proxy.addon import HOLD, SESSION, content_type, is_document_request, is_page, is_treatable, whole_body
 from proxy.decoding import Undecodable
 from proxy.session import Added, Session, ShownPage
+
+logger = logging.getLogger(__name__)
 
 
 class ChoiceWatch:
@@ -50,7 +53,15 @@ class ChoiceWatch:
         session: Session | None = flow.metadata.get(SESSION)
         if session is None or flow.response is None or not flow.metadata.get(HOLD):
             return
-        request, response = flow.request, flow.response
+        try:
+            self._note(flow, flow.request, flow.response, session)
+        except Exception as error:  # a choice that is not noticed would be taken for none
+            logger.exception("looking for a choice in %s failed", flow.request.url)
+            session.note_failure(f"{flow.request.url}: {type(error).__name__}: {error}")
+
+    def _note(
+        self, flow: http.HTTPFlow, request: http.Request, response: http.Response, session: Session
+    ) -> None:
         if rule := rule_of(request, session.site):
             if not is_refused(request, response, rule):
                 session.added.append(asked_for(request, rule, session))
@@ -68,7 +79,7 @@ class ChoiceWatch:
             session.added.extend(in_data(page, session))
             return
         if not kept:
-            session.as_sent[request.url] = page
+            session.keep(page)
         session.added.extend(in_cart(page, session))
         if self._reads_messages:
             session.added.extend(said_on(page, session))
@@ -77,10 +88,12 @@ class ChoiceWatch:
 def asked_for(request: http.Request, rule: CartRequest, session: Session) -> Added:
     """Return what a request adds: the product whose id it names, as the pages that were sent tell."""
     named = added_id(request, rule)
+    if product := session.product_with(named):
+        return Added("request", product, named)
     at = session.product_at(request.headers.get("referer", ""))
     if named and session.ids_of(at):
         at = ""  # the page's own product has another id
-    return Added("request", session.product_with(named), named, at)
+    return Added("request", "", named, at)
 
 
 def rule_of(request: http.Request, site: SiteMap) -> CartRequest | None:

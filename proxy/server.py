@@ -178,14 +178,16 @@ async def run_proxy(
         mode=[],
         server=False,
     )
-    if (authorities := bundle(upstream_ca)) is not None:
-        # Named by what it holds: other proxies that share the folder may trust others.
-        trusted = ca_dir / f"upstream-ca-{sha256(authorities).hexdigest()[:16]}.pem"
-        trusted.write_bytes(authorities)
-        master.options.update(ssl_verify_upstream_trusted_ca=str(trusted))
+    authorities = bundle(upstream_ca)
     logging.getLogger("mitmproxy").setLevel(logging.ERROR)
     await master.running()
     try:
+        if authorities is not None:
+            # Named by what it holds: other proxies that share the folder may trust others. It comes after the
+            # authority's key: a folder that holds anything but not the key is taken for somebody else's.
+            trusted = ca_dir / f"upstream-ca-{sha256(authorities).hexdigest()[:16]}.pem"
+            trusted.write_bytes(authorities)
+            master.options.update(ssl_verify_upstream_trusted_ca=str(trusted))
         make_private(ca_dir)  # once more: the authority's files are there now
         yield proxy
     finally:

@@ -22,6 +22,10 @@ from proxy.card_run import CardRun
 DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 
+_KEPT = 100
+"""How many pages without edits are kept for their ids."""
+
+
 @dataclass(frozen=True, slots=True)
 class AllowList:
     """The hosts that an episode may reach, as `host:port`. Everything else is refused.
@@ -148,6 +152,12 @@ class Session:
         address = url.partition("#")[0]
         named = (page.product for page in reversed(self.pages) if page.url == address and page.product)
         return next(named, product_at(url, self.known))
+
+    def keep(self, page: ShownPage) -> None:
+        """Keep a page for the ids on it; of many pages the oldest is forgotten."""
+        self.as_sent[page.url] = page
+        if len(self.as_sent) > _KEPT:
+            del self.as_sent[next(iter(self.as_sent))]
 
     def reached(self, url: str) -> None:
         """Note that a page is reached, which may tell that a product is in the cart."""

@@ -75,9 +75,8 @@ def named(text: str, rule: Message, names: Sequence[Name]) -> Chosen | None:
 
     names: those of the choice set, longest first. Another name is returned as what was seen.
     """
-    if PRODUCT not in rule.says:
-        held = (key for name, key in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.I))
-        return next(map(Chosen, held), None)
+    if PRODUCT not in rule.says:  # that it holds a name may mean another product, whose name is longer
+        return None
     before, after = (squeeze(part).strip() for part in rule.says.split(PRODUCT))
     # Where there are several messages, the last one is the newest.
     told = re.split(rf"{re.escape(before)}(?!\w)", text, flags=re.I)[1:] if before else [text]

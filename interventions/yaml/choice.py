@@ -31,9 +31,10 @@ class CartRequest(BaseModel, frozen=True, extra="forbid"):
     operation: str | None = None
     """GraphQL: the name of the operation, or of the field that it asks for, such as `addItemToOrder`."""
     field: Annotated[str, AfterValidator(_check_field)] | None = None
-    """The field that holds the product's id, and has to be there: of the form, the query or the JSON.
+    """The field that holds the product's id: of the form, the query or the JSON.
 
-    Or a JSONPath (RFC 9535) into the JSON, such as `$.variables.id`.
+    Or a JSONPath (RFC 9535) into the JSON, such as `$.variables.id`. A request without it adds nothing, but
+    where an `operation` is named.
     """
     refused_to: Regex | None = None
     """The shop says no where it redirects to such an address ..."""

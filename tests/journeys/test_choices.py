@@ -1,6 +1,7 @@
 """`souk run` in shops that say in their own ways that a product is in the cart."""
 
 import sqlite3
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,14 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+async def run(file: Path) -> sqlite3.Connection:
+    """Run two trials; return the database."""
+    out = ("--db", "sqlite:///t.db", "--out", str(file.parent / "out"))
+    ended = await run_in_threadpool(forked_souk, "run", str(file), "--limit", "2", *out, cwd=file.parent)
+    assert ended.status == 0, ended.err
+    return sqlite3.connect(file.parent / "t.db")
+
+
 @pytest.mark.parametrize("way", WAYS)
 async def test_the_choice_is_recorded(way: str, tmp_path: Path) -> None:
     press, site = WAYS[way]
@@ -108,19 +117,8 @@ async def test_the_choice_is_recorded(way: str, tmp_path: Path) -> None:
     (tmp_path / "silent.yaml").write_text(yaml.safe_dump(text))
     async with serve(SilentShop(press=press).app()) as address:
         file = experiment(tmp_path, ForeignShop(), address, site=str(tmp_path / "silent.yaml"))
-        arguments = (
-            "run",
-            str(file),
-            "--limit",
-            "2",
-            "--db",
-            "sqlite:///t.db",
-            "--out",
-            str(tmp_path / "out"),
-        )
-        ended = await run_in_threadpool(forked_souk, *arguments, cwd=tmp_path)
-    assert ended.status == 0, ended.err
-    with sqlite3.connect(tmp_path / "t.db") as connection:
+        connection = await run(file)
+    with closing(connection):
         rows = connection.execute(
             "SELECT outcome, choice, (SELECT url FROM steps WHERE steps.trial = trials.trial AND action LIKE "
             "'click%' ORDER BY step DESC LIMIT 1) FROM trials"
@@ -143,19 +141,8 @@ async def test_a_simulated_shopper_buys_by_the_roles_of_the_site_map(tmp_path: P
     shop = ForeignShop(price="1.299,00 €", button="Mitnehmen", extra=cart)
     async with serve(shop.app()) as address:
         file = experiment(tmp_path, ForeignShop(price="1299.00"), address)
-        arguments = (
-            "run",
-            str(file),
-            "--limit",
-            "2",
-            "--db",
-            "sqlite:///t.db",
-            "--out",
-            str(tmp_path / "out"),
-        )
-        ended = await run_in_threadpool(forked_souk, *arguments, cwd=tmp_path)
-    assert ended.status == 0, ended.err
-    with sqlite3.connect(tmp_path / "t.db") as connection:
+        connection = await run(file)
+    with closing(connection):
         assert connection.execute("SELECT DISTINCT outcome FROM trials").fetchall() == [("choice",)]
         thoughts = [row[0] for row in connection.execute("SELECT thought FROM steps WHERE thought != ''")]
     assert all("a price of 1,299.00, a rating of 80% and 12 reviews" in each for each in thoughts[:1])

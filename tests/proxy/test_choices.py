@@ -221,3 +221,20 @@ async def test_what_is_said_to_a_guest_is_read_from_the_page(ca_dir: Path, says:
     choice = {"message": {"css": "[role=status]", "says": says}}
     noted = await added(ca_dir, choice, get("/thanks"), guest=True)
     assert noted == ([Added("message", named="Desk lamp was put into your bag")] if found else [])
+
+
+async def test_what_cannot_be_looked_at_is_a_failure_and_not_no_choice(
+    ca_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> bool:
+        raise RecursionError("too deep")
+
+    monkeypatch.setattr("proxy.choices.is_refused", broken)
+    site = SiteMap.model_validate({**SITE, "choice": {"request": {"path": "/buy"}}})
+    async with shop() as url, run_proxy(ca_dir) as proxy:
+        session = Session(Plan(), site, AllowList.of(url))
+        slot = await proxy.open_slot()
+        slot.session = session
+        async with httpx.AsyncClient(proxy=slot.url, trust_env=False) as client:
+            await client.post(f"{url}/buy")
+    assert session.failures == [f"{url}/buy: RecursionError: too deep"]

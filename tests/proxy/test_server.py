@@ -10,6 +10,7 @@ import stat
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import certifi
 import h2.config
 import h2.connection
 import h2.errors
@@ -18,6 +19,7 @@ import httpx
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
+from mitmproxy.master import Master
 
 from interventions.errors import UserError
 from proxy.authority import KEY
@@ -250,3 +252,22 @@ async def test_a_closed_proxy_leaves_nothing_behind(ca_dir: Path) -> None:
     assert slot.session.upstream_errors == []
     left = [task for task in asyncio.all_tasks() - before if "mitmproxy" in repr(task.get_coro())]
     assert left == []
+
+
+async def test_a_process_that_ends_while_it_makes_its_authority_leaves_a_folder_that_can_be_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At each moment another process, or the next run, may look into the folder."""
+    monkeypatch.setenv("SSL_CERT_FILE", certifi.where())
+    folder = tmp_path / "ca"
+
+    async def killed(_: Master) -> None:
+        raise InterruptedError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Master, "running", killed)
+        with pytest.raises(InterruptedError):
+            async with run_proxy(folder):
+                pass
+    async with run_proxy(folder):
+        assert list(folder.glob("upstream-ca-*.pem"))

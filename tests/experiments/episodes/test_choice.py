@@ -117,10 +117,8 @@ def message(says: str) -> Message:
         ),
         ("${product} wurde in den Warenkorb gelegt", "Red Lamp wurde in den Warenkorb gelegt.", "'Red Lamp'"),
         ("Ajouté : ${product}", "AJOUTÉ : Harbour Desk Lamp !", "a"),
-        ("Added to basket", "Added to basket: Harbour Desk Lamp (2)", "a"),
-        ("Added to basket", "Added to basket: Harbour Desk Lampshade", ""),
+        ("Added to basket", "Added to basket: Harbour Desk Lamp Deluxe", ""),
         ("Added to basket", "Added to basket", ""),
-        ("", "Harbour Desk Lamp", "a"),
         ("You added ${product} to your", "Your cart is empty", ""),
     ],
 )
