@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Hashable, Iterator
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -75,7 +76,7 @@ def _sections(analysis: AnchoringAnalysis) -> tuple[Section, ...]:
                 NamedFigure(
                     "soft_ev",
                     "Expected answer under both anchors. The band is predictive: no confidence interval.",
-                    figures.soft_ev(frames["soft_ev"]),
+                    partial(figures.soft_ev, frames["soft_ev"]),
                 ),
             ),
         ),
@@ -133,9 +134,11 @@ def _sections(analysis: AnchoringAnalysis) -> tuple[Section, ...]:
                 NamedFigure(
                     "abss_ranking",
                     "ABSS by agent; hatched: some variations have no score.",
-                    figures.ranking(frames["models"]),
+                    partial(figures.ranking, frames["models"]),
                 ),
-                NamedFigure("abss", "ABSS by agent and variation.", figures.scores(frames["scores"])),
+                NamedFigure(
+                    "abss", "ABSS by agent and variation.", partial(figures.scores, frames["scores"])
+                ),
             ),
         ),
     )
@@ -146,7 +149,7 @@ def _attribution(frame: pd.DataFrame, shifts: pd.DataFrame) -> Section:
         NamedFigure(
             f"attribution_{method}_{number}",
             f"{method.capitalize()} values of the prompt's fields: {agent}.",
-            figures.attributions(own),
+            partial(figures.attributions, own),
         )
         for number, agent in enumerate(frame["group"].unique(), start=1)
         for method in METHODS
@@ -174,7 +177,7 @@ def _distributions(frame: pd.DataFrame) -> list[NamedFigure]:
         NamedFigure(
             f"distributions_{number}",
             f"Probability of each answer, among those scored, under both anchors: {agent}.",
-            figures.distributions(frame[frame["agent"] == agent]),
+            partial(figures.distributions, frame[frame["agent"] == agent]),
         )
         for number, agent in enumerate(frame["agent"].unique(), start=1)
     ]

@@ -100,20 +100,28 @@ def _held_out(data: pd.DataFrame, features: list[str], state: int) -> tuple[Any,
         from sklearn.preprocessing import OneHotEncoder  # noqa: PLC0415
     except ImportError:
         raise AnalysisError("feature importances need scikit-learn; pip install scikit-learn") from None
-    x, y = data[features], data["capped"].to_numpy(float)
-    texts = [name for name in features if not pd.api.types.is_numeric_dtype(x[name])]
+    y = data["capped"].to_numpy(float)
+    texts = [not pd.api.types.is_numeric_dtype(data[name]) for name in features]
+    # Texts by their rank, and no frame: each of the hundreds of predictions would convert it again.
+    columns = [
+        pd.factorize(data[name], sort=True)[0] if text else data[name]
+        for name, text in zip(features, texts, strict=True)
+    ]
+    x = np.column_stack([np.asarray(column, float) for column in columns])
     predicted, increases = np.full(len(y), np.nan), []
     folds = GroupKFold(n_splits=LEAST_AGENTS)
     for train, test in folds.split(x, y, groups=data["group"]):
         model = make_pipeline(
-            make_column_transformer((OneHotEncoder(handle_unknown="ignore"), texts), remainder="passthrough"),
+            make_column_transformer(
+                (OneHotEncoder(handle_unknown="ignore"), np.flatnonzero(texts)), remainder="passthrough"
+            ),
             GradientBoostingRegressor(random_state=state),
         )
-        model.fit(x.iloc[train], y[train])
-        predicted[test] = model.predict(x.iloc[test])
+        model.fit(x[train], y[train])
+        predicted[test] = model.predict(x[test])
         found = permutation_importance(
             model,
-            x.iloc[test],
+            x[test],
             y[test],
             scoring="neg_root_mean_squared_error",
             n_repeats=REPEATS,

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import pandas as pd
 
@@ -72,7 +73,11 @@ def _sections(found: BiasAnalysis) -> tuple[Section, ...]:
             "Experiments that are incomplete, or in which the groups are completely separated so that d "
             "is undefined, are left out and counted in the table.",
             (NamedTable("index", "Bias detected by bias and agent (d)", found.index, THREE),),
-            (NamedFigure("heatmap", "Mean bias detected by bias and agent", figures.heatmap(found.index)),),
+            (
+                NamedFigure(
+                    "heatmap", "Mean bias detected by bias and agent", partial(figures.heatmap, found.index)
+                ),
+            ),
         ),
         Section(
             "Responses",
@@ -89,7 +94,9 @@ def _sections(found: BiasAnalysis) -> tuple[Section, ...]:
             (NamedTable("experiments", "Cohen's d by experiment", found.experiments, THREE),),
             (
                 NamedFigure(
-                    "scenarios", "Mean d by scenario and temperature", figures.scenarios(found.experiments)
+                    "scenarios",
+                    "Mean d by scenario and temperature",
+                    partial(figures.scenarios, found.experiments),
                 ),
             ),
         ),
@@ -99,7 +106,9 @@ def _sections(found: BiasAnalysis) -> tuple[Section, ...]:
             "0.75 on they may be spoken of as one effect. The ratios are in the table of biases by "
             "agent.",
             figures=(
-                NamedFigure("homogeneity", "Homogeneity by bias and agent", figures.homogeneity(found.index)),
+                NamedFigure(
+                    "homogeneity", "Homogeneity by bias and agent", partial(figures.homogeneity, found.index)
+                ),
             ),
         ),
         Section(
@@ -114,6 +123,10 @@ def _sections(found: BiasAnalysis) -> tuple[Section, ...]:
             "Gradient-boosted trees predict the capped bias of agents they have not seen. A feature's "
             "importance is how much worse they do when it is shuffled.",
             named_tables(importances=("Permutation importances on held-out agents", found.importances)),
-            (NamedFigure("importances", "Permutation importances", figures.importances(found.importances)),),
+            (
+                NamedFigure(
+                    "importances", "Permutation importances", partial(figures.importances, found.importances)
+                ),
+            ),
         ),
     )

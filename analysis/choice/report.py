@@ -1,6 +1,7 @@
 """Write the report of the choice analysis: which tables and figures answer which question."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pandas as pd
 
@@ -117,7 +118,7 @@ def _attrition(found: ChoiceAnalysis) -> Section:
         NamedFigure(
             "attrition",
             "How the trials ended, by agent and condition.",
-            figures.attrition_figure(found.attrition),
+            partial(figures.attrition_figure, found.attrition),
         )
     ]
     text = (
@@ -142,7 +143,7 @@ def _attrition(found: ChoiceAnalysis) -> Section:
             NamedFigure(
                 "bounds",
                 "Effects with 95 % intervals, over the range that trials without a choice leave open.",
-                figures.bounds_figure(found.effects, found.bounds),
+                partial(figures.bounds_figure, found.effects, found.bounds),
             )
         )
     return Section("Attrition", text, tuple(tables), tuple(drawn))
@@ -190,7 +191,7 @@ def _effects(found: ChoiceAnalysis) -> Section:
                 "effects",
                 "Effects by feature and agent, with 95 % intervals; a hollow mark has none."
                 f" Human shoppers: {human} points ({CHEREP}).",
-                figures.effects_figure(found.effects),
+                partial(figures.effects_figure, found.effects),
             ),
         ),
     )
@@ -217,9 +218,9 @@ def _nudges(found: ChoiceAnalysis) -> Section:
         tables.append(
             NamedTable(key, f"{title} (percentage points)", _lead(frame.drop(columns="term"), name), ONE)
         )
-        figure = figures.forest(frame, _named(name), EFFECT)
+        draw = partial(figures.forest, frame, _named(name), EFFECT)
         caption = f"{title} and agent, with 95 % intervals; a hollow mark has none."
-        drawn.append(NamedFigure(key, caption, figure))
+        drawn.append(NamedFigure(key, caption, draw))
     return Section("Nudge texts and categories", text, tuple(tables), tuple(drawn))
 
 
@@ -252,7 +253,12 @@ def _profiles(found: ChoiceAnalysis) -> Section:
             NamedFigure(
                 "profile_differences",
                 "How far each profile moves each effect, with 95 % intervals; a hollow mark has none.",
-                figures.forest(differences, _named("profile"), "Difference of effects (percentage points)"),
+                partial(
+                    figures.forest,
+                    differences,
+                    _named("profile"),
+                    "Difference of effects (percentage points)",
+                ),
             ),
         ),
     )
@@ -270,7 +276,7 @@ def _larger_sets(found: ChoiceAnalysis) -> Section:
         NamedFigure(
             "positions",
             "How often the option in each position was chosen, with 95 % intervals.",
-            figures.forest(found.positions, _place, "Chosen (%)", zero=False),
+            partial(figures.forest, found.positions, _place, "Chosen (%)", zero=False),
         )
     ]
     if len(found.set_sizes):
@@ -280,7 +286,7 @@ def _larger_sets(found: ChoiceAnalysis) -> Section:
             NamedFigure(
                 "set_sizes",
                 "Effects by feature and size of the set, with 95 % intervals.",
-                figures.forest(found.set_sizes, _sized, EFFECT),
+                partial(figures.forest, found.set_sizes, _sized, EFFECT),
             )
         )
     return Section("Larger sets", text, tuple(tables), tuple(drawn))
@@ -301,7 +307,7 @@ def _sensitivity(found: ChoiceAnalysis) -> Section:
             NamedFigure(
                 "sensitivity",
                 "Probability of being chosen by price and rating advantage, a line per agent.",
-                figures.sensitivity_figure(found.curves),
+                partial(figures.sensitivity_figure, found.curves),
             )
         )
     if (found.curves["advantage"] == "price").any():
@@ -309,7 +315,7 @@ def _sensitivity(found: ChoiceAnalysis) -> Section:
             NamedFigure(
                 "price_response",
                 "Probability of being chosen by price advantage: fourth-order polynomial with its 95 % band.",
-                figures.price_figure(found.curves),
+                partial(figures.price_figure, found.curves),
             )
         )
     return Section(
@@ -348,7 +354,7 @@ def _logit(found: ChoiceAnalysis) -> Section:
         caption = (
             "Effects from the logit against those from the linear model; on the dotted line they are equal."
         )
-        drawn.append(NamedFigure("logit", caption, figures.logit_figure(found.logit)))
+        drawn.append(NamedFigure("logit", caption, partial(figures.logit_figure, found.logit)))
     return Section(
         "Robustness: logit",
         text,
@@ -370,7 +376,9 @@ def _steps(found: ChoiceAnalysis) -> Section:
         ),
         (
             NamedFigure(
-                "steps", "Share of trials by number of steps.", figures.steps_figure(found.step_counts)
+                "steps",
+                "Share of trials by number of steps.",
+                partial(figures.steps_figure, found.step_counts),
             ),
         ),
     )
@@ -389,8 +397,12 @@ def factors_section(factors: pd.DataFrame) -> Section:
             NamedFigure(
                 "factors",
                 "Share of trials that name each factor, with 95 % intervals.",
-                figures.forest(
-                    factors, _named("factor"), "Judged trials that name the factor (%)", zero=False
+                partial(
+                    figures.forest,
+                    factors,
+                    _named("factor"),
+                    "Judged trials that name the factor (%)",
+                    zero=False,
                 ),
             ),
         ),

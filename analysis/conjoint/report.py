@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,7 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
                 NamedFigure(
                     "triage",
                     "First-shown rate of each agent with its 95 % Wilson interval.",
-                    figures.triage_figure(frames["triage"]),
+                    partial(figures.triage_figure, frames["triage"]),
                 ),
             ),
         )
@@ -150,12 +151,12 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
                 NamedFigure(
                     "price_deciles",
                     "Utility by price decile with 95 % intervals, and the fitted log and linear curves.",
-                    figures.price_figure(frames["price_deciles"]),
+                    partial(figures.price_figure, frames["price_deciles"]),
                 ),
                 NamedFigure(
                     "functional_form",
                     "AIC of the linear less the log price, by agent.",
-                    figures.form_figure(frames["functional_form"]),
+                    partial(figures.form_figure, frames["functional_form"]),
                 ),
             ),
         ),
@@ -168,7 +169,7 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
                 NamedFigure(
                     "quality",
                     "Quality coefficients by agent and attribute.",
-                    figures.quality_figure(frames["quality"]),
+                    partial(figures.quality_figure, frames["quality"]),
                 ),
             ),
         ),
@@ -184,7 +185,7 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
                 NamedFigure(
                     "personality",
                     "Price sensitivity against the weight of the review score, with 95 % intervals.",
-                    figures.personality_figure(frames["personality"]),
+                    partial(figures.personality_figure, frames["personality"]),
                 ),
             ),
         ),
@@ -207,7 +208,7 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
                 NamedFigure(
                     "willingness_to_pay",
                     "Willingness to pay by attribute and agent with Krinsky-Robb 95 % intervals.",
-                    figures.wtp_figure(frames["willingness_to_pay"]),
+                    partial(figures.wtp_figure, frames["willingness_to_pay"]),
                 ),
             ),
         ),
@@ -225,7 +226,7 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
                 NamedFigure(
                     "set_size",
                     "Log-price coefficients of two set sizes; on the dotted line they are equal.",
-                    figures.block_figure(frames["set_size"]),
+                    partial(figures.block_figure, frames["set_size"]),
                 ),
             ),
         ),
@@ -237,7 +238,7 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
                 NamedFigure(
                     "model_size",
                     "Price sensitivity against the number of parameters.",
-                    figures.size_figure(frames["model_size"]),
+                    partial(figures.size_figure, frames["model_size"]),
                 ),
             ),
         ),
@@ -249,7 +250,11 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
                 table("brands", "Coefficients of the chain families."),
                 table("brand_permutation", "Correlation within less between providers, with permutation p."),
             ),
-            (NamedFigure("brands", "Chain coefficients by agent.", figures.brand_figure(frames["brands"])),),
+            (
+                NamedFigure(
+                    "brands", "Chain coefficients by agent.", partial(figures.brand_figure, frames["brands"])
+                ),
+            ),
         ),
         Section(
             "What was booked",
@@ -260,7 +265,7 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
                 NamedFigure(
                     "booked",
                     "Mean price booked with its 95 % interval, and mean price offered.",
-                    figures.booked_figure(frames["booked"]),
+                    partial(figures.booked_figure, frames["booked"]),
                 ),
             ),
         ),

@@ -67,7 +67,7 @@ def _problems(found: MonteCarloAnalysis) -> Iterator[str]:
 def _sections(found: MonteCarloAnalysis) -> tuple[Section, ...]:
     """The measures first, then the hypotheses, then the number of responses."""
     cells = found.prompts
-    dated = [figures.generations(found.mapd, found.generations)] if found.generations else []
+    dated = [partial(figures.generations, found.mapd, found.generations)] if found.generations else []
     return (
         Section(
             "Willingness to pay",
@@ -88,7 +88,7 @@ def _sections(found: MonteCarloAnalysis) -> tuple[Section, ...]:
                 NamedFigure(
                     "wtp",
                     "Willingness to pay by condition; the dashed line is the list price",
-                    figures.wtp(cells),
+                    partial(figures.wtp, cells),
                 ),
             ),
         ),
@@ -107,7 +107,7 @@ def _sections(found: MonteCarloAnalysis) -> tuple[Section, ...]:
                 NamedFigure(
                     "variation",
                     "Coefficient of variation",
-                    figures.coefficient_of_variation(found.variation),
+                    partial(figures.coefficient_of_variation, found.variation),
                 ),
             ),
         ),
@@ -119,7 +119,9 @@ def _sections(found: MonteCarloAnalysis) -> tuple[Section, ...]:
             named_tables(csvr=("Share of valid responses", found.csvr)),
             (
                 NamedFigure(
-                    "csvr", "Share of valid responses with Wilson intervals", figures.csvr(found.csvr)
+                    "csvr",
+                    "Share of valid responses with Wilson intervals",
+                    partial(figures.csvr, found.csvr),
                 ),
             ),
         ),
@@ -132,7 +134,11 @@ def _sections(found: MonteCarloAnalysis) -> tuple[Section, ...]:
                 mapd=("Mean absolute price deviation", found.mapd),
                 list_price=("H1: response minus list price", found.list_price),
             ),
-            (NamedFigure("mapd", "Absolute price deviation by agent", figures.mapd(found.mapd, cells)),),
+            (
+                NamedFigure(
+                    "mapd", "Absolute price deviation by agent", partial(figures.mapd, found.mapd, cells)
+                ),
+            ),
         ),
         Section(
             "Models and conditions",
@@ -168,7 +174,7 @@ def _sections(found: MonteCarloAnalysis) -> tuple[Section, ...]:
                 NamedFigure(
                     "correlations",
                     f"Correlation with the anchor. Human value: {HUMAN_CORRELATION} ({ARIELY}).",
-                    figures.correlations(found.correlations),
+                    partial(figures.correlations, found.correlations),
                 ),
             ),
         ),
@@ -178,6 +184,10 @@ def _sections(found: MonteCarloAnalysis) -> tuple[Section, ...]:
             "one-way analysis of variance finds an effect of the given size f, and the power of the "
             "smallest cell.",
             named_tables(power=("Responses needed per cell", found.power)),
-            (NamedFigure("power", "Power by number of responses per cell", figures.power(found.power)),),
+            (
+                NamedFigure(
+                    "power", "Power by number of responses per cell", partial(figures.power, found.power)
+                ),
+            ),
         ),
     )

@@ -1,5 +1,6 @@
 """The parts of a report: sections with a text, tables and figures. Each kind of study makes its own."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -26,18 +27,23 @@ class NamedTable:
 
 @dataclass(frozen=True)
 class NamedFigure:
-    """A figure of a report.
+    """A figure of a report, drawn when it is first asked for.
 
     `name` is its file's stem; `caption` says what it shows, also to those who cannot see it.
     """
 
     name: str
     caption: str
-    figure: Figure
+    draw: Callable[[], Figure]
+
+    @cached_property
+    def figure(self) -> Figure:
+        """The figure, drawn once."""
+        return self.draw()
 
     @cached_property
     def svg(self) -> str:
-        """The figure as an SVG document, drawn once."""
+        """The figure as an SVG document, made once."""
         return to_svg(self.figure)
 
 

@@ -43,7 +43,7 @@ def report() -> Report:
                 NamedTable("empty", "Empty.", short[:0]),
                 NamedTable("detail", "Detail.", pd.DataFrame({"x": [-0.04]}), 1, detail=True),
             ),
-            (NamedFigure("drawing", f"A drawing {HOSTILE}", drawing()),),
+            (NamedFigure("drawing", f"A drawing {HOSTILE}", drawing),),
         ),
     )
     return Report(sections, (f"{HOSTILE}: it moves.",), f"All is well {HOSTILE}", (f"Nothing {HOSTILE}",))
