@@ -154,7 +154,8 @@ def test_a_simulated_shopper(simulate: Simulate, seed: int) -> None:
 @pytest.mark.slow
 def test_a_shopper_that_nothing_moves_is_told_as_moved_in_few_studies(simulate: Simulate) -> None:
     """The truth is 0 in all four effects: false claims are as rare as the level says."""
-    study, rng = simulate(1, sets=24, nudges_per_set=2), np.random.default_rng(3)
+    study = simulate(1, sets=24, nudges=2, nudges_per_set=2, categories=1)
+    rng = np.random.default_rng(3)
     false = 0
     for _ in range(60):
         table = study.chosen_again(rng)
