@@ -10,14 +10,23 @@ from selectolax.lexbor import LexborNode
 from interventions.proposal.phrases import REVIEWS, STOCK, is_cart_button
 from interventions.proposal.ratings import shown_ratings
 from interventions.proposal.roles import FoundRole, box_of, value_of, with_places
-from interventions.proposal.scan import PRICE, Scan, called, is_former_price, number, text, words
+from interventions.proposal.scan import (
+    Scan,
+    ancestors,
+    called,
+    is_former_price,
+    names_price,
+    number,
+    text,
+    words,
+)
 from interventions.proposal.selectors import common_selector, unique_selector
-from interventions.yaml.sitemap import Place, product_key
+from interventions.yaml.sitemap import Place
 
 
 @dataclass(frozen=True)
 class Cards:
-    """The cards of a page, and the address that each links to."""
+    """The cards of one kind on a page, and the address that each links to."""
 
     nodes: list[LexborNode]
     links: list[str]
@@ -25,41 +34,58 @@ class Cards:
 
 def find_cards(scan: Scan) -> Cards | None:
     """Return the largest group of siblings that look like product cards; None with fewer than two."""
-    best, best_score = None, 0.0
+    return next(iter(kinds_of_cards(scan)), None)
+
+
+def kinds_of_cards(scan: Scan) -> list[Cards]:
+    """Return the groups of siblings that look like product cards, the largest first.
+
+    Cards of one kind may stand in several groups. No card holds another.
+    """
     groups: dict[tuple[int, str, str], list[LexborNode]] = defaultdict(list)
     for node in scan.visible:
         if node.parent is not None and node.tag not in ("a", "span", "td", "option"):
             groups[node.parent.mem_id, node.tag or "", " ".join(_shared(node))].append(node)
+    scored: list[tuple[float, Cards]] = []
     for group in groups.values():
         if len(group) < 2:
             continue
         cards = [(node, _leads_to(scan, node)) for node in group]
         cards = [(node, link) for node, link in cards if link and _price(node) is not None]
-        links = {product_key(link, scan.url) for _, link in cards}
+        links = {scan.address(link) for _, link in cards}
         if len(links) < 2 or len(cards) * 2 < len(group) or len(links) < len(cards) * 0.8:
             continue
         score = len(links) - (0.5 if any(called(node, "cart|basket|mini", 4) for node, _ in cards) else 0)
-        if score > best_score:
-            best, best_score = Cards([n for n, _ in cards], [link for _, link in cards]), score
-    return best
+        scored.append((score, Cards([n for n, _ in cards], [link for _, link in cards])))
+    kinds, taken = list[Cards](), set[int]()
+    for _, found in sorted(scored, key=lambda item: -item[0]):
+        lineage = {a.mem_id for node in found.nodes for a in (node, *ancestors(node))}
+        held = {inner.mem_id for node in found.nodes for inner in node.css("*")}
+        if not taken & (lineage | held):
+            taken.update(node.mem_id for node in found.nodes)
+            kinds.append(found)
+    return kinds
 
 
-def card_roles(scan: Scan, cards: Cards) -> Iterator[FoundRole]:
-    """Yield the roles `item` and `item.*`."""
+def card_roles(scan: Scan, cards: Cards, kind: str = "item") -> Iterator[FoundRole]:
+    """Yield the roles `item` and `item.*`, or those of another `kind`."""
     root = scan.tree.root
     assert root is not None  # noqa: S101 - there are cards
     css, nodes = _container(scan, cards)
     if css is None:
         return
     yield FoundRole(
-        "item", (Place(css=css),), f"{len(nodes)} cards", "high", "repeat, each with a link and a price"
+        kind, (Place(css=css),), f"{len(nodes)} cards", "high", "repeat, each with a link and a price"
     )
     parts: dict[str, list[tuple[LexborNode, LexborNode | None]]] = {
         part: [(card, find(scan, card)) for card in nodes] for part, find in _PARTS.items()
     }
     for part, found in parts.items():
-        selector = unique_selector(found) or _loosely(found)
         first = next((node for _, node in found if node is not None), None)
+        if part == "link":
+            selector = unique_selector(found) or _first_link(scan, nodes)
+        else:
+            selector = unique_selector(found) or _loosely(found)
         if selector is None or first is None:
             continue
         missing = sum(node is None for _, node in found)
@@ -69,7 +95,7 @@ def card_roles(scan: Scan, cards: Cards) -> Iterator[FoundRole]:
             place = place.model_copy(update={"css": selector})
         reason = _REASONS[part] + (f"; in {len(found) - missing} of {len(found)} cards" if missing else "")
         role = FoundRole(
-            f"item.{part}", (place,), value_of(first, place), "medium" if missing else "high", reason
+            f"{kind}.{part}", (place,), value_of(first, place), "medium" if missing else "high", reason
         )
         more = (
             _attributes(found, part)
@@ -79,6 +105,17 @@ def card_roles(scan: Scan, cards: Cards) -> Iterator[FoundRole]:
             else ()
         )
         yield with_places(role, more)
+
+
+def _first_link(scan: Scan, cards: Sequence[LexborNode]) -> str | None:
+    """A selector whose first link in each card leads to the card's product, as others after it may do."""
+    for css in ("a", "h2 a", "h3 a", "h4 a", "a:has(img)", "a:not(:has(img))"):
+        firsts = [card.css_first(css) for card in cards]
+        hrefs = [(node.attributes.get("href") or "") if node is not None else "" for node in firsts]
+        wanted = [scan.address(_leads_to(scan, card)) for card in cards]
+        if all(hrefs) and [scan.address(href) for href in hrefs] == wanted:
+            return css
+    return None
 
 
 def _container(scan: Scan, cards: Cards) -> tuple[str | None, list[LexborNode]]:
@@ -114,8 +151,8 @@ def _link(scan: Scan, card: LexborNode) -> LexborNode | None:
     links = [a for a in card.css("a[href]") if scan.is_product_link(a.attributes.get("href") or "")]
     by_key: dict[str, list[LexborNode]] = defaultdict(list)
     for link in links:
-        key = product_key(link.attributes.get("href") or "", scan.url)
-        if key and key != scan.key and not is_cart_button(link):
+        key = scan.address(link.attributes.get("href") or "")
+        if key and key != scan.address(scan.url) and not is_cart_button(link):
             by_key[key].append(link)
     if not by_key:
         return None
@@ -129,18 +166,18 @@ def _price(card: LexborNode) -> LexborNode | None:
 
 
 def _is_price(value: str) -> bool:
-    return len(value) <= 40 and number(value) is not None and PRICE.search(value) is not None
+    return len(value) <= 40 and number(value) is not None and names_price(value)
 
 
 def _name(scan: Scan, card: LexborNode) -> LexborNode | None:
     headings = [n for n in card.css("h1, h2, h3, h4, h5, h6, [itemprop=name]") if text(n)]
     link = _link(scan, card)
     node = next(iter(headings), None) or (link if link is not None and text(link) else None)
-    if node is None or PRICE.search(text(node)):
+    if node is None or names_price(text(node)):
         named = [
             n
             for n in _innermost(card, bool)
-            if re.search(r"name|title", words(n)) and not PRICE.search(text(n))
+            if re.search(r"name|title", words(n)) and not names_price(text(n))
         ]
         node = next(iter(named), None)
     while node is not None and len(inner := [c for c in node.iter() if text(c) == text(node)]) == 1:

@@ -6,7 +6,7 @@ from typing import Any
 
 from interventions.apply.product_json import Document
 from interventions.errors import CannotEdit
-from interventions.proposal.scan import Scan, ancestors, number, text
+from interventions.proposal.scan import Scan, ancestors, number, squeezed, text
 
 JSON_LD = 'script[type="application/ld+json"]'
 _META = {
@@ -38,7 +38,7 @@ class Facts:
     def add(self, part: str, value: object, source: str) -> None:
         """Note a value; the first one stated counts."""
         if isinstance(value, str | int | float) and not isinstance(value, bool) and str(value).strip():
-            self.values.setdefault(part, " ".join(str(value).split()))
+            self.values.setdefault(part, squeezed(str(value)))
             self.sources.setdefault(part, source)
 
     def states(self, part: str, value: str) -> bool:

@@ -9,16 +9,16 @@ from typing import Literal
 from selectolax.lexbor import LexborNode
 
 from interventions.proposal.facts import Facts
-from interventions.proposal.phrases import ADD_TO_CART, REVIEWS, STOCK, is_cart_button
+from interventions.proposal.phrases import REVIEWS, STOCK, is_cart_button, says_add
 from interventions.proposal.ratings import ANY, rating_percent, rating_text, shown_ratings
 from interventions.proposal.scan import (
-    PRICE,
     Scan,
     ancestors,
     called,
     is_aside,
     is_former_price,
     label,
+    names_price,
     number,
     text,
     words,
@@ -160,7 +160,7 @@ class _Search:
                 (node.attributes.get("property") or "").rpartition(":")[2],
             )
             itemprop = "price" in names
-            if not (PRICE.search(value) or itemprop):
+            if not (names_price(value) or itemprop):
                 continue
             score, reasons = 0.0, []
             if self.facts.states("price", value):
@@ -212,7 +212,7 @@ class _Search:
                     and (css := self.selector(node))
                 ):
                     yield Place(css=css, attribute=name)
-        for node, _ in self.scan.innermost(lambda text: number(text) == value and PRICE.search(text)):
+        for node, _ in self.scan.innermost(lambda text: number(text) == value and names_price(text)):
             apart = first.mem_id not in _lineage(node) and node.mem_id not in _lineage(first)
             other = apart and self.in_main(node) and not is_former_price(node)
             if other and (css := self.selector(node)):
@@ -336,7 +336,7 @@ def box_of(node: LexborNode | None, pattern: str, most: int = 60) -> LexborNode 
     box = node
     for outer in islice(ancestors(node), 4) if node is not None else ():
         held = text(outer)
-        if len(held) > most or any(other.search(held) for other in (REVIEWS, STOCK, ADD_TO_CART)):
+        if len(held) > most or says_add(held) or REVIEWS.search(held) or STOCK.search(held):
             break
         if re.search(pattern, words(outer)):
             box = outer

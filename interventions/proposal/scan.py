@@ -4,11 +4,12 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
+from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from interventions.html.numbers import figures
+from interventions.html.numbers import Figure, figures
 from interventions.yaml.sitemap import product_key
 
 _SILENT = frozenset(["script", "style", "template", "noscript", "svg", "head", "title", "option"])
@@ -20,13 +21,11 @@ _ASIDE = re.compile(
 _FORMER = re.compile(
     r"\b(?:old|was|former|compare|strike|msrp|rrp|list-price|before|crossed|saving|discount)"
 )
-_CURRENCY = (
-    r"(?:[$€£¥₹₽₩₪₫₴₺₱฿₦₡₲₵₸₭₮]|\b(?:US|CA|AU|NZ|HK|MX|R|S|C|A)\$|\b(?:kr|zł|Kč|Ft|lei|лв|Rs|Rp|RM|руб|Fr)\b\.?"
-    r"|\b(?:USD|EUR|GBP|JPY|CNY|INR|CHF|SEK|NOK|DKK|PLN|CZK|HUF|RON|BGN|TRY|BRL|CAD|AUD|NZD|MXN|KRW|ZAR|SGD|HKD"
-    r"|ILS|THB|IDR|MYR|PHP|VND|UAH|AED|SAR|EGP|NGN|KES|CLP|COP|ARS|PEN)\b)"
+_WHITE = re.compile(r"[ \t\n\f\r]+")
+_WITHOUT_PRODUCT = re.compile(
+    r"utm_\w+|[gf]clid|ref|page|sort|order|dir|q|query|search|view|per_?page|limit|currency|lang"
 )
-_AMOUNT = r"\d(?:[\d.,]*\d)?(?:,[-–—])?"
-PRICE = re.compile(rf"{_CURRENCY}\s*{_AMOUNT}|{_AMOUNT}\s*{_CURRENCY}", re.I)
+"""Parts of a query that say nothing of which product a page shows."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +47,22 @@ class Scan:
         for index, node in enumerate(self.tree.root.traverse() if self.tree.root else ()):
             self.order[node.mem_id] = index
             self.nodes.append(node)
+
+    @cached_property
+    def by_query(self) -> frozenset[str]:
+        """The keys of addresses whose query says which product is meant, as in `/item?id=1`."""
+        queries: dict[str, set[str]] = {}
+        for node in self.tree.css("a[href]"):
+            href = (node.attributes.get("href") or "").strip()
+            if "?" in href and (query := _query(href, self.url)):
+                queries.setdefault(product_key(href, self.url), set()).add(query)
+        return frozenset(key for key, found in queries.items() if len(found) > 1)
+
+    def address(self, href: str) -> str:
+        """Return what tells the pages of products apart: an address's key, and its query where needed."""
+        key = product_key(href, self.url)
+        query = _query(href, self.url) if key in self.by_query else ""
+        return f"{key}?{query}" if query else key
 
     @cached_property
     def visible(self) -> list[LexborNode]:
@@ -88,8 +103,13 @@ def children(node: LexborNode) -> Iterator[LexborNode]:
 
 
 def text(node: LexborNode) -> str:
-    """Return the text of an element with single spaces."""
-    return " ".join(node.text().split())
+    """Return the text of an element with single spaces; no-break spaces, which group digits, are kept."""
+    return squeezed(node.text())
+
+
+def squeezed(value: str) -> str:
+    """Return a text with single spaces."""
+    return _WHITE.sub(" ", value).strip()
 
 
 def label(node: LexborNode) -> str:
@@ -126,7 +146,27 @@ def is_former_price(node: LexborNode) -> bool:
     return any(a.tag in ("del", "s", "strike") or _FORMER.search(words(a)) for a in around)
 
 
+@lru_cache(maxsize=8192)
 def number(value: str) -> Decimal | None:
     """Return the one figure of a text; None when it holds none or several."""
-    found = figures(value)
+    found = _figures(value)
     return found[0].value if len(found) == 1 else None
+
+
+@lru_cache(maxsize=8192)
+def names_price(value: str) -> bool:
+    """Return whether a text holds a figure with a currency beside it."""
+    return any(figure.sign for figure in _figures(value))
+
+
+def _figures(value: str) -> list[Figure]:
+    return figures(value) if any(map(str.isdecimal, value)) else []
+
+
+def _query(href: str, page: str) -> str:
+    """The parts of an address's query that may say which product is meant, in order."""
+    try:
+        parts = parse_qsl(urlsplit(urljoin(page, href.strip())).query)
+    except ValueError:
+        return ""
+    return urlencode(sorted(part for part in parts if not _WITHOUT_PRODUCT.fullmatch(part[0].lower())))

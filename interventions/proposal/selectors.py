@@ -40,6 +40,46 @@ _GENERIC = re.compile(
     "|body|box|block|label|value|text|base|page|section|wrap|holder|card|tile"
 )
 _STRUCTURE = frozenset(["h1", "h2", "h3", "main", "article", "title", "form"])
+_CSS_MODULE = re.compile(r"([A-Z][A-Za-z0-9]*_[a-zA-Z][a-zA-Z0-9-]*__)[A-Za-z0-9+-]{5}")
+"""A name that a build made of a file, a name in it and a hash, as `Card_title__x8Kq2`."""
+_SHORT = frozenset(
+    [
+        "add",
+        "bag",
+        "box",
+        "buy",
+        "cta",
+        "fee",
+        "hit",
+        "img",
+        "map",
+        "nav",
+        "new",
+        "now",
+        "old",
+        "pdp",
+        "pic",
+        "plp",
+        "qty",
+        "row",
+        "rrp",
+        "sku",
+        "sub",
+        "sum",
+        "tab",
+        "tag",
+        "tax",
+        "top",
+        "vat",
+        "was",
+    ]
+)
+"""Words of up to three letters that say what a thing is; others of this length are made by programs."""
+_STYLED = re.compile(r"(?:sc|css|jsx|emotion)-")
+_AROUND = 4
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5")
+_TOO_MANY = 8
+_CONTENTS = (":has(a[href])", ":has(h2)", ":has(h3)", ":has(h4)", ":has(img)", ":has(a):has(img)")
 
 
 def unique_selector(
@@ -86,8 +126,13 @@ def common_selector(root: LexborNode, nodes: Sequence[LexborNode], slug: str = "
     """Return the shortest stable selector for all of these elements and no others below `root`."""
     wanted = {node.mem_id for node in nodes}
     for selector in _candidates(nodes[0], root, slug):
-        if {node.mem_id for node in root.css(selector)} == wanted:
+        found = {node.mem_id for node in root.css(selector)}
+        if found == wanted:
             return selector
+        if wanted < found and len(found) < len(wanted) * _TOO_MANY:
+            for held in _CONTENTS:
+                if {node.mem_id for node in root.css(f"{selector}{held}")} == wanted:
+                    return f"{selector}{held}"
     return None
 
 
@@ -100,7 +145,9 @@ def names(node: LexborNode, slug: str = "") -> Iterator[str]:
     for name in _NAMING:
         if (value := attributes.get(name)) and value.isprintable() and len(value) <= 60:
             yield f"{tag}[{name}={_quoted(value)}]"
-    classes = [name for name in (attributes.get("class") or "").split() if is_stable(name, slug)]
+    own_classes = (attributes.get("class") or "").split()
+    styled = any(_STYLED.match(name) for name in own_classes)  # then a single word is a hash of the style
+    classes = [n for n in own_classes if is_stable(n, slug) and not (styled and re.fullmatch(r"\w{4,7}", n))]
     classes.sort(
         key=lambda name: (_GENERIC.fullmatch(name.lower()) is not None, -min(len(re.split("[-_]+", name)), 3))
     )
@@ -108,6 +155,9 @@ def names(node: LexborNode, slug: str = "") -> Iterator[str]:
         yield f"{tag}.{name}"
     for pair in combinations(classes, 2):
         yield f"{tag}.{'.'.join(pair)}"
+    for name in own_classes:
+        if made := _CSS_MODULE.fullmatch(name):
+            yield f'{tag}[class*="{made[1]}"]'
     if tag == "input" and (value := attributes.get("name")):
         yield f"input[name={_quoted(value)}]"
     if (value := attributes.get("type")) and tag in ("button", "input"):
@@ -121,18 +171,18 @@ def is_stable(name: str, slug: str = "") -> bool:
         return False
     if slug and slug.rpartition("/")[2] in lowered:
         return False
-    return not any(_is_arbitrary(part) for part in re.split(r"[-_]+", name))
+    parts = [part for part in re.split(r"[-_]+", name) if part]
+    says = any(len(part) > 3 or part.lower() in _SHORT for part in parts)
+    return says and not _CSS_MODULE.fullmatch(name) and not any(_is_arbitrary(part) for part in parts)
 
 
 def _is_arbitrary(part: str) -> bool:
-    """A number, or a hash such as 1x4Zq or bdVaJa."""
-    if part.isdigit():
-        return True
-    changes = len(re.findall(r"[a-z][A-Z]|[A-Za-z]\d|\d[A-Za-z]", part))
+    """A number, or a hash such as 1x4Zq, 7xhq or bdVaJa; no word with a number, such as price2."""
+    if any(map(str.isdigit, part)):
+        return not re.fullmatch(r"[a-zA-Z]{3,}\d", part)
+    changes = len(re.findall(r"[a-z][A-Z]", part))
     vowels = re.search(r"[aeiouy]", part, re.I)
-    return len(part) >= 5 and (
-        changes * 3 > len(part) or (changes >= 1 and bool(re.search(r"\d[A-Za-z]", part))) or not vowels
-    )
+    return len(part) >= 4 and (changes * 3 > len(part) or not vowels)
 
 
 def _candidates(node: LexborNode, root: LexborNode, slug: str) -> Iterator[str]:
@@ -166,6 +216,46 @@ def _candidates(node: LexborNode, root: LexborNode, slug: str) -> Iterator[str]:
     for outer in around[1:5]:
         for name in islice(names(outer, slug), 3):
             yield f"{name} {around[0].tag} > {tag}"
+    yield from _by_place(node, root, slug)
+
+
+def _by_place(node: LexborNode, root: LexborNode, slug: str) -> Iterator[str]:
+    """Selectors of an element without a name: by what stands around it and before it, never by a number."""
+    tag, is_page = node.tag or "*", root.parent is None or root.tag == "html"
+    if not is_page:
+        if tag == "a":
+            yield from (f"a:has({heading})" for heading in _HEADINGS[1:])
+        yield tag
+    path, here = tag, node
+    for _ in range(_AROUND):
+        before = list(islice(_before(here), 3))
+        for index, other in enumerate(before):
+            for name in _anchors(other, slug):
+                if index == 0:
+                    yield f"{name} + {path}"
+                yield f"{name} ~ {path}"
+        outer = here.parent
+        if outer is None or outer.mem_id == root.mem_id or outer.tag in ("html", "-undef"):
+            return
+        yield from (f"{name} > {path}" for name in _anchors(outer, slug))
+        path, here = f"{outer.tag} > {path}", outer
+        if not is_page or outer.tag == "body":
+            yield path
+
+
+def _anchors(node: LexborNode, slug: str) -> list[str]:
+    """What an element is called; its tag too, where that says what it is."""
+    says = node.tag in _STRUCTURE or node.tag in _HEADINGS
+    return [*islice(names(node, slug), 2), *([node.tag or ""] if says else [])]
+
+
+def _before(node: LexborNode) -> Iterator[LexborNode]:
+    """The elements before this one under the same parent, nearest first."""
+    before = node.prev
+    while before is not None:
+        if before.is_element_node:
+            yield before
+        before = before.prev
 
 
 def _quoted(value: str) -> str:

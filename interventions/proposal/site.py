@@ -1,21 +1,30 @@
 """Make the whole proposal of a site map, and its YAML."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import count, islice
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from interventions.proposal.cards import card_roles, find_cards
+from interventions.proposal.cards import Cards, card_roles, find_cards, kinds_of_cards
 from interventions.proposal.embedded import FoundData, embedded_data
 from interventions.proposal.facts import stated_facts
 from interventions.proposal.roles import FoundRole, product_roles
-from interventions.proposal.scan import Capture, Scan, number
+from interventions.proposal.scan import Capture, Scan, ancestors, number, words
 from interventions.proposal.selectors import names
 from interventions.yaml.sitemap import Place, Value, product_key
 
 WANTED = ("product.title", "product.name", "product.price", "product.add_to_cart")
+_KINDS = {
+    "mini": "mini-?cart|mini-?basket|cart-drawer|side-?cart|minicart",
+    "related": "related|similar|accessor",
+    "upsell": "up-?sell|cross-?sell|together|complement",
+    "recent": "recent|viewed|history",
+    "recommended": "recommend|suggest|also|for-you|popular|best-?sell|featured|trending",
+}
+"""Kind of card -> what the elements around such cards are called."""
 WANTED_IN_CARDS = ("item", "item.link", "item.title", "item.name", "item.price")
 
 
@@ -53,18 +62,10 @@ def propose(name: str, product: Capture, listing: Capture | None, *, raw: Sequen
     """
     page = Scan(product)
     other = Scan(listing) if listing is not None else None
-    own_cards = find_cards(page)
+    own_cards = [node.mem_id for cards in kinds_of_cards(page) for node in cards.nodes]
     facts = stated_facts(page)
-    found = list(
-        product_roles(
-            page, facts, frozenset(n.mem_id for n in own_cards.nodes) if own_cards else frozenset(), other
-        )
-    )
-    cards = find_cards(other) if other is not None else None
-    if other is not None and cards is not None:
-        found += card_roles(other, cards)
-    elif own_cards is not None:
-        found += card_roles(page, own_cards)
+    found = list(product_roles(page, facts, frozenset(own_cards), other))
+    found += _cards(page, other)
     sources = {product_key(capture.url): LexborHTMLParser(capture.html) for capture in raw}
     roles = tuple(_marked(role, list(sources.values())) if raw else role for role in found)
     data = tuple(_data(page, other, roles))
@@ -78,6 +79,43 @@ def cards_on(capture: Capture) -> set[str]:
     scan = Scan(capture)
     cards = find_cards(scan)
     return {product_key(link, capture.url) for link in cards.links} if cards else set()
+
+
+def _cards(page: Scan, other: Scan | None) -> Iterator[FoundRole]:
+    """Yield the roles of each kind of card: `item` those of the listing, the others as they are called."""
+    seen: dict[str, str] = {}
+    for scan in filter(None, (other, page)):
+        for cards in kinds_of_cards(scan):
+            known = {node.mem_id for css in seen.values() for node in scan.tree.css(css)}
+            if all(node.mem_id in known for node in cards.nodes):
+                continue
+            kind = _kind(cards, seen) if seen else "item"
+            roles = list(card_roles(scan, cards, kind))
+            names = {role.role for role in roles}
+            # A kind of card is none without a link, and must not hold or be a card of another kind.
+            if f"{kind}.link" not in names or _overlaps(roles[0].places[0].css, seen.values(), (page, other)):
+                continue
+            seen[kind] = roles[0].places[0].css
+            yield from roles
+
+
+def _kind(cards: Cards, taken: Container[str]) -> str:
+    """A name for a kind of card: what the elements around it are called, else `other`."""
+    around = islice(ancestors(cards.nodes[0]), 4)
+    names = " ".join(words(node) for node in (cards.nodes[0], *around))
+    name = next((name for name, pattern in _KINDS.items() if re.search(pattern, names)), "other")
+    return name if name not in taken else next(each for n in count(2) if (each := f"{name}{n}") not in taken)
+
+
+def _overlaps(css: str, others: Collection[str], scans: Iterable[Scan | None]) -> bool:
+    for scan in filter(None, scans):
+        own = [node for node in scan.tree.css(css)]
+        rest = [node for other in others for node in scan.tree.css(other)]
+        for these, those in ((own, rest), (rest, own)):
+            ids = {node.mem_id for node in these}
+            if any(a.mem_id in ids for node in those for a in (node, *ancestors(node))):
+                return True
+    return False
 
 
 def _marked(role: FoundRole, trees: Sequence[LexborHTMLParser]) -> FoundRole:
@@ -129,7 +167,10 @@ def _page_types(page: Scan, other: Scan | None, roles: Sequence[FoundRole]) -> d
         'meta[property="og:type"][content="product"]',
         'meta[property="og:type"][content="og:product"]',
     )
-    candidates = [*standard, *_body(page), *_around(heading, page)]
+    own = [
+        r.places[0].css for r in roles if r.role in ("product.add_to_cart", "product.price", "product.title")
+    ]
+    candidates = [*standard, *_body(page), *_around(heading, page), *reversed(own)]
     pages.update(_first("product", candidates, page, other))
     if other is not None:
         card = next((other.tree.css_first(r.places[0].css) for r in roles if r.role == "item"), None)
@@ -174,9 +215,11 @@ def _lines(proposal: Proposal) -> Iterator[str]:
     yield ""
     yield "  # A product's own page"
     for role in proposal.roles:
-        if role.role == "item":
+        if "." not in role.role:
             yield ""
-            yield "  # A card on listings"
+            yield (
+                "  # A card on listings" if role.role == "item" else f"  # Another kind of card ({role.role})"
+            )
         yield from _role_lines(role)
     yield ""
     yield "  # The lines of the cart's page, by hand: row, row.link, row.title, row.name, row.price,"

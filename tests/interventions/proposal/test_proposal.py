@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from interventions.proposal.check import faults
-from interventions.proposal.scan import PRICE, Capture
+from interventions.proposal.scan import Capture, names_price, number
 from interventions.proposal.selectors import is_stable, unique_selector
 from interventions.proposal.site import Proposal, cards_on, propose
 from interventions.yaml.sitemap import Place, SiteMap
@@ -120,12 +120,13 @@ def test_names_that_do_not(name: str) -> None:
     "text", ["$1,234.00", "19,90 €", "EUR 5", "kr 1.299", "₹ 499", "12.50 CHF", "R$ 19,90", "49,- Kč", "zł 9"]
 )
 def test_prices_of_many_countries(text: str) -> None:
-    assert PRICE.search(text)
+    assert names_price(text)
+    assert number(text) is not None
 
 
 @pytest.mark.parametrize("text", ["12 reviews", "Room 5", "2.4 GHz", "Euro 2024 fan scarf", "4.5 out of 5"])
 def test_what_is_no_price(text: str) -> None:
-    assert not PRICE.search(text)
+    assert not names_price(text)
 
 
 @given(
