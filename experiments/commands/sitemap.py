@@ -1,11 +1,17 @@
 """souk interventions map: a site map proposed for a shop never seen before."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rich.markup import escape
+
 from experiments.commands.common import UpstreamCa
+from experiments.console.terminal import new_table, stdout_console
+
+if TYPE_CHECKING:
+    from experiments.pages.whole_map import Done
 
 
 def map_(
@@ -25,25 +31,34 @@ def map_(
         bool, typer.Option("--render", help="Propose from the page as it is after its scripts ran.")
     ] = False,
     follow: Annotated[int, typer.Option(min=0, help="The most links to try to find a listing.")] = 6,
+    buy: Annotated[
+        bool,
+        typer.Option(
+            "--buy/--no-buy",
+            help="Press the shop's add-to-cart button, in fresh browser sessions that are then forgotten, to "
+            "learn what a choice is and what the cart shows. The checkout is never opened.",
+        ),
+    ] = True,
     upstream_ca: UpstreamCa = None,
+    json_: Annotated[bool, typer.Option("--json", help="Print what was found and proved as JSON.")] = False,
 ) -> None:
-    """Propose a site map: look at a product's page and a listing, find the roles, write commented YAML.
+    """Propose a site map: look at a shop's pages, put a product into the cart, prove each role, write YAML.
 
-    Only the hosts of the addresses given are contacted. Files are never overwritten.
+    URL is a product's page, or a page that lists products. The shop's add-to-cart button is pressed up to four
+    times, in two fresh browser sessions: not with --no-buy. Nothing is ordered. Only the hosts of the addresses
+    given are contacted. Files are never overwritten.
 
     Examples:
 
       souk interventions map https://shop.example/products/desk-lamp --listing https://shop.example/lamps
 
-      souk interventions map https://shop.example/products/desk-lamp --name example --render
+      souk interventions map https://shop.example/products/desk-lamp --name example --render --no-buy
     """
     import asyncio
+    import json
 
-    from rich.markup import escape
-
-    from experiments.console.terminal import new_table, stdout_console
-    from experiments.pages.mapped_picture import picture
-    from experiments.pages.site_mapping import default_name, map_site, save
+    from experiments.pages.site_mapping import default_name
+    from experiments.pages.whole_map import map_and_prove
     from interventions.errors import UserError
 
     name = name or default_name(url)
@@ -52,41 +67,57 @@ def map_(
     for path, option in ((file, "--out"), (png, "--png")):
         if path.exists():
             raise UserError(f"{path}: exists and is not overwritten; choose another with {option}")
-    mapped = asyncio.run(
-        map_site(url, listing, name=name, render=render, follow=follow, upstream_ca=upstream_ca)
-    )
-    site, faults = save(mapped, file)
-    image, undone = asyncio.run(picture(mapped, site))
-    try:
-        png.write_bytes(image)
-    except OSError as error:
-        raise UserError(f"--png {png}: cannot be written ({error.strerror}); choose another file") from None
+    done = asyncio.run(
+        map_and_prove(
+            url, listing, name=name, file=file, png=png, render=render, follow=follow, buys=buy,
+            upstream_ca=upstream_ca,
+        )
+    )  # fmt: skip
+    if json_:
+        typer.echo(
+            json.dumps(done.as_json() | {"file": str(file), "png": str(png)}, ensure_ascii=False, indent=1)
+        )
+        return
+    _print(done, name, render=render)
+    for path in (file, png):
+        stdout_console().print(escape(str(path)), highlight=False, soft_wrap=True)
 
-    console = stdout_console()
-    table = new_table(f"Site map {name}", "role", "first place", "found there", "confidence")
-    for kind, css in mapped.proposal.pages.items():
-        table.add_row(f"pages.{kind}", escape(css), "", "")
-    for role in mapped.proposal.roles:
+
+def _print(done: "Done", name: str, *, render: bool) -> None:
+    console, proposal = stdout_console(), done.mapped.proposal
+    table = new_table(f"Site map {name}", "role", "first place", "found there", "confidence", "proved")
+    for kind, css in proposal.pages.items():
+        table.add_row(f"pages.{kind}", escape(css), "", "", "")
+    for role in proposal.roles:
         place = role.places[0]
         where = place.css + (f" @{place.attribute}" if place.attribute else "")
         more = f" (+{len(role.places) - 1})" if len(role.places) > 1 else ""
         text = role.text if len(role.text) <= 40 else role.text[:39] + "…"
         sure = role.confidence + ("; only after scripts" if role.scripted else "")
-        table.add_row(role.role, escape(where + more), escape(text), f"{sure}: {escape(role.reason)}")
-    for rule in mapped.proposal.data:
-        table.add_row("data", escape(rule.rule.css or ""), escape(rule.text), escape(rule.reason))
+        table.add_row(
+            role.role,
+            escape(where + more),
+            escape(text),
+            f"{sure}: {escape(role.reason)}",
+            done.verdict(role.role),
+        )
+    for rule in proposal.data:
+        table.add_row("data", escape(rule.rule.css or ""), escape(rule.text), escape(rule.reason), "")
+    for rule_name, reason in (proposal.learned.reasons if proposal.learned else {}).items():
+        table.add_row(f"choice.{rule_name}", "", "", escape(reason), done.verdict(f"choice.{rule_name}"))
     console.print(table)
-    for missing in mapped.proposal.missing:
+    for missing in proposal.missing:
         console.print(f"not found: {missing}", style="yellow", highlight=False)
     if render:
         console.print(
             "The proxy edits what the shop sends, before scripts run: roles marked so cannot be edited.",
             style="yellow",
         )
-    for fault in (*faults, *undone):
-        console.print(f"does not work yet: {escape(fault)}", style="yellow", highlight=False, soft_wrap=True)
-    if not faults and not undone:
+    for trouble in done.troubles:
+        console.print(
+            f"does not work yet: {escape(trouble)}", style="yellow", highlight=False, soft_wrap=True
+        )
+    if not done.troubles:
         console.print(
             "set_price and insert_text work on these pages, also after their scripts ran.", style="green"
         )
-    console.print(f"{escape(str(file))}\n{escape(str(png))}", highlight=False, soft_wrap=True)

@@ -36,6 +36,8 @@ class Mapped:
     listing: Capture | None
     hosts: frozenset[str]
     trusted: tuple[str, ...] = ()
+    cart: str = ""
+    """The address of the cart's page; empty where it is not known."""
 
 
 async def map_site(

@@ -119,20 +119,25 @@ def _first_link(scan: Scan, cards: Sequence[LexborNode]) -> str | None:
 
 
 def _container(scan: Scan, cards: Cards) -> tuple[str | None, list[LexborNode]]:
-    """A selector of the cards, of all on the page that are made alike; else of the one element in each."""
+    """A selector of the cards, of all on the page that are made alike; else of the one element in each.
+
+    Where none of these elements has a name, the cards are told by where they stand.
+    """
     root = scan.tree.root
     assert root is not None  # noqa: S101
-    nodes = cards.nodes
-    while True:
-        alike = [n for n in scan.visible if n.tag == nodes[0].tag and _shared(n) == _shared(nodes[0])]
-        alike = [n for n in alike if _leads_to(scan, n) and _price(n) is not None]
-        for wanted in (alike, nodes):
-            if wanted and (css := common_selector(root, wanted, scan.key)):
-                return css, wanted
-        inner = [[c for c in node.iter() if _leads_to(scan, c) and _price(c) is not None] for node in nodes]
-        if any(len(found) != 1 for found in inner):
-            return None, []
-        nodes = [found[0] for found in inner]
+    for by_place in (False, True):
+        nodes = cards.nodes
+        while nodes:
+            alike = [n for n in scan.visible if n.tag == nodes[0].tag and _shared(n) == _shared(nodes[0])]
+            alike = [n for n in alike if _leads_to(scan, n) and _price(n) is not None]
+            for wanted in (alike, nodes):
+                if wanted and (css := common_selector(root, wanted, scan.key, by_place=by_place)):
+                    return css, wanted
+            inner = [
+                [c for c in node.iter() if _leads_to(scan, c) and _price(c) is not None] for node in nodes
+            ]
+            nodes = [found[0] for found in inner] if all(len(found) == 1 for found in inner) else []
+    return None, []
 
 
 def _shared(node: LexborNode) -> list[str]:

@@ -16,6 +16,7 @@ _ABOUT = r"rating|\bstars?\b|score"
 _OUT_OF = re.compile(
     r"(?P<figure>[\d.,]*\d)\s*(?P<words>out of|/|von|sur|de|van|su)\s*(?P<best>5|10|100)\b", re.I
 )
+_WORDS = ("One", "Two", "Three", "Four", "Five")
 _ATTRIBUTES = ("title", "aria-label", "data-rating", "data-score", "style")
 
 
@@ -35,6 +36,19 @@ def shown_ratings(nodes: Iterable[LexborNode], best: int | None = None) -> Itera
             value = " ".join((node.attributes.get(name) or "").split())
             if value and (place := _place(node, name, value, best)):
                 yield node, place
+    for node in elements:
+        if place := _in_words(node):
+            yield node, place
+
+
+def _in_words(node: LexborNode) -> Place | None:
+    """A rating that stands as a word among the class names, as `star-rating Four`."""
+    classes = (node.attributes.get("class") or "").split()
+    spelled = [name for name in classes if name.capitalize() in _WORDS]
+    if len(spelled) != 1 or not called(node, r"rating|\bstars?\b", 0):
+        return None
+    words = _WORDS if spelled[0][0].isupper() else tuple(word.lower() for word in _WORDS)
+    return Place(css=ANY, attribute="class", words=words)
 
 
 def rating_text(value: str) -> str:

@@ -75,6 +75,7 @@ _SHORT = frozenset(
     ]
 )
 """Words of up to three letters that say what a thing is; others of this length are made by programs."""
+_PLAIN = re.compile(r"[a-zA-Z][\w-]*")
 _STYLED = re.compile(r"(?:sc|css|jsx|emotion)-")
 _AROUND = 4
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5")
@@ -122,18 +123,42 @@ def _right_everywhere(
     return second_best
 
 
-def common_selector(root: LexborNode, nodes: Sequence[LexborNode], slug: str = "") -> str | None:
-    """Return the shortest stable selector for all of these elements and no others below `root`."""
+def common_selector(
+    root: LexborNode, nodes: Sequence[LexborNode], slug: str = "", *, by_place: bool = False
+) -> str | None:
+    """Return the shortest stable selector for all of these elements and no others below `root`.
+
+    by_place: where they have no name, by where they stand and what they hold.
+    """
     wanted = {node.mem_id for node in nodes}
-    for selector in _candidates(nodes[0], root, slug):
+    candidates = _by_place(nodes[0], root, slug) if by_place else _named(nodes[0], root, slug)
+    for selector in candidates:
         found = {node.mem_id for node in root.css(selector)}
         if found == wanted:
             return selector
-        if wanted < found and len(found) < len(wanted) * _TOO_MANY:
+        if by_place and wanted < found and len(found) < len(wanted) * _TOO_MANY:
             for held in _CONTENTS:
                 if {node.mem_id for node in root.css(f"{selector}{held}")} == wanted:
                     return f"{selector}{held}"
     return None
+
+
+def column(row: LexborNode, node: LexborNode) -> str | None:
+    """Return a selector for one of several alike elements of a row: by the name, or the place, of its column."""
+    path: list[LexborNode] = [node, *ancestors(node)]
+    path = path[: next((n for n, around in enumerate(path) if around.mem_id == row.mem_id), 0)]
+    for outer in path:
+        classes = [name for name in (outer.attributes.get("class") or "").split() if _PLAIN.fullmatch(name)]
+        for own in (*(f"{outer.tag}.{name}" for name in classes), f"{outer.tag}:nth-child({_number(outer)})"):
+            inner = next(iter(names(node)), node.tag or "*")
+            for selector in (own, f"{own} {inner}", f"{own} {node.tag}"):
+                if [found.mem_id for found in row.css(selector)] == [node.mem_id]:
+                    return selector
+    return None
+
+
+def _number(node: LexborNode) -> int:
+    return 1 + sum(1 for _ in _before(node))
 
 
 def names(node: LexborNode, slug: str = "") -> Iterator[str]:
@@ -186,6 +211,12 @@ def _is_arbitrary(part: str) -> bool:
 
 
 def _candidates(node: LexborNode, root: LexborNode, slug: str) -> Iterator[str]:
+    yield from _named(node, root, slug)
+    yield from _by_place(node, root, slug)
+
+
+def _named(node: LexborNode, root: LexborNode, slug: str) -> Iterator[str]:
+    """Selectors of an element by its own names and those around it."""
     own = list(islice(names(node, slug), 8))
     tag = node.tag or "*"
     yield from own
@@ -201,6 +232,8 @@ def _candidates(node: LexborNode, root: LexborNode, slug: str) -> Iterator[str]:
                 yield f"{name}{link if inner == tag else ' '}{inner}"
     if tag == "td" and re.fullmatch(r"[^\"\\]{2,40}", heading := label(node)):
         yield f'tr:has(> th:lexbor-contains("{heading}")) > td'
+    if tag == "th" and re.fullmatch(r"[^\"\\]{2,40}", heading := label(node)):
+        yield f'tr > th:lexbor-contains("{heading}") + th'
     for (index, outer), middle in product(enumerate(around[1:7], 1), around[:5]):
         if around.index(middle) < index:
             for name in islice(names(outer, slug), 2):
@@ -216,7 +249,6 @@ def _candidates(node: LexborNode, root: LexborNode, slug: str) -> Iterator[str]:
     for outer in around[1:5]:
         for name in islice(names(outer, slug), 3):
             yield f"{name} {around[0].tag} > {tag}"
-    yield from _by_place(node, root, slug)
 
 
 def _by_place(node: LexborNode, root: LexborNode, slug: str) -> Iterator[str]:

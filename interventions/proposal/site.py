@@ -1,7 +1,7 @@
 """Make the whole proposal of a site map, and its YAML."""
 
 import re
-from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import count, islice
@@ -10,13 +10,20 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from interventions.proposal.cards import Cards, card_roles, find_cards, kinds_of_cards
 from interventions.proposal.embedded import FoundData, embedded_data
+from interventions.proposal.purchase import Learned
 from interventions.proposal.facts import stated_facts
 from interventions.proposal.roles import FoundRole, product_roles
 from interventions.proposal.scan import Capture, Scan, ancestors, number, words
 from interventions.proposal.selectors import names
 from interventions.yaml.sitemap import Place, Value, product_key
 
+_HEADINGS = {
+    "item": "A card on listings",
+    "row": "A line of the cart's page",
+    "mini": "A line of the small cart",
+}
 WANTED = ("product.title", "product.name", "product.price", "product.add_to_cart")
+WANTED_IN_CART = ("row", "row.price", "row.quantity", "row.subtotal", "cart.total")
 _KINDS = {
     "mini": "mini-?cart|mini-?basket|cart-drawer|side-?cart|minicart",
     "related": "related|similar|accessor",
@@ -41,13 +48,29 @@ class Proposal:
     pages: dict[str, str]
     roles: tuple[FoundRole, ...]
     data: tuple[FoundData, ...]
+    learned: Learned | None = None
+
+    def after(self, learned: Learned) -> "Proposal":
+        """Return the proposal with what a purchase taught."""
+        known = {role.role for role in self.roles}
+        more = tuple(role for role in learned.roles if role.role not in known)
+        own = tuple(role for role in more if role.role.startswith("product."))
+        cards = next((n for n, role in enumerate(self.roles) if "." not in role.role), len(self.roles))
+        rest = tuple(role for role in more if role not in own)
+        roles = (*self.roles[:cards], *own, *self.roles[cards:], *rest)
+        pages = self.pages | ({"cart": learned.cart_page} if learned.cart_page else {})
+        # A page of the cart may show cards of the listing too: the first test that holds counts.
+        order = [kind for kind in ("product", "cart", "listing") if kind in pages]
+        return replace(self, roles=roles, pages={kind: pages[kind] for kind in order}, learned=learned)
 
     @property
     def missing(self) -> list[str]:
         """The parts that a site map should have and this one lacks."""
         found = {role.role for role in self.roles}
         pages = [f"pages.{kind}" for kind in ("product", "listing") if kind not in self.pages]
-        return [*pages, *(role for role in (*WANTED, *WANTED_IN_CARDS) if role not in found)]
+        wanted = (*WANTED, *WANTED_IN_CARDS, *(WANTED_IN_CART if self.learned else ()))
+        choice = [] if self.learned is None or self.learned.choice.model_fields_set else ["choice"]
+        return [*pages, *(role for role in wanted if role not in found), *choice]
 
     def to_yaml(self) -> str:
         """Return the site map's file, with the reason beside each role."""
@@ -208,7 +231,8 @@ def _lines(proposal: Proposal) -> Iterator[str]:
     yield "pages:" if proposal.pages else "# pages:"
     for kind, css in proposal.pages.items():
         yield f"  {kind}: {_scalar(css)}"
-    yield "  # cart: a selector that is only on the cart's page"
+    if "cart" not in proposal.pages:
+        yield "  # cart: a selector that is only on the cart's page"
     yield ""
     yield "roles:"
     yield "  page.body: body"
@@ -221,9 +245,10 @@ def _lines(proposal: Proposal) -> Iterator[str]:
                 "  # A card on listings" if role.role == "item" else f"  # Another kind of card ({role.role})"
             )
         yield from _role_lines(role)
-    yield ""
-    yield "  # The lines of the cart's page, by hand: row, row.link, row.title, row.name, row.price,"
-    yield "  # row.quantity, row.subtotal; and cart.total"
+    if not any(role.role == "row" for role in proposal.roles):
+        yield ""
+        yield "  # The lines of the cart's page, by hand: row, row.link, row.title, row.name, row.price,"
+        yield "  # row.quantity, row.subtotal; and cart.total"
     for missing in proposal.missing:
         yield f"  # not found: {missing}"
     if proposal.data:
@@ -231,6 +256,19 @@ def _lines(proposal: Proposal) -> Iterator[str]:
         yield "data:"
         for found in proposal.data:
             yield from _data_lines(found)
+    if proposal.learned is not None and proposal.learned.choice.model_fields_set:
+        yield ""
+        yield "# What tells that a product is in the cart"
+        yield "choice:"
+        yield from _choice_lines(proposal.learned)
+
+
+def _choice_lines(learned: Learned) -> Iterator[str]:
+    rules = learned.choice.model_dump(exclude_defaults=True)
+    for name, several in rules.items():
+        yield f"  # {learned.reasons[name]}"
+        items = [flow(each) if isinstance(each, dict) else _scalar(each, inside=True) for each in several]
+        yield f"  {name}: {_several(items)}"
 
 
 def _role_lines(role: FoundRole) -> Iterator[str]:
@@ -249,7 +287,18 @@ def _place(place: Place) -> str:
     parts = place.model_dump(exclude_defaults=True)
     if list(parts) == ["css"]:
         return _scalar(place.css)
-    return "{" + ", ".join(f"{key}: {_scalar(value, inside=True)}" for key, value in parts.items()) + "}"
+    return flow(parts)
+
+
+def flow(parts: Mapping[str, object]) -> str:
+    """Return a mapping of texts, numbers and lists as YAML on one line."""
+    return "{" + ", ".join(f"{key}: {_flow_value(value)}" for key, value in parts.items()) + "}"
+
+
+def _flow_value(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(_scalar(each, inside=True) for each in value)}]"
+    return _scalar(value, inside=True)
 
 
 def _data_lines(found: FoundData) -> Iterator[str]:

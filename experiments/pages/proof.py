@@ -1,0 +1,212 @@
+"""Prove a proposed site map: shop through the real proxy with edits of each role, and look at what the browser shows."""
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Locator, Page
+
+from environments.browser import run_browsers
+from environments.through_proxy import BrowserFailure
+from experiments.pages.purchasing import in_browser, open_page, press
+from experiments.pages.site_mapping import Mapped
+from interventions.apply.engine import EditFailed, rewrite
+from interventions.apply.plan import Plan, Treatment
+from interventions.edits.registry import edit_from_dict
+from interventions.proposal.check import HTML
+from interventions.proposal.scan import Capture, number, squeezed
+from interventions.yaml.sitemap import SiteMap, product_key
+from proxy.server import run_proxy
+from proxy.session import AllowList, Session
+
+TEXT: Final = "Souk was here"
+PRICE: Final = Decimal(73)
+EDITS: Final[Mapping[str, Mapping[str, object]]] = {
+    "title": {"insert_text": {"after": "product.title", "text": TEXT}},
+    "price": {"set_price": str(PRICE)},
+    "name": {"set_title": "Souk's own name"},
+    "rating": {"set_rating": 41},
+    "reviews": {"set_reviews": 1204},
+    "stock": {"set_stock": "Souk says three left"},
+}
+"""Part of a product -> the edit that tries it."""
+_PIECES: Final = 2
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Whether a role did what it is for, in the browser, through the proxy; None: it was not tried."""
+
+    proved: bool | None
+    why: str
+
+
+async def prove(
+    mapped: Mapped, site: SiteMap, *, buys: bool, upstream_ca: Path | None = None
+) -> dict[str, Proof]:
+    """Return a proof for each role of the map, and for each rule of its `choice`.
+
+    A product is opened with a text, a price and the other edits that its page takes; then a listing; with
+    `buys` the product is put into the cart of this fresh session twice, and the cart is opened.
+    """
+    proofs: dict[str, Proof] = {}
+    parts = dict(_possible(site, mapped.product, proofs))
+    key = product_key(mapped.product.url)
+    plan = Plan((Treatment("probe", key, tuple(edit_from_dict(EDITS[part]) for part in parts)),))
+    origins = {f"{urlsplit(mapped.product.url).scheme}://{host}" for host in mapped.hosts}
+    session = Session(plan, site, AllowList.of(*origins))
+    with tempfile.TemporaryDirectory(prefix="souk-map-") as folder:
+        async with run_proxy(Path(folder), upstream_ca=upstream_ca) as proxy:
+            slot = await proxy.open_slot()
+            slot.session = session
+            with suppress(BrowserFailure):
+                async with run_browsers(proxy.spki) as pool, pool.context(slot.url) as context:
+                    page = await context.new_page()
+                    try:
+                        await _visit(page, mapped, site, session, proofs, buys=buys)
+                    except PlaywrightError as error:
+                        session.note_failure(str(error).splitlines()[0])
+    why = squeezed(session.failures[0]) if session.failures else "was not seen"
+    for role in site.roles:
+        if role not in proofs:
+            tried = role.partition(".")[2] in parts and not role.startswith(("row", "mini", "cart"))
+            proofs[role] = Proof(False, why) if tried and session.failures else Proof(None, "not tried")
+    for rule in site.choice.model_dump(exclude_defaults=True):
+        proofs.setdefault(
+            f"choice.{rule}", Proof(False if buys else None, "was not seen" if buys else "not tried")
+        )
+    return proofs
+
+
+def _possible(site: SiteMap, product: Capture, proofs: dict[str, Proof]) -> Iterator[tuple[str, str]]:
+    """The parts whose edit can be made in the page as the shop sends it; of the others it is noted why not."""
+    for part, edit in EDITS.items():
+        if not site.role(f"product.{part}"):
+            continue
+        plan = Plan((Treatment("probe", product_key(product.url), (edit_from_dict(edit),)),))
+        try:
+            done = rewrite(product.html.encode(), content_type=HTML, url=product.url, plan=plan, site=site)
+        except EditFailed as failure:
+            proofs[f"product.{part}"] = Proof(False, failure.reason)
+            continue
+        if done.receipts:
+            yield part, f"product.{part}"
+        else:
+            proofs[f"product.{part}"] = Proof(False, "the page is not taken for a product's")
+
+
+async def _visit(
+    page: Page, mapped: Mapped, site: SiteMap, session: Session, proofs: dict[str, Proof], *, buys: bool
+) -> None:
+    key = product_key(mapped.product.url)
+    if mapped.listing is not None:
+        await open_page(page, mapped.listing.url)
+        for kind in site.cards:
+            if (card := await _card(page, site, kind, key)) is not None:
+                proofs[kind] = proofs[f"{kind}.link"] = Proof(True, "shows the product, by its link")
+                await _shown(card, session, kind, proofs, site)
+    await open_page(page, mapped.product.url)
+    await _shown(page.locator("html"), session, "product", proofs, site)
+    if not buys or not site.role("product.add_to_cart"):
+        return
+    css = in_browser(site.role("product.add_to_cart")[0].css)
+    await press(page, css)
+    await _chosen(page, site, session, proofs)
+    await open_page(page, mapped.product.url)
+    await press(page, css)
+    if mapped.cart:
+        await open_page(page, mapped.cart)
+        await _in_cart(page, site, key, proofs)
+    await _chosen(page, site, session, proofs)
+
+
+async def _card(page: Page, site: SiteMap, kind: str, key: str) -> Locator | None:
+    """The first card of a kind whose link leads to the product."""
+    link = site.role(f"{kind}.link")[0]
+    for card in await page.locator(in_browser(site.role(kind)[0].css)).all():
+        found = card.locator(in_browser(link.css)).first
+        if await found.count() and product_key(await _value(found, link.attribute), page.url) == key:
+            return card
+    return None
+
+
+async def _shown(
+    root: Locator, session: Session, group: str, proofs: dict[str, Proof], site: SiteMap
+) -> None:
+    """Compare what receipts tell with what the browser shows."""
+    for receipt in session.receipts:
+        if receipt.role.partition(".")[0] != group or not site.role(receipt.role):
+            continue
+        place = site.role(receipt.role)[0]
+        if receipt.edit == "insert_text":
+            found = root.get_by_text(TEXT, exact=True).first
+            seen = bool(await found.count()) and await found.is_visible()
+            proofs[receipt.role] = Proof(
+                seen, "the text stands there" if seen else "the text is not on the screen"
+            )
+            continue
+        target = root.locator(in_browser(place.css)).first
+        value = await _value(target, place.attribute) if await target.count() else ""
+        visible = bool(place.attribute) or (bool(value) and await target.is_visible())
+        right = squeezed(receipt.after).casefold() in value.casefold() and visible
+        said = f"{_short(receipt.before)} became {_short(receipt.after)}"
+        proofs[receipt.role] = Proof(
+            right, said if right else f"{said}, but the browser shows {_short(value)!r}"
+        )
+
+
+async def _chosen(page: Page, site: SiteMap, session: Session, proofs: dict[str, Proof]) -> None:
+    for added in session.added:
+        what = added.product or added.at or added.named or "a product"
+        proofs[f"choice.{added.by}"] = Proof(True, f"seen, for {_short(what)}")
+    for message in site.choice.message:
+        for found in await page.locator(in_browser(message.css)).all():
+            said = squeezed(await found.inner_text())
+            if message.words.casefold() in said.casefold() and await found.is_visible():
+                proofs["choice.message"] = Proof(True, f"the page says {_short(said)}")
+    if any(name in proofs for name in ("choice.request", "choice.cart")):
+        proofs["product.add_to_cart"] = Proof(True, "pressed, and the product is in the cart")
+
+
+async def _in_cart(page: Page, site: SiteMap, key: str, proofs: dict[str, Proof]) -> None:
+    expected = {
+        "row.price": PRICE, "row.subtotal": PRICE * _PIECES, "row.quantity": Decimal(_PIECES),
+        "cart.total": PRICE * _PIECES,
+    }  # fmt: skip
+    for kind in ("row", "mini"):
+        card = await _card(page, site, kind, key) if site.role(f"{kind}.link") else None
+        if card is not None:
+            proofs[kind] = proofs[f"{kind}.link"] = Proof(True, "shows the product after the press")
+        for role, wanted in (expected | {"mini.price": PRICE}).items():
+            group, _, part = role.partition(".")
+            root = (
+                page.locator("html") if group == "cart" and kind == "row" else card if group == kind else None
+            )
+            if not site.role(role) or root is None:
+                continue
+            place = site.role(role)[0]
+            target = root.locator(in_browser(place.css)).first
+            value = await _value(target, place.attribute) if await target.count() else ""
+            right = number(value) == wanted
+            proofs[role] = Proof(
+                right, f"{_short(value)} of {_PIECES} pieces" + ("" if right else f", not {wanted}")
+            )
+
+
+async def _value(target: Locator, attribute: str | None) -> str:
+    if attribute == "value":
+        return await target.input_value()
+    if attribute:
+        return (await target.get_attribute(attribute)) or ""
+    return squeezed(await target.text_content() or "")
+
+
+def _short(text: str) -> str:
+    text = squeezed(text)
+    return text if len(text) <= 50 else text[:49] + "…"

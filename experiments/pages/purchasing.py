@@ -1,0 +1,188 @@
+"""Put one product into the cart of a real browser's fresh session, and note what the shop says and sends."""
+
+import re
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final
+from urllib.parse import urljoin, urlsplit
+
+from playwright.async_api import BrowserContext, Page, Request
+from playwright.async_api import Error as PlaywrightError
+
+from environments.browser import run_browsers
+from experiments.pages.site_mapping import PATIENCE_S, Mapped, keep_to
+from interventions.proposal.phrases import is_cart_button, says_cart, says_checkout
+from interventions.proposal.purchase import Purchase, Sent, learn
+from interventions.proposal.scan import Capture, Scan, number
+from interventions.yaml.sitemap import product_key
+
+PRESS_MS: Final = 5_000
+QUIET_MS: Final = 8_000
+"""The longest wait for a page that keeps asking for more."""
+_CART: Final = re.compile(
+    r"(?:^|/)(?:shopping-?)?(?:cart|basket|bag|warenkorb|panier|carrito|cesta|carrello|carrinho|koszyk|sepet|kosik)\b",
+    re.I,
+)
+_CHOOSE: Final = """button => {
+  // A size or a colour that has to be chosen first: the first that there is.
+  const form = button.closest('form') || document;
+  const changed = [];
+  for (const select of form.querySelectorAll('select')) {
+    const wanted = [...select.options].find(option => option.value && !option.disabled);
+    if (!select.value && wanted) { select.value = wanted.value; changed.push(select); }
+  }
+  const groups = new Set();
+  for (const radio of form.querySelectorAll('input[type=radio]')) {
+    const group = [...form.querySelectorAll(`input[type=radio][name="${CSS.escape(radio.name)}"]`)];
+    if (groups.has(radio.name) || group.some(each => each.checked)) continue;
+    groups.add(radio.name); radio.checked = true; changed.push(radio);
+  }
+  for (const each of changed) each.dispatchEvent(new Event('change', {bubbles: true}));
+}"""
+
+
+async def learned(mapped: Mapped) -> tuple[Mapped, tuple[str, ...]]:
+    """Return the proposal with what a purchase taught, and a line for each thing that could not be done."""
+    done = await purchase(mapped)
+    if done is None:
+        return mapped, ("no button that puts a product into the cart: write product.add_to_cart and choice",)
+    cart = done.second or done.first
+    proposal = mapped.proposal.after(learn(done))
+    troubles = list(done.troubles)
+    if cart is None and not troubles:
+        troubles.append(f"{done.url}: no page of the cart shows the product; its rows and sums are by hand")
+    return replace(mapped, proposal=proposal, cart=cart.url if cart else ""), tuple(troubles)
+
+
+async def purchase(mapped: Mapped) -> Purchase | None:
+    """Press the proposed button once, look at the cart, press it a second time, and look again.
+
+    The second piece tells the price of one from the sum of the line. Nothing behind the cart is opened, and
+    the session is forgotten. Returns None where the proposal has no button.
+    """
+    roles = {role.role: role for role in mapped.proposal.roles}
+    button = roles.get("product.add_to_cart")
+    if button is None:
+        return None
+    css = in_browser(button.places[0].css)
+    name, price = (roles.get(f"product.{part}") for part in ("name", "price"))
+    shown = number(price.text) if price else None
+    async with run_browsers(trusted=mapped.trusted) as pool, pool.context(None) as context:
+        await context.route("**/*", keep_to(mapped.hosts))
+        page = await context.new_page()
+        troubles: list[str] = []
+        url = mapped.product.url
+        first = second = elsewhere = None
+        before = after = mapped.product
+        sent: list[Request] = []
+
+        def note(request: Request) -> None:
+            sent.append(request)
+
+        try:
+            await open_page(page, url)
+            before = Capture(page.url, await page.content())
+            context.on("request", note)
+            await press(page, css)
+            context.remove_listener("request", note)
+            after = Capture(page.url, await page.content())
+            first = await cart_page(context, after, url)
+            if first is not None:
+                await open_page(page, url)
+                await press(page, css)
+                second = await _sent_page(page, first.url)
+                elsewhere = await _sent_page(page, url)
+        except PlaywrightError as error:
+            troubles.append(f"{url}: {str(error).splitlines()[0]}")
+        requests = [await _sent(request) for request in sent if urlsplit(request.url).netloc in mapped.hosts]
+        return Purchase(
+            name.text if name else "", url, shown, before, after, tuple(requests), first, second, elsewhere,
+            tuple(troubles),
+        )  # fmt: skip
+
+
+def in_browser(css: str) -> str:
+    """Return a selector of a site map as Playwright understands it."""
+    return css.replace(":lexbor-contains(", ":has-text(")
+
+
+async def open_page(page: Page, url: str) -> None:
+    """Open an address, and wait until its scripts are quiet."""
+    await page.goto(url, wait_until="load", timeout=PATIENCE_S * 1000)
+    await _quiet(page)
+
+
+async def press(page: Page, css: str) -> None:
+    """Press a button once, options chosen, and wait until what follows is quiet."""
+    button = page.locator(css).first
+    with suppress(PlaywrightError):
+        await button.evaluate(_CHOOSE, timeout=PRESS_MS)
+    await button.click(timeout=PRESS_MS)
+    # What a page's script asks for after the press begins with its next task.
+    with suppress(PlaywrightError):
+        await page.evaluate("() => new Promise(done => setTimeout(() => setTimeout(done)))")
+    await _quiet(page)
+
+
+async def cart_page(context: BrowserContext, after: Capture, product: str) -> Capture | None:
+    """Return the cart's page as the shop sends it: one of those that the page links to."""
+    page = await context.new_page()
+    for url in _carts(after, product)[:3]:
+        with suppress(PlaywrightError):
+            found = await _sent_page(page, url)
+            if found is not None and any(
+                product_key(a.attributes.get("href") or "", found.url) == product_key(product)
+                for a in Scan(found).tree.css("a[href]")
+            ):
+                await page.close()
+                return found
+    await page.close()
+    return None
+
+
+def _carts(after: Capture, product: str) -> list[str]:
+    """Addresses that may be the cart's page, the likeliest first."""
+    scan, scored = Scan(after), dict[str, float]()
+    own = urlsplit(after.url)
+    if product_key(after.url) != product_key(product):
+        scored[after.url] = 1.0 + 2 * bool(_CART.search(own.path))
+    for node in scan.tree.css("a[href]"):
+        address = urljoin(after.url, (node.attributes.get("href") or "").strip()).partition("#")[0]
+        parts = urlsplit(address)
+        labels = (
+            node.text().strip(),
+            node.attributes.get("aria-label") or "",
+            node.attributes.get("title") or "",
+        )
+        if parts.netloc != own.netloc or is_cart_button(node) or any(map(says_checkout, labels)):
+            continue
+        if re.search(r"add|remove|delete|wish|login|clear", parts.path, re.I):
+            continue
+        score = (
+            2.0 * bool(_CART.search(parts.path)) + any(map(says_cart, labels)) - parts.path.count("/") / 10
+        )
+        if score >= 0.5:
+            scored[address] = max(score, scored.get(address, 0))
+    return sorted(scored, key=lambda address: -scored[address])
+
+
+async def _sent_page(page: Page, url: str) -> Capture | None:
+    answer = await page.goto(url, wait_until="load", timeout=PATIENCE_S * 1000)
+    return Capture(page.url, await answer.text()) if answer is not None and answer.ok else None
+
+
+async def _sent(request: Request) -> Sent:
+    status = 0
+    with suppress(PlaywrightError):
+        answer = await request.response()
+        status = answer.status if answer else 0
+    body = request.post_data_buffer or b""
+    return Sent(
+        request.method, request.url, request.headers.get("content-type", ""), body.decode("utf-8", "replace"),
+        status, request.is_navigation_request(),
+    )  # fmt: skip
+
+
+async def _quiet(page: Page) -> None:
+    with suppress(PlaywrightError):
+        await page.wait_for_load_state("networkidle", timeout=QUIET_MS)

@@ -1,0 +1,90 @@
+"""Make a site map from first to last: propose, learn from a purchase, write, draw, prove."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.pages.mapped_picture import picture
+from experiments.pages.proof import Proof, prove
+from experiments.pages.purchasing import learned
+from experiments.pages.site_mapping import Mapped, map_site, save
+from interventions.errors import UserError
+
+
+@dataclass(frozen=True)
+class Done:
+    """A map that was written: the proposal, the proof of each role, and what does not work."""
+
+    mapped: Mapped
+    proofs: dict[str, Proof]
+    troubles: tuple[str, ...]
+
+    def verdict(self, role: str) -> str:
+        """Return in words whether a role is proved."""
+        proof = self.proofs.get(role)
+        if proof is None or proof.proved is None:
+            return "not tried"
+        return f"proved: {proof.why}" if proof.proved else f"not proved: {proof.why}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the whole result as plain data."""
+        proposal = self.mapped.proposal
+        roles = [
+            {
+                "role": role.role,
+                "places": [place.model_dump(exclude_defaults=True) for place in role.places],
+                "text": role.text,
+                "confidence": role.confidence,
+                "reason": role.reason,
+                "scripted": role.scripted,
+                **self._proof(role.role),
+            }
+            for role in proposal.roles
+        ]
+        choice = (
+            proposal.learned.choice.model_dump(mode="json", exclude_defaults=True) if proposal.learned else {}
+        )
+        return {
+            "name": proposal.name,
+            "pages": proposal.pages,
+            "roles": roles,
+            "choice": {
+                name: {"rules": rules, **self._proof(f"choice.{name}")} for name, rules in choice.items()
+            },
+            "missing": proposal.missing,
+            "troubles": list(self.troubles),
+        }
+
+    def _proof(self, role: str) -> dict[str, Any]:
+        proof = self.proofs.get(role, Proof(None, "not tried"))
+        return {"proved": proof.proved, "why": proof.why}
+
+
+async def map_and_prove(
+    url: str,
+    listing: str | None,
+    *,
+    name: str,
+    file: Path,
+    png: Path,
+    render: bool = False,
+    follow: int = 6,
+    buys: bool = True,
+    upstream_ca: Path | None = None,
+) -> Done:
+    """Propose a map of the shop, write it to `file` and its picture to `png`, and prove it.
+
+    Raises UserError.
+    """
+    mapped = await map_site(url, listing, name=name, render=render, follow=follow, upstream_ca=upstream_ca)
+    troubles: tuple[str, ...] = ()
+    if buys:
+        mapped, troubles = await learned(mapped)
+    site, faults = save(mapped, file)
+    image, undone = await picture(mapped, site)
+    try:
+        png.write_bytes(image)
+    except OSError as error:
+        raise UserError(f"--png {png}: cannot be written ({error.strerror}); choose another file") from None
+    proofs = await prove(mapped, site, buys=buys, upstream_ca=upstream_ca)
+    return Done(mapped, proofs, (*troubles, *faults, *undone))
