@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-
 from rich.markup import escape
 
 from experiments.commands.common import UpstreamCa
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def map_(
-    url: Annotated[str, typer.Argument(metavar="URL", help="A product's page.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="A product's page, or one that lists products.")],
     listing: Annotated[
         str | None,
         typer.Option(metavar="URL", help="A category or search page; else the page's own links are tried."),
@@ -44,9 +43,9 @@ def map_(
 ) -> None:
     """Propose a site map: look at a shop's pages, put a product into the cart, prove each role, write YAML.
 
-    URL is a product's page, or a page that lists products. The shop's add-to-cart button is pressed up to four
-    times, in two fresh browser sessions: not with --no-buy. Nothing is ordered. Only the hosts of the addresses
-    given are contacted. Files are never overwritten.
+    URL is a product's page, or a page that lists products. The shop's add-to-cart button is pressed up to
+    four times, in two fresh browser sessions; with --no-buy it is not. Nothing is ordered. Only the hosts of
+    the addresses given are contacted. Files are never overwritten.
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""Prove a proposed site map: shop through the real proxy with edits of each role, and look at what the browser shows."""
+"""Prove a proposed site map: shop through the real proxy with an edit for each role, in a real browser."""
 
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from playwright.async_api import Error as PlaywrightError
@@ -27,7 +27,7 @@ from proxy.session import AllowList, Session
 
 TEXT: Final = "Souk was here"
 PRICE: Final = Decimal(73)
-EDITS: Final[Mapping[str, Mapping[str, object]]] = {
+EDITS: Final[Mapping[str, dict[str, Any]]] = {
     "title": {"insert_text": {"after": "product.title", "text": TEXT}},
     "price": {"set_price": str(PRICE)},
     "name": {"set_title": "Souk's own name"},
@@ -78,14 +78,13 @@ async def prove(
             tried = role.partition(".")[2] in parts and not role.startswith(("row", "mini", "cart"))
             proofs[role] = Proof(False, why) if tried and session.failures else Proof(None, "not tried")
     for rule in site.choice.model_dump(exclude_defaults=True):
-        proofs.setdefault(
-            f"choice.{rule}", Proof(False if buys else None, "was not seen" if buys else "not tried")
-        )
+        unseen = Proof(False, "was not seen") if buys else Proof(None, "not tried")
+        proofs.setdefault(f"choice.{rule}", unseen)
     return proofs
 
 
 def _possible(site: SiteMap, product: Capture, proofs: dict[str, Proof]) -> Iterator[tuple[str, str]]:
-    """The parts whose edit can be made in the page as the shop sends it; of the others it is noted why not."""
+    """The parts whose edit can be made in the page as the shop sends it; else it is noted why not."""
     for part, edit in EDITS.items():
         if not site.role(f"product.{part}"):
             continue
@@ -120,9 +119,10 @@ async def _visit(
     await _chosen(page, site, session, proofs)
     await open_page(page, mapped.product.url)
     await press(page, css)
+    await _in_cart(page, "mini", session, site, key, proofs)
     if mapped.cart:
         await open_page(page, mapped.cart)
-        await _in_cart(page, site, key, proofs)
+        await _in_cart(page, "row", session, site, key, proofs)
     await _chosen(page, site, session, proofs)
 
 
@@ -174,29 +174,26 @@ async def _chosen(page: Page, site: SiteMap, session: Session, proofs: dict[str,
         proofs["product.add_to_cart"] = Proof(True, "pressed, and the product is in the cart")
 
 
-async def _in_cart(page: Page, site: SiteMap, key: str, proofs: dict[str, Proof]) -> None:
-    expected = {
-        "row.price": PRICE, "row.subtotal": PRICE * _PIECES, "row.quantity": Decimal(_PIECES),
-        "cart.total": PRICE * _PIECES,
-    }  # fmt: skip
-    for kind in ("row", "mini"):
-        card = await _card(page, site, kind, key) if site.role(f"{kind}.link") else None
-        if card is not None:
-            proofs[kind] = proofs[f"{kind}.link"] = Proof(True, "shows the product after the press")
-        for role, wanted in (expected | {"mini.price": PRICE}).items():
-            group, _, part = role.partition(".")
-            root = (
-                page.locator("html") if group == "cart" and kind == "row" else card if group == kind else None
-            )
-            if not site.role(role) or root is None:
-                continue
-            place = site.role(role)[0]
-            target = root.locator(in_browser(place.css)).first
-            value = await _value(target, place.attribute) if await target.count() else ""
-            right = number(value) == wanted
-            proofs[role] = Proof(
-                right, f"{_short(value)} of {_PIECES} pieces" + ("" if right else f", not {wanted}")
-            )
+async def _in_cart(
+    page: Page, kind: str, session: Session, site: SiteMap, key: str, proofs: dict[str, Proof]
+) -> None:
+    """Compare the figures of a line of the cart, and of the cart, with those of two pieces."""
+    card = await _card(page, site, kind, key) if site.role(f"{kind}.link") else None
+    if card is None:
+        return
+    proofs[kind] = proofs[f"{kind}.link"] = Proof(True, "shows the product after the press")
+    await _shown(card, session, kind, proofs, site)
+    figures = {"price": PRICE, "subtotal": PRICE * _PIECES, "quantity": Decimal(_PIECES)}
+    wanted = {f"{kind}.{part}": (card, value) for part, value in figures.items()}
+    if kind == "row":
+        wanted["cart.total"] = page.locator("html"), PRICE * _PIECES
+    for role, (root, value) in wanted.items():
+        if places := site.role(role):
+            target = root.locator(in_browser(places[0].css)).first
+            shown = await _value(target, places[0].attribute) if await target.count() else ""
+            right = number(shown) == value
+            why = f"{_short(shown)} for {_PIECES} pieces"
+            proofs[role] = Proof(right, why if right else f"{why}, not {value}")
 
 
 async def _value(target: Locator, attribute: str | None) -> str:

@@ -1,5 +1,6 @@
 """Put one product into the cart of a real browser's fresh session, and note what the shop says and sends."""
 
+import asyncio
 import re
 from contextlib import suppress
 from dataclasses import replace
@@ -10,9 +11,11 @@ from playwright.async_api import BrowserContext, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
 from environments.browser import run_browsers
+from environments.episode import AWAITED, YIELD_TO_PAGE
 from experiments.pages.site_mapping import PATIENCE_S, Mapped, keep_to
+from interventions.proposal.cart import Purchase, Sent
 from interventions.proposal.phrases import is_cart_button, says_cart, says_checkout
-from interventions.proposal.purchase import Purchase, Sent, learn
+from interventions.proposal.purchase import learn
 from interventions.proposal.scan import Capture, Scan, number
 from interventions.yaml.sitemap import product_key
 
@@ -75,16 +78,10 @@ async def purchase(mapped: Mapped) -> Purchase | None:
         first = second = elsewhere = None
         before = after = mapped.product
         sent: list[Request] = []
-
-        def note(request: Request) -> None:
-            sent.append(request)
-
         try:
             await open_page(page, url)
             before = Capture(page.url, await page.content())
-            context.on("request", note)
-            await press(page, css)
-            context.remove_listener("request", note)
+            sent = await press(page, css)
             after = Capture(page.url, await page.content())
             first = await cart_page(context, after, url)
             if first is not None:
@@ -112,16 +109,33 @@ async def open_page(page: Page, url: str) -> None:
     await _quiet(page)
 
 
-async def press(page: Page, css: str) -> None:
-    """Press a button once, options chosen, and wait until what follows is quiet."""
-    button = page.locator(css).first
+async def press(page: Page, css: str) -> list[Request]:
+    """Press a button once, options chosen, and wait for what follows.
+
+    Returns the requests that followed, in order.
+    """
+    button, asked = page.locator(css).first, list[Request]()
+
+    def note(request: Request) -> None:
+        asked.append(request)
+
     with suppress(PlaywrightError):
         await button.evaluate(_CHOOSE, timeout=PRESS_MS)
+    page.on("request", note)
     await button.click(timeout=PRESS_MS)
-    # What a page's script asks for after the press begins with its next task.
-    with suppress(PlaywrightError):
-        await page.evaluate("() => new Promise(done => setTimeout(() => setTimeout(done)))")
+    answered = 0
+    with suppress(TimeoutError, PlaywrightError):
+        async with asyncio.timeout(QUIET_MS / 1000):
+            # What a script asks for begins with the page's next task, and may ask for more once it is answered.
+            await page.evaluate(YIELD_TO_PAGE)
+            while answered < len(asked):
+                request, answered = asked[answered], answered + 1
+                if request.resource_type in AWAITED:
+                    await request.response()
+                    await page.evaluate(YIELD_TO_PAGE)
     await _quiet(page)
+    page.remove_listener("request", note)
+    return asked
 
 
 async def cart_page(context: BrowserContext, after: Capture, product: str) -> Capture | None:

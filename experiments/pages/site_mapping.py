@@ -17,7 +17,7 @@ from interventions.errors import UserError
 from interventions.html import charset
 from interventions.proposal.check import faults
 from interventions.proposal.scan import Capture, Scan
-from interventions.proposal.site import Proposal, cards_on, propose
+from interventions.proposal.site import Proposal, cards_on, first_product, propose
 from interventions.yaml.sitemap import SiteMap, load_site_map, product_key
 from proxy.trust import ADVICE, is_untrusted, keys_of, trusting
 
@@ -63,8 +63,12 @@ async def map_site(
         verify=trusting(upstream_ca), timeout=PATIENCE_S, headers=headers, trust_env=False
     ) as client:
         product = await _fetch(client, url, hosts)
-        if listing_url:
-            listing: Capture | None = await _fetch(client, listing_url, hosts)
+        listed = first_product(product) if listing_url is None else None
+        if listed is not None:
+            listing: Capture | None = product
+            product = await _fetch(client, listed, hosts)
+        elif listing_url:
+            listing = await _fetch(client, listing_url, hosts)
         else:
             listing = await _find_listing(client, product, hosts, follow)
     sent = [product, *([listing] if listing else [])]

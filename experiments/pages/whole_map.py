@@ -66,13 +66,13 @@ async def map_and_prove(
     *,
     name: str,
     file: Path,
-    png: Path,
+    png: Path | None,
     render: bool = False,
     follow: int = 6,
     buys: bool = True,
     upstream_ca: Path | None = None,
 ) -> Done:
-    """Propose a map of the shop, write it to `file` and its picture to `png`, and prove it.
+    """Propose a map of the shop, write it to `file` and, where asked for, its picture to `png`, and prove it.
 
     Raises UserError.
     """
@@ -81,10 +81,16 @@ async def map_and_prove(
     if buys:
         mapped, troubles = await learned(mapped)
     site, faults = save(mapped, file)
-    image, undone = await picture(mapped, site)
+    undone: list[str] = []
+    if png is not None:
+        image, undone = await picture(mapped, site)
+        _write(png, image)
+    proofs = await prove(mapped, site, buys=buys, upstream_ca=upstream_ca)
+    return Done(mapped, proofs, (*troubles, *faults, *undone))
+
+
+def _write(png: Path, image: bytes) -> None:
     try:
         png.write_bytes(image)
     except OSError as error:
         raise UserError(f"--png {png}: cannot be written ({error.strerror}); choose another file") from None
-    proofs = await prove(mapped, site, buys=buys, upstream_ca=upstream_ca)
-    return Done(mapped, proofs, (*troubles, *faults, *undone))

@@ -1,31 +1,25 @@
-"""Learn from one purchase, up to the cart, how a shop says that a product is in the cart, and what the cart shows."""
+"""Learn from a purchase, up to the cart, how a shop tells that a product is in it, and what it shows."""
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from selectolax.lexbor import LexborNode
 
+from interventions.proposal.cart import Purchase, Sent, cart_page, cart_roles
 from interventions.proposal.phrases import says_add, says_cart, says_checkout
-from interventions.proposal.roles import FoundRole, with_places
+from interventions.proposal.roles import FoundRole
 from interventions.proposal.scan import (
-    Capture,
     Scan,
-    ancestors,
     called,
-    is_aside,
-    is_former_price,
     names_price,
-    number,
     squeezed,
     text,
-    words,
 )
-from interventions.proposal.selectors import column, names, unique_selector
+from interventions.proposal.selectors import unique_selector
 from interventions.yaml.choice import PRODUCT, CartRequest, Choice, Message
 from interventions.yaml.sitemap import Place, product_key
 
@@ -40,39 +34,6 @@ _CART_PATH: Final = re.compile(
 )
 _SAYS: Final = re.compile(r"alert|message|notice|notif|toast|flash|success|snackbar|confirm|added")
 _TOTAL: Final = re.compile(r"total|sum|amount")
-
-
-@dataclass(frozen=True)
-class Sent:
-    """A request that followed the press of the button: what was asked, and how it was answered."""
-
-    method: str
-    url: str
-    content_type: str
-    body: str
-    status: int
-    document: bool
-
-
-@dataclass(frozen=True)
-class Purchase:
-    """What was seen while one product was put into the cart of a fresh session.
-
-    `before`, `after`: the page as it stood before and after the press. `first`, `second`: the cart's page as
-    the shop sends it, with one piece and with two. `elsewhere`: the product's page as sent with two pieces.
-    `troubles`: what could not be done.
-    """
-
-    name: str
-    url: str
-    price: Decimal | None
-    before: Capture
-    after: Capture
-    requests: tuple[Sent, ...] = ()
-    first: Capture | None = None
-    second: Capture | None = None
-    elsewhere: Capture | None = None
-    troubles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,16 +57,16 @@ def learn(purchase: Purchase) -> Learned:
         roles += [id_role] if id_role else []
     pieces = 2 if purchase.second else 1
     page = purchase.second or purchase.first
-    cart_page, cards = "", []
+    tells_cart, cards = "", []
     if page is not None:
         scan, other = Scan(page), Scan(purchase.before)
-        found = list(_cart_roles(scan, other, purchase, pieces, "row"))
+        found = list(cart_roles(scan, other, purchase, pieces, "row"))
         roles += found
         if found:
             cards.append("row")
-            cart_page = _cart_page(scan, other, found)
+            tells_cart = cart_page(scan, other, found)
     if purchase.elsewhere is not None:
-        small = list(_cart_roles(Scan(purchase.elsewhere), Scan(purchase.before), purchase, pieces, "mini"))
+        small = list(cart_roles(Scan(purchase.elsewhere), Scan(purchase.before), purchase, pieces, "mini"))
         roles += small
         cards += ["mini"] if small else []
     if cards:
@@ -117,7 +78,7 @@ def learn(purchase: Purchase) -> Learned:
         rules["message"], reasons["message"] = (said[0],), said[1]
     if reached := _address(purchase):
         rules["address"], reasons["address"] = (reached,), "reached by the press"
-    return Learned(Choice(**rules), reasons, tuple(roles), cart_page)
+    return Learned(Choice(**rules), reasons, tuple(roles), tells_cart)
 
 
 # The request
@@ -245,7 +206,7 @@ def _id_field(sent: Sent, data: Any, ids: set[str]) -> tuple[str, str] | None:
 
 
 def _ids(purchase: Purchase) -> set[str]:
-    """What the product's page says that may be the product's id: values of fields, attributes, its address."""
+    """What may be the product's id on its page: values of fields and attributes, parts of its address."""
     parts = urlsplit(purchase.url)
     found = {value for _, value in parse_qsl(parts.query)} | set(filter(None, unquote(parts.path).split("/")))
     found |= set(re.findall(r"\d+", parts.path))
@@ -332,181 +293,3 @@ def _address(purchase: Purchase) -> str | None:
     ):
         return None
     return re.escape(path).replace(r"\-", "-")
-
-
-# The cart
-
-
-def _cart_roles(scan: Scan, other: Scan, purchase: Purchase, pieces: int, kind: str) -> Iterator[FoundRole]:
-    root = scan.tree.root
-    row = _row(scan, purchase, kind)
-    if root is None or row is None:
-        return
-    css = unique_selector([(root, row)], product_key(purchase.url), other.tree.root)
-    if css is None:
-        return
-    link, name = _row_link(scan, row, purchase), _row_name(row, purchase.name)
-    price, total = _row_prices(row, purchase.price, pieces)
-    if link is None:
-        return
-    yield FoundRole(kind, (Place(css=css),), purchase.name, "high", "shows the product after the press")
-    parts: list[tuple[str, LexborNode | None, str | None, str]] = [
-        ("link", link, "href", "leads to the product"),
-        ("name", name, None, "the product's name"),
-        ("title", name, None, "the product's name"),
-        ("price", price, None, "the price of one piece"),
-    ]
-    if kind == "row":
-        field = _quantity(row, pieces)
-        parts.append(
-            ("quantity", field, "value" if field is not None and field.tag == "input" else None, "how many")
-        )
-        parts.append(("subtotal", total, None, "price times quantity"))
-    for part, node, attribute, reason in parts:
-        if node is None:
-            continue
-        selector = unique_selector([(row, node)], product_key(purchase.url))
-        if selector is None:
-            selector = _first_link(row, link) if part == "link" else column(row, node)
-        if selector is None:
-            continue
-        place = Place(css=selector, attribute=attribute)
-        shown = (node.attributes.get(attribute) or "") if attribute else text(node)
-        sure = pieces == 2 or part not in ("price", "subtotal")
-        yield FoundRole(f"{kind}.{part}", (place,), shown, "high" if sure else "medium", reason)
-    if kind == "row" and (found := _totals(scan, row, purchase.price, pieces)) is not None:
-        yield found
-
-
-def _first_link(row: LexborNode, link: LexborNode) -> str | None:
-    first = row.css_first("a")
-    return "a" if first is not None and first.mem_id == link.mem_id else None
-
-
-def _row(scan: Scan, purchase: Purchase, kind: str) -> LexborNode | None:
-    """The smallest element around a link to the product that shows a price and, in the cart, how many."""
-    key = product_key(purchase.url)
-    for link in scan.visible:
-        if link.tag != "a" or is_aside(link) is not (kind == "mini"):
-            continue
-        href = link.attributes.get("href") or ""
-        if (
-            not href
-            or scan_key(scan, href) != scan_key(scan, purchase.url)
-            or product_key(href, scan.url) != key
-        ):
-            continue
-        held: LexborNode | None = None
-        for around in ancestors(link):
-            if around.tag in ("main", "form", "table", "tbody") or len(text(around)) > 600:
-                break
-            prices = [node for node in around.css("*") if _innermost_price(node)]
-            if not prices or purchase.name not in text(around):
-                continue
-            held = held or around
-            if kind == "mini" or _quantity(around, None) is not None:
-                held = around
-                break
-        if held is not None:
-            return held
-    return None
-
-
-def scan_key(scan: Scan, href: str) -> str:
-    """What tells the product of an address: its key and, where products are told apart so, its query."""
-    parts = urlsplit(href)
-    return (
-        f"{product_key(href, scan.url)}?{parts.query}"
-        if "=" in parts.query and scan.by_query
-        else product_key(href, scan.url)
-    )
-
-
-def _innermost_price(node: LexborNode) -> bool:
-    value = text(node)
-    if not value or len(value) > 40 or number(value) is None or not names_price(value):
-        return False
-    return not any(names_price(text(inner)) and number(text(inner)) is not None for inner in node.iter())
-
-
-def _row_link(scan: Scan, row: LexborNode, purchase: Purchase) -> LexborNode | None:
-    links = [
-        a
-        for a in row.css("a[href]")
-        if scan_key(scan, a.attributes.get("href") or "") == scan_key(scan, purchase.url)
-    ]
-    return next((a for a in links if text(a) == purchase.name), next(iter(links), None))
-
-
-def _row_name(row: LexborNode, name: str) -> LexborNode | None:
-    return next(
-        (n for n in row.css("*") if text(n) == name and not any(text(c) == name for c in n.iter())), None
-    )
-
-
-def _row_prices(
-    row: LexborNode, price: Decimal | None, pieces: int
-) -> tuple[LexborNode | None, LexborNode | None]:
-    """The elements that show the price of one piece, and the sum of the line."""
-    nodes = [n for n in row.css("*") if _innermost_price(n) and not is_former_price(n)]
-    values = [number(text(n)) for n in nodes]
-    one = (
-        price
-        if price in values
-        else next((v for v in values if v is not None and v * pieces in values), None)
-    )
-    if one is None:
-        return None, None
-    ones = [n for n, v in zip(nodes, values, strict=True) if v == one]
-    sums = [n for n, v in zip(nodes, values, strict=True) if v == one * pieces]
-    if pieces == 1:
-        return ones[0], (sums[-1] if len(sums) > 1 else None)
-    return next(iter(ones), None), next(iter(sums), None)
-
-
-def _quantity(row: LexborNode, pieces: int | None) -> LexborNode | None:
-    """The field, or the text, that says how many pieces are in the cart."""
-    for node in row.css("input, select"):
-        kind, value = node.attributes.get("type") or "text", node.attributes.get("value") or ""
-        named = f"{words(node)} {node.attributes.get('name') or ''}".lower()
-        if kind in ("text", "number", "tel") and node.tag == "input":
-            right = value.isdecimal() and (pieces is None or int(value) == pieces)
-            if right and (kind == "number" or re.search("qty|quant|amount|menge|anzahl|count", named)):
-                return node
-    for node in row.css("*"):
-        value = text(node)
-        if pieces is not None and number(value) == pieces and re.fullmatch(r"\W*\d+\W*x?\W*", value):
-            if not any(text(inner) for inner in node.iter()):
-                return node
-    return None
-
-
-def _totals(scan: Scan, row: LexborNode, price: Decimal | None, pieces: int) -> FoundRole | None:
-    """The sums of the cart outside of its rows."""
-    root = scan.tree.root
-    if root is None or price is None:
-        return None
-    inside = {row.mem_id, *(node.mem_id for node in row.css("*"))}
-    places: list[Place] = []
-    shown = ""
-    for node, value in scan.innermost(lambda value: number(value) == price * pieces and names_price(value)):
-        if node.mem_id in inside or is_aside(node) or is_former_price(node):
-            continue
-        if css := unique_selector([(root, node)]):
-            places.append(Place(css=css))
-            shown = shown or value
-    if not places:
-        return None
-    found = FoundRole(
-        "cart.total", (places[0],), shown, "high" if pieces == 2 else "medium", "the cart's sum"
-    )
-    return with_places(found, places[1:])
-
-
-def _cart_page(scan: Scan, other: Scan, roles: Sequence[FoundRole]) -> str:
-    """What is on the cart's page, and not on the product's."""
-    row = scan.tree.css_first(roles[0].places[0].css)
-    around = [row, *ancestors(row)] if row is not None else []
-    body = [scan.tree.body] if scan.tree.body is not None else []
-    candidates = (css for node in (*body, *reversed(around)) if node is not None for css in names(node))
-    return next((css for css in candidates if not other.tree.css(css)), roles[0].places[0].css)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import combinations, islice, product
+from itertools import combinations, islice, product, takewhile
 
 from selectolax.lexbor import LexborNode
 
@@ -144,7 +144,7 @@ def common_selector(
 
 
 def column(row: LexborNode, node: LexborNode) -> str | None:
-    """Return a selector for one of several alike elements of a row: by the name, or the place, of its column."""
+    """Return a selector for one of several alike elements of a row: by its column's name or place."""
     path: list[LexborNode] = [node, *ancestors(node)]
     path = path[: next((n for n, around in enumerate(path) if around.mem_id == row.mem_id), 0)]
     for outer in path:
@@ -222,7 +222,8 @@ def _named(node: LexborNode, root: LexborNode, slug: str) -> Iterator[str]:
     yield from own
     if tag in _STRUCTURE:
         yield tag
-    around = [a for a in ancestors(node) if a.mem_id != root.mem_id][:10]
+    # Inside a card nothing outside of it is named.
+    around = list(islice(takewhile(lambda outer: outer.mem_id != root.mem_id, ancestors(node)), 10))
     if node.parent is not None and node.parent.tag == "body":
         around = []
     for index, outer in enumerate(around):

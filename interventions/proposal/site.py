@@ -5,15 +5,17 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import count, islice
+from urllib.parse import urljoin
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from interventions.proposal.cards import Cards, card_roles, find_cards, kinds_of_cards
 from interventions.proposal.embedded import FoundData, embedded_data
-from interventions.proposal.purchase import Learned
 from interventions.proposal.facts import stated_facts
+from interventions.proposal.phrases import is_cart_button
+from interventions.proposal.purchase import Learned
 from interventions.proposal.roles import FoundRole, product_roles
-from interventions.proposal.scan import Capture, Scan, ancestors, number, words
+from interventions.proposal.scan import Capture, Scan, ancestors, is_aside, names_price, number, words
 from interventions.proposal.selectors import names
 from interventions.yaml.sitemap import Place, Value, product_key
 
@@ -102,6 +104,20 @@ def cards_on(capture: Capture) -> set[str]:
     scan = Scan(capture)
     cards = find_cards(scan)
     return {product_key(link, capture.url) for link in cards.links} if cards else set()
+
+
+def first_product(capture: Capture) -> str | None:
+    """Return the address of the first product on a page that lists products; None for any other page."""
+    scan = Scan(capture)
+    cards = find_cards(scan)
+    if cards is None:
+        return None
+    inside = {inner.mem_id for card in cards.nodes for inner in (card, *card.css("*"))}
+    sells = any(is_cart_button(n) and n.mem_id not in inside and not is_aside(n) for n in scan.visible)
+    priced = any(n.tag == "h1" for n in scan.visible) and any(
+        n.mem_id not in inside and not is_aside(n) for n, _ in scan.innermost(names_price)
+    )
+    return None if sells or priced else urljoin(capture.url, cards.links[0])
 
 
 def _cards(page: Scan, other: Scan | None) -> Iterator[FoundRole]:
@@ -241,9 +257,7 @@ def _lines(proposal: Proposal) -> Iterator[str]:
     for role in proposal.roles:
         if "." not in role.role:
             yield ""
-            yield (
-                "  # A card on listings" if role.role == "item" else f"  # Another kind of card ({role.role})"
-            )
+            yield f"  # {_HEADINGS.get(role.role, 'Another kind of card')}"
         yield from _role_lines(role)
     if not any(role.role == "row" for role in proposal.roles):
         yield ""

@@ -64,8 +64,7 @@ class MadeShop:
         return LANGUAGES[self.language][0]
 
     def path(self, name: str) -> str:
-        every = (*NAMES, *RELATED)
-        return self.address.format(slug=name.lower().replace(" ", "-"), number=every.index(name) + 40)
+        return self.address.format(slug=name.lower().replace(" ", "-"), number=self.number(name))
 
     def price(self, name: str) -> str:
         return LANGUAGES[self.language][1 if (*NAMES, *RELATED).index(name) % 2 == 0 else 2]
@@ -79,9 +78,18 @@ class MadeShop:
             name,
             f"""<main{self._class("product-detail")}><h1{self._class("product-title")}>{name}</h1>
 <p{self._class("product-price")}>{self.price(name)}</p>{former}<p>A warm light for long evenings.</p>
-<form action="/basket" method="post"><input type="hidden" name="what" value="{escape(name)}"><button>{self.button}</button></form>
+{self.form(name)}
 </main>{section}""",
         )
+
+    def form(self, name: str) -> str:
+        """What puts the product into the cart."""
+        hidden = f'<input type="hidden" name="what" value="{self.number(name)}">'
+        return f'<form action="/basket" method="post">{hidden}<button>{self.button}</button></form>'
+
+    def number(self, name: str) -> int:
+        """The shop's own number of a product."""
+        return (*NAMES, *RELATED).index(name) + 40
 
     def listing_page(self) -> str:
         cards = "".join(self._card(name, "product-card") for name in self.products)
@@ -105,7 +113,8 @@ class MadeShop:
         return f' class="{name}"' if name else ""
 
     def _page(self, title: str, body: str) -> str:
-        return f"""<!doctype html><html lang="{self.language}"><head><meta charset="utf-8"><title>{title}</title></head><body>
+        head = f'<meta charset="utf-8"><title>{title}</title>'
+        return f"""<!doctype html><html lang="{self.language}"><head>{head}</head><body>
 <header><a href="/">Home</a> <a href="/lamps">Lamps</a> <a href="/basket">0</a></header>{body}
 <footer><a href="/terms">Terms</a></footer></body></html>"""
 

@@ -1,0 +1,158 @@
+"""`souk interventions map` from first to last, in shops that fill the cart in ways of their own."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from experiments.pages.whole_map import map_and_prove
+from interventions.yaml.sitemap import load_site_map
+from tests.interventions.proposal.made_shops import NAMES, MadeShop
+from tests.support import serve
+
+ADD = {
+    "form": "",
+    "graphql": """fetch('/shop-api', {method: 'POST', headers: {'content-type': 'application/json'},
+      body: JSON.stringify({query: 'mutation Put($id: ID!) { addItemToOrder(id: $id) { total } }',
+                            variables: {id: String(ID), quantity: 1}})})""",
+}
+"""How a press asks the shop; `form`: without a script."""
+SAYS = (
+    "document.querySelector('#said').innerHTML = '<div class=toast role=status>NAME is in your basket</div>'"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SellingShop(MadeShop):
+    """A made shop with a cart, whose sums are right."""
+
+    way: str = "form"
+
+    def form(self, name: str) -> str:
+        if self.way == "form":
+            return super().form(name)
+        press = (
+            f"{ADD[self.way].replace('ID', str(self.number(name)))}.then(() => {SAYS.replace('NAME', name)})"
+        )
+        return f'<div id="said"></div><button onclick="{escape(press)}">{self.button}</button>'
+
+    def cart_page(self, lines: dict[str, int]) -> str:
+        """One line for each product, with the price of one piece and the sum."""
+        rows = "".join(
+            f"""<tr{self._class("basket-line")}><td><a href="{self.path(name)}">{name}</a></td>
+<td>{money(self.cost(name))}</td><td><input type="number" name="qty" value="{count}"></td>
+<td>{money(self.cost(name) * count)}</td></tr>"""
+            for name, count in lines.items()
+        )
+        total = money(sum((self.cost(name) * count for name, count in lines.items()), Decimal(0)))
+        return self._page(
+            "Basket",
+            f"""<main id="basket-page"><h1>Basket</h1><table><tbody>{rows}</tbody></table>
+<p>Total <b id="basket-total">{total}</b></p><a href="/checkout">Checkout</a></main>""",
+        )
+
+    def cost(self, name: str) -> Decimal:
+        return Decimal("1299") if NAMES.index(name) % 2 == 0 else Decimal("18.50")
+
+
+def money(value: Decimal) -> str:
+    return f"${value:,.2f}"
+
+
+@asynccontextmanager
+async def selling(shop: SellingShop, asked: list[str]) -> AsyncIterator[str]:
+    """The shop at work; each browser has a cart of its own."""
+    carts: dict[str, dict[str, int]] = {}
+
+    async def answer(request: Request) -> Response:
+        asked.append(request.url.path)
+        visitor = request.cookies.get("visitor") or f"v{len(carts)}"
+        cart = carts.setdefault(visitor, {})
+        response = await page(request, cart)
+        response.set_cookie("visitor", visitor)
+        return response
+
+    async def page(request: Request, cart: dict[str, int]) -> Response:
+        path = f"{request.url.path}?{request.url.query}".rstrip("?")
+        if request.method == "POST":
+            body = (await request.body()).decode()
+            data: Any = json.loads(body) if body.startswith("{") else dict(await request.form())
+            wanted = str(
+                data.get("variables", data).get({"json": "productId", "graphql": "id"}.get(shop.way, "what"))
+            )
+            name = next(name for name in NAMES if str(shop.number(name)) == wanted)
+            cart[name] = cart.get(name, 0) + 1
+            return (
+                RedirectResponse("/basket", 303) if shop.way == "form" else JSONResponse({"data": {"ok": 1}})
+            )
+        if path == "/basket":
+            return HTMLResponse(shop.cart_page(cart))
+        if path in ("/", "/lamps"):
+            return HTMLResponse(shop.listing_page())
+        name = next((name for name in NAMES if shop.path(name) == path), "")
+        return HTMLResponse(
+            shop.product_page(name) if name else "<title>Not here</title>", 200 if name else 404
+        )
+
+    methods = ["GET", "POST"]
+    async with serve(Starlette(routes=[Route("/{path:path}", answer, methods=methods)])) as url:
+        yield url
+
+
+REQUESTS = {
+    "form": {"path": "/basket", "field": "what"},
+    "graphql": {"path": "/shop-api", "operation": "addItemToOrder", "field": "$.variables.id"},
+}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("way", "style"), [("form", "told"), ("graphql", "minified")])
+async def test_a_purchase_teaches_the_choice_and_the_cart(way: str, style: str, tmp_path: Path) -> None:
+    shop, asked = SellingShop(way=way, style=style), list[str]()
+    async with selling(shop, asked) as url:
+        done = await map_and_prove(
+            f"{url.rstrip('/')}{shop.path(NAMES[0])}",
+            f"{url}lamps",
+            name="made",
+            file=tmp_path / "made.yaml",
+            png=None,
+        )
+    assert "/checkout" not in asked
+    assert done.mapped.proposal.missing == []
+    assert done.troubles == ()
+    site = load_site_map(tmp_path / "made.yaml")
+    (rule,) = site.choice.request
+    assert rule.model_dump(exclude_defaults=True) == REQUESTS[way]
+    if way != "form":
+        (message,) = site.choice.message
+        assert message.says == "${product} is in your basket"
+    proved = {role for role, proof in done.proofs.items() if proof.proved}
+    wanted = {"product.title", "product.name", "product.price", "product.add_to_cart"}
+    wanted |= {"item", "item.link", "item.title", "item.name", "item.price"}
+    wanted |= {"row", "row.link", "row.name", "row.price", "row.quantity", "row.subtotal", "cart.total"}
+    wanted |= {"choice.request", "choice.cart"} | ({"choice.message"} if way != "form" else set())
+    assert wanted <= proved, {role: done.proofs.get(role) for role in wanted - proved}
+    assert done.as_json()["choice"]["request"]["proved"] is True
+
+
+@pytest.mark.browser
+async def test_nothing_is_pressed_where_it_is_not_wanted(tmp_path: Path) -> None:
+    """And a page that lists products leads to the first of them."""
+    shop, asked = SellingShop(), list[str]()
+    async with selling(shop, asked) as url:
+        done = await map_and_prove(url, None, name="made", file=tmp_path / "made.yaml", png=None, buys=False)
+    assert "/basket" not in asked
+    assert done.mapped.product.url == f"{url.rstrip('/')}{shop.path(NAMES[0])}"
+    assert done.proofs["product.price"].proved is True
+    assert done.proofs["product.add_to_cart"].proved is None
+    assert not load_site_map(tmp_path / "made.yaml").knows_choices
