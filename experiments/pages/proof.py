@@ -130,7 +130,7 @@ async def _card(page: Page, site: SiteMap, kind: str, key: str) -> Locator | Non
     """The first card of a kind whose link leads to the product."""
     link = site.role(f"{kind}.link")[0]
     for card in await page.locator(in_browser(site.role(kind)[0].css)).all():
-        found = card.locator(in_browser(link.css)).first
+        found = _part(card, link.css)
         if await found.count() and product_key(await _value(found, link.attribute), page.url) == key:
             return card
     return None
@@ -151,7 +151,7 @@ async def _shown(
                 seen, "the text stands there" if seen else "the text is not on the screen"
             )
             continue
-        target = root.locator(in_browser(place.css)).first
+        target = _part(root, place.css)
         value = await _value(target, place.attribute) if await target.count() else ""
         visible = bool(place.attribute) or (bool(value) and await target.is_visible())
         right = squeezed(receipt.after).casefold() in value.casefold() and visible
@@ -189,11 +189,17 @@ async def _in_cart(
         wanted["cart.total"] = page.locator("html"), PRICE * _PIECES
     for role, (root, value) in wanted.items():
         if places := site.role(role):
-            target = root.locator(in_browser(places[0].css)).first
+            target = _part(root, places[0].css)
             shown = await _value(target, places[0].attribute) if await target.count() else ""
             right = number(shown) == value
             why = f"{_short(shown)} for {_PIECES} pieces"
             proofs[role] = Proof(right, why if right else f"{why}, not {value}")
+
+
+def _part(root: Locator, css: str) -> Locator:
+    """The first element in a card, or the card itself, that a selector finds."""
+    wanted = in_browser(css)
+    return root.locator(wanted).or_(root.and_(root.page.locator(wanted))).first
 
 
 async def _value(target: Locator, attribute: str | None) -> str:

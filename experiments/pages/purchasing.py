@@ -126,7 +126,7 @@ async def press(page: Page, css: str) -> list[Request]:
     answered = 0
     with suppress(TimeoutError, PlaywrightError):
         async with asyncio.timeout(QUIET_MS / 1000):
-            # What a script asks for begins with the page's next task, and may ask for more once it is answered.
+            # A script asks with the next task of the page, and may ask for more once it is answered.
             await page.evaluate(YIELD_TO_PAGE)
             while answered < len(asked):
                 request, answered = asked[answered], answered + 1

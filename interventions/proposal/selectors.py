@@ -80,7 +80,11 @@ _STYLED = re.compile(r"(?:sc|css|jsx|emotion)-")
 _AROUND = 4
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5")
 _TOO_MANY = 8
-_CONTENTS = (":has(a[href])", ":has(h2)", ":has(h3)", ":has(h4)", ":has(img)", ":has(a):has(img)")
+_CONTENTS = (
+    *(f":has({held}){more}" for held in ("h3", "h2", "h4", "a[href]") for more in (":has(img)", "")),
+    ":has(img)",
+)
+_NAME = re.compile(r"[.#\[]")
 
 
 def unique_selector(
@@ -134,12 +138,12 @@ def common_selector(
     candidates = _by_place(nodes[0], root, slug) if by_place else _named(nodes[0], root, slug)
     for selector in candidates:
         found = {node.mem_id for node in root.css(selector)}
-        if found == wanted:
-            return selector
-        if by_place and wanted < found and len(found) < len(wanted) * _TOO_MANY:
-            for held in _CONTENTS:
-                if {node.mem_id for node in root.css(f"{selector}{held}")} == wanted:
-                    return f"{selector}{held}"
+        if not wanted <= found or len(found) > len(wanted) * _TOO_MANY:
+            continue
+        # Tags alone are on every page; what stands in a card is on few.
+        for held in ("",) if _NAME.search(selector) else (*_CONTENTS, ""):
+            if {node.mem_id for node in root.css(f"{selector}{held}")} == wanted:
+                return f"{selector}{held}"
     return None
 
 
@@ -261,12 +265,14 @@ def _by_place(node: LexborNode, root: LexborNode, slug: str) -> Iterator[str]:
         yield tag
     path, here = tag, node
     for _ in range(_AROUND):
-        before = list(islice(_before(here), 3))
-        for index, other in enumerate(before):
-            for name in _anchors(other, slug):
-                if index == 0:
-                    yield f"{name} + {path}"
-                yield f"{name} ~ {path}"
+        for other in islice(_before(here), 3):
+            yield from (f"{name} ~ {path}" for name in _anchors(other, slug))
+        if (after := _next(here)) is not None and tag not in _STRUCTURE:
+            # Not by what stands right before it: a text that is inserted there would come between.
+            yield f"{path}:has(+ {after.tag})"
+            yield from (
+                f"{name} ~ {path}:has(+ {after.tag})" for o in _before(here) for name in _anchors(o, slug)
+            )
         outer = here.parent
         if outer is None or outer.mem_id == root.mem_id or outer.tag in ("html", "-undef"):
             return
@@ -280,6 +286,13 @@ def _anchors(node: LexborNode, slug: str) -> list[str]:
     """What an element is called; its tag too, where that says what it is."""
     says = node.tag in _STRUCTURE or node.tag in _HEADINGS
     return [*islice(names(node, slug), 2), *([node.tag or ""] if says else [])]
+
+
+def _next(node: LexborNode) -> LexborNode | None:
+    after = node.next
+    while after is not None and not after.is_element_node:
+        after = after.next
+    return after
 
 
 def _before(node: LexborNode) -> Iterator[LexborNode]:
