@@ -209,7 +209,7 @@ def in_data(page: ShownPage, session: Session) -> Iterator[Added]:
     except (CannotEdit, UnicodeError):
         return
     for data in rules:
-        for key, _ in document.entries(data, page.url):
+        for key, _ in document.entries(data, page.url, query=session.site.query):
             if key:
                 yield Added("cart", session.known.get(key, key))
 

@@ -16,7 +16,7 @@ from interventions.html import charset
 from interventions.html.content_type import is_html
 from interventions.html.marking import Marks
 from interventions.html.page import Page
-from interventions.yaml.sitemap import SiteMap, product_key
+from interventions.yaml.sitemap import SiteMap
 from proxy.card_run import CardRun
 
 DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
@@ -140,7 +140,7 @@ class Session:
 
         A product whose page was at the first address has it at the second.
         """
-        product, key = self.known.get(product_key(url)), product_key(location, url)
+        product, key = self.known.get(self.site.key(url)), self.site.key(location, url)
         if product and location and self.known.setdefault(key, product) != product:
             self.known[key] = ""
 
@@ -151,7 +151,7 @@ class Session:
         """
         address = url.partition("#")[0]
         named = (page.product for page in reversed(self.pages) if page.url == address and page.product)
-        return next(named, product_at(url, self.known))
+        return next(named, product_at(url, self.known, self.site))
 
     def keep(self, page: ShownPage) -> None:
         """Keep a page for the ids on it; of many pages the oldest is forgotten."""

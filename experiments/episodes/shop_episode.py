@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 from typing import Final
+from urllib.parse import urljoin
 
 from playwright.async_api import BrowserContext
 
@@ -34,14 +35,13 @@ from experiments.episodes.treatment_check import (
 )
 from experiments.records.record import Row, TrialRecord, to_row
 from interventions.apply.consistency import disagreements
-from interventions.yaml.sitemap import product_key
 from proxy.error_page import NOT_TREATED
 from proxy.session import AllowList, Session
 
 
 def start_urls(base_url: str, trial: ShopTrial) -> list[str]:
     """Return the addresses of the pages that a trial begins with, each in a tab."""
-    return [f"{base_url}{path}" for path in trial.start]
+    return [urljoin(base_url, path) if path.startswith("/") else f"{base_url}{path}" for path in trial.start]
 
 
 def allowed(design: ShopDesign, *urls: str) -> AllowList:
@@ -67,7 +67,7 @@ def known(design: ShopDesign, trial: ShopTrial, base_url: str) -> dict[str, str]
     found: dict[str, str] = {}
     if design.experiment.task == "compare-tabs":
         for product, url in zip(trial.products, start_urls(base_url, trial), strict=True):
-            key = product_key(url)
+            key = design.site.key(url)
             found[key] = "" if key in found else product.key
         found = {product.key: product.key for product in trial.products} | found
     return found

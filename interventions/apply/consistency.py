@@ -83,17 +83,17 @@ def _on_page(page: Page, site: SiteMap) -> Iterator[Sighting]:
                     yield Sighting(key, part, value, role, page.url, tolerance_at(target.place))
     for embedded in view.documents():
         for data in embedded.rules:
-            yield from _in_data(embedded.document, data, page.url, view.product)
+            yield from _in_data(embedded.document, data, site, page.url, view.product)
 
 
 def _in_answer(body: bytes, content_type: str, url: str, site: SiteMap) -> Iterator[Sighting]:
     document = Document(body.decode(charset.detect(body, content_type)[0]))
     for data in site.data_at(url):
-        yield from _in_data(document, data, url, None)
+        yield from _in_data(document, data, site, url, None)
 
 
-def _in_data(document: Document, data: Data, url: str, own: str | None) -> Iterator[Sighting]:
-    for key, entry in document.entries(data, url, own):
+def _in_data(document: Document, data: Data, site: SiteMap, url: str, own: str | None) -> Iterator[Sighting]:
+    for key, entry in document.entries(data, url, own, site.query):
         for part in PARTS if key else ():
             for value, scale in entry.figures(part):
                 shown, tolerance = value, Decimal(0)

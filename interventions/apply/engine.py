@@ -224,7 +224,7 @@ class _Rewriting:
 
     def write_data(self, document: Document, data: Data, page_type: str, product: str | None) -> None:
         """Write the edits' values into the objects of planned products."""
-        for address, entry in document.entries(data, self.url, product):
+        for address, entry in document.entries(data, self.url, product, self.site.query):
             key = self.known.get(address, address)
             for treatment, edit in self.concerning(key, page_type):
                 for part, value in edit.values().items():
@@ -235,7 +235,7 @@ class _Rewriting:
 
     def check_address(self) -> None:
         """Raises OtherPage when a planned product's address shows something else than a product's page."""
-        product = product_at(self.url, self.known)
+        product = product_at(self.url, self.known, self.site)
         for treatment in self.plan.by_product.get(product, ()):
             for edit in treatment.edits:
                 if is_for_own_page(edit.roles()[0], self.site) and (

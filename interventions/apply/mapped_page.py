@@ -10,17 +10,17 @@ from interventions.apply.product_json import Document
 from interventions.edits.base import Showing
 from interventions.errors import CannotEdit
 from interventions.html.page import Page
-from interventions.yaml.sitemap import Data, SiteMap, product_key
+from interventions.yaml.sitemap import Data, SiteMap
 
 NONE_KNOWN: Final[Mapping[str, str]] = {}
 
 
-def product_at(url: str, known: Mapping[str, str], page: str = "") -> str:
+def product_at(url: str, known: Mapping[str, str], site: SiteMap, page: str = "") -> str:
     """Return the product that has its page at an address: a known product, else the key in the address.
 
     A relative `url` is read as one on `page`.
     """
-    key = product_key(url, page)
+    key = site.key(url, page)
     return known.get(key, key)
 
 
@@ -37,7 +37,7 @@ class MappedPage:
     """A page as the site map describes it.
 
     `planned`: the products that the page's address may name when the page itself does not.
-    `known`: the key of an address (`product_key`) -> the product that has its page there, where a shop's
+    `known`: the key of an address (`SiteMap.key`) -> the product that has its page there, where a shop's
     addresses do not end in the products' own keys.
     """
 
@@ -72,12 +72,12 @@ class MappedPage:
         link = next(showing.all(f"{showing.group}.link"), None)
         if link is None:
             return ""
-        named = product_key(showing.value(link))
+        named = self.site.key(showing.value(link))
         return named if named in self.known.values() else self.at(showing.value(link))
 
     def at(self, url: str) -> str:
         """Return the product that has its page at an address."""
-        return product_at(url, self.known, self.page.url)
+        return product_at(url, self.known, self.site, self.page.url)
 
     def showings(self) -> Iterator[tuple[str, Showing]]:
         """Yield each place where a product shows, with the product's key.

@@ -121,7 +121,9 @@ def compile_treatment(
         except ValidationError as failure:
             cause = failure.errors()[0]["msg"].removeprefix("Value error, ")
             raise intervention.error(("edits", index, edit.kind()), cause) from None
-    key = None if product is None else product_key(product.key)
+    key = product.key if product else None
+    if key and "://" in key:
+        key = product_key(key)
     return Treatment(intervention.id, key, tuple(edits), intervention.pages)
 
 

@@ -6,7 +6,7 @@ from them, but for the edits.
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache, partial
@@ -41,10 +41,12 @@ class Document:
         self._text = text.replace("\\/", "/")
         self._around = text[:start], text[end:]
 
-    def entries(self, data: Data, url: str, own: str | None = None) -> list[tuple[str, "Entry"]]:
+    def entries(
+        self, data: Data, url: str, own: str | None = None, query: Iterable[str] = ()
+    ) -> list[tuple[str, "Entry"]]:
         """Return each object that shows a product, with the product's key.
 
-        `own` is the product whose page embeds the data.
+        `own` is the product whose page embeds the data; `query`: see `product_key`.
         """
         if not all(name in self._text for name in _needed(data.items)):
             return []  # a search for `$..price` would walk through everything
@@ -52,7 +54,7 @@ class Document:
         root = [self.root] if data.items.startswith("$..[?") else self.root
         found = json_path(data.items).finditer(root)
         entries = [Entry(self, data, match.obj) for match in found if isinstance(match.obj, dict)]
-        keys = [entry.key(url) for entry in entries]
+        keys = [entry.key(url, query) for entry in entries]
         # Of several that do not say what they show, none is surely the page's own product.
         default = own if own and keys.count("") == 1 else ""
         return [(key or default, entry) for key, entry in zip(keys, entries, strict=True)]
@@ -89,14 +91,14 @@ class Entry:
     data: Data
     object: dict[str, Any]
 
-    def key(self, page: str) -> str:
+    def key(self, page: str, query: Iterable[str] = ()) -> str:
         """Return the key of the product that the object links to; empty when it links to none."""
         for link in self.data.link:
             for match in _matches(link.path, self.object):
                 value = match.obj
                 if link.page and isinstance(value, str | int) and not isinstance(value, bool):
                     value = link.page.replace("${value}", quote(str(value)))
-                if isinstance(value, str) and (key := product_key(value, page)):
+                if isinstance(value, str) and (key := product_key(value, page, query)):
                     return key
         return ""
 

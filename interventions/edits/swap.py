@@ -7,7 +7,6 @@ from pydantic import RootModel
 from interventions.edits.base import Change, Edit, Showing, Text
 from interventions.edits.reorder import key, siblings
 from interventions.errors import CannotEdit
-from interventions.yaml.sitemap import product_key
 
 
 class Swap(Edit, RootModel[Text], frozen=True):
@@ -23,8 +22,8 @@ class Swap(Edit, RootModel[Text], frozen=True):
         if card is None:
             raise CannotEdit("a product's own page is no list")
         cards = siblings(showing, card)
-        wanted = product_key(self.root)
-        others = [node for node in cards if product_key(key(showing, node), showing.page.url) == wanted]
+        wanted = showing.site.key(self.root)
+        others = [node for node in cards if showing.site.key(key(showing, node), showing.page.url) == wanted]
         if not others:
             return None
         order = showing.page.order(cards)

@@ -1,11 +1,12 @@
 """Site maps: which CSS selector plays which role on the pages of a shop."""
 
 import re
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, field_validator, model_validator
 
@@ -17,7 +18,13 @@ from interventions.yaml.yaml_source import did_you_mean, load_model
 PageType = Literal["product", "listing", "home", "cart", "other"]
 
 _FOLDER = Path(__file__).parents[1] / "sitemaps"
+_SESSION = re.compile(r";jsessionid=[^/;]*", re.I)
 _ROLE = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?")
+
+
+def _alone(value: object) -> object:
+    """A name alone is a list of one."""
+    return [value] if isinstance(value, str) else value
 
 
 def _check_pattern(pattern: str) -> str:
@@ -130,6 +137,8 @@ class SiteMap(BaseModel, frozen=True, extra="forbid"):
     pages: dict[PageType, Annotated[PageTest, BeforeValidator(expanded)]] = {}
     roles: dict[str, Role] = {}
     data: tuple[Data, ...] = ()
+    query: Annotated[tuple[str, ...], BeforeValidator(_alone)] = ()
+    """The parts of an address's query that tell which product a page shows, such as `id` in `/item?id=7`."""
     choice: Choice = Choice()
     add_to_cart: CartRequest | None = None
     """The same as `choice.request`, as files of before have it."""
@@ -204,6 +213,10 @@ class SiteMap(BaseModel, frozen=True, extra="forbid"):
             found["choice"] = choice
         return found
 
+    def key(self, url: str, page: str = "") -> str:
+        """Return the key of the product that has its page at an address (see `product_key`)."""
+        return product_key(url, page, self.query)
+
     def loads(self, url: str) -> bool:
         """Return whether the JSON at this address is known to show products."""
         return bool(self.data_at(url))
@@ -240,6 +253,7 @@ def _load(name_or_path: str | Path, users: tuple[Path, ...]) -> SiteMap:
         "pages": own.pages | rest,
         "roles": base.roles | own.roles,
         "data": own.data + base.data,
+        "query": own.query or base.query,
         "choice": own.choice.over(base.choice),
     }
     return _checked(own.model_copy(update=merged), path)
@@ -254,7 +268,10 @@ def _checked(site: SiteMap, path: Path) -> SiteMap:
     return site
 
 
-_LATER: Final = {"part": None, "factor": None, "page": None, "cart": False, "operation": None}
+_LATER: Final[dict[str, Any]] = {
+    **dict.fromkeys(("part", "factor", "page", "operation")),
+    **{"cart": False, "query": []},
+}
 
 
 def _as_before(data: Any) -> Any:
@@ -273,14 +290,18 @@ def _as_before(data: Any) -> Any:
     return kept
 
 
-def product_key(url: str, page: str = "") -> str:
+def product_key(url: str, page: str = "", query: Iterable[str] = ()) -> str:
     """Return the path of a product's page, lower-case, decoded, without outer slashes and without `.html`.
 
-    It is the same for every address of a product: host, query, fragment and upper case do not matter.
-    A relative `url` is one on `page`.
+    It is the same for every address of a product: host, fragment, upper case and sessions do not matter, and
+    of the query only the parts named in `query`, which come after the path, as in `item?id=7`. A relative
+    `url` is one on `page`.
     """
     try:
-        path = urlsplit(urljoin(page, url.strip())).path
+        address = urlsplit(urljoin(page, url.strip()))
     except ValueError:
         return ""
-    return unquote(path).strip("/").lower().removesuffix(".html")
+    path = unquote(_SESSION.sub("", address.path)).strip("/").lower().removesuffix(".html")
+    said = dict(parse_qsl(address.query, max_num_fields=None)) if query else {}
+    told = "&".join(f"{name}={said[name]}".lower() for name in query if name in said)
+    return f"{path}?{told}" if told else path

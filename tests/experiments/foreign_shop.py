@@ -66,7 +66,10 @@ class ForeignShop:
         self.asked.append(path)
         if self.wall and "human" not in request.cookies:
             return HTMLResponse(self.wall.replace("PATH", path))
-        key = request.query_params.get("id", "") or next((key for key in self.names if key in path), "")
+        key = request.query_params.get("id", "") or next(
+            (key for key in self.names if key in request.url.query), ""
+        )
+        key = key or next((key for key in self.names if key in path), "")
         if path.startswith("/raw/"):
             return PlainTextResponse(self.page(key, plain=True))
         if path.startswith(("/untreated/", "/p/")):
@@ -143,10 +146,18 @@ def experiment(
     address: str,
     edits: list[Mapping[str, Any]] | None = None,
     page: str = "",
+    url: str = "/KEY.html",
+    keyed: bool = True,
     **more: Any,
 ) -> Path:
-    """The files of an experiment in the shop, whose one nudge makes these edits."""
-    rows = [f"{key},Lamps,{name},{shop.price},80%,12,/{key}.html" for key, name in shop.names.items()]
+    """The files of an experiment in the shop, whose one nudge makes these edits.
+
+    url, keyed: what the catalogue says of where products are, and whether it has a column `key`.
+    """
+    rows = [
+        f"{key if keyed else ''},Lamps,{name},{shop.price},80%,12,{url.replace('KEY', key)}"
+        for key, name in shop.names.items()
+    ]
     (folder / "products.csv").write_text(
         "\n".join(["key,category,name,price,rating,reviews,url", *rows]) + "\n"
     )

@@ -18,7 +18,7 @@ from interventions.apply.plan import ProductFacts
 from interventions.authoring.page_facts import page_facts
 from interventions.errors import CannotEdit, UserError
 from interventions.html import charset
-from interventions.yaml.sitemap import SiteMap, product_key
+from interventions.yaml.sitemap import SiteMap
 from proxy.trust import ADVICE, is_untrusted, trusting
 
 PER_PAGE: Final = 36
@@ -133,7 +133,7 @@ class Importer:
     def _key(self, card: Tag, page: str) -> str:
         place = self._site.role("item.link")[0]
         link = card.select_one(place.css)
-        return product_key(str(link.get(place.attribute or "href") or ""), page) if link else ""
+        return self._site.key(str(link.get(place.attribute or "href") or ""), page) if link else ""
 
     @asynccontextmanager
     async def _client(self) -> AsyncIterator[httpx.AsyncClient]:

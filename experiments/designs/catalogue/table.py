@@ -3,10 +3,11 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from urllib.parse import parse_qsl, urlsplit
 
 from experiments.designs.inputs.csv_rows import Row, read_rows
 from interventions.apply.plan import ProductFacts
@@ -27,12 +28,13 @@ _PLACEHOLDER: Final = re.compile(r"^\$\{[^}]*\}/?")
 class Catalogue:
     """The products of a file that can stand in a choice set, and why others cannot.
 
-    `refused` has a (product key, reason) for each row left out.
+    `refused` has a (product key, reason) for each row left out; `addresses` those that are whole, by key.
     """
 
     file: str
     products: tuple[ProductFacts, ...]
     refused: tuple[tuple[str, str], ...]
+    addresses: Mapping[str, str]
 
     def note(self) -> str:
         """Describe how many rows were kept, and how many were left out for which reason."""
@@ -46,14 +48,15 @@ class Unusable(ValueError):
     """A row cannot stand in a choice set; the message is the reason."""
 
 
-def read_catalogue(path: Path) -> Catalogue:
+def read_catalogue(path: Path, query: Sequence[str] = ()) -> Catalogue:
     """Read the products of a CSV file that have a price, a rating above 0 and no options, each once.
 
     Columns: `key` or `url` (or `product_url`), `category`, `name` (or `product_name`), `price` ("$66.99" or
     66.99), `rating` in percent ("80%" or 80), and if there `reviews` and `has_options`. Others are ignored.
+    `query`: the parts of an address's query that tell which product it shows.
 
     Raises:
-        UserError: the file cannot be read, or a column is missing.
+        UserError: the file cannot be read, a column is missing, or only their queries tell addresses apart.
     """
     columns, rows = read_rows(str(path))
     known = {_NAMES.get(column, column) for column in columns}
@@ -64,9 +67,15 @@ def read_catalogue(path: Path) -> Catalogue:
         raise UserError(f'{path}:1: no column "url" or "key"; add one that says which page is the product\'s')
     products: dict[str, ProductFacts] = {}
     refused: list[tuple[str, str]] = []
+    addresses: dict[str, str] = {}
     for row in rows:
         cells = {_NAMES.get(column, column): text for column, text in row.cells.items()}
-        key = key_of(cells.get("key") or cells.get("url", ""))
+        key, url = key_of(cells.get("key") or cells.get("url", ""), query), cells.get("url", "")
+        if key in addresses and not cells.get("key") and (part := _other_query(url, addresses[key])):
+            message = "the address of another product but for its query"
+            raise row.error("url", f"{message}; say in the site map what tells them apart: query: {part}")
+        if urlsplit(url).netloc:
+            addresses.setdefault(key, url)
         try:
             if key in products:
                 raise Unusable("listed before")
@@ -75,7 +84,7 @@ def read_catalogue(path: Path) -> Catalogue:
             products[key] = facts(key, cells)
         except Unusable as reason:
             refused.append((key, str(reason)))
-    return Catalogue(str(path), tuple(products.values()), tuple(refused))
+    return Catalogue(str(path), tuple(products.values()), tuple(refused), addresses)
 
 
 def facts(key: str, cells: Mapping[str, str]) -> ProductFacts:
@@ -99,23 +108,29 @@ def facts(key: str, cells: Mapping[str, str]) -> ProductFacts:
     )
 
 
-def facts_in(row: Row, prefix: str, category: str) -> ProductFacts:
+def facts_in(row: Row, prefix: str, category: str, query: Sequence[str] = ()) -> ProductFacts:
     """Read the product in the columns that begin with `prefix`. Raises UserError with file and line."""
     cells = {
         column.removeprefix(prefix): text for column, text in row.cells.items() if column.startswith(prefix)
     }
     try:
-        return facts(key_of(cells.get("url", "")), {**cells, "category": category})
+        return facts(key_of(cells.get("url", ""), query), {**cells, "category": category})
     except Unusable as reason:
         raise row.error(f"{prefix}url", f"a product {reason}; mend the row or remove it") from None
 
 
-def key_of(text: str) -> str:
+def key_of(text: str, query: Sequence[str] = ()) -> str:
     """Return the product key of an address or a key.
 
-    A variable in front, as `${base}`, stands for the shop.
+    A variable in front, as `${base}`, stands for the shop. `query`: see `product_key`.
     """
-    return product_key(_PLACEHOLDER.sub("/", text.strip()))
+    return product_key(_PLACEHOLDER.sub("/", text.strip()), query=query)
+
+
+def _other_query(url: str, before: str) -> str:
+    """The part of the query in which two addresses differ that are the same else; empty where none does."""
+    one, other = (dict(parse_qsl(urlsplit(each).query)) for each in (url, before))
+    return next((name for name in one if name in other and one[name] != other[name]), "")
 
 
 def _figure(cells: Mapping[str, str], name: str) -> float | None:

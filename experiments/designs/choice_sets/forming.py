@@ -1,7 +1,7 @@
 """Form the choice sets of an experiment from its options: products, titles, pairing, sample."""
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -29,13 +29,14 @@ PAIRINGS: Final[
 
 @dataclass(frozen=True, slots=True)
 class FormedSets:
-    """Choice sets, and notes for people on how they were formed."""
+    """Choice sets, notes for people on how they were formed, and the addresses that a catalogue tells."""
 
     sets: list[ChoiceSet]
     notes: list[str]
+    addresses: Mapping[str, str]
 
 
-def form_choice_sets(source: Source, options: Options, seed: int) -> FormedSets:
+def form_choice_sets(source: Source, options: Options, seed: int, query: Sequence[str] = ()) -> FormedSets:
     """Form the choice sets that the `options` of the experiment `source` ask for.
 
     The same seed gives the same sets. Of all that a pairing finds, `sets` are sampled uniformly without
@@ -47,18 +48,19 @@ def form_choice_sets(source: Source, options: Options, seed: int) -> FormedSets:
     """
     catalogue = None
     if options.catalogue is not None:
-        catalogue = read_catalogue(source.file_at(("options", "catalogue"), options.catalogue))
+        catalogue = read_catalogue(source.file_at(("options", "catalogue"), options.catalogue), query)
     notes = [catalogue.note()] if catalogue else []
+    addresses = catalogue.addresses if catalogue else {}
     products = catalogue.products if catalogue else shop_products()
     rng = random.Random(seed)  # noqa: S311 - a design, not a secret
     if options.file is not None:
         path = source.file_at(("options", "file"), options.file)
         refused = dict(catalogue.refused) if catalogue else {}
-        found = read_sets(path, {product.key: product for product in products}, refused)
+        found = read_sets(path, {product.key: product for product in products}, refused, query)
         if len(found) > options.sets:
             notes.append(f"{path}: {options.sets} of its {len(found)} choice sets sampled (options.sets)")
             found = [found[index] for index in sorted(rng.sample(range(len(found)), options.sets))]
-        return FormedSets(found, notes)
+        return FormedSets(found, notes, addresses)
     neutral, wording = _neutral(products, options, source, catalogue)
     notes += wording
     found = PAIRINGS[options.pairing]([p for p in neutral if p.price and p.rating], options, rng)
@@ -68,7 +70,7 @@ def form_choice_sets(source: Source, options: Options, seed: int) -> FormedSets:
         notes.append(f"there are only {len(found)} of the {options.sets} choice sets asked for")
     sampled = rng.sample(found, min(options.sets, len(found)))
     shuffled = [tuple(rng.sample(choice_set, len(choice_set))) for choice_set in sampled]
-    return FormedSets(shuffled, notes)
+    return FormedSets(shuffled, notes, addresses)
 
 
 def _neutral(

@@ -18,7 +18,10 @@ _POSITION: Final = re.compile(r"\d{1,3}", re.ASCII)
 
 
 def read_sets(
-    path: Path, products: Mapping[str, ProductFacts], refused: Mapping[str, str]
+    path: Path,
+    products: Mapping[str, ProductFacts],
+    refused: Mapping[str, str],
+    query: Sequence[str] = (),
 ) -> list[ChoiceSet]:
     """Read the choice sets of a file, in its order, with their alternatives in order of presentation.
 
@@ -30,6 +33,8 @@ def read_sets(
     `product1_price`, `product1_rating`, `product1_reviews`, the same for `product2_` and so on. What is known
     of a product is what the row says.
 
+    `query`: the parts of an address's query that tell which product it shows.
+
     Raises:
         UserError: a mistake in the file, by line.
     """
@@ -37,11 +42,11 @@ def read_sets(
     if "product1_url" in columns:
         prefixes = [prefix for n in range(1, LARGEST + 1) if f"{(prefix := f'product{n}_')}url" in columns]
         read: Iterable[tuple[Row, ChoiceSet]] = (
-            (row, tuple(facts_in(row, prefix, row.cells.get("category", "")) for prefix in prefixes))
+            (row, tuple(facts_in(row, prefix, row.cells.get("category", ""), query) for prefix in prefixes))
             for row in rows
         )
     elif {"set", "option"} <= set(columns):
-        read = _long(rows, products, refused)
+        read = _long(rows, products, refused, query)
     else:
         raise UserError(
             f"{path}:1: neither the columns set and option nor product1_url, product2_url ...; "
@@ -51,7 +56,10 @@ def read_sets(
 
 
 def _long(
-    rows: Sequence[Row], products: Mapping[str, ProductFacts], refused: Mapping[str, str]
+    rows: Sequence[Row],
+    products: Mapping[str, ProductFacts],
+    refused: Mapping[str, str],
+    query: Sequence[str],
 ) -> Iterator[tuple[Row, ChoiceSet]]:
     sets: dict[str, list[tuple[int, int, Row]]] = {}
     for number, row in enumerate(rows):
@@ -64,11 +72,13 @@ def _long(
         sets.setdefault(row.cells["set"], []).append((int(position), number, row))
     for options in sets.values():
         listed = [row for _, _, row in sorted(options, key=lambda option: option[:2])]
-        yield listed[0], tuple(_known(row, products, refused) for row in listed)
+        yield listed[0], tuple(_known(row, products, refused, query) for row in listed)
 
 
-def _known(row: Row, products: Mapping[str, ProductFacts], refused: Mapping[str, str]) -> ProductFacts:
-    key = key_of(row.cells["option"])
+def _known(
+    row: Row, products: Mapping[str, ProductFacts], refused: Mapping[str, str], query: Sequence[str]
+) -> ProductFacts:
+    key = key_of(row.cells["option"], query)
     if key in products:
         return products[key]
     if key in refused:

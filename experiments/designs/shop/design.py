@@ -7,7 +7,7 @@ from functools import cached_property
 from math import lcm
 from statistics import mean
 from typing import Any, Final, Literal
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit, urlunsplit
 
 from agents.base import is_simulated
 from agents.language_model.prompt import DEFAULT, PromptTemplates, default_prompt, load_prompt
@@ -84,7 +84,9 @@ class ShopDesign(Design[ShopTrial]):
         self.source = source
         self.experiment = experiment = validate(source, Experiment)
         self.base_url = _address(experiment.environment)
-        self.site: SiteMap = load_site_map(source.shipped_or_file(("site",), experiment.site))
+        site = load_site_map(source.shipped_or_file(("site",), experiment.site))
+        self._site_identity = site.identity()
+        self.site: SiteMap = site.model_copy(update={"query": (*site.query, *experiment.query)})
         if not self.site.knows_choices:
             cause = f"the site map {self.site.name} does not say what puts a product into the cart"
             raise source.error(("site",), f"{cause}; give it the key choice (docs/site-maps.md)")
@@ -97,6 +99,7 @@ class ShopDesign(Design[ShopTrial]):
         self._display = tuple(item for item in display if not item.lacks(self.site))
         self._left_out = tuple(item for item in display if item.lacks(self.site))
         self._everywhere = tuple(compile_treatment(item, None) for item in self._display)
+        self._addresses: Mapping[str, str] = {}
         formed, self._notes = self._form(source)
         self._products = {product.key: product for products in formed for product in products}
         self.sets: dict[str, ChoiceSet] = {
@@ -111,7 +114,8 @@ class ShopDesign(Design[ShopTrial]):
         experiment = self.experiment
         options = experiment.options
         if experiment.task == "compare-tabs":
-            formed = form_choice_sets(source, options, experiment.seed)
+            formed = form_choice_sets(source, options, experiment.seed, self.site.query)
+            self._addresses = {} if experiment.says_page else formed.addresses
             return formed.sets, formed.notes
         sets = listed_sets(experiment.task, options, experiment.seed)
         if not sets:
@@ -166,7 +170,7 @@ class ShopDesign(Design[ShopTrial]):
         return {
             "experiment": self.experiment.model_dump(mode="json", exclude={"agents", *later}),
             "profiles": self.profiles,
-            "site_map": self.site.identity(),
+            "site_map": self._site_identity,
             "interventions": [[item.model_dump(mode="json"), item.tables] for item in interventions],
             "products": {key: asdict(product) for key, product in self._products.items()},
             "sets": {name: [product.key for product in products] for name, products in self.sets.items()},
@@ -322,8 +326,14 @@ class ShopDesign(Design[ShopTrial]):
                 return (category_address(products[0].category),)
             case "search":
                 return ("",)
-        page = self.experiment.start_page
-        return tuple(page.replace("${key}", quote(product.key)) for product in products)
+        return tuple(self._page(product.key) for product in products)
+
+    def _page(self, key: str) -> str:
+        """Where a product's page is: below the shop's address or, after a slash, on its host."""
+        if address := self._addresses.get(key):
+            parts = urlsplit(address)
+            return urlunsplit(("", "", f"/{parts.path.lstrip('/')}", parts.query, ""))
+        return self.experiment.start_page.replace("${key}", quote(key))
 
     def plan(self, trial: ShopTrial) -> Plan:
         """Return the edits of a trial.

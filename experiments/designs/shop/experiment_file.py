@@ -2,6 +2,7 @@
 
 import re
 from typing import Annotated, Final, Literal, Self
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -126,6 +127,17 @@ class Experiment(Model):
     def start_page(self) -> str:
         """Where a product's page is."""
         return self.page or (self.live.page if self.live else PRODUCT_PAGE)
+
+    @property
+    def says_page(self) -> bool:
+        """Whether the file itself says where products' pages are."""
+        return bool(self.page or (self.live and "page" in self.live.model_fields_set))
+
+    @property
+    def query(self) -> tuple[str, ...]:
+        """The parts of an address's query in which the product's key stands."""
+        told = parse_qsl(urlsplit(self.start_page).query)
+        return tuple(name for name, value in told if "${key}" in value)
 
     @model_validator(mode="after")
     def _fits_the_environment(self) -> Self:

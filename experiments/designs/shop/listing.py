@@ -16,7 +16,6 @@ from experiments.designs.choice_sets.shop_products import shop_products
 from interventions.apply.plan import ProductFacts, Treatment
 from interventions.edits.base import Change, Edit, Showing
 from interventions.edits.reorder import key, siblings
-from interventions.yaml.sitemap import product_key
 
 ListingTask = Literal["listing", "search"]
 
@@ -46,7 +45,7 @@ class ShowOnly(Edit, BaseModel, frozen=True, extra="forbid"):
         # All is done at the first card, and is found done at the others.
         ranks = {product: rank for rank, product in enumerate(self.keys)}
         cards = siblings(showing, card)
-        rank_of = {each.mem_id: ranks.get(product_key(key(showing, each), page.url)) for each in cards}
+        rank_of = {each.mem_id: ranks.get(showing.site.key(key(showing, each), page.url)) for each in cards}
         kept = [each for each in cards if rank_of[each.mem_id] is not None]
         order = sorted(kept, key=lambda each: rank_of[each.mem_id] or 0)
         others = [each for each in cards if each not in kept]

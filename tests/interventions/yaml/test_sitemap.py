@@ -39,6 +39,22 @@ def test_other_addresses(url: str, key: str) -> None:
     assert product_key(url) == key
 
 
+@pytest.mark.parametrize(
+    ("url", "query", "key"),
+    [
+        ("/item?id=7&ref=2#x", "id", "item?id=7"),
+        ("/ITEM?ref=2&id=A%20B", "id", "item?id=a b"),
+        ("index.php?route=product/product&product_id=42", "product_id", "index.php?product_id=42"),
+        ("/shop/lamp.html?ref=2", "id", "shop/lamp"),
+        ("/lamp.html;jsessionid=1A2B?ref=2", "", "lamp"),
+    ],
+)
+def test_the_query_may_tell_the_product(url: str, query: str, key: str) -> None:
+    site = SiteMap(name="own", query=query.split())
+    assert site.key(url, "http://shop.test/") == key
+    assert site.key(key) == key, "a key is its own address"
+
+
 @given(st.text())
 def test_any_text_has_a_key(text: str) -> None:
     assert not product_key(text).startswith("/")
