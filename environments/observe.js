@@ -37,6 +37,14 @@
   let around = 0;
   const note = (text) => { if (ownTexts && !around) own.push(text); return text; };
 
+  // What a style sheet writes before and after an element is on the screen, but no text of the page.
+  const noteGenerated = (element) => {
+    for (const where of ["::before", "::after"]) {
+      const { content } = getComputedStyle(element, where);
+      if (content.startsWith('"')) note(squeeze(content.replace(/" "/g, "").slice(1, -1)));
+    }
+  };
+
   const isInteractive = (element) =>
     (element.tagName === "A" && element.hasAttribute("href")) ||
     (element.tagName === "INPUT" && element.type !== "hidden") ||
@@ -115,6 +123,7 @@
     if (isShown) seen.add(element);
     const isCard = inCards.has(element);
     if (isCard) around += 1;
+    if (ownTexts && isShown) noteGenerated(element);
     const pieces = [];
     const add = (list) => { for (const piece of list) pieces.push(piece); };
     if (tag === "SELECT") {

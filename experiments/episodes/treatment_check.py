@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from html import unescape
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from environments.episode import Look
 from environments.observe import Wanted
@@ -17,11 +17,16 @@ from interventions.apply.mapped_page import MappedPage
 from interventions.apply.plan import Plan
 from interventions.edits.base import Change, Edit
 from interventions.edits.in_browser import NotRead, Standing, There, Verdict, as_read, bounded, holds
+from interventions.edits.remove import Remove
 from interventions.edits.set_price import SetPrice
+from interventions.edits.set_reviews import SetReviews
+from interventions.edits.set_stock import SetStock
 from interventions.html.numbers import Figure, figures, read_figure
 from interventions.yaml.sitemap import SiteMap
 from proxy.session import Session, ShownPage
 
+OLD_TEXTS: Final = (SetReviews, SetStock, Remove)
+"""The edits whose old text must not stand on the product's page as a text of its own."""
 _CENTS = re.compile(r"\s*[.,]?\s*\n\s*(\d\d)(?=\s*(?:\n|\Z))")
 
 
@@ -55,7 +60,7 @@ def wanted_in_browser(design: ShopDesign, trial: ShopTrial) -> Wanted:
     spots = [
         spot for edit in edits if shows_on_own_page(edit, design.site) for spot in edit.spots(design.site)
     ]
-    own = any(isinstance(edit, SetPrice) for edit in edits)
+    own = any(isinstance(edit, (SetPrice, *OLD_TEXTS)) for edit in edits)
     cards = [place.css for card in design.site.cards for place in design.site.role(card)]
     return Wanted(tuple(dict.fromkeys(spots)), own, tuple(cards) if own else ())
 
@@ -207,7 +212,7 @@ def _untreated_pages(
                 return f"{proof.intervention}: {proof.edit} has no receipt for {key}"
             if mine and (reason := _not_shown(edit, proof, done, mine)):
                 return f"{proof.intervention}: {reason} on {key}"
-        if reason := _old_price(key, mine, done):
+        if reason := _old_price(key, mine, done) or _old_text(key, mine, done):
             return reason
     return ""
 
@@ -255,6 +260,19 @@ def _old_price(key: str, mine: Sequence[Sight], done: _Done) -> str:
             if span:
                 around = shown[max(0, span[0] - 40) : span[1] + 20]
                 return f"the agent was shown the old price too on {key}: {' '.join(around.split())!r}"
+    return ""
+
+
+def _old_text(key: str, mine: Sequence[Sight], done: _Done) -> str:
+    """Where an agent was shown a text that an edit has replaced, beside the new one."""
+    kinds = {edit.kind() for edit in OLD_TEXTS}
+    made = [(proof, change) for proof, changes in done.changes.items() for change in changes]
+    new = {change.after for _, change in made}
+    for sight in mine:
+        lines = set(sight.standing.own.split("\n")) if sight.standing else set()
+        for proof, change in made:
+            if proof.product == key and proof.edit in kinds and change.before in lines - new - {""}:
+                return f"the agent was shown the old text too on {key}: {change.before!r}"
     return ""
 
 

@@ -138,7 +138,8 @@ async def test_a_card_has_the_key_of_its_products_page(
 ) -> None:
     card = (
         '<li class="product-item"><a class="product-item-link" href="/{0}">{1}</a>'
-        '<span class="price-wrapper" data-price-type="finalPrice"><span class="price">$19.99</span></span></li>'
+        '<span class="price-wrapper" data-price-type="finalPrice">'
+        '<span class="price">$19.99</span></span></li>'
     )
     rows = [card.format(page.replace("${key}", key), name) for key, name in shop.names.items()]
     shop.extra = f"<ol>{''.join(rows)}</ol>"

@@ -1,0 +1,262 @@
+"""Generated attacks on every kind of edit, in a shop of its own markup: the oracle is what the screen shows.
+
+A script of the shop undoes, hides, covers, doubles or moves an edit, at once or when something happens. The
+oracle knows neither the engine nor its marks: a text is shown where blanking it changes pixels.
+`SOUK_ATTACKS` is the number of attacks on each edit (3 by default).
+"""
+
+# ruff: noqa: E501 - scripts and markup stand as they run
+
+import io
+import os
+import random
+from collections.abc import AsyncIterator
+from html import escape
+from typing import NamedTuple
+
+import pytest
+from PIL import Image, ImageChops
+from playwright.async_api import Page
+
+from environments.browser import run_browsers
+from environments.observe import View, Wanted, observe
+from experiments.episodes.treatment_check import OLD_TEXTS, Sight, shows_on_own_page, untreated
+from interventions.apply.engine import rewrite
+from interventions.apply.plan import Plan, Treatment
+from interventions.edits.base import Edit
+from interventions.edits.registry import edit_from_dict
+from interventions.edits.set_price import SetPrice
+from interventions.yaml.sitemap import SiteMap
+from proxy.session import Session, ShownPage
+
+pytestmark = pytest.mark.browser
+
+CASES = int(os.environ.get("SOUK_ATTACKS", "3"))
+HTML, KEY, URL = "text/html; charset=utf-8", "lampe?id=7", "http://boutique.test/lampe?id=7"
+SITE = SiteMap.model_validate(
+    {
+        "name": "boutique",
+        "query": "id",
+        "pages": {"product": {"css": "#fiche"}},
+        "roles": {
+            "product.title": [{"css": "#fiche > h2"}],
+            "product.name": [{"css": "#fiche > h2"}],
+            "product.price": [{"css": "p.prix > b"}],
+            "product.rating": [{"css": "p.notes > i"}],
+            "product.reviews": [{"css": "p.notes > u"}],
+            "product.stars": [{"css": "p.notes > i"}],
+            "product.reviews_summary": [{"css": "p.notes"}],
+            "product.stock": [{"css": "p.stock"}],
+            "product.option": [{"css": "ul.choix > li"}],
+            "product.description": [{"css": "div.texte"}],
+            "page.body": [{"css": "body"}],
+        },
+    }
+)
+PAGE = """<!doctype html><html lang=en><head><title>Boutique</title><style>
+body {{ margin: 8px; background: white; font: 16px sans-serif; height: 2600px }} p, h2 {{ margin: 4px 0 }}
+</style></head><body><div id=haut>A shop of its own</div><section id=fiche><h2>Harbour Desk Lamp</h2>
+<p class=prix><b>$19.99</b></p><p class=notes><i>80%</i> <u>12 Reviews</u></p><p class=stock>In stock</p>
+<ul class=choix><li>Red</li><li>Blue</li></ul><div class=texte>A warm light for long evenings.</div>
+<button type=button id=rien>More</button></section><aside id=bas></aside><script>{script}</script></body></html>"""
+
+
+class Kind(NamedTuple):
+    """An edit, the text that it shows, and the text that it has replaced; empty: there is none."""
+
+    edit: dict[str, object]
+    new: str
+    old: str = ""
+
+
+NUDGE = "This product is a best seller!"
+KINDS = {
+    "insert_text after": Kind({"insert_text": {"after": "product.title", "text": NUDGE}}, NUDGE),
+    "insert_text before": Kind({"insert_text": {"before": "product.stock", "text": NUDGE}}, NUDGE),
+    "insert_text append": Kind({"insert_text": {"append": "product.description", "text": NUDGE}}, NUDGE),
+    "badge": Kind({"badge": {"text": NUDGE}}, NUDGE),
+    "banner": Kind({"banner": {"text": NUDGE}}, NUDGE),
+    "countdown": Kind({"countdown": {"text": "Only now {time}"}}, "Only now"),
+    "strike_price": Kind({"strike_price": {"was": 29.99}}, "$29.99"),
+    "show_rating_text": Kind({"show_rating_text": {}}, "Rating"),
+    "set_price": Kind({"set_price": 9.99}, "$9.99", "$19.99"),
+    "set_rating": Kind({"set_rating": 60}, "60%"),
+    "set_reviews": Kind({"set_reviews": 43}, "43 Reviews", "12 Reviews"),
+    "set_stock": Kind({"set_stock": "Only two left"}, "Only two left", "In stock"),
+    "set_title": Kind({"set_title": "Golden Lamp"}, "Golden Lamp"),
+    "replace_text": Kind(
+        {"replace_text": {"in": "product.description", "from": "warm", "to": "cold"}}, "A cold light"
+    ),
+    "remove": Kind({"remove": "product.stock"}, "", "In stock"),
+    "hide_option": Kind({"hide_option": "Red"}, ""),
+}
+
+HIDING = (
+    "opacity: 0", "visibility: hidden", "display: none", "color: transparent", "color: white", "font-size: 0",
+    "position: absolute; left: -9999px", "clip-path: inset(50%)", "transform: scale(0)", "filter: blur(40px)",
+    "height: 0; overflow: hidden", "content-visibility: hidden", "position: relative; top: 2000px",
+    "text-indent: -9999px; overflow: hidden", "mask-image: linear-gradient(transparent, transparent)",
+)  # fmt: skip
+HARMLESS = ("color: navy", "padding: 3px", "border: 1px solid", "position: relative", "font-weight: bold")
+# `t` is the element with the text of the edit, or the place where the old one stood.
+ATTACKS = {
+    "undo": "t.textContent = OLD",
+    "remove": "t.remove()",
+    "hide": "t.style.cssText += ';HIDING'",
+    "hide around": "t.parentElement.style.cssText += ';HIDING'",
+    "cover": """const b = t.getBoundingClientRect(); document.body.insertAdjacentHTML('beforeend',
+        `<div style="position:fixed;background:white;left:${b.left - 4}px;top:${b.top - 4}px;` +
+        `width:${b.width + 8}px;height:${b.height + 8}px"></div>`)""",
+    "double beside": "t.insertAdjacentHTML('afterend', `<span>${OLD}</span>`)",
+    "double elsewhere": "document.querySelector('#haut').append(' ', OLD)",
+    "double in a sentence": "document.querySelector('#haut').textContent = `Once: ${OLD}, as ever`",
+    "double by style": """document.head.insertAdjacentHTML('beforeend',
+        `<style>#fiche > h2::after { content: " ${OLD}" }</style>`)""",
+    "old by style": """t.style.fontSize = 0; t.classList.add('zero'); document.head.insertAdjacentHTML('beforeend',
+        `<style>.zero::after { content: "${OLD}"; font-size: 16px }</style>`)""",
+    "double in a shadow": """const h = document.createElement('div'); t.after(h);
+        h.attachShadow({mode: 'open'}).innerHTML = `<b>${OLD}</b>`""",
+    "double in a closed shadow": """const h = document.createElement('div'); t.after(h);
+        h.attachShadow({mode: 'closed'}).innerHTML = `<b>${OLD}</b>`""",
+    "double in a frame": """const f = document.createElement('iframe'); f.srcdoc = `<b>${OLD}</b>`; t.after(f);
+        await new Promise((done) => { f.onload = done; })""",
+    "move below": "document.querySelector('#bas').style.marginTop = '1500px'; document.querySelector('#bas').append(t)",
+    "move elsewhere": "document.querySelector('#haut').append(t)",
+    "move into details": """const d = document.createElement('details'); d.innerHTML = '<summary>x</summary>';
+        t.replaceWith(d); d.append(t)""",
+    "move into a closed shadow": """const h = document.createElement('div'); t.replaceWith(h);
+        h.attachShadow({mode: 'closed'}).append(t)""",
+    "replace by a copy": "const c = t.cloneNode(true); t.replaceWith(c)",
+    "harmless": "t.style.cssText += ';HARMLESS'",
+    "nothing": "",
+}
+WHEN = {
+    "load": "strike()",
+    "delay": "addEventListener('later', () => setTimeout(strike, 15))",
+    "scroll": "addEventListener('scroll', strike, {once: true})",
+    "click": "addEventListener('pointerdown', strike, {once: true})",
+    "mutation": "new MutationObserver(strike).observe(document.body, {attributes: true})",
+}
+SCRIPT = """
+const NEW = %s, OLD = %s;
+window.struck = 0;
+async function strike() {
+  if (window.struck) return;
+  window.struck = 1;
+  const own = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.includes(NEW));
+  const t = (NEW && [...document.body.querySelectorAll(':not(script)')].find(own)) ||
+    document.querySelector('ul.choix') || document.querySelector('#fiche');
+  try { %s } catch (error) { window.failed = String(error); }
+  window.struck = 2;
+}
+%s;
+"""
+
+
+def attack(kind: Kind, rng: random.Random) -> tuple[str, str, str]:
+    """A name, a script, and when it strikes."""
+    # In a sentence only a price is known again; a word such as "Red" may stand there for anything.
+    possible = [name for name in ATTACKS if name != "double in a sentence" or "$" in kind.old]
+    name, when = rng.choice(possible), rng.choice(list(WHEN))
+    code = ATTACKS[name].replace("HIDING", rng.choice(HIDING)).replace("HARMLESS", rng.choice(HARMLESS))
+    old = kind.old or "Something else"
+    return f"{name} on {when}: {code}", SCRIPT % (f"`{kind.new}`", f"`{old}`", code, WHEN[when]), when
+
+
+FIND = """(wanted) => {
+  const roots = [document], found = window.blanked = [];
+  for (const frame of document.querySelectorAll('iframe')) if (frame.contentDocument) roots.push(frame.contentDocument);
+  for (const root of roots) {
+    for (const e of root.querySelectorAll('*')) if (e.shadowRoot) roots.push(e.shadowRoot);
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const node = walker.currentNode;
+      const at = node.data.indexOf(wanted);
+      if (node.parentElement?.closest('script, style') || at < 0 || /\\d/.test(node.data[at - 1] ?? '')) continue;
+      found.push([node, node.data]);
+    }
+  }
+  for (const [node] of found) node.data = node.data.replaceAll(wanted, '\\u00a0'.repeat(wanted.length));
+  return found.length;
+}"""
+PUT_BACK = "() => { for (const [node, data] of window.blanked) node.data = data; }"
+BY_STYLE = """(wanted) => [...document.querySelectorAll('body *')].some((e) => ['::before', '::after'].some((p) => {
+  const style = getComputedStyle(e, p);
+  return style.content.includes(wanted) && style.display !== 'none' && parseFloat(style.fontSize) > 3
+    && e.checkVisibility({opacityProperty: true, visibilityProperty: true});
+}))"""
+
+
+async def is_on_screen(page: Page, text: str) -> bool:
+    if not text:
+        return False
+    before = Image.open(io.BytesIO(await page.screenshot()))
+    found = await page.evaluate(FIND, text)
+    pixels = 0
+    if found:
+        after = Image.open(io.BytesIO(await page.screenshot()))
+        await page.evaluate(PUT_BACK)
+        pixels = sum(ImageChops.difference(before.convert("L"), after.convert("L")).histogram()[24:])
+    return pixels >= 3 * len(text) or bool(await page.evaluate(BY_STYLE, text))
+
+
+@pytest.fixture(scope="module")
+async def page() -> AsyncIterator[Page]:
+    async with run_browsers() as browsers, browsers.context(None) as context:
+        yield await context.new_page()
+
+
+async def happen(page: Page, when: str) -> None:
+    """What the script waits for."""
+    if when == "scroll":
+        await page.evaluate("scrollTo(0, 2)")
+    elif when == "click":
+        await page.dispatch_event("#rien", "pointerdown")
+    elif when == "delay":
+        await page.evaluate("dispatchEvent(new Event('later'))")
+    elif when == "mutation":
+        await page.evaluate("document.body.dataset.now = 1")
+    await page.wait_for_function("window.struck === 2")
+    assert await page.evaluate("window.failed") is None
+
+
+async def looks(
+    page: Page, edit: Edit, kind: Kind, script: str, when: str
+) -> tuple[str, list[bool], list[bool]]:
+    """Why the trial does not count; at which looks the screen showed the edit, and the old text."""
+    plan = Plan((Treatment("praised", KEY, (edit,)),))
+    body = PAGE.format(script=script).encode()
+    treated = rewrite(body, content_type=HTML, url=URL, plan=plan, site=SITE)
+    session = Session(plan, SITE)
+    session.note_receipts(treated.receipts)
+    session.note_page(ShownPage(URL, HTML, treated.body, KEY))
+    wanted = Wanted(
+        tuple(edit.spots(SITE)) if shows_on_own_page(edit, SITE) else (),
+        isinstance(edit, (SetPrice, *OLD_TEXTS)),
+    )
+    await page.goto("about:blank")  # nothing is left of the scripts of the page before
+    await page.set_content(treated.body.decode())
+    seen, new, old = [], [], []
+    for last in (False, True):
+        if last:
+            await happen(page, when)
+        shown = await observe(page, View(screenshot=True), (), wanted)
+        seen.append(Sight(KEY, shown.html, shown.standing))
+        new.append(not kind.new or await is_on_screen(page, kind.new))
+        old.append(await is_on_screen(page, kind.old))
+    return untreated(plan, seen, session, [KEY]), new, old
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_trial_does_not_count_where_the_screen_did_not_show_the_edit(page: Page, kind: str) -> None:
+    made, rng = KINDS[kind], random.Random(kind)
+    edit = edit_from_dict(made.edit)
+    reason, new, old = await looks(page, edit, made, "window.struck = 2", "load")
+    assert (reason, new, any(old)) == ("", [True, True], False), "without an attack the trial counts"
+    wrong = []
+    for _ in range(CASES):
+        name, script, when = attack(made, rng)
+        reason, new, old = await looks(page, edit, made, script, when)
+        if not reason and (not any(new) or any(old)):
+            wrong.append((escape(name, quote=False), new, old))
+    assert not wrong
