@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from playwright.async_api import BrowserContext, Page, Request, Response
+from playwright.async_api import BrowserContext, Frame, Page, Request, Response
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 
@@ -30,6 +30,18 @@ SCROLL: Final = """([left, top]) => new Promise((done) => {
   scrollBy({ left, top, behavior: "instant" });
   requestAnimationFrame(done);
   setTimeout(done, 100);
+})"""
+
+# A page without scripts is as it came.
+DRAWN: Final = """({ known, product, parts }) => new Promise((done) => {
+  const roots = (root) => [root, ...[...root.querySelectorAll("*")].filter((each) => each.shadowRoot)
+    .flatMap((each) => roots(each.shadowRoot))];
+  const all = roots(document);
+  const has = (css) => all.some((root) => root.querySelector(css));
+  const isDrawn = !document.scripts.length ||
+    known.some(has) && !(product && has(product) && !parts.every(has));
+  if (isDrawn) done(true);
+  else setTimeout(done, 20, false);
 })"""
 
 ACTION_TIMEOUT_MS: Final = 5_000
@@ -287,12 +299,28 @@ class Episode:
                             raise
                         await asyncio.sleep(0)  # a dead browser fails at once, and would let no time-out pass
                         continue  # the page navigated away under the call
-                    if self._quiet.is_set():
+                    if self._quiet.is_set() and await self._is_drawn():
                         return
         except TimeoutError:
             return
         except PlaywrightError as error:
             raise BrowserFailure(first_line(error)) from error
+
+    async def _is_drawn(self) -> bool:
+        """Whether the active tab shows a page of a known type, and what is wanted of a product's page.
+
+        Where scripts draw a page this may come long after its requests are answered.
+        """
+        if self._site is None or not self._site.drawn:
+            return True
+        tests = {kind: test.css for kind, test in self._site.pages.items() if test.css}
+        wanted = {"known": [*tests.values()], "product": tests.get("product"), "parts": self._wanted.drawn}
+        try:
+            return bool(await self._active.evaluate(DRAWN, wanted))
+        except PlaywrightError:
+            if self._is_gone():
+                raise
+            return False
 
     def _opened(self, page: Page) -> None:
         page.on("close", self._forget)
@@ -304,6 +332,12 @@ class Episode:
         self._active = page
         page.on("close", self._closed)
         page.on("crash", self._note_crash)
+        page.on("framenavigated", self._moved)
+
+    def _moved(self, frame: Frame) -> None:
+        """Where scripts draw the pages, an agent leaves one without a request for another."""
+        if self._may_leave and self._site and self._site.drawn and frame == self._active.main_frame:
+            self._started.pop(self._active, None)
 
     def _closed(self, page: Page) -> None:
         self._pages.remove(page)

@@ -31,7 +31,13 @@
   // `\s` holds U+FEFF, which takes no room: it parts no words.
   const squeeze = (text) => text.replace(/\uFEFF/g, "").replace(/\s+/g, " ").trim();
   const seen = new Set();
-  const query = (css) => { try { return [...document.querySelectorAll(css)]; } catch { return null; } };
+  const elements = (root) => [...root.querySelectorAll("*")].flatMap((element) =>
+    element.shadowRoot ? [element, ...elements(element.shadowRoot)] : [element]);
+  const everything = elements(document);
+  const roots = [document, ...everything.map((element) => element.shadowRoot).filter(Boolean)];
+  const query = (css) => {
+    try { return roots.flatMap((root) => [...root.querySelectorAll(css)]); } catch { return null; }
+  };
   const inCards = new Set(cards.flatMap((css) => query(css) ?? []));
   const own = [];
   let around = 0;
@@ -310,7 +316,7 @@
   };
   const isInserted = (element) => INSERTED.test(element.getAttribute("class") ?? "");
   const beside = (element) =>
-    [...(element.parentElement?.children ?? []), ...element.children].filter(isInserted).map((other) => ({
+    [...(element.parentNode?.children ?? []), ...element.children].filter(isInserted).map((other) => ({
       where: other.parentElement === element ? "inside"
         : element.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING ? "after" : "before",
       text: textOf(other, false), given: textOf(other, true), ...onScreen(other),
@@ -332,14 +338,12 @@
   const html = layOut(visit(document.documentElement, wholePage ? everywhere : viewport, "")).join("\n");
   let said = "";
   const stop = stops.findIndex(({ selector, text }) => {
-    const texts = [...document.querySelectorAll(selector)].map((element) => squeeze(element.innerText ?? ""))
+    const texts = (query(selector) ?? []).map((element) => squeeze(element.innerText ?? ""))
       .filter((each) => each.toLowerCase().includes(text.toLowerCase()));
     said = texts.join("\n");
     return texts.length > 0;
   });
-  const elements = (root) => [...root.querySelectorAll("*")].flatMap((element) =>
-    element.shadowRoot ? [element, ...elements(element.shadowRoot)] : [element]);
-  const shown = tree ? elements(document).flatMap((element, index) => (seen.has(element) ? [index] : [])) : [];
+  const shown = tree ? everything.flatMap((element, index) => (seen.has(element) ? [index] : [])) : [];
   const found = places.map(({ css, attribute }) =>
     query(css)?.slice(0, MAX_FOUND).map((element) => standing(element, attribute)) ?? null);
   return { html, title: document.title, url: location.href, stop, said, shown, found,

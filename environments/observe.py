@@ -32,12 +32,14 @@ class View:
 class Wanted:
     """What a look reads besides the observation; the agent is told none of it.
 
-    `own`: whether to read the texts of the observation too, but for those in `cards` (selectors).
+    `own`: whether to read the texts of the observation too, but for those in `cards` (selectors). `drawn`:
+    selectors of what a product's page has to show before it is looked at, where scripts draw the pages.
     """
 
     spots: tuple[Spot, ...] = ()
     own: bool = False
     cards: tuple[str, ...] = ()
+    drawn: tuple[str, ...] = ()
 
 
 NOTHING: Final = Wanted()

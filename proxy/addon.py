@@ -182,14 +182,17 @@ def treat(request: http.Request, response: http.Response, session: Session, plac
     if session.awaited and result.product:
         session.awaited.pop(result.product, None)
     session.note_page(ShownPage(request.url, content_type(response), result.body, result.product))
-    if result.body is body:
-        return
     headers = response.headers
     if result.inline and (policies := headers.get_all(CSP)):
         headers.set_all(CSP, [allow(policy, result.inline) for policy in policies])
-    headers["cache-control"] = "no-store"
-    replace_body(response, result.body)
+    if result.body is not body:
+        headers["cache-control"] = "no-store"
+        replace_body(response, result.body)
     session.note_receipts(result.receipts)
+    if result.page_type == "data":
+        session.carried()
+    elif session.site.drawn:
+        session.await_drawn(request.url)
 
 
 def fail(flow: http.HTTPFlow, session: Session, reason: str) -> None:

@@ -1,6 +1,7 @@
-"""Put a script into every page of a guest's trial, the same in every condition, before the page's own."""
+"""Put a script into every page, the same in every condition, before the page's own."""
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 from mitmproxy import http
@@ -33,16 +34,16 @@ LABELS: Final = {
 class PageScript:
     """The mitmproxy addon that puts a script into pages; it comes after the addon that rewrites.
 
-    The script is in ASCII and holds no `<`.
+    `script_of(session)` is in ASCII and holds no `</script`; empty: the session's pages have none.
     """
 
-    def __init__(self, script: str) -> None:
-        self._script = script
-        self._inline = Inline(scripts=frozenset({script}))
+    def __init__(self, script_of: Callable[[Session], str]) -> None:
+        self._script_of = script_of
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Hold back every page."""
-        if flow.metadata.get(SESSION) and flow.response and is_page(flow.response):
+        session: Session | None = flow.metadata.get(SESSION)
+        if session and flow.response and is_page(flow.response) and self._script_of(session):
             flow.response.stream = False
 
     def response(self, flow: http.HTTPFlow) -> None:
@@ -51,11 +52,13 @@ class PageScript:
         response = flow.response
         if session is None or response is None or not is_page(response) or not response.raw_content:
             return
+        if not (script := self._script_of(session)):
+            return
         try:
             kind = content_type(response)
             body = whole_body(flow.request, response)
             codec, stated = charset.detect(body, kind)
-            guarded = self._with_script(body, codec, kind)
+            guarded = _with_script(script, body, codec, kind)
         except (Undecodable, UnicodeError) as error:
             fail(flow, session, f"{flow.request.url}: the page cannot be guarded: {error}")
             return
@@ -64,20 +67,22 @@ class PageScript:
             label = LABELS.get(codec, codec.replace("iso8859", "iso-8859").replace("_", "-"))
             headers["content-type"] = f"{kind.partition(';')[0]}; charset={label}"
         if policies := headers.get_all(CSP):
-            headers.set_all(CSP, [allow(policy, self._inline) for policy in policies])
+            inline = Inline(scripts=frozenset({script}))
+            headers.set_all(CSP, [allow(policy, inline) for policy in policies])
         replace_body(response, guarded)
 
-    def _with_script(self, body: bytes, codec: str, kind: str) -> bytes:
-        """Raises Undecodable, UnicodeError."""
-        # Bytes as characters: what is not touched stays as it is, also where it is not valid.
-        codec, errors = (codec, "surrogatepass") if codec.startswith("utf-16") else ("latin-1", "strict")
-        page = body.decode(codec, errors)
-        script = f"<script>{self._script}</script>"
-        if kind.startswith(XHTML):
-            if (head := HEAD.search(page)) is None:
-                raise Undecodable("it has no head")
-            start, script = head.end(), f"<script><![CDATA[{self._script}]]></script>"
-        else:
-            prologue = PROLOGUE.match(page)
-            start = prologue.end() if prologue else 0
-        return (page[:start] + script + page[start:]).encode(codec, errors)
+
+def _with_script(script: str, body: bytes, codec: str, kind: str) -> bytes:
+    """Raises Undecodable, UnicodeError."""
+    # Bytes as characters: what is not touched stays as it is, also where it is not valid.
+    codec, errors = (codec, "surrogatepass") if codec.startswith("utf-16") else ("latin-1", "strict")
+    page = body.decode(codec, errors)
+    element = f"<script>{script}</script>"
+    if kind.startswith(XHTML):
+        if (head := HEAD.search(page)) is None:
+            raise Undecodable("it has no head")
+        start, element = head.end(), f"<script><![CDATA[{script}]]></script>"
+    else:
+        prologue = PROLOGUE.match(page)
+        start = prologue.end() if prologue else 0
+    return (page[:start] + element + page[start:]).encode(codec, errors)

@@ -22,6 +22,7 @@ from proxy.addon import Rewriter
 from proxy.authority import Authority, make_private
 from proxy.cards import Cards
 from proxy.choices import ChoiceWatch
+from proxy.drawing import Drawing
 from proxy.guard import PageScript
 from proxy.guests import SHOP_NAME, Guests
 from proxy.recording import Recorder, Recording, Replayer
@@ -198,7 +199,8 @@ def _ours(
     proxy: Proxy, guests: Guests | None, script: str, record: Path | None, replay: Path | None
 ) -> list[object]:
     """Our own addons, in the order in which a request and its answer pass them."""
-    addons: list[object] = [Inbound(proxy.reverse_of), Cards()]
+    drawing = Drawing()
+    addons: list[object] = [Inbound(proxy.reverse_of), Cards(), drawing]
     if record is not None:
         recording = Recording(record)
         recording.create()
@@ -207,8 +209,7 @@ def _ours(
     if guests is not None:
         addons.append(guests)
     addons.append(Rewriter(proxy.session_of if guests is None else guests.session_of))
-    if script:
-        addons.append(PageScript(script))
+    addons.append(PageScript(lambda session: ";\n".join(filter(None, (drawing.script_of(session), script)))))
     if replay is not None:
         recording = Recording(replay)
         addons.append(Replayer(recording, recording.answers()))

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 from urllib.parse import urlsplit
 
 from interventions.apply.consistency import Sighting, sightings, sightings_on
-from interventions.apply.engine import Receipt
+from interventions.apply.engine import Receipt, planned_on_own_page
 from interventions.apply.mapped_page import MappedPage, product_at
 from interventions.apply.plan import Plan
 from interventions.errors import CannotEdit, UserError
@@ -63,6 +63,8 @@ class ShownPage:
     content_type: str
     body: bytes
     product: str | None
+    drawn: bool = False
+    """Whether this is the page as its scripts have drawn it, with the edits."""
 
     @property
     def text(self) -> str:
@@ -132,6 +134,8 @@ class Session:
     """How often each request was answered from a recording."""
     added: list[Added] = field(default_factory=list)
     """What tells that a product is in the cart."""
+    drawn: set[Receipt] = field(default_factory=set)
+    """The receipts of pages as drawn, without hashes: those of a page that is drawn again are not new."""
     as_sent: dict[str, ShownPage] = field(default_factory=dict)
     """By address, pages for which no edits were planned, so that they are not among `pages`."""
 
@@ -179,12 +183,37 @@ class Session:
         return wanted if wanted in self.plan.by_product or wanted in self.known.values() else ""
 
     def note_page(self, page: ShownPage) -> None:
-        """Keep a page that was passed on, rewritten or not."""
+        """Keep a page that was passed on, rewritten or not.
+
+        Of one that scripts draw again and again only the last state is kept.
+        """
+        if page.drawn:
+            self.pages[:] = [each for each in self.pages if not (each.drawn and each.url == page.url)]
         self.pages.append(page)
+
+    def await_drawn(self, url: str) -> None:
+        """Note that scripts have still to draw a page; a planned product's page has to show the product."""
+        product = product_at(url, self.known, self.site)
+        if self.awaited is not None and product in self.plan.by_product:
+            self.awaited[product] = f"{url}: the page's scripts have not shown the product"
+
+    def carried(self) -> None:
+        """Await no longer the products whose edits data have carried to their pages."""
+        made = {(each.product, each.intervention, each.edit) for each in self.receipts if each.is_data}
+        for product in [] if self.site.drawn else list(self.awaited or ()):
+            edits = planned_on_own_page(self.plan, product, self.site)
+            if self.awaited and all((product, t.intervention, edit.kind()) in made for t, edit in edits):
+                del self.awaited[product]
 
     def note_receipts(self, receipts: Iterable[Receipt]) -> None:
         """Keep the receipts of a page that was rewritten."""
         self.receipts.extend(receipts)
+
+    def note_drawn(self, receipts: Iterable[Receipt]) -> None:
+        """Keep the receipts of a page as drawn, those that say something new."""
+        plain = {replace(each, page_hash_before="", page_hash_after=""): each for each in receipts}
+        self.note_receipts(receipt for key, receipt in plain.items() if key not in self.drawn)
+        self.drawn |= plain.keys()
 
     def note_failure(self, reason: str) -> None:
         """Keep the reason why a planned edit did not reach a page."""

@@ -254,7 +254,7 @@ def preview_page(
     console = stdout_console()
 
     async def run() -> None:
-        async with fetched(url, product, upstream_ca) as page:
+        async with fetched(url, product, upstream_ca, drawn=site_map.drawn) as page:
             found = preview(page, intervention, site_map, product=product, values=values)
             hunks = html_diff(page.text(page.body), page.text(found.after))
             if as_json:

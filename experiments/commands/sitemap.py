@@ -77,12 +77,12 @@ def map_(
             json.dumps(done.as_json() | {"file": str(file), "png": str(png)}, ensure_ascii=False, indent=1)
         )
         return
-    _print(done, name, render=render)
+    _print(done, name)
     for path in (file, png):
         stdout_console().print(escape(str(path)), highlight=False, soft_wrap=True)
 
 
-def _print(done: "Done", name: str, *, render: bool) -> None:
+def _print(done: "Done", name: str) -> None:
     console, proposal = stdout_console(), done.mapped.proposal
     table = new_table(f"Site map {name}", "role", "first place", "found there", "confidence", "proved")
     for kind, css in proposal.pages.items():
@@ -101,17 +101,15 @@ def _print(done: "Done", name: str, *, render: bool) -> None:
             done.verdict(role.role),
         )
     for rule in proposal.data:
-        table.add_row("data", escape(rule.rule.css or ""), escape(rule.text), escape(rule.reason), "")
+        source = rule.rule.css or rule.rule.url or ""
+        table.add_row("data", escape(source), escape(rule.text), escape(rule.reason), "")
     for rule_name, reason in (proposal.learned.reasons if proposal.learned else {}).items():
         table.add_row(f"choice.{rule_name}", "", "", escape(reason), done.verdict(f"choice.{rule_name}"))
     console.print(table)
     for missing in proposal.missing:
         console.print(f"not found: {missing}", style="yellow", highlight=False)
-    if render:
-        console.print(
-            "The proxy edits what the shop sends, before scripts run: roles marked so cannot be edited.",
-            style="yellow",
-        )
+    if proposal.drawn:
+        console.print("drawn: true: edits are made in these pages as their scripts have drawn them.")
     for trouble in done.troubles:
         console.print(
             f"does not work yet: {escape(trouble)}", style="yellow", highlight=False, soft_wrap=True

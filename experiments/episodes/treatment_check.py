@@ -62,7 +62,15 @@ def wanted_in_browser(design: ShopDesign, trial: ShopTrial) -> Wanted:
     ]
     own = any(isinstance(edit, (SetPrice, *OLD_TEXTS)) for edit in edits)
     cards = [place.css for card in design.site.cards for place in design.site.role(card)]
-    return Wanted(tuple(dict.fromkeys(spots)), own, tuple(cards) if own else ())
+    return Wanted(tuple(dict.fromkeys(spots)), own, tuple(cards) if own else (), _drawn(edits, design.site))
+
+
+def _drawn(edits: Sequence[Edit], site: SiteMap) -> tuple[str, ...]:
+    """What scripts have to have drawn before a product's page is looked at, in whatever condition."""
+    if not site.drawn:
+        return ()
+    roles = {role for edit in edits if not isinstance(edit, Remove) for role in edit.needs()}
+    return tuple(sorted(place.css for role in roles for place in site.role(role)[:1]))
 
 
 def sights(trajectory: Trajectory, design: ShopDesign, trial: ShopTrial, session: Session) -> list[Sight]:
@@ -184,11 +192,21 @@ class _Done:
     def __init__(self, session: Session) -> None:
         self.site = session.site
         self.changes: dict[Proof, list[Change]] = {}
+        roles = {(t.intervention, e.kind()): e.roles()[0] for t in session.plan.treatments for e in t.edits}
+        self.prices: dict[str, set[tuple[str, str]]] = {}
+        """By product, the prices in data before and after."""
         for each in session.receipts:
-            if each.page_type == "product":
-                proof = Proof(each.intervention, each.edit, each.role, each.product)
-                change = Change(each.matches, as_read(each.before), as_read(each.after))
-                self.changes.setdefault(proof, []).append(change)
+            role = each.role
+            if role == "data.price":
+                self.prices.setdefault(each.product, set()).add((each.before, each.after))
+            if each.page_type == "data" and not self.site.drawn:
+                # A page whose data carry the edit needs none itself: its scripts show it.
+                role = roles.get((each.intervention, each.edit), role)
+            elif each.page_type != "product":
+                continue
+            proof = Proof(each.intervention, each.edit, role, each.product)
+            change = Change(each.matches, as_read(each.before), as_read(each.after))
+            self.changes.setdefault(proof, []).append(change)
 
 
 def _verdict(edit: Edit, proof: Proof, done: _Done, sight: Sight) -> Verdict | None:
@@ -247,7 +265,7 @@ def _old_price(key: str, mine: Sequence[Sight], done: _Done) -> str:
         change.after for proof, changes in done.changes.items() if proof.product == key for change in changes
     ]
     for sight in mine:
-        for change in prices:
+        for change in (*prices, *_replaced_in_data(key, done, sight)):
             price = figures(change.before, spaced=True)[0]
             # A whole number may count anything.
             old = price.text if re.search(r"[.,٫]\d\d$", price.text) else change.before
@@ -274,6 +292,20 @@ def _old_text(key: str, mine: Sequence[Sight], done: _Done) -> str:
             if proof.product == key and proof.edit in kinds and change.before in lines - new - {""}:
                 return f"the agent was shown the old text too on {key}: {change.before!r}"
     return ""
+
+
+def _replaced_in_data(key: str, done: _Done, sight: Sight) -> Iterator[Change]:
+    """The prices that edits have replaced in data, as the page would write them."""
+    if sight.standing is None or key not in done.prices:
+        return
+    _, element = next(There(done.site, sight.standing).all("product.price"), (None, None))
+    if element is None:
+        return
+    for price in figures(element.text, spaced=True)[:1]:
+        for before, after in done.prices[key]:
+            if (new := read_figure(after)) and before != after:
+                old = price.write(price.value * read_figure(before) / new)
+                yield Change(1, element.text.replace(price.text, old, 1), element.text)
 
 
 def _amount(shown: str, price: Figure) -> tuple[int, int] | None:

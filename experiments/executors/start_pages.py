@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import httpx
 from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Response
 
 from environments.actions import Action
 from environments.episode import Episode
@@ -24,10 +25,12 @@ from experiments.executors.browser import Testbed, open_testbed
 from experiments.pages.download import download
 from interventions.apply.mapped_page import MappedPage
 from interventions.apply.plan import Plan
+from interventions.apply.product_json import Document
 from interventions.errors import CannotEdit, UserError
 from interventions.html.content_type import is_html
 from interventions.html.marking import Marks
 from interventions.html.page import Page
+from interventions.yaml.sitemap import SiteMap
 from proxy.session import AllowList, Session
 from proxy.trust import ADVICE, is_untrusted, trusting
 
@@ -102,9 +105,9 @@ async def check_start_pages(
     except httpx.HTTPError as error:
         if is_untrusted(error):
             raise UserError(f"{base_url}: {ADVICE}") from None
-    if suspected and not in_browser:
+    if suspected and not in_browser and not design.site.drawn:
         raise next(iter(suspected.values()))[0][1]
-    if suspected:
+    if suspected and in_browser:
         with TemporaryDirectory(prefix="souk-start-") as folder:
             async with open_testbed(Path(folder), base_url, upstream_ca) as testbed:
                 await _together(look(first[name], testbed) for name in suspected)
@@ -131,19 +134,42 @@ async def _together(jobs: Iterable[Coroutine[Any, Any, None]]) -> None:
 async def _shown(
     testbed: Testbed, design: ShopDesign, trial: ShopTrial, base_url: str, allow: AllowList
 ) -> set[str]:
-    """The products whose own pages pass the proxy when the start pages are opened as in a trial."""
+    """The products whose own pages, or data for them, pass when the start pages are opened as in a trial."""
     everywhere = Plan(tuple(each for each in design.plan(trial).treatments if each.product is None))
     session = Session(everywhere, design.site, allow, known=known(design, trial, base_url))
     slot = await testbed.proxy.open_slot()
     slot.session = session
+    answers, data = list[Response](), list[tuple[str, str]]()
+
+    def note(answer: Response) -> None:
+        if design.site.loads(answer.url):
+            answers.append(answer)
+
     with suppress(PlaywrightError, BrowserFailure):  # what has not come was not shown
         async with testbed.browsers.context(slot.url) as context:
-            episode = Episode(context, trial.goal)
+            context.on("response", note)
+            episode = Episode(context, trial.goal, site=design.site)
             await episode.open(start_urls(base_url, trial))
             for tab in range(len(trial.products)):  # each is waited for while it is the active one
                 await episode.act(Action("tab_focus", (tab,)))
+            data = [(answer.url, await answer.text()) for answer in answers]
     slot.session = None
-    return {page.product for page in session.pages if page.product}
+    drawn = [page.parsed for page in (*session.pages, *session.as_sent.values()) if page.drawn]
+    views = [MappedPage(page, design.site, known=session.known) for page in drawn if page]
+    return {
+        *(page.product for page in session.pages if page.product),
+        *(view.product for view in views if view.product),
+        *(session.known.get(key, key) for url, text in data for key in _in_data(url, text, design.site)),
+    }
+
+
+def _in_data(url: str, text: str, site: SiteMap) -> list[str]:
+    """The products that an answer in JSON shows."""
+    try:
+        document = Document(text)
+    except CannotEdit:
+        return []
+    return [key for data in site.data_at(url) for key, _ in document.entries(data, url)]
 
 
 async def _fetch(client: httpx.AsyncClient, session: Session, allow: AllowList, url: str) -> Fetched | None:

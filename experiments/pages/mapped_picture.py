@@ -58,6 +58,8 @@ async def picture(mapped: Mapped, site: SiteMap) -> tuple[bytes, list[str]]:
 
 async def _undone(context: BrowserContext, product: Capture, site: SiteMap) -> list[str]:
     """Scripts may draw a page again from data of their own, without what was put into the HTML."""
+    if site.drawn:  # then edits are made again as well
+        return []
     url, edited = product.url, treated(site, product)
     if edited is None:
         return []

@@ -5,22 +5,24 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import httpx
 
 from environments.shop.catalogue import generate
 from environments.shop.server import shop
 from experiments.pages.download import download
+from experiments.pages.site_mapping import rendered
 from interventions.apply.engine import EditFailed, Receipt, rewrite
 from interventions.apply.plan import Plan, ProductFacts, Treatment, compile_treatment
-from interventions.authoring.page_facts import page_facts
+from interventions.authoring.page_facts import data_facts, page_facts
 from interventions.errors import CannotEdit, UserError
 from interventions.files.schema import Intervention
 from interventions.html import charset
-from interventions.html.content_type import is_html
+from interventions.html.content_type import is_html, is_json
 from interventions.yaml.sitemap import SiteMap, product_key
 from interventions.yaml.yaml_source import YamlError, did_you_mean
-from proxy.trust import ADVICE, is_untrusted, trusting
+from proxy.trust import ADVICE, is_untrusted, keys_of, trusting
 
 SHOP: Final = "shop:"
 CART: Final = "cart"
@@ -64,9 +66,9 @@ def read_values(pairs: Iterable[str]) -> dict[str, str]:
 
 @asynccontextmanager
 async def fetched(
-    url: str, product: str | None, upstream_ca: Path | None = None
+    url: str, product: str | None, upstream_ca: Path | None = None, *, drawn: bool = False
 ) -> AsyncIterator[FetchedPage]:
-    """Fetch the page at `url`.
+    """Fetch the page at `url`, or an answer in JSON; `drawn`: a page is opened in the browser.
 
     `shop:KEY`, `shop:/path` and `shop:cart` are pages of the embedded shop, which runs as long as the block.
     Raises UserError.
@@ -78,7 +80,8 @@ async def fetched(
             )
         client = httpx.AsyncClient(verify=trusting(upstream_ca), follow_redirects=True, timeout=_TIMEOUT_S)
         async with client:
-            yield await _fetch(url, client)
+            page = await _fetch(url, client)
+        yield await _as_drawn(page, upstream_ca) if drawn and is_html(page.content_type) else page
         return
     target = url.removeprefix(SHOP)
     async with shop() as base:
@@ -88,6 +91,13 @@ async def fetched(
             yield await _fetch(base + target.lstrip("/"))
         else:
             yield await _fetch(f"{base}{_known_key(target)}.html")
+
+
+async def _as_drawn(page: FetchedPage, upstream_ca: Path | None) -> FetchedPage:
+    """The page as its scripts have drawn it."""
+    hosts = frozenset({urlsplit(page.url).netloc})
+    (shown,), _ = await rendered([page.url], hosts, await keys_of([page.url], upstream_ca))
+    return FetchedPage(shown.url, "text/html; charset=utf-8", shown.html.encode())
 
 
 def _known_key(text: str) -> str:
@@ -107,7 +117,7 @@ async def _fetch(url: str, client: httpx.AsyncClient | None = None) -> FetchedPa
         if client is None:
             async with httpx.AsyncClient(follow_redirects=True, timeout=_TIMEOUT_S) as own:
                 return await _fetch(url, own)
-        answer, body = await download(client, url, {"Accept": "text/html"})
+        answer, body = await download(client, url, {"Accept": "text/html, application/json;q=0.9"})
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         if is_untrusted(error):
             raise UserError(f"{url}: {ADVICE}") from None
@@ -151,10 +161,17 @@ def preview(
     Raises UserError when the page cannot be treated.
     """
     place = f"{page.url}: cannot be treated"
-    if not is_html(page.content_type):
-        raise UserError(f"{place}: it is no page but {page.content_type}; give the address of a page")
+    is_data = is_json(page.content_type) and site.loads(page.url)
+    if not is_data and not is_html(page.content_type):
+        why = ""
+        if is_json(page.content_type):
+            why = f", and the site map {site.name} has no data with this url"
+        raise UserError(f"{place}: it is no page but {page.content_type}{why}; give the address of a page")
     try:
-        facts = page_facts(page.body, content_type=page.content_type, url=page.url, site=site)
+        if is_data:
+            facts = data_facts(page.text(page.body), page.url, site)
+        else:
+            facts = page_facts(page.body, content_type=page.content_type, url=page.url, site=site)
     except CannotEdit as error:
         raise UserError(f"{place}: {error}; try another page") from None
     carriers = _carriers(facts.products, product, page.url, intervention)
@@ -173,7 +190,10 @@ def preview(
     targets = [None] if everywhere else carriers
     plan = Plan(tuple(_treatment(intervention, target, values) for target in targets))
     try:
-        done = rewrite(page.body, content_type=page.content_type, url=page.url, plan=plan, site=site)
+        came = page.url if site.drawn and not is_data else None
+        done = rewrite(
+            page.body, content_type=page.content_type, url=page.url, plan=plan, site=site, came=came
+        )
     except EditFailed as error:
         raise UserError(
             f"{place}: {error.edit} {error.role}: {error.reason}; "

@@ -3,19 +3,22 @@
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
 import httpx
 from playwright.async_api import Error as PlaywrightError
-from playwright.async_api import Route
+from playwright.async_api import Response, Route
 
 from environments.browser import run_browsers
-from experiments.pages.download import download
+from experiments.pages.download import LARGEST, download
 from interventions.errors import UserError
 from interventions.html import charset
+from interventions.html.content_type import is_json
 from interventions.proposal.check import faults
+from interventions.proposal.data import Answer
 from interventions.proposal.scan import Capture, Scan
 from interventions.proposal.site import Proposal, cards_on, first_product, propose
 from interventions.yaml.sitemap import SiteMap, load_site_map, product_key
@@ -74,8 +77,10 @@ async def map_site(
     sent = [product, *([listing] if listing else [])]
     trusted = await keys_of((page.url for page in sent), upstream_ca)
     if render:
-        shown = await rendered([page.url for page in sent], hosts, trusted)
-        proposal = propose(name, shown[0], shown[1] if listing else None, raw=sent)
+        shown, answers = await rendered([page.url for page in sent], hosts, trusted)
+        proposal = propose(name, shown[0], shown[1] if listing else None, raw=sent, answers=answers)
+        if proposal.drawn:
+            product, listing = shown[0], shown[1] if listing else None
     else:
         proposal = propose(name, product, listing)
     return Mapped(proposal, product, listing, hosts, trusted)
@@ -104,13 +109,19 @@ def default_name(url: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", urlsplit(url).netloc.lower().removeprefix("www.")).strip("-") or "shop"
 
 
-async def rendered(urls: list[str], hosts: frozenset[str], trusted: Sequence[str] = ()) -> list[Capture]:
-    """Return the pages as they are after their scripts ran. Raises UserError."""
+async def rendered(
+    urls: list[str], hosts: frozenset[str], trusted: Sequence[str] = ()
+) -> tuple[list[Capture], list[Answer]]:
+    """Return the pages as they are after their scripts ran, and the JSON that these fetched.
+
+    Raises UserError.
+    """
     async with run_browsers(trusted=trusted) as pool, pool.context(None) as context:
-        captures = []
+        captures, answers = list[Capture](), list[tuple[Response, str]]()
         await context.route("**/*", keep_to(hosts))
         for url in urls:
             page = await context.new_page()
+            page.on("response", partial(_note, answers, url))
             try:
                 await page.goto(url, wait_until="networkidle", timeout=PATIENCE_S * 1000)
                 captures.append(Capture(page.url, await page.content()))
@@ -118,7 +129,25 @@ async def rendered(urls: list[str], hosts: frozenset[str], trusted: Sequence[str
                 raise UserError(
                     f"{url}: cannot be rendered ({str(error).splitlines()[0]}); try without --render"
                 ) from None
-    return captures
+        texts = [
+            Answer(answer.url, text, url)
+            for answer, url in answers
+            if is_json(answer.headers.get("content-type", "")) and (text := await _text(answer))
+        ]
+    return captures, texts
+
+
+def _note(answers: list[tuple[Response, str]], page: str, answer: Response) -> None:
+    answers.append((answer, page))
+
+
+async def _text(answer: Response) -> str:
+    """The text of an answer; empty where it is gone or too long."""
+    try:
+        body = await answer.body()
+    except PlaywrightError:
+        return ""
+    return body.decode("utf-8", "replace") if len(body) <= LARGEST else ""
 
 
 def keep_to(hosts: frozenset[str]) -> Callable[[Route], Awaitable[None]]:

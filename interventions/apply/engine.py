@@ -19,7 +19,7 @@ from interventions.html.marking import ALL_TAGS, Marks, hints, marks_for
 from interventions.html.page import Page
 from interventions.html.source_page import Unmarked
 from interventions.html.splices import Owner
-from interventions.yaml.sitemap import Data, SiteMap
+from interventions.yaml.sitemap import Data, SiteMap, product_key
 
 _MAX_TEXT = 200
 _FEW = 20
@@ -44,6 +44,11 @@ class Receipt:
     after: str
     page_hash_before: str
     page_hash_after: str
+
+    @property
+    def is_data(self) -> bool:
+        """Whether the edit was made in data for the page's scripts, not in the page."""
+        return self.role.startswith("data.")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the receipt as plain JSON data."""
@@ -90,11 +95,16 @@ def rewrite(
     site: SiteMap,
     known: Mapping[str, str] = NONE_KNOWN,
     places: "Places | None" = None,
+    came: str | None = None,
 ) -> Rewrite:
     """Return the page, or the answer in JSON, with the plan's edits made, and a receipt of each edit.
 
     `known` says which products have their pages at which addresses (see MappedPage); `places` remembers,
     from one page to the next, where the edited elements stood.
+
+    Where scripts draw a site's pages (`drawn`), edits are made in the page as it is sent to the browser only
+    in data. The others are made in the page as its scripts have drawn it: `came` is the address at which that
+    page came; `url` is its address now.
 
     On a product's own page all its treatments have to succeed; in cards, cart rows and data only those of the
     products that are there. A body that the plan does not concern is returned as the same object. Raises
@@ -103,7 +113,7 @@ def rewrite(
     untouched = Rewrite(body, "", None, ())
     if not plan.treatments or not body:
         return untouched
-    task = _Rewriting(body, url, plan, site, known)
+    task = _Rewriting(body, url, plan, site, known, came)
     places = places or Places()
     try:
         if is_json(content_type):
@@ -159,15 +169,20 @@ _PAGES = 2_000
 class _Rewriting:
     """The way from a page to its rewrite; `current` (intervention, edit, role) is what is being done."""
 
-    def __init__(self, body: bytes, url: str, plan: Plan, site: SiteMap, known: Mapping[str, str]) -> None:
-        self.body, self.url, self.plan, self.site, self.known = body, url, plan, site, known
+    def __init__(
+        self, body: bytes, url: str, plan: Plan, site: SiteMap, known: Mapping[str, str], came: str | None
+    ) -> None:
+        self.body, self.url, self.plan, self.site, self.known, self.came = body, url, plan, site, known, came
         self.current: Owner = ("", "", "")
         self.done: list[tuple[Owner, str, Change]] = []
 
     def run(self, page: Page) -> Rewrite:
         """Raises CannotEdit, Unmarked."""
         self.page, self.done = page, []
-        view = MappedPage(page, self.site, self.plan.by_product, self.known)
+        if self.site.drawn and self.came is None:
+            return self.run_shell(page)
+        moved = self.came is not None and product_key(self.came) != product_key(self.url)
+        view = MappedPage(page, self.site, self.plan.by_product, self.known, moved=moved)
         page_type, product = view.page_type, view.product
         if product is None:
             self.check_address()
@@ -177,12 +192,25 @@ class _Rewriting:
                 page.owner = self.begin(treatment, edit, showing.role(role) or role)
                 if change := edit.apply(showing):
                     self.done.append((page.owner, key, change))
-        if self.plan.writes_values:
+        if self.plan.writes_values and self.came is None:
             self.write_embedded(view)
         if not self.done:
             return Rewrite(self.body, page_type, product, ())
         body = page.finish()
         return Rewrite(body, page_type, product, self.receipts(page_type, body), page.inline)
+
+    def run_shell(self, page: Page) -> Rewrite:
+        """Make the edits of data in a page that scripts draw, and let its policy pass what they need.
+
+        Raises CannotEdit, Unmarked.
+        """
+        view = MappedPage(page, self.site, self.plan.by_product, self.known)
+        if self.plan.writes_values:
+            self.write_embedded(view)
+        page.connects.add("'self'")
+        page.scripts |= {edit.script for t in self.plan.treatments for edit in t.edits} - {""}
+        body = page.finish()
+        return Rewrite(body, view.page_type, None, self.receipts("data", body), page.inline)
 
     def run_data(self, content_type: str) -> Rewrite:
         """Raises CannotEdit."""
@@ -194,9 +222,7 @@ class _Rewriting:
             raise CannotEdit(f"the data is not valid {codec}") from None
         for data in self.site.data_at(self.url):
             self.write_data(document, data, "data", None)
-        if not document.changed:
-            return Rewrite(self.body, "data", None, ())
-        body = document.text().encode(codec)
+        body = document.text().encode(codec) if document.changed else self.body
         return Rewrite(body, "data", None, self.receipts("data", body))
 
     def begin(self, treatment: Treatment, edit: Edit, role: str) -> Owner:
@@ -236,14 +262,12 @@ class _Rewriting:
     def check_address(self) -> None:
         """Raises OtherPage when a planned product's address shows something else than a product's page."""
         product = product_at(self.url, self.known, self.site)
-        for treatment in self.plan.by_product.get(product, ()):
-            for edit in treatment.edits:
-                if is_for_own_page(edit.roles()[0], self.site) and (
-                    not treatment.pages or "product" in treatment.pages
-                ):
-                    reason = f"not a product's page as the site map {self.site.name} knows it"
-                    owner = self.begin(treatment, edit, edit.roles()[0])
-                    raise OtherPage(product, *owner, self.url, reason)
+        for treatment, edit in planned_on_own_page(self.plan, product, self.site):
+            reason = f"not a product's page as the site map {self.site.name} knows it"
+            if not self.site.drawn:
+                reason += " (where scripts draw it, the map needs drawn: true)"
+            owner = self.begin(treatment, edit, edit.roles()[0])
+            raise OtherPage(product, *owner, self.url, reason)
 
     def concerning(self, key: str, page_type: str) -> Iterator[tuple[Treatment, Edit]]:
         """The edits of a product that show on this type of page."""
@@ -264,6 +288,15 @@ class _Rewriting:
             # An edit for all products concerns those that have what it edits.
             if (own_page or showing.role(role)) and (treatment.product is not None or showing.has(role)):
                 yield treatment, edit
+
+
+def planned_on_own_page(plan: Plan, product: str, site: SiteMap) -> Iterator[tuple[Treatment, Edit]]:
+    """Yield the edits that are planned for one product, and that its own page has to show."""
+    for treatment in plan.by_product.get(product, ()):
+        if not treatment.pages or "product" in treatment.pages:
+            yield from (
+                (treatment, edit) for edit in treatment.edits if is_for_own_page(edit.roles()[0], site)
+            )
 
 
 def is_for_own_page(role: str, site: SiteMap) -> bool:

@@ -39,12 +39,20 @@ class MappedPage:
     `planned`: the products that the page's address may name when the page itself does not.
     `known`: the key of an address (`SiteMap.key`) -> the product that has its page there, where a shop's
     addresses do not end in the products' own keys.
+    `moved`: the page's scripts have moved on to another address since it came. Then the address says what the
+    page is about: what the page names may be left from before.
     """
 
     def __init__(
-        self, page: Page, site: SiteMap, planned: Container[str] = (), known: Mapping[str, str] = NONE_KNOWN
+        self,
+        page: Page,
+        site: SiteMap,
+        planned: Container[str] = (),
+        known: Mapping[str, str] = NONE_KNOWN,
+        *,
+        moved: bool = False,
     ) -> None:
-        self.page, self.site, self.planned, self.known = page, site, planned, known
+        self.page, self.site, self.planned, self.known, self.moved = page, site, planned, known, moved
 
     @cached_property
     def page_type(self) -> str:
@@ -62,6 +70,8 @@ class MappedPage:
         if self.page_type != "product":
             return None
         named, address = self.key(Showing(self.page, self.site, "product")), self.at(self.page.url)
+        if self.moved:
+            return address
         return named if named and (self._is_meant(named) or not self._is_meant(address)) else address
 
     def _is_meant(self, product: str) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from interventions.apply.consistency import Sighting, sightings_on
 from interventions.apply.mapped_page import MappedPage
 from interventions.apply.plan import ProductFacts
+from interventions.apply.product_json import Document
 from interventions.edits.base import Showing
 from interventions.html.marking import Marks
 from interventions.html.page import Page
@@ -53,3 +54,16 @@ def _facts(key: str, showing: Showing, seen: Iterable[Sighting]) -> ProductFacts
         rating=None if rating is None else round(rating),
         reviews=None if reviews is None else round(reviews),
     )
+
+
+def data_facts(text: str, url: str, site: SiteMap) -> PageFacts:
+    """Read the products of an answer in JSON. Raises CannotEdit."""
+    products: dict[str, ProductFacts] = {}
+    document = Document(text)
+    for data in site.data_at(url):
+        for key, entry in document.entries(data, url):
+            price, _ = next(entry.figures("price"), (None, None))
+            facts = ProductFacts(key, name=entry.text("name"), price=None if price is None else float(price))
+            if key:
+                products.setdefault(key, facts)
+    return PageFacts("data", products)

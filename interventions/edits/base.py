@@ -323,6 +323,8 @@ class Edit:
     """Whether the edit makes no sense for every product at once."""
     readable: ClassVar[bool] = False
     """Whether `Change.after` is a text that a reader of the page sees."""
+    script: ClassVar[str] = ""
+    """The inline script that the edit puts into a page; empty: none."""
 
     @classmethod
     def kind(cls) -> str:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, PlainValidator, field_validator
 
@@ -30,6 +30,8 @@ Minutes = Annotated[
 
 class Countdown(Edit, BaseModel, frozen=True, extra="forbid"):
     """Adds a text after a role's element, in which `{time}` counts down from `minutes` at load."""
+
+    script: ClassVar[str] = _SCRIPT
 
     after: RoleName = "product.title"
     text: Text = "Offer ends in {time}"

@@ -18,15 +18,17 @@ _NONCE_OR_HASH = re.compile(r"'(?:nonce|sha256|sha384|sha512)-", re.I)
 class Inline:
     """The inline parts that edits have put into a page. Falsy when there are none.
 
-    These are the texts of style attributes and inline scripts, and the absolute URLs of images.
+    These are the texts of style attributes and inline scripts, the absolute URLs of images, and where scripts
+    send something, as a policy writes it.
     """
 
     styles: frozenset[str] = frozenset()
     scripts: frozenset[str] = frozenset()
     images: frozenset[str] = frozenset()
+    connects: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
-        return bool(self.styles or self.scripts or self.images)
+        return bool(self.styles or self.scripts or self.images or self.connects)
 
 
 NOTHING_INLINE = Inline()
@@ -71,11 +73,14 @@ def _wanted(inline: Inline) -> Iterator[tuple[str, tuple[str, ...], list[str]]]:
     yield "style-src-attr", ("style-src", "default-src"), _hashes(inline.styles)
     yield "script-src-elem", ("script-src", "default-src"), _hashes(inline.scripts)
     yield "img-src", ("default-src",), sorted({_image_source(url) for url in inline.images})
+    yield "connect-src", ("default-src",), sorted(inline.connects)
 
 
 def _missing(name: str, sources: list[str], wanted: list[str]) -> list[str]:
     """The sources that a list lacks for what is wanted."""
     keywords = {source.lower() for source in sources}
+    if name == "connect-src":
+        return [source for source in wanted if source not in keywords]
     if name == "img-src":
         return [url for url in wanted if url not in sources and not keywords & {*_general_sources(url)}]
     strict = any(_NONCE_OR_HASH.match(source) for source in sources)

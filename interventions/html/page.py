@@ -61,6 +61,8 @@ class Page(ReadPage):
         """Inline scripts that edits have put into the page."""
         self.images: set[str] = set()
         """Addresses of pictures that edits show."""
+        self.connects: set[str] = set()
+        """Where scripts that are put into the page send something."""
 
     def insert(self, node: LexborNode, where: Where, markup: bytes) -> None:
         """Put `markup` (one complete element) before or after an element, or first or last inside it."""
@@ -258,7 +260,7 @@ class Page(ReadPage):
     @property
     def inline(self) -> Inline:
         """The inline parts that edits have put into the page, which a content security policy may forbid."""
-        return Inline(frozenset(self.styles), frozenset(self.scripts), frozenset(self.images))
+        return Inline(*map(frozenset, (self.styles, self.scripts, self.images, self.connects)))
 
     # The inside
 

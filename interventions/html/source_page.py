@@ -13,6 +13,7 @@ from interventions.html.marking import MARK, Marks, mark
 from interventions.html.markup import Tag, attributes, tag_at
 from interventions.html.numbers import Usage, one_line
 from interventions.html.placement import End, element_end, lineage
+from interventions.html.shadow import closed, opened
 
 _SCOPE = re.compile(r"([a-z]+(?:[.#][\w-]+)+) (?=[\w.#\[])", re.A)
 # Chromium moves elements that are nested deeper than 512 levels.
@@ -42,7 +43,7 @@ class ReadPage:
         self.codec, declared = charset.detect(body, content_type)
         # Markup has to be ASCII for offsets to be found in it.
         self.decoded = not charset.is_ascii_superset(self.codec)
-        self.source = body
+        self.source, self._has_shadows = body, False
         if self.decoded:
             try:
                 text = body.decode(
@@ -54,6 +55,8 @@ class ReadPage:
                 faithful = False
             if not faithful:
                 raise CannotEdit(f"the page is not valid {self.codec}")
+        plain, self.source = self.source, opened(self.source)
+        self._has_shadows = self.source != plain
         # Characters outside ASCII are written as references unless the page says that it is UTF-8.
         self.output = "utf-8" if self.decoded or (self.codec == "utf-8" and declared) else "ascii"
         self.tree = self._parse(mark(self.source, marks))
@@ -173,6 +176,8 @@ class ReadPage:
         return LexborHTMLParser(source if utf8 else source.decode(self.codec, "replace"), scripting=True)
 
     def _restore(self, source: bytes) -> bytes:
+        if self._has_shadows:
+            source = closed(source)
         if not self.decoded:
             return source
         errors = "surrogatepass" if self.codec.startswith("utf-16") else "xmlcharrefreplace"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from interventions.apply.engine import EditFailed, rewrite
+from interventions.apply.engine import EditFailed, Rewrite, rewrite
 from interventions.apply.plan import Plan, Treatment
 from interventions.authoring.page_facts import page_facts
 from interventions.edits.registry import edit_from_dict
@@ -34,7 +34,7 @@ def treated(site: SiteMap, product: Capture) -> str | None:
     edits = tuple(edit_from_dict(edit) for edit in EDITS)
     plan = Plan((Treatment("check", product_key(product.url), edits),))
     try:
-        done = rewrite(product.html.encode(), content_type=HTML, url=product.url, plan=plan, site=site)
+        done = _rewrite(product, plan, site)
     except EditFailed:
         return None
     return done.body.decode()
@@ -45,7 +45,7 @@ def _tried(site: SiteMap, capture: Capture, key: str, page_type: str) -> Sequenc
     for edit in EDITS:
         plan = Plan((Treatment("check", key, (edit_from_dict(edit),)),))
         try:
-            done = rewrite(capture.html.encode(), content_type=HTML, url=capture.url, plan=plan, site=site)
+            done = _rewrite(capture, plan, site)
         except EditFailed as failure:
             lines.append(str(failure).replace(" check:", "", 1))
             continue
@@ -54,6 +54,13 @@ def _tried(site: SiteMap, capture: Capture, key: str, page_type: str) -> Sequenc
         elif done.page_type != page_type:
             lines.append(f"{capture.url}: taken for a page of the type {done.page_type}, not {page_type}")
     return lines
+
+
+def _rewrite(page: Capture, plan: Plan, site: SiteMap) -> Rewrite:
+    """Raises EditFailed."""
+    # Where scripts draw the pages, this is one as they have drawn it.
+    came = page.url if site.drawn else None
+    return rewrite(page.html.encode(), content_type=HTML, url=page.url, plan=plan, site=site, came=came)
 
 
 def _first_card(site: SiteMap, capture: Capture) -> str:

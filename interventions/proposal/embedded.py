@@ -15,7 +15,7 @@ from interventions.proposal.scan import Scan, number
 from interventions.proposal.selectors import unique_selector
 from interventions.yaml.sitemap import Data, product_key
 
-_KEY = re.compile(r"[A-Za-z_]\w*")
+KEY = re.compile(r"[A-Za-z_]\w*")
 _PRICE_KEY = re.compile("price|amount|value|text|cost", re.I)
 _START = re.compile(
     r"\s*(?:(?:var|let|const)\s+|window\.)?(?P<name>[A-Za-z_$][\w$.]*)\s*=\s*(?=[{\[])|\s*[{\[]"
@@ -51,7 +51,7 @@ def _rules(scan: Scan, css: str, root: Any, shown: dict[str, tuple[str, Decimal]
     seen: set[str] = set()
     for found in objects(root):
         for name, price in shown.values():
-            names = [key for key, value in found.items() if value == name and _KEY.fullmatch(key)]
+            names = [key for key, value in found.items() if value == name and KEY.fullmatch(key)]
             prices = [path for path, value in _figures(found) if value == price]
             if not names or not prices:
                 continue
@@ -71,7 +71,7 @@ def _figures(root: dict[str, Any]) -> Iterator[tuple[str, Decimal]]:
     while waiting:
         path, value = waiting.pop(0)
         if isinstance(value, dict) and path.count(".") < 4:
-            waiting += [(f"{path}.{k}", v) for k, v in value.items() if _KEY.fullmatch(k)]
+            waiting += [(f"{path}.{k}", v) for k, v in value.items() if KEY.fullmatch(k)]
             continue
         figure = (
             number(str(value)) if isinstance(value, str | int | float) and len(str(value)) <= 40 else None
@@ -83,7 +83,7 @@ def _figures(root: dict[str, Any]) -> Iterator[tuple[str, Decimal]]:
 def _is_link(scan: Scan, key: str, value: Any, shown: dict[str, tuple[str, Decimal]]) -> bool:
     return (
         isinstance(value, str)
-        and bool(_KEY.fullmatch(key))
+        and bool(KEY.fullmatch(key))
         and "/" in value
         and product_key(value, scan.url) in shown
     )

@@ -10,6 +10,7 @@ from urllib.parse import urljoin
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from interventions.proposal.cards import Cards, card_roles, find_cards, kinds_of_cards
+from interventions.proposal.data import Answer, fetched_data
 from interventions.proposal.embedded import FoundData, embedded_data
 from interventions.proposal.facts import stated_facts
 from interventions.proposal.phrases import is_cart_button
@@ -17,7 +18,7 @@ from interventions.proposal.purchase import Learned
 from interventions.proposal.roles import FoundRole, product_roles
 from interventions.proposal.scan import Capture, Scan, ancestors, is_aside, names_price, number, words
 from interventions.proposal.selectors import names
-from interventions.yaml.sitemap import Place, Value, product_key
+from interventions.yaml.sitemap import Link, Place, Value, product_key
 
 _HEADINGS = {
     "item": "A card on listings",
@@ -66,6 +67,11 @@ class Proposal:
         return replace(self, roles=roles, pages={kind: pages[kind] for kind in order}, learned=learned)
 
     @property
+    def drawn(self) -> bool:
+        """Whether there are roles that exist only after scripts ran."""
+        return any(role.scripted for role in self.roles)
+
+    @property
     def missing(self) -> list[str]:
         """The parts that a site map should have and this one lacks."""
         found = {role.role for role in self.roles}
@@ -79,11 +85,18 @@ class Proposal:
         return "\n".join(_lines(self)) + "\n"
 
 
-def propose(name: str, product: Capture, listing: Capture | None, *, raw: Sequence[Capture] = ()) -> Proposal:
+def propose(
+    name: str,
+    product: Capture,
+    listing: Capture | None,
+    *,
+    raw: Sequence[Capture] = (),
+    answers: Sequence[Answer] = (),
+) -> Proposal:
     """Return a site map for the shop of these pages.
 
     `raw`: the same pages as the shop sends them, where `product` and `listing` are from a browser in which
-    scripts ran; roles that are not in them are marked.
+    scripts ran; roles that are not in them are marked. `answers`: what the scripts fetched.
     """
     page = Scan(product)
     other = Scan(listing) if listing is not None else None
@@ -93,7 +106,7 @@ def propose(name: str, product: Capture, listing: Capture | None, *, raw: Sequen
     found += _cards(page, other)
     sources = {product_key(capture.url): LexborHTMLParser(capture.html) for capture in raw}
     roles = tuple(_marked(role, list(sources.values())) if raw else role for role in found)
-    data = tuple(_data(page, other, roles))
+    data = (*_data(page, other, roles), *fetched_data(answers, _all_shown(page, other, roles)))
     return Proposal(
         name, product.url, listing.url if listing else None, _page_types(page, other, roles), roles, data
     )
@@ -176,6 +189,11 @@ def _data(page: Scan, other: Scan | None, roles: Sequence[FoundRole]) -> Iterato
     yield from kinds.values()
 
 
+def _all_shown(page: Scan, other: Scan | None, roles: Sequence[FoundRole]) -> dict[str, tuple[str, Decimal]]:
+    by_role = {role.role: role for role in roles}
+    return {key: each for scan in (other, page) if scan for key, each in _shown(scan, page, by_role).items()}
+
+
 def _shown(scan: Scan, page: Scan, roles: dict[str, FoundRole]) -> dict[str, tuple[str, Decimal]]:
     """The products that a page shows, with name and price."""
     shown: dict[str, tuple[str, Decimal]] = {}
@@ -243,6 +261,8 @@ def _lines(proposal: Proposal) -> Iterator[str]:
         yield f"# and {proposal.listing_url}"
     yield "# Proposed by souk interventions map: check each role. Its first place must be on the page."
     yield f"name: {_scalar(proposal.name)}"
+    if proposal.drawn:
+        yield "drawn: true  # scripts draw the pages"
     yield ""
     yield "pages:" if proposal.pages else "# pages:"
     for kind, css in proposal.pages.items():
@@ -297,10 +317,11 @@ def _role_lines(role: FoundRole) -> Iterator[str]:
         yield f"    - {place}"
 
 
-def _place(place: Place) -> str:
+def _place(place: Place | Value | Link) -> str:
     parts = place.model_dump(exclude_defaults=True)
-    if list(parts) == ["css"]:
-        return _scalar(place.css)
+    if list(parts) in (["css"], ["path"]):
+        (bare,) = parts.values()
+        return _scalar(bare, inside="path" in parts)
     return flow(parts)
 
 
@@ -318,18 +339,13 @@ def _flow_value(value: object) -> str:
 def _data_lines(found: FoundData) -> Iterator[str]:
     rule = found.rule
     yield f"  # {found.reason}"
-    yield f"  - css: {_scalar(rule.css or '')}"
+    yield f"  - css: {_scalar(rule.css)}" if rule.css else f"  - url: {_scalar(rule.url)}"
     yield f"    items: {_scalar(rule.items)}"
     if rule.link:
-        yield f"    link: {_several([_scalar(link.path, inside=True) for link in rule.link])}"
+        yield f"    link: {_several([_place(link) for link in rule.link])}"
     yield "    roles:"
     for part, values in rule.roles.items():
-        yield f"      {part}: {_several([_value(value) for value in values])}"
-
-
-def _value(value: Value) -> str:
-    path = _scalar(value.path, inside=True)
-    return path if value.scale is None else f"{{path: {path}, scale: {value.scale}}}"
+        yield f"      {part}: {_several([_place(value) for value in values])}"
 
 
 def _several(items: Sequence[str]) -> str:

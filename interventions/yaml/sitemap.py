@@ -134,6 +134,8 @@ class SiteMap(BaseModel, frozen=True, extra="forbid"):
 
     name: str
     extends: str | None = None
+    drawn: bool = False
+    """Whether scripts draw the shop's pages in the browser, or draw over them."""
     pages: dict[PageType, Annotated[PageTest, BeforeValidator(expanded)]] = {}
     roles: dict[str, Role] = {}
     data: tuple[Data, ...] = ()
@@ -205,6 +207,8 @@ class SiteMap(BaseModel, frozen=True, extra="forbid"):
         Earlier versions knew the requests of `choice` only, and of every shop the messages of onestopmarket.
         """
         found: dict[str, Any] = _as_before(self.model_dump(mode="json"))
+        if not self.drawn:
+            del found["drawn"]
         choice, known = found.pop("choice"), load_site_map("onestopmarket").choice
         before = Choice(request=self.choice.request[:1], message=known.message, refused=known.refused)
         if self.choice.model_dump() == before.model_dump():
@@ -255,6 +259,7 @@ def _load(name_or_path: str | Path, users: tuple[Path, ...]) -> SiteMap:
         "data": own.data + base.data,
         "query": own.query or base.query,
         "choice": own.choice.over(base.choice),
+        "drawn": own.drawn or base.drawn,
     }
     return _checked(own.model_copy(update=merged), path)
 

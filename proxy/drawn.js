@@ -1,0 +1,223 @@
+// Has the proxy's edits made in a page that scripts draw. Whenever something changes at a place that the site
+// map names, the page as its own scripts have drawn it is sent to the proxy, which edits it as it edits any page
+// and answers what is to be changed. All of this happens before the browser draws, or lets others look.
+({ path, parts, whole, number, patience }) => {
+  document.currentScript?.remove(); // the page's scripts see no trace of it
+  if (!location.protocol.startsWith("http")) return;
+  const VOID = /^(area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)$/;
+  const SILENT = /^(script|style|noscript|template|iframe|noembed|noframes|xmp|plaintext)$/;
+  const LINE_FIRST = /^(pre|listing|textarea)$/;
+  const MOST_ROUNDS = 20;
+  const { open, send } = XMLHttpRequest.prototype;
+  const { parse, stringify } = JSON;
+  const came = location.pathname + location.search;
+
+  const numbers = new WeakMap();
+  let nodes = new Map(), last = 0;
+  // What was changed: [as the page had it, as it was left]
+  let texts = new Map(), values = new Map(), lists = new Map();
+  let added = new Set(), removed = new Map();
+  const roots = [document];
+
+  const same = (a, b) => a.length === b.length && a.every((each, index) => each === b[index]);
+  const escape = (text) => text.replace(/[&<>"\r]/g, (each) => `&#${each.charCodeAt(0)};`);
+  const numberOf = (node) => {
+    if (!numbers.has(node)) numbers.set(node, ++last);
+    return numbers.get(node);
+  };
+  const drawnBy = (change, value) => (change && change[1] === value ? change[0] : value);
+
+  // The page as its own scripts have drawn it
+  const children = (parent) => {
+    const [was, now] = lists.get(parent) ?? [];
+    const all = [...parent.childNodes];
+    if (now && same(all, now)) return was;
+    return all.flatMap((node) => (added.has(node) ? [] : [removed.get(node) ?? node]));
+  };
+  const write = (node) => {
+    if (node.nodeType === 3) return escape(drawnBy(texts.get(node), node.data));
+    if (node.nodeType !== 1) return "";
+    const name = node.localName;
+    nodes.set(numberOf(node), node);
+    let html = `<${name} ${number}="${numberOf(node)}"`;
+    for (const { name: key, value } of node.attributes) {
+      const drawn = drawnBy(values.get(node)?.get(key), value);
+      if (key !== "bid" && drawn !== null && !/["'<>/=\s]/.test(key)) html += ` ${key}="${escape(drawn)}"`;
+    }
+    html += LINE_FIRST.test(name) ? ">\n" : ">";
+    if (VOID.test(name)) return html;
+    if (node.shadowRoot) {
+      watch(node.shadowRoot);
+      nodes.set(numberOf(node.shadowRoot), node.shadowRoot);
+      html += `<template shadowrootmode="open" ${number}="${numberOf(node.shadowRoot)}">`;
+      html += `${children(node.shadowRoot).map(write).join("")}</template>`;
+    }
+    if (!SILENT.test(name)) html += children(node).map(write).join("");
+    return `${html}</${name}>`;
+  };
+
+  // Changes, and how they are taken back where the page has not drawn anew
+  const put = (node, text) => {
+    if (node.data === text) return;
+    texts.set(node, [drawnBy(texts.get(node), node.data), text]);
+    node.data = text;
+  };
+  const order = (parent, wanted) => {
+    let at = parent.firstChild;
+    for (const node of wanted) {
+      if (node === at) at = at.nextSibling;
+      else parent.insertBefore(node, at);
+    }
+  };
+  const undo = () => {
+    for (const [parent, [was, now]] of lists) if (same([...parent.childNodes], now)) order(parent, was);
+    for (const [place, node] of removed) if (place.parentNode) place.replaceWith(node);
+    for (const node of added) node.remove();
+    for (const place of removed.keys()) place.remove();
+    for (const [node, change] of texts) node.data = drawnBy(change, node.data);
+    for (const [node, changes] of values) {
+      for (const [name, change] of changes) {
+        const drawn = drawnBy(change, node.getAttribute(name));
+        if (drawn === null) node.removeAttribute(name);
+        else if (drawn !== node.getAttribute(name)) set(node, name, drawn);
+      }
+    }
+    texts = new Map(); values = new Map(); lists = new Map(); added = new Set(); removed = new Map();
+  };
+  // A policy may forbid style attributes, but not what scripts say of style.
+  const set = (node, name, value) => {
+    if (name === "style") node.style.cssText = value;
+    else node.setAttribute(name, value);
+  };
+  const make = ([name, attributes, inner]) => {
+    const node = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) set(node, key, value);
+    node.append(...inner.map((each) => (typeof each === "string" ? each : make(each))));
+    return node;
+  };
+  // Only what differs is written, so that the page's scripts keep their own text nodes.
+  const rewrite = (run, text) => {
+    const old = run.map((node) => node.data).join("");
+    const most = Math.min(old.length, text.length);
+    let start = 0, end = 0, offset = 0;
+    while (start < most && old[start] === text[start]) start += 1;
+    while (end < most - start && old.at(-1 - end) === text.at(-1 - end)) end += 1;
+    let middle = text.slice(start, text.length - end);
+    for (const node of run) {
+      const { data } = node;
+      const from = Math.max(start - offset, 0), to = Math.min(old.length - end - offset, data.length);
+      offset += data.length;
+      if (from > data.length || to < from) continue;
+      put(node, data.slice(0, from) + middle + data.slice(to));
+      middle = "";
+    }
+  };
+  const arrange = (parent, items) => {
+    const was = [...parent.childNodes];
+    const kept = new Set(items.map((item) => nodes.get(item)));
+    for (const node of was) {
+      if (node.nodeType !== 1 || kept.has(node)) continue;
+      const place = document.createComment("");
+      removed.set(place, node);
+      node.replaceWith(place);
+    }
+    let at = parent.firstChild;
+    for (const item of items) {
+      if (Array.isArray(item)) {
+        const node = make(item);
+        added.add(node);
+        parent.insertBefore(node, at);
+      } else if (typeof item === "string") {
+        const run = [];
+        for (; at && at.nodeType !== 1; at = at.nextSibling) if (at.nodeType === 3) run.push(at);
+        if (run.length) rewrite(run, item);
+        else {
+          const node = document.createTextNode(item);
+          added.add(node);
+          parent.insertBefore(node, at);
+        }
+      } else if (nodes.get(item)?.nodeType === 1) {
+        while (at && at.nodeType !== 1) at = at.nextSibling;
+        if (at === nodes.get(item)) at = at.nextSibling;
+        else parent.insertBefore(nodes.get(item), at);
+      }
+    }
+    lists.set(parent, [was, [...parent.childNodes]]);
+  };
+  const apply = (changes) => {
+    undo();
+    for (const { at, attributes = {}, children: items } of changes) {
+      const node = nodes.get(at);
+      for (const [name, value] of Object.entries(attributes)) {
+        const was = node.getAttribute(name);
+        set(node, name, value);
+        if (!values.has(node)) values.set(node, new Map());
+        values.get(node).set(name, [was, node.getAttribute(name)]);
+      }
+      if (items) arrange(node, items);
+    }
+  };
+  const stands = () =>
+    [...texts].every(([node, [, now]]) => node.data === now) &&
+    [...lists].every(([parent, [, now]]) => same([...parent.childNodes], now)) &&
+    [...values].every(([node, all]) => [...all].every(([name, [, now]]) => node.getAttribute(name) === now));
+
+  // When to ask
+  // One search for all selectors; those that this browser does not know are left out.
+  const joined = (list) => list.filter((css) => { try { return document.querySelector(css), true; } catch {} }).join();
+  const [all, alone] = [joined(parts), joined(whole)];
+  const find = (css) => (css ? roots.flatMap((root) => [...root.querySelectorAll(css)]) : []);
+  const signature = () =>
+    [location.href, ...find(alone).map(numberOf), ...find(all).map(write)].join("\n");
+  let known = null, answer = "", late = 0, rounds = 0;
+  const round = (isLate = false) => {
+    if (!rounds) setTimeout(() => { rounds = 0; });
+    rounds += 1;
+    nodes = new Map();
+    const html = `<!doctype html>${write(document.documentElement)}`;
+    const request = new XMLHttpRequest();
+    let found;
+    try {
+      open.call(request, "POST", path, false);
+      send.call(request, stringify({
+        at: location.pathname + location.search, came, html, late: isLate, undone: rounds > MOST_ROUNDS,
+      }));
+      found = parse(request.responseText);
+    } catch { return; } // the page is being left, or the network has failed: the page stays untreated
+    if (found.failed) { location.replace(path); return; }
+    clearTimeout(late);
+    if (found.waits) late = setTimeout(round, patience, true);
+    if (answer !== request.responseText || !stands()) apply(found.changes);
+    answer = request.responseText;
+    known = signature();
+  };
+  const look = () => {
+    if (document.readyState === "loading") return;
+    if (known !== signature() || !stands()) round();
+    observer.takeRecords();
+  };
+  const watch = (root) => {
+    if (!roots.includes(root)) roots.push(root);
+    observer.observe(root, { subtree: true, childList: true, characterData: true, attributes: true });
+  };
+  const observer = new MutationObserver((records) => {
+    for (const { addedNodes } of records) {
+      for (const node of addedNodes) {
+        for (const each of node.querySelectorAll ? [node, ...node.querySelectorAll("*")] : []) {
+          if (each.shadowRoot && !roots.includes(each.shadowRoot)) watch(each.shadowRoot);
+        }
+      }
+    }
+    look();
+  });
+  watch(document);
+  const { attachShadow } = Element.prototype;
+  Element.prototype.attachShadow = function (options) {
+    const root = attachShadow.call(this, options);
+    if (options?.mode === "open") watch(root);
+    return root;
+  };
+  document.addEventListener("DOMContentLoaded", look);
+  window.navigation?.addEventListener("currententrychange", look);
+  for (const event of ["popstate", "hashchange", "pageshow"]) addEventListener(event, look);
+}

@@ -1,0 +1,180 @@
+"""A shop whose pages scripts draw, in many ways: its HTML holds no product, or is soon drawn over."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
+LAMPS: Final = {"harbour-lamp": ("Harbour Lamp", 129900), "cedar-lamp": ("Cedar Lamp", 124900)}
+STORY: Final = "A warm light for long evenings."
+
+SITE: Final[dict[str, Any]] = {
+    "name": "drawn",
+    "drawn": True,
+    "pages": {"product": "main.product", "listing": "ul.lamps"},
+    "roles": {
+        "page.body": "body",
+        "product.title": "h1.name",
+        "product.name": "h1.name",
+        "product.price": "p.price",
+        "product.stock": "p.stock",
+        "product.description": "p.story",
+        "product.add_to_cart": "button.buy",
+        "item": "li.card",
+        "item.link": {"css": "a", "attribute": "href"},
+        "item.title": "a",
+        "item.name": "a",
+        "item.price": "b.cost",
+    },
+    "choice": {"request": {"path": "/api/cart", "field": "lamp"}},
+}
+DATA: Final = [
+    {
+        "url": "/api/lamps*",
+        "items": "$..[?@.cents]",
+        "link": {"path": "$.slug", "page": "/lamps/${value}"},
+        "roles": {"name": "$.name", "price": {"path": "$.cents", "factor": 100}},
+    }
+]
+
+LIBRARY: Final = """
+const app = document.querySelector("#app");
+const slug = () => location.pathname.split("/").pop();
+const money = (cents) => (cents / 100).toLocaleString("en-US", { style: "currency", currency: "USD" });
+const load = async (path) => (await fetch(path)).json();
+const inner = ({ slug, name, cents }) => `<h1 class=name>${name}</h1><p class=price>${money(cents)}</p>
+  <p class=stock>In stock</p><p class=story>STORY</p><button class=buy data-slug=${slug}>Buy</button>`;
+const product = (lamp) => `<main class=product>${inner(lamp)}</main>`;
+const card = ({ slug, name, cents }) =>
+  `<li class=card><a href="/lamps/${slug}">${name}</a> <b class=cost>${money(cents)}</b></li>`;
+const draw = async () => {
+  const found = await load(slug() ? `/api/lamps/${slug()}` : "/api/lamps");
+  app.innerHTML = slug() ? product(found) : `<ul class=lamps>${found.map(card).join("")}</ul>`;
+};
+addEventListener("click", (event) => {
+  const [at] = event.composedPath();
+  if (at.matches?.("button.buy")) {
+    fetch("/api/cart", { method: "POST", headers: { "content-type": "application/json" },
+      body: JSON.stringify({ lamp: at.dataset.slug }) });
+  }
+  if (at.matches?.("a.move, li.card a")) {
+    event.preventDefault();
+    history.pushState(null, "", at.href);
+    move();
+  }
+});
+addEventListener("popstate", () => move());
+let move = draw;
+"""
+
+KINDS: Final = {
+    "shell": "draw();",
+    "late": "setTimeout(draw, 150);",
+    "hydrated": "load(`/api/lamps/${slug()}`).then((lamp) => { app.innerHTML = product(lamp); });",
+    "drawn again and again": """load(`/api/lamps/${slug()}`).then((lamp) => {
+        let times = 0;
+        const again = () => { app.innerHTML = product(lamp); if (++times < 15) setTimeout(again, 20); };
+        again(); });""",
+    "texts again and again": """draw().then(async () => {
+        const { name, cents } = await load(`/api/lamps/${slug()}`);
+        let times = 0;
+        const again = () => {
+          app.querySelector("h1").firstChild.data = name;
+          app.querySelector("p.price").textContent = money(cents);
+          if (++times < 15) setTimeout(again, 20);
+        };
+        again(); });""",
+    "keyed": """load("/api/lamps").then((lamps) => {
+        app.innerHTML = product(lamps.find((lamp) => lamp.slug !== slug()));
+        const { name, cents } = lamps.find((lamp) => lamp.slug === slug());
+        app.querySelector("button").dataset.slug = slug();
+        app.querySelector("h1").firstChild.data = name;
+        app.querySelector("p.price").firstChild.data = money(cents); });""",
+    "in parts": """draw().then(async () => {
+        const price = app.querySelector("p.price"), story = app.querySelector("p.story");
+        price.remove(); story.remove();
+        setTimeout(() => app.querySelector("h1").after(price), 60);
+        setTimeout(() => price.after(story), 120); });""",
+    "many text nodes": """load(`/api/lamps/${slug()}`).then((lamp) => {
+        const made = document.createElement("div");
+        made.innerHTML = product(lamp);
+        made.querySelector("p.price").firstChild.splitText(1).splitText(2).before(document.createComment(""));
+        made.querySelector("p.story").firstChild.splitText(5);
+        app.append(made); });""",
+    "shadow": """customElements.define("a-lamp", class extends HTMLElement {
+        async connectedCallback() {
+          const root = this.attachShadow({ mode: "open" });
+          root.innerHTML = product(await load(`/api/lamps/${slug()}`));
+        } });
+        app.innerHTML = "<a-lamp></a-lamp>";""",
+    "shadow, upgraded late": """app.innerHTML = "<a-lamp></a-lamp>";
+        load(`/api/lamps/${slug()}`).then((lamp) => {
+        class Lamp extends HTMLElement {
+          connectedCallback() { this.attachShadow({ mode: "open" }).innerHTML = product(lamp); }
+        }
+        customElements.define("a-lamp", Lamp); });""",
+    "declarative shadow": "",
+    "twice": """draw().then(() => {
+        app.querySelector("h1").before(app.querySelector("p.price").cloneNode(true)); });""",
+    # Shops that undo what is done
+    "the nudge goes at once": """draw(); new MutationObserver(() =>
+        document.querySelectorAll("[class*=-details]").forEach((each) => each.remove()))
+        .observe(document, { subtree: true, childList: true });""",
+    "the nudge is hidden": """draw().then(() => document.head.insertAdjacentHTML("beforeend",
+        "<style>[class*=-details] { opacity: 0 }</style>"));""",
+    "the old price beside": """draw().then(() => app.querySelector("p.story").insertAdjacentHTML("afterend",
+        `<p>Before: ${money(OLD)}</p>`));""",
+    "no price": "draw().then(() => app.querySelector('p.price').remove());",
+    "never drawn": "",
+}
+
+
+@dataclass
+class DrawnShop:
+    """What its pages do is one of KINDS; `hydrated` and `declarative shadow` send the product in HTML too."""
+
+    kind: str = "shell"
+    headers: dict[str, str] = field(default_factory=dict)
+    bought: list[str] = field(default_factory=list)
+
+    def app(self) -> Starlette:
+        return Starlette(routes=[Route("/{path:path}", self.answer, methods=["GET", "POST"])])
+
+    async def answer(self, request: Request) -> Response:
+        path, key = request.url.path, request.url.path.rpartition("/")[2]
+        if path == "/api/cart":
+            self.bought.append((await request.json())["lamp"])
+            return JSONResponse({"ok": True})
+        if path.startswith("/api/lamps/"):
+            return JSONResponse(lamp(key)) if key in LAMPS else Response(status_code=404)
+        if path == "/api/lamps":
+            return JSONResponse([lamp(each) for each in LAMPS])
+        return HTMLResponse(self.page(key), headers=self.headers)
+
+    def page(self, key: str) -> str:
+        sent = ""
+        if key in LAMPS and self.kind in ("hydrated", "declarative shadow"):
+            name, cents = LAMPS[key]
+            sent = (
+                f"<main class=product><h1 class=name>{name}</h1><p class=price>${cents / 100:,.2f}</p>"
+                f"<p class=stock>In stock</p><p class=story>{STORY}</p>"
+                f"<button class=buy data-slug={key}>Buy</button></main>"
+            )
+            if self.kind == "declarative shadow":
+                sent = f"<a-lamp><template shadowrootmode=open>{sent}</template></a-lamp>"
+        others = "".join(f'<a class=move href="/lamps/{each}">{each}</a> ' for each in LAMPS)
+        script = f"{LIBRARY}\n{KINDS[self.kind]}".replace("STORY", STORY)
+        script = script.replace("OLD", json.dumps(LAMPS.get(key, ("", 0))[1]))
+        return (
+            f'<!doctype html><html lang=en><head><meta charset="utf-8"><title>Lamps</title></head>'
+            f"<body><nav>{others}</nav><div id=app>{sent}</div><script>{script}</script></body></html>"
+        )
+
+
+def lamp(key: str) -> dict[str, Any]:
+    name, cents = LAMPS[key]
+    return {"slug": key, "name": name, "cents": cents}

@@ -1,0 +1,230 @@
+"""Pages that scripts draw: a trial counts only where a reader in the browser saw the edits at each look."""
+
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import yaml
+from playwright.async_api import BrowserContext
+from starlette.concurrency import run_in_threadpool
+
+from agents.base import Decision
+from environments import episode
+from environments.actions import Action
+from environments.browser import BrowserPool, run_browsers
+from environments.observation import Observation
+from experiments.designs.shop.design import ShopDesign
+from experiments.episodes.shop_episode import ShopTrialRunner
+from interventions.yaml.yaml_source import parse_yaml
+from proxy.server import Proxy, run_proxy
+from proxy.session import Session
+from tests.experiments.command_line import forked_souk
+from tests.experiments.drawn_shop import DATA, KINDS, LAMPS, SITE, STORY, DrawnShop
+from tests.support import serve
+
+pytestmark = pytest.mark.browser
+
+NUDGE, NEW, STORY_NOW = "Only two left", "$949.00", "A cold light for long evenings."
+EDITS = [
+    {"insert_text": {"after": "product.title", "text": NUDGE, "style": "badge"}},
+    {"set_price": 949},
+    {"remove": "product.stock"},
+    {"replace_text": {"in": "product.description", "from": "warm", "to": "cold"}},
+]
+UNDONE = {"the nudge goes at once", "the nudge is hidden", "the old price beside", "no price", "never drawn"}
+
+# Every text that is drawn on the page, in open shadow trees too. The reader shares nothing with the engine.
+READ = """() => {
+  const said = [];
+  const read = (node, seen) => {
+    if (node.nodeType === 3) {
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      const boxes = [...range.getClientRects()];
+      if (seen && boxes.some((box) => box.width > 0 && box.height > 0)) said.push(node.data);
+    }
+    if (node.nodeType === 1) {
+      const style = getComputedStyle(node);
+      seen = style.visibility === "visible" && node.checkVisibility({ opacityProperty: true });
+      if (["SCRIPT", "STYLE"].includes(node.tagName)) return;
+    }
+    for (const child of (node.shadowRoot ?? node).childNodes) read(child, seen);
+  };
+  read(document.body, true);
+  return [location.pathname, said.join("").replace(/\\s+/g, " ")];
+}"""
+
+
+class Glance(NamedTuple):
+    """What the reader saw at a look: whose page, and its texts."""
+
+    product: str
+    text: str
+
+    def is_treated(self, old: str) -> bool:
+        shown = all(each in self.text for each in (NUDGE, NEW, STORY_NOW))
+        return shown and not any(each in self.text for each in (old, "In stock", STORY))
+
+
+class Reader:
+    """An agent that has each look read by the reader; then it presses what it is told, by the text."""
+
+    def __init__(self, context: BrowserContext, *presses: str) -> None:
+        self._context, self._presses = context, [*presses, "Buy"]
+        self.glances: list[Glance] = []
+
+    async def act(self, observation: Observation) -> Decision:
+        path, text = await self._context.pages[observation.active_tab].evaluate(READ)
+        self.glances.append(Glance(path.rpartition("/")[2], text))
+        if self.glances[1:] or len(observation.tabs) == 1:
+            before, found, _ = observation.html.partition(f">{self._presses[0]}</")
+            if not found:
+                return Decision("", "", Action("scroll", (0.0, 0.0)))
+            self._presses.pop(0)
+            return Decision("", "", Action("click", (before.rpartition('bid="')[2].partition('"')[0],)))
+        return Decision("", "", Action("tab_focus", (0,)))
+
+
+def experiment(folder: Path, address: str, site: dict[str, Any], edits: list[dict[str, Any]]) -> Path:
+    rows = [f"{key},Lamps,{name},{cents / 100},80%,12,/lamps/{key}" for key, (name, cents) in LAMPS.items()]
+    (folder / "lamps.csv").write_text("\n".join(["key,category,name,price,rating,reviews,url", *rows]) + "\n")
+    nudge = {"id": "few", "kind": "nudge", "family": "scarcity", "direction": 1, "edits": edits}
+    (folder / "nudge.yaml").write_text(yaml.safe_dump({"interventions": [nudge]}))
+    (folder / "site.yaml").write_text(yaml.safe_dump(site))
+    source = yaml.safe_dump(
+        {
+            "name": "drawn",
+            "environment": address,
+            "site": str(folder / "site.yaml"),
+            "live": {"allow": [], "stop_before": ["place order"], "page": "lamps/${key}"},
+            "goal": "Buy the best lamp.",
+            "options": {
+                "catalogue": str(folder / "lamps.csv"),
+                "set_size": 2,
+                "sets": 1,
+                "max_rating_gap": 1,
+            },
+            "factors": {"nudge": {"interventions": str(folder / "nudge.yaml")}},
+            "limits": {"steps": 5, "seconds": 60},
+        }
+    )
+    (folder / "drawn.yaml").write_text(source)
+    return folder / "drawn.yaml"
+
+
+class Stage(NamedTuple):
+    proxy: Proxy
+    browsers: BrowserPool
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
+    async with run_proxy(tmp_path_factory.mktemp("ca")) as proxy, run_browsers(proxy.spki) as browsers:
+        yield Stage(proxy, browsers, tmp_path_factory.mktemp("drawn"))
+
+
+async def run(
+    stage: Stage,
+    shop: DrawnShop,
+    *presses: str,
+    site: dict[str, Any] = SITE,
+    edits: list[dict[str, Any]] = EDITS,
+    carrier: str | None = "harbour-lamp",
+) -> tuple[str, str, list[Glance], Session]:
+    """Run one trial; returns its outcome, the reason, what was seen at each look, and the session."""
+    async with serve(shop.app()) as address:
+        file = experiment(stage.folder, address, site, edits)
+        made = ShopDesign(parse_yaml(file.read_text(), str(file)))
+        trial = next(each for each in made.trials(made.experiment.agents) if each.carrier == carrier)
+        runner = ShopTrialRunner(made, address)
+        slot = await stage.proxy.open_slot()
+        slot.session = session = runner.session(trial)
+        async with stage.browsers.context(slot.url) as context:
+            agent = Reader(context, *presses)
+            trajectory = await runner.episode(trial, agent, context, session)
+    return trajectory.outcome or "", trajectory.reason, agent.glances, session
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_choice_counts_only_where_the_edits_were_seen(
+    kind: str, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if kind in UNDONE:
+        monkeypatch.setattr(episode, "SETTLE_SECONDS", 0.7)
+    # Of half of the shops that are well it is known what their data are.
+    site = SITE | {"data": DATA if kind in UNDONE or [*KINDS].index(kind) % 2 else ()}
+    outcome, reason, glances, _ = await run(stage, DrawnShop(kind), site=site)
+    assert outcome == ("treatment_failed" if kind in UNDONE else "choice"), reason
+    if outcome == "choice":
+        assert len(glances) == 2
+        for glance in glances:
+            if glance.product == "harbour-lamp":
+                assert glance.is_treated("1,299"), glance
+            else:
+                assert NUDGE not in glance.text and "$1,249.00" in glance.text, glance
+
+
+PRICE = [{"set_price": 949}]
+
+
+@pytest.mark.parametrize("data", [(), DATA], ids=["nothing known", "data"])
+async def test_a_shell_passes_where_its_data_carry_the_edit(data: Any, stage: Stage) -> None:
+    site = SITE | {"drawn": False, "data": data}
+    outcome, reason, glances, session = await run(stage, DrawnShop("shell"), site=site, edits=PRICE)
+    assert outcome == ("choice" if data else "treatment_failed"), reason
+    if data:
+        assert {(each.role, each.after) for each in session.receipts} == {("data.price", "94900")}
+        assert [NEW in each.text for each in glances] == [each.product == "harbour-lamp" for each in glances]
+
+
+async def test_a_shell_whose_data_carry_no_text_is_not_treated(stage: Stage) -> None:
+    site = SITE | {"drawn": False, "data": DATA}
+    outcome, reason, _, _ = await run(stage, DrawnShop("shell"), site=site)
+    assert outcome == "treatment_failed"
+    assert "drawn: true" in reason
+
+
+async def test_edits_come_and_go_with_the_product_that_the_page_shows(stage: Stage) -> None:
+    """From the carrier's page to the other's and back, without another page from the shop."""
+    shop = DrawnShop("shell", headers={"content-security-policy": "default-src 'self' 'unsafe-inline'"})
+    presses = ("cedar-lamp", "harbour-lamp")
+    outcome, reason, glances, session = await run(stage, shop, *presses)
+    assert outcome == "choice", reason
+    assert shop.bought == ["harbour-lamp"]
+    assert [glance.product for glance in glances[-3:]] == ["harbour-lamp", "cedar-lamp", "harbour-lamp"]
+    for glance in glances:
+        treated = glance.product == "harbour-lamp"
+        assert glance.is_treated("1,299") == treated, glance
+        assert treated or (NUDGE not in glance.text and "$1,249.00" in glance.text), glance
+    made = [(each.edit, each.product) for each in session.receipts]
+    assert {product for _, product in made} == {"harbour-lamp"}
+    assert {kind for kind, _ in made} == {kind for each in EDITS for kind in each}
+    assert len(made) < 2 * len(EDITS), "a page that is drawn again has no new receipts"
+
+
+async def test_without_edits_a_page_stays_as_its_scripts_draw_it(stage: Stage) -> None:
+    outcome, reason, glances, session = await run(stage, DrawnShop("hydrated"), carrier=None)
+    assert outcome == "choice", reason
+    assert not session.receipts
+    for glance in glances:
+        assert NUDGE not in glance.text and STORY in glance.text and "In stock" in glance.text
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+async def test_souk_run_in_a_shop_that_scripts_draw(drawn: bool, tmp_path: Path) -> None:
+    site = SITE | {"drawn": drawn, "data": DATA}
+    async with serve(DrawnShop("shell").app()) as address:
+        file = experiment(tmp_path, address, site, EDITS if drawn else PRICE)
+        ended = await run_in_threadpool(
+            forked_souk, "run", str(file), "--db", "sqlite:///t.db", "--limit", "3", cwd=tmp_path
+        )
+    assert ended.status == 0, ended.err
+    with closing(sqlite3.connect(tmp_path / "t.db")) as connection:
+        outcomes = connection.execute("SELECT outcome, count(*) FROM trials GROUP BY outcome").fetchall()
+        roles = {role for (role,) in connection.execute("SELECT role FROM receipts")}
+    assert outcomes == [("choice", 3)]
+    assert roles >= ({"product.title", "product.stock"} if drawn else {"data.price"})

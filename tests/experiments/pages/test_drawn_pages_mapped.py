@@ -1,0 +1,51 @@
+"""`map --render` and `preview` in a shop whose pages scripts draw."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from experiments.pages.preview import fetched, preview
+from experiments.pages.site_mapping import map_site, save
+from interventions.files.schema import load_interventions
+from tests.experiments.drawn_shop import DrawnShop
+from tests.support import serve
+
+pytestmark = pytest.mark.browser
+
+NUDGES = {
+    "interventions": [
+        {
+            "id": name,
+            "kind": "nudge",
+            "family": "scarcity",
+            "direction": 1,
+            "edits": [{kind: what}],
+        }
+        for name, kind, what in (
+            ("cheap", "set_price", 949),
+            ("few", "insert_text", {"after": "product.title", "text": "Only two left"}),
+        )
+    ]
+}
+
+
+async def test_the_proposed_map_is_enough_for_a_preview_of_page_and_data(tmp_path: Path) -> None:
+    (tmp_path / "nudges.yaml").write_text(yaml.safe_dump(NUDGES))
+    async with serve(DrawnShop("shell").app()) as address:
+        url = f"{address}lamps/harbour-lamp"
+        mapped = await map_site(url, address, name="lamps", render=True)
+        site, faults = save(mapped, tmp_path / "lamps.yaml")
+        assert faults == []
+        assert site.drawn
+        assert {(each.url, each.factor) for each in site.data} == {("/api/lamps", 100), ("/api/lamps/*", 100)}
+        nudges = load_interventions(str(tmp_path / "nudges.yaml"), site)
+        for where, name, wanted in (
+            (url, "few", b"Only two left"),
+            (url, "cheap", b"$949.00"),
+            (f"{address}api/lamps/harbour-lamp", "cheap", b'"cents":94900'),
+        ):
+            async with fetched(where, None, drawn=True) as page:
+                found = preview(page, nudges[name], site, values={})
+            assert wanted in found.after and wanted not in page.body
+            assert {receipt.product for receipt in found.receipts} == {"lamps/harbour-lamp"}

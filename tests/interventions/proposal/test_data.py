@@ -1,0 +1,57 @@
+"""Rules for the JSON that a page's scripts fetched, found by the name and the price on the page."""
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from interventions.apply.engine import rewrite
+from interventions.apply.plan import Plan, Treatment
+from interventions.edits.set_price import SetPrice
+from interventions.proposal.data import Answer, fetched_data
+from interventions.yaml.sitemap import SiteMap
+
+PAGE = "https://shop.example/lamps/harbour-lamp"
+SHOWN = {"lamps/harbour-lamp": ("Harbour Lamp", Decimal("1299.00"))}
+OTHER = {"href": "/lamps/other", "title": "Other", "price": 5}
+
+
+def graphql(price: str) -> dict[str, Any]:
+    return {"data": {"product": {"slug": "harbour-lamp", "name": "Harbour Lamp", "price": {"value": price}}}}
+
+
+FETCHED: dict[str, tuple[str, Any, Any, Any]] = {
+    "cents and a slug": (
+        "/api/lamps/harbour-lamp",
+        {"slug": "harbour-lamp", "name": "Harbour Lamp", "cents": 129900},
+        "/api/lamps/*",
+        {"slug": "harbour-lamp", "name": "Harbour Lamp", "cents": 94900},
+    ),
+    "GraphQL": ("/shop-api", graphql("1299.00"), "/shop-api", graphql("949")),
+    "a list with addresses": (
+        "/lamps.json",
+        [OTHER, {"href": "/lamps/harbour-lamp", "title": "Harbour Lamp", "price": 1299}],
+        "/lamps.json",
+        [OTHER, {"href": "/lamps/harbour-lamp", "title": "Harbour Lamp", "price": 949}],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FETCHED)
+def test_the_rule_changes_what_was_fetched(name: str) -> None:
+    path, fetched, pattern, changed = FETCHED[name]
+    url, text = f"https://shop.example{path}", json.dumps(fetched)
+    (found,) = fetched_data([Answer(url, text, PAGE)], SHOWN)
+    assert found.rule.url == pattern
+    plan = Plan((Treatment("cheap", "lamps/harbour-lamp", (SetPrice(949),)),))
+    site = SiteMap(name="proposed", data=(found.rule,))
+    done = rewrite(text.encode(), content_type="application/json", url=url, plan=plan, site=site)
+    assert json.loads(done.body) == changed
+
+
+@pytest.mark.parametrize(
+    "text", ["", "no JSON", "[1, 2]", '{"name": "Harbour Lamp"}', '{"name": "Harbour Lamp", "stock": 1299.5}']
+)
+def test_what_holds_no_product_gives_no_rule(text: str) -> None:
+    assert list(fetched_data([Answer("https://shop.example/api", text, PAGE)], SHOWN)) == []
