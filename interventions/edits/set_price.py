@@ -53,10 +53,12 @@ class SetPrice(Edit, RootModel[Price], frozen=True):
         price = filled(self.root)
         old = showing.number(showing.main("product.price")[0], "product.price")
         change = showing.write("product.price", price)
-        if showing.has("product.quantity"):
-            delta = (price - _known(old, change.before)) * _shown(showing, "product.quantity")
+        has_quantity = showing.has("product.quantity")
+        if has_quantity or showing.group == "row":
+            quantity = _shown(showing, "product.quantity") if has_quantity else Decimal(1)
+            delta = (price - _known(old, change.before)) * quantity
             if showing.has("product.subtotal"):
-                subtotal = price * _shown(showing, "product.quantity")
+                subtotal = price * quantity
                 delta = subtotal - _shown(showing, "product.subtotal")
                 showing.write("product.subtotal", subtotal)
             for role in ("cart.total", f"{showing.group}.total"):

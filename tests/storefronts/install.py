@@ -63,7 +63,15 @@ def _evershop() -> None:
     _run("evershop", python("evershop"), HERE / "evershop" / "serve.py", "--build")
 
 
-STOREFRONTS: dict[str, Callable[[], None]] = {"oscar": lambda: None, "evershop": _evershop}
+def _python_only() -> None:
+    """What pip has installed is all."""
+
+
+STOREFRONTS: dict[str, Callable[[], None]] = {
+    "oscar": _python_only,
+    "cartridge": _python_only,
+    "evershop": _evershop,
+}
 
 
 def _run(name: str, *command: str | Path) -> None:

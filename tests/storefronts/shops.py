@@ -1,14 +1,23 @@
-"""Run an installed storefront in a process of its own, for the time of a `with` block."""
+"""Run a storefront for the time of a `with` block; an installed one has a process of its own."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from tests.storefronts.hard_cases import SHOPS
 from tests.storefronts.install import folder, python
+from tests.support import serve
 
 HERE = Path(__file__).parent
 _READY = "shop ready "
+
+
+@asynccontextmanager
+async def running(name: str) -> AsyncIterator[str]:
+    """Start any shop of the matrix; yields its base URL, with a slash."""
+    async with serve(SHOPS[name]().app()) if name in SHOPS else storefront(name) as url:
+        yield url
 
 
 @asynccontextmanager

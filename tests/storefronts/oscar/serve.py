@@ -7,13 +7,15 @@ import json
 import shutil
 import sys
 import tempfile
-import threading
 from pathlib import Path
 
 import django
 import oscar
 from django.conf import settings
 from oscar import defaults
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from django_shop import NoMigrations, serve
 
 CATALOGUE = Path(__file__).parents[1] / "catalogue.json"
 CONTEXT = (
@@ -24,16 +26,6 @@ CONTEXT = (
     "oscar.apps.checkout.context_processors.checkout",
     "oscar.core.context_processors.metadata",
 )
-
-
-class NoMigrations:
-    """Any app's tables are made as its models are now, without the history of how they came to be."""
-
-    def __contains__(self, app: str) -> bool:
-        return True
-
-    def __getitem__(self, app: str) -> None:
-        return None
 
 
 def configure(folder: Path) -> None:
@@ -51,6 +43,7 @@ def configure(folder: Path) -> None:
         MEDIA_ROOT=str(folder / "media"),
         DEFAULT_AUTO_FIELD="django.db.models.AutoField",
         USE_TZ=True,
+        SECURE_PROXY_SSL_HEADER=("HTTP_X_FORWARDED_PROTO", "https"),
         DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": str(folder / "shop.db")}},
         INSTALLED_APPS=apps,
         MIGRATION_MODULES=NoMigrations(),
@@ -113,22 +106,6 @@ def fill() -> None:
     call_command("rebuild_index", interactive=False, verbosity=0)
 
 
-def serve() -> None:
-    from django.contrib.staticfiles.handlers import StaticFilesHandler
-    from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
-    from django.core.wsgi import get_wsgi_application
-
-    class Quiet(WSGIRequestHandler):
-        def log_message(self, *_: object) -> None: ...
-
-    server = ThreadedWSGIServer(("127.0.0.1", 0), Quiet, ipv6=False)
-    settings.DEBUG = False
-    server.set_app(StaticFilesHandler(get_wsgi_application()))
-    print(f"shop ready http://127.0.0.1:{server.server_port}/", flush=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    sys.stdin.read()
-
-
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory(prefix="souk-oscar-") as name:
         configure(Path(name))
@@ -136,4 +113,7 @@ if __name__ == "__main__":
         (Path(name) / "media").mkdir()
         shutil.copy(image, Path(name) / "media")
         fill()
-        serve()
+        from django.contrib.staticfiles.handlers import StaticFilesHandler
+        from django.core.wsgi import get_wsgi_application
+
+        serve(StaticFilesHandler(get_wsgi_application()))

@@ -1,0 +1,87 @@
+"""Look at a treated shop as a person does: what a browser shows, read without Souk's own reader."""
+
+import re
+from collections.abc import Awaitable, Callable
+
+from playwright.async_api import Error, Locator, Page
+
+from tests.storefronts.cases import LAMP, NUDGE, Case
+
+PATIENCE_MS = 8_000
+
+
+async def faults(page: Page, base: str, case: Case) -> dict[str, str]:
+    """Visit the first lamp's page, the listing, the page again by a click there, and the cart.
+
+    Returns what is wrong in each of them: an untreated text or price, or an old one beside the new.
+    """
+    found = {}
+    views: dict[str, Callable[[], Awaitable[str]]] = {
+        "page": lambda: _product(page, base, case),
+        "listing": lambda: _listing(page, base, case),
+        "by click": lambda: _by_click(page, base, case),
+        "cart": lambda: _cart(page, base, case),
+    }
+    for name, view in views.items():
+        try:
+            fault = await view()
+        except Error as error:
+            fault = str(error).splitlines()[0]
+        if fault:
+            found[name] = fault
+    return found
+
+
+async def _product(page: Page, base: str, case: Case) -> str:
+    await page.goto(case.start_page(base), wait_until="networkidle")
+    return await _wrong(page, case, NUDGE, case.prices[1], case.third["says"])
+
+
+async def _listing(page: Page, base: str, case: Case) -> str:
+    await page.goto(base + case.listing, wait_until="networkidle")
+    return await _wrong(page, case, case.prices[1])
+
+
+async def _by_click(page: Page, base: str, case: Case) -> str:
+    await page.goto(base + case.listing, wait_until="networkidle")
+    name = re.compile(rf"^\s*{re.escape(LAMP['name'])}", re.I)
+    links = page.get_by_role("link", name=name)
+    await links.filter(visible=True).first.click(timeout=PATIENCE_MS)
+    await shown(page.locator("h1").filter(has_text=LAMP["name"]))
+    await page.wait_for_load_state("networkidle")
+    return await _wrong(page, case, NUDGE, case.prices[1], case.third["says"])
+
+
+async def _cart(page: Page, base: str, case: Case) -> str:
+    await page.goto(case.start_page(base), wait_until="networkidle")
+    await buy(page, case)
+    await page.goto(base + case.cart, wait_until="networkidle")
+    return await _wrong(page, case, case.prices[1])
+
+
+async def buy(page: Page, case: Case) -> None:
+    """Put what a product's page shows into the cart."""
+    for css in case.buy:
+        await page.locator(css).filter(visible=True).first.click(timeout=PATIENCE_MS)
+    await page.wait_for_load_state("networkidle")
+
+
+async def _wrong(page: Page, case: Case, *texts: str) -> str:
+    body = page.locator("body")
+    for text in texts:
+        if not await shown(page.get_by_text(text)):
+            said = " ".join((await body.inner_text()).split())
+            cause = f": {said[:300]}" if "could not be prepared" in await page.title() else ""
+            return f'"{text}" is not there{cause}'
+    if await page.get_by_text(case.prices[0]).filter(visible=True).count():
+        return f'the old price "{case.prices[0]}" is still there'
+    return ""
+
+
+async def shown(found: Locator) -> bool:
+    """Whether it is there and can be seen, at the latest after a while."""
+    try:
+        await found.filter(visible=True).first.wait_for(timeout=2_000)
+    except Error:
+        return False
+    return True
