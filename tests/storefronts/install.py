@@ -70,6 +70,7 @@ def _python_only() -> None:
 STOREFRONTS: dict[str, Callable[[], None]] = {
     "oscar": _python_only,
     "cartridge": _python_only,
+    "pretix": _python_only,
     "evershop": _evershop,
 }
 

@@ -61,8 +61,13 @@ async def _cart(page: Page, base: str, case: Case) -> str:
 
 async def buy(page: Page, case: Case) -> None:
     """Put what a product's page shows into the cart."""
-    for css in case.buy:
+    *before, last = case.buy
+    for css in before:
         await page.locator(css).filter(visible=True).first.click(timeout=PATIENCE_MS)
+    async with page.expect_event(
+        "requestfinished", lambda request: request.method == "POST", timeout=PATIENCE_MS
+    ):
+        await page.locator(last).filter(visible=True).first.click(timeout=PATIENCE_MS)
     await page.wait_for_load_state("networkidle")
 
 
