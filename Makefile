@@ -31,9 +31,10 @@ lint: setup
 bench: local  ## speed, as ratios measured in one run; writes docs/benchmarks.md
 	$(BIN)/python -m tests.bench
 
-storefronts: setup  ## foreign shops, the slow one (EverShop, npm) included
+storefronts: setup  ## shops that are not ours: install them, try all steps in each, write docs/storefronts.md
 	$(BIN)/python -m tests.storefronts.install
 	$(BIN)/pytest tests/storefronts
+	$(BIN)/python -m tests.storefronts.matrix
 
 containers: setup  ## build the images and try them on the container engine of this machine
 	@$(BIN)/souk env status >/dev/null  # without an engine it says what to install

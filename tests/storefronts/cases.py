@@ -34,7 +34,7 @@ class Case:
         default_factory=lambda: {"edit": {"set_reviews": 1204}, "says": "1,204 reviews"}
     )
     buy: tuple[str, ...] = ("button.buy",)
-    title: str = "product.title"
+    listed: bool = True
 
     @property
     def is_hand_written(self) -> bool:
@@ -63,7 +63,7 @@ class Case:
     def write_files(self, folder: Path, base: str) -> None:
         """Write `edits.yaml`, `catalogue.csv` and `experiment.yaml` into a folder."""
         edits = {
-            "text": ("nudge", {"insert_text": {"after": self.title, "text": NUDGE}}),
+            "text": ("nudge", {"insert_text": {"after": "product.title", "text": NUDGE}}),
             "price": ("price", {"set_price": 31.5 * self.times}),
             "third": ("nudge", self.third["edit"]),
         }

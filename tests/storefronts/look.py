@@ -39,7 +39,7 @@ async def _product(page: Page, base: str, case: Case) -> str:
 
 async def _listing(page: Page, base: str, case: Case) -> str:
     await page.goto(base + case.listing, wait_until="networkidle")
-    return await _wrong(page, case, case.prices[1])
+    return await _wrong(page, case, *case.prices[1:] if case.listed else ())
 
 
 async def _by_click(page: Page, base: str, case: Case) -> str:

@@ -26,6 +26,7 @@ from tests.storefronts.steps import STEPS, Shop, run
 pytestmark = pytest.mark.browser
 
 NO_APPLIER = "texts are inserted into HTML only, which scripts draw over"
+NO_APPLIER = "texts are inserted into HTML only, which scripts draw over"
 FAILING = {
     "shadow-dom": {"page": "nothing in a shadow root is treated", "by click": "the same"},
     "hydrated": {"by click": NO_APPLIER},
@@ -40,7 +41,7 @@ async def browser() -> AsyncIterator[Browser]:
         yield await pool.browser()
 
 
-@pytest.mark.parametrize("name", cases())
+@pytest.mark.parametrize("name", list(cases()))
 async def test_what_a_browser_shows(name: str, proxy: Proxy, browser: Browser, tmp_path: Path) -> None:
     case = cases()[name]
     if name == "oscar":

@@ -1,5 +1,6 @@
-"""Run pretix with the test catalogue, inside the environment that `install.py` made for it: each product is the
-only one of an event, whose page is the product's.
+"""Run pretix with the test catalogue, inside the environment that `install.py` made for it.
+
+Each product is the only one of an event, whose page is the product's.
 
 Writes `shop ready URL` when it serves, and ends when its standard input is closed.
 """
