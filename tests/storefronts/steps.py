@@ -94,10 +94,10 @@ async def https(shop: Shop) -> str:
     return f"{protocols.total()} requests"
 
 
-async def run(shop: Shop, trials: int = TRIALS) -> str:
+async def run(shop: Shop) -> str:
     """`souk run` with a simulated shopper, from trials to effects."""
     done = await souk(
-        shop, "run", "experiment.yaml", "--agent", "simulated:balanced", "--limit", str(trials),
+        shop, "run", "experiment.yaml", "--agent", "simulated:balanced", "--limit", str(TRIALS),
         "--db", "sqlite:///run.db", "--out", "out", status=(0, 1),
     )  # fmt: skip
     with closing(sqlite3.connect(shop.folder / "run.db")) as records:

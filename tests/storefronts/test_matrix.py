@@ -28,6 +28,8 @@ pytestmark = pytest.mark.browser
 NO_APPLIER = "texts are inserted into HTML only, which scripts draw over"
 NO_APPLIER = "texts are inserted into HTML only, which scripts draw over"
 FAILING = {
+    "evershop": {"page": NO_APPLIER, "by click": NO_APPLIER},
+    "pretix": {"cart": "its lines name no product by an address"},
     "shadow-dom": {"page": "nothing in a shadow root is treated", "by click": "the same"},
     "hydrated": {"by click": NO_APPLIER},
     "drawn-by-scripts": {"page": NO_APPLIER, "by click": NO_APPLIER},
@@ -67,14 +69,13 @@ async def test_what_a_browser_shows(name: str, proxy: Proxy, browser: Browser, t
     assert found.keys() == FAILING.get(name, {}).keys(), found
 
 
-@pytest.mark.parametrize("name", ["query-addresses", "oscar"])
-async def test_an_experiment_from_trials_to_effects(name: str, browser: Browser, tmp_path: Path) -> None:
-    case = cases()[name]
-    if not case.is_hand_written and not is_installed(name):
-        pytest.skip(f"{name}: see above")
-    async with running(name) as base:
+async def test_an_experiment_from_trials_to_effects(browser: Browser, tmp_path: Path) -> None:
+    case = cases()["oscar"]
+    if not is_installed(case.name):
+        pytest.skip("oscar is not installed, see above")
+    async with running(case.name) as base:
         case.write_files(tmp_path, base)
-        assert "4 choice" in await run(Shop(case, base, tmp_path, browser), 4)
+        assert "14 choice" in await run(Shop(case, base, tmp_path, browser))
 
 
 def test_rows_of_the_table_are_written_anew_one_by_one() -> None:
