@@ -47,7 +47,11 @@ class Case:
         return own if own.exists() else HERE / "hard" / "plain.yaml"
 
     def key_of(self, product: dict[str, Any]) -> str:
-        return self.key.format(slug=product["slug"], number=CATALOGUE.index(product) + 1)
+        return self.key.format(
+            slug=product["slug"],
+            number=CATALOGUE.index(product) + 1,
+            category=product["category"].lower(),
+        )
 
     def start_page(self, base: str) -> str:
         """The address of the first lamp's page."""

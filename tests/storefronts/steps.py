@@ -46,12 +46,9 @@ async def map_it(shop: Shop) -> str:
     """`souk interventions map`; says how much of the map that is used had to be written by hand."""
     out = shop.folder / "proposed.yaml"
     start, listing = shop.case.start_page(shop.base), shop.base + shop.case.listing
-    done = await souk(
-        shop, "interventions", "map", start, "--listing", listing, "--name", "proposed", "--out", out
-    )
+    await souk(shop, "interventions", "map", start, "--listing", listing, "--name", "proposed", "--out", out)
     roles = sum(bool(re.match(r"  [\w.]+: ", line)) for line in out.read_text().splitlines())
     lines = shop.case.by_hand(out.read_text())
-    del done
     return f"{roles} proposed, {lines} by hand"
 
 
