@@ -234,5 +234,5 @@ class Session:
             view = MappedPage(page.parsed, self.site, self.plan.by_product, self.known)
             for key, showing in view.showings():
                 for target in showing.all("product.id"):
-                    if key and (value := showing.value(target)):
+                    if key and (value := showing.names(target)):
                         yield value, key

@@ -80,10 +80,11 @@ class MappedPage:
     def key(self, showing: Showing) -> str:
         """Return the key of the product that a showing links to, or names; empty without a link."""
         link = next(showing.all(f"{showing.group}.link"), None)
-        if link is None:
+        address = showing.names(link) if link else None
+        if address is None:
             return ""
-        named = self.site.key(showing.value(link))
-        return named if named in self.known.values() else self.at(showing.value(link))
+        named = self.site.key(address)
+        return named if named in self.known.values() else self.at(address)
 
     def at(self, url: str) -> str:
         """Return the product that has its page at an address."""

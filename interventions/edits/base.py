@@ -108,6 +108,14 @@ class Showing:
         """Return the text or attribute of a target, as earlier edits leave it."""
         return self.page.value(target.node, target.attribute)
 
+    def names(self, target: Target) -> str | None:
+        """Return what a target names, such as an id: its value, or the part that the place's `pattern` takes.
+
+        None where the pattern finds nothing.
+        """
+        value = self.value(target)
+        return pattern_part(target.place, value) if target.place.pattern else value
+
     def write(self, role: str, value: Decimal) -> Change:
         """Write another figure into every place of a role; the first place has to hold a figure."""
         main, *_ = self.main(role)
@@ -210,6 +218,13 @@ class Showing:
         self.page.styles |= {style} - {""}
         self.page.scripts |= {script} - {""}
         self.page.insert(node, where, markup.encode(self.page.output, "xmlcharrefreplace"))
+
+
+def pattern_part(place: Place, text: str) -> str | None:
+    """Return what the place's pattern takes of a text; None where it finds nothing."""
+    # A site map's own pattern may take long on what it does not expect.
+    match = re.search(place.pattern, text) if place.pattern and len(text) <= LONGEST else None
+    return match[1] if match else None
 
 
 def figures_at(place: Place, text: str, usage: Usage = UNKNOWN, *, spaced: bool = False) -> list[Figure]:

@@ -49,6 +49,8 @@ SITE = {
 DESK = """<link rel=canonical href=/lamps/desk><h1 class=product>Desk lamp</h1>
 <form><input name=sku value=17></form><ul><li class=card><a href=/lamps/floor>Floor lamp</a>
 <button data-sku=18>Buy</button></ul>"""
+WALL = """<link rel=canonical href=/lamps/wall><h1 class=product>Wall lamp</h1><form action=/buy/21></form>
+<table class=cart><tr><td><button formaction=/lamps/wall/remove>x</button><tr><td><button formaction=/x>y</button></table>"""
 CART = "<table class=cart><tr><td><a href=/lamps/floor>Floor lamp</a></table>"
 NO_CART = "<h1>Cart</h1><p>It is empty</p>"
 SAID = "<div role=status>Desk lamp was put into your bag</div>"
@@ -60,6 +62,8 @@ async def answer(request: Request) -> Response:
     path = request.url.path
     if path == "/lamps/desk":
         return HTMLResponse(DESK)
+    if path == "/lamps/wall":
+        return HTMLResponse(WALL)
     if path == "/cart":
         return HTMLResponse(CART)
     if path == "/empty":
@@ -87,12 +91,18 @@ async def shop() -> AsyncIterator[str]:
 
 
 async def added(
-    ca_dir: Path, choice: Mapping[str, Any], ask: Ask, *, plan: Plan | None = None, guest: bool = False
+    ca_dir: Path,
+    choice: Mapping[str, Any],
+    ask: Ask,
+    *,
+    plan: Plan | None = None,
+    guest: bool = False,
+    site: Mapping[str, Any] = SITE,
 ) -> list[Added]:
     """What the session has noted once a client of the proxy has asked the shop for something."""
-    site = SiteMap.model_validate({**SITE, "choice": choice})
+    known = SiteMap.model_validate({**site, "choice": choice})
     async with shop() as url:
-        session = Session(plan or Plan(), site, AllowList.of(url))
+        session = Session(plan or Plan(), known, AllowList.of(url))
         guests = Guests(lambda: OneVisit(session), by_cookie=False) if guest else None
         async with run_proxy(ca_dir, guests=guests) as proxy:
             slot = await proxy.open_slot()
@@ -174,6 +184,21 @@ async def test_an_id_is_looked_up_on_the_pages_that_were_sent(
     rule = {"request": {"path": "/buy", "field": "sku"}}
     (noted,) = await added(ca_dir, rule, post("/buy", data={"sku": sku}), plan=plan)
     assert (noted.by, noted.product, noted.named) == ("request", product, sku)
+
+
+async def test_a_pattern_takes_an_id_and_a_link_out_of_what_holds_them(ca_dir: Path) -> None:
+    product = {"css": "form", "attribute": "action", "pattern": r"/buy/(\d+)"}
+    row = {"css": "button", "attribute": "formaction", "pattern": "(.*/)remove"}
+    site = SITE | {"roles": SITE["roles"] | {"product.id": product, "row.link": row}}
+    rule = {"request": {"path": r"/buy/(\d+)"}, "cart": "row"}
+
+    async def ask(client: httpx.AsyncClient, url: str) -> None:
+        await client.get(f"{url}/lamps/wall", headers={"accept": "text/html"})
+        await client.post(f"{url}/buy/21")
+
+    first, second = await added(ca_dir, rule, ask, site=site)
+    assert first == Added("cart", "lamps/wall")
+    assert second == Added("request", "lamps/wall", "21")
 
 
 async def test_a_page_counts_for_an_unknown_id_only_if_its_product_has_no_other(ca_dir: Path) -> None:
