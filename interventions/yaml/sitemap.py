@@ -43,7 +43,10 @@ class Place(BaseModel, frozen=True, extra="forbid"):
     css: Css
     attribute: str | None = None
     pattern: Annotated[str, AfterValidator(_check_pattern)] | None = None
-    """A regular expression whose one group is the figure, for texts that hold several; of links and ids, what names."""
+    """A regular expression whose one group is the figure, for texts that hold several.
+
+    In links and ids it is the address or the id.
+    """
     scale: Annotated[int, Field(gt=0)] | None = None
     """The highest rating that can stand here, such as 5; ratings are percentages where nothing is said."""
     words: tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")], ...] = ()

@@ -50,7 +50,8 @@ DESK = """<link rel=canonical href=/lamps/desk><h1 class=product>Desk lamp</h1>
 <form><input name=sku value=17></form><ul><li class=card><a href=/lamps/floor>Floor lamp</a>
 <button data-sku=18>Buy</button></ul>"""
 WALL = """<link rel=canonical href=/lamps/wall><h1 class=product>Wall lamp</h1><form action=/buy/21></form>
-<table class=cart><tr><td><button formaction=/lamps/wall/remove>x</button><tr><td><button formaction=/x>y</button></table>"""
+<table class=cart><tr><td><button formaction=/lamps/wall/remove>x</button>
+<tr><td><button formaction=/x>y</button></table>"""
 CART = "<table class=cart><tr><td><a href=/lamps/floor>Floor lamp</a></table>"
 NO_CART = "<h1>Cart</h1><p>It is empty</p>"
 SAID = "<div role=status>Desk lamp was put into your bag</div>"

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from playwright.async_api import Browser, BrowserContext
 
+from interventions.yaml.sitemap import load_site_map
 from tests.experiments.certificates import certificates
 from tests.experiments.command_line import environment
 from tests.storefronts.cases import Case
@@ -46,7 +47,10 @@ async def map_it(shop: Shop) -> str:
     """`souk interventions map`; says how much of the map that is used had to be written by hand."""
     out = shop.folder / "proposed.yaml"
     start, listing = shop.case.start_page(shop.base), shop.base + shop.case.listing
-    await souk(shop, "interventions", "map", start, "--listing", listing, "--name", "proposed", "--out", out)
+    render = ("--render",) if load_site_map(shop.case.site).drawn else ()
+    await souk(
+        shop, "interventions", "map", start, "--listing", listing, "--name", "proposed", "--out", out, *render
+    )
     roles = sum(bool(re.match(r"  [\w.]+: ", line)) for line in out.read_text().splitlines())
     lines = shop.case.by_hand(out.read_text())
     return f"{roles} proposed, {lines} by hand"
