@@ -11,7 +11,12 @@ from environments.accessibility import read_tree
 from environments.stops import Stop
 from interventions.edits.in_browser import Element, Inserted, OnScreen, Spot, Standing, as_read
 
-OBSERVE: Final = (Path(__file__).parent / "observe.js").read_text(encoding="utf-8")
+def _source(name: str) -> str:
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
+
+
+LEGIBLE: Final = _source("legible.js")
+OBSERVE: Final = f"((placesOf) => {_source('observe.js')})({LEGIBLE})"
 
 SCREENSHOT_TIMEOUT_MS: Final = 10_000
 
