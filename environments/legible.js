@@ -182,5 +182,5 @@
   // it the reader is given; null where the browser does not know the selector.
   const found = (places) => places.map(({ css, attribute }) =>
     query(css)?.slice(0, MAX_FOUND).map((element) => standing(element, attribute)) ?? null);
-  return { found, query, everything, squeeze, intersect, isClippedAway, viewport, ATTRIBUTES };
+  return { found, query, roots, everything, squeeze, intersect, isClippedAway, viewport, ATTRIBUTES, NO_TEXT };
 }

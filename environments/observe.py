@@ -11,12 +11,14 @@ from environments.accessibility import read_tree
 from environments.stops import Stop
 from interventions.edits.in_browser import Element, Inserted, OnScreen, Spot, Standing, as_read
 
-def _source(name: str) -> str:
+
+def source_of(name: str) -> str:
+    """Return a script of this folder."""
     return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
-LEGIBLE: Final = _source("legible.js")
-OBSERVE: Final = f"((placesOf) => {_source('observe.js')})({LEGIBLE})"
+LEGIBLE: Final = source_of("legible.js")
+OBSERVE: Final = f"((placesOf) => {source_of('observe.js')})({LEGIBLE})"
 
 SCREENSHOT_TIMEOUT_MS: Final = 10_000
 
@@ -88,8 +90,9 @@ async def observe(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted 
         "cards": wanted.cards,
     }
     seen = await page.evaluate(OBSERVE, arguments)
-    if not _is_sound(seen, len(stops), len(wanted.spots)):
+    if not _is_sound(seen, len(stops)):
         raise Disturbed("the page's scripts disturb the observation")
+    standing = standing_of(seen, wanted.spots)
     tree, screenshot = "", b""
     if view.tree:
         session = await page.context.new_cdp_session(page)
@@ -98,13 +101,26 @@ async def observe(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted 
     if view.screenshot:
         screenshot = await page.screenshot(timeout=SCREENSHOT_TIMEOUT_MS)
     html, title = storable(seen["html"]), storable(seen["title"])
-    standing = Standing(
-        {spot: _elements(found) for spot, found in zip(wanted.spots, seen["found"], strict=True)},
-        "\n".join(map(_text, seen["own"].split("\n"))),
-    )
     return Seen(
         html, title, seen["url"], seen["stop"], storable(seen["said"]), storable(tree), screenshot, standing
     )
+
+
+def standing_of(read: Any, spots: Sequence[Spot]) -> Standing:
+    """Return what a page's script has `read` at the spots (`found`), and the texts beside (`own`).
+
+    Raises:
+        Disturbed: it is not what our script makes.
+    """
+    match read:
+        case {"found": [*found], "own": str(own)} if len(found) == len(spots) and all(
+            each is None or _are_elements(each) for each in found
+        ):
+            return Standing(
+                {spot: _elements(each) for spot, each in zip(spots, found, strict=True)},
+                "\n".join(map(_text, own.split("\n"))),
+            )
+    raise Disturbed("the page's scripts disturb the observation")
 
 
 def storable(text: str) -> str:
@@ -143,18 +159,12 @@ def _text(text: str) -> str:
     return as_read(storable(text))
 
 
-def _is_sound(seen: Any, stops: int, spots: int) -> bool:
+def _is_sound(seen: Any, stops: int) -> bool:
     match seen:
         case {
-            "html": str(), "title": str(), "url": str(), "stop": int(stop), "said": str(), "own": str(),
-            "shown": [*shown], "found": [*found],
+            "html": str(), "title": str(), "url": str(), "stop": int(stop), "said": str(), "shown": [*shown],
         }:  # fmt: skip
-            return (
-                -1 <= stop < stops
-                and all(isinstance(index, int) for index in shown)
-                and len(found) == spots
-                and all(each is None or _are_elements(each) for each in found)
-            )
+            return -1 <= stop < stops and all(isinstance(index, int) for index in shown)
     return False
 
 

@@ -1,11 +1,11 @@
 """Stop conditions: texts that a page shows once something is in the cart, or the shop refuses."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from interventions.html.inline_script import called
 from interventions.yaml.choice import Choice
 
 
@@ -45,5 +45,4 @@ def guard(named: Iterable[str], report: str = "") -> str:
     texts, selectors = list[str](), list[str]()
     for name in named:
         (selectors if name.startswith("css:") else texts).append(name.removeprefix("css:"))
-    told = json.dumps({"texts": texts, "selectors": selectors, "report": report}).replace("<", "\\u003c")
-    return f"({_GUARD})({told})"
+    return called(_GUARD, {"texts": texts, "selectors": selectors, "report": report})

@@ -17,6 +17,7 @@ from mitmproxy import http
 
 from interventions.apply.engine import EditFailed, OtherPage, rewrite
 from interventions.html.differences import NUMBER, differences
+from interventions.html.inline_script import called
 from interventions.yaml.sitemap import SiteMap
 from proxy.addon import SESSION, respond
 from proxy.error_page import NOT_TREATED
@@ -29,7 +30,6 @@ PATIENCE_MS: Final = 5_000
 
 KIND: Final = "text/html; charset=utf-8"
 _SOURCE: Final = Path(__file__).with_name("drawn.js").read_text(encoding="utf-8")
-_SCRIPT: Final = re.sub(r"(?m)^ *(//.*)?\n?| +//.*$", "", _SOURCE).strip()
 _NUMBERS: Final = re.compile(rb' %b="\d+"' % NUMBER.encode())
 
 
@@ -118,5 +118,4 @@ def _script(site: SiteMap, planned: frozenset[str], path: str) -> str:
         "number": NUMBER,
         "patience": PATIENCE_MS,
     }
-    arguments = json.dumps(told).replace("<", "\\u003c")
-    return f"({_SCRIPT})({arguments})"
+    return called(_SOURCE, told)

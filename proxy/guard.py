@@ -6,6 +6,7 @@ from typing import Final
 
 from mitmproxy import http
 
+from interventions.apply.engine import Receipt, page_hash
 from interventions.html import charset
 from interventions.html.csp import Inline, allow
 from proxy.addon import CSP, SESSION, content_type, fail, is_page, replace_body, whole_body
@@ -67,9 +68,18 @@ class PageScript:
             label = LABELS.get(codec, codec.replace("iso8859", "iso-8859").replace("_", "-"))
             headers["content-type"] = f"{kind.partition(';')[0]}; charset={label}"
         if policies := headers.get_all(CSP):
-            inline = Inline(scripts=frozenset({script}))
+            reports = frozenset({"'self'"} if session.observed else ())
+            inline = Inline(scripts=frozenset({script}), connects=reports)
             headers.set_all(CSP, [allow(policy, inline) for policy in policies])
         replace_body(response, guarded)
+        if session.observed:
+            session.note_receipts([_receipt(script, body, guarded, session.product_at(flow.request.url))])
+
+
+def _receipt(script: str, body: bytes, guarded: bytes, product: str) -> Receipt:
+    """The receipt of the script in a page; it is of no intervention."""
+    hashes = (page_hash(script.encode()), page_hash(body), page_hash(guarded))
+    return Receipt("", "observer", "page.head", "", product, 1, "", *hashes)
 
 
 def _with_script(script: str, body: bytes, codec: str, kind: str) -> bytes:

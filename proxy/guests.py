@@ -64,8 +64,11 @@ class Visit(Protocol):
     def note(self) -> str:
         """What the guest should know besides; mostly empty."""
 
-    def opened(self) -> None:
-        """Record that a page of the shop has passed."""
+    def opened(self, url: str, *, shown: bool) -> None:
+        """Record that a page of the shop has come; `shown`: as what the guest looks at."""
+
+    def reported(self, url: str, body: bytes) -> None:
+        """Take what a page says of itself; `url` has the page's scheme, host and port."""
 
     def stopped(self) -> None:
         """Record that the guest was about to press what is never pressed."""
@@ -82,14 +85,19 @@ class Guests:
 
     `welcome` gives the next trial, None when all are done. `by_cookie`: a guest is known by a cookie, where
     the port stands for a shop, rather than by the port. `stopped_at` is the path to which a page leads when
-    the guest was about to press what is never pressed.
+    the guest was about to press what is never pressed, and `reports_to` the one to which pages report.
     """
 
     def __init__(
-        self, welcome: Callable[[], Visit | None], *, by_cookie: bool, stopped_at: str | None = None
+        self,
+        welcome: Callable[[], Visit | None],
+        *,
+        by_cookie: bool,
+        stopped_at: str | None = None,
+        reports_to: str | None = None,
     ) -> None:
         self._welcome = welcome
-        self._by_cookie, self._stopped_at = by_cookie, stopped_at
+        self._by_cookie, self._stopped_at, self._reports_to = by_cookie, stopped_at, reports_to
         self._all_done = False
         self._visits: dict[str, Visit] = {}
 
@@ -113,7 +121,7 @@ class Guests:
         if visit and path == self._stopped_at:
             visit.stopped()
             flow.response = http.Response.make(200, page(visit, all_done=self._all_done), NO_STORE | HTML)
-        elif path.startswith(PREFIX):
+        elif path.startswith(PREFIX) and path != self._reports_to:
             self._answer(flow, name, path.removeprefix(PREFIX))
         elif self.session_of(flow) is None:
             self._send_to_start(flow)
@@ -123,6 +131,13 @@ class Guests:
             )
             flow.metadata[COOKIE] = cookies[0]
 
+    def request(self, flow: http.HTTPFlow) -> None:
+        """Take a page's report, which is in the body."""
+        visit = self._visits.get(self._name(flow))
+        if self._reports_to and visit and flow.request.path == self._reports_to and flow.response is None:
+            visit.reported(flow.request.url, flow.request.get_content(strict=False) or b"")
+            flow.response = http.Response.make(204, b"", NO_STORE)
+
     def response(self, flow: http.HTTPFlow) -> None:
         """Record a choice."""
         session: Session | None = flow.metadata.get(SESSION)
@@ -130,7 +145,7 @@ class Guests:
         if session is None or visit is None or visit.session is not session or flow.response is None:
             return
         if is_page(flow.response):
-            visit.opened()
+            visit.opened(flow.request.url, shown=flow.response.status_code < 300 and is_shown(flow.request))
         if session.added and not visit.outcome:
             visit.chose()
 
@@ -188,6 +203,12 @@ class Guests:
         start = PREFIX if self._by_cookie else f"http://{OWN_NAME}{PREFIX}"
         body = error_page("No trial", f"Open {start} to take one.")
         flow.response = http.Response.make(403, body, NO_STORE | HTML)
+
+
+def is_shown(request: http.Request) -> bool:
+    """Return whether a page is asked for to be looked at; what does not say it, is."""
+    destination = request.headers.get("sec-fetch-dest", "document")
+    return request.method != "HEAD" and destination == "document" and "sec-purpose" not in request.headers
 
 
 def refusal_of(flow: http.HTTPFlow) -> str:

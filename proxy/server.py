@@ -137,7 +137,6 @@ async def run_proxy(
     ca_dir: Path,
     *,
     guests: Guests | None = None,
-    script: str = "",
     upstream_ca: Path | None = None,
     upstream_proxy: str | None = None,
     record: Path | None = None,
@@ -145,8 +144,7 @@ async def run_proxy(
 ) -> AsyncIterator[Proxy]:
     """Run the proxy in the current event loop; its certificate authority lives in `ca_dir` (mode 0700).
 
-    `guests` gives sessions to whoever connects; without it they are bound to slots. `script` is put
-    into every page of theirs. Shops are reached
+    `guests` gives sessions to whoever connects; without it they are bound to slots. Shops are reached
     through the proxy `upstream_proxy`, and may have certificates of `upstream_ca` besides those of public
     authorities and of SSL_CERT_FILE. `record` is a folder for what shops answer; `replay` is one that answers
     in their place.
@@ -167,7 +165,7 @@ async def run_proxy(
         next_layer.NextLayer(),
         tlsconfig.TlsConfig(),
         upstream_auth.UpstreamAuth(),
-        *_ours(proxy, guests, script, record, replay),
+        *_ours(proxy, guests, record, replay),
     )
     hardening.install()
     # Raw connections could carry pages that are not looked at.
@@ -195,9 +193,7 @@ async def run_proxy(
         await proxy.close()
 
 
-def _ours(
-    proxy: Proxy, guests: Guests | None, script: str, record: Path | None, replay: Path | None
-) -> list[object]:
+def _ours(proxy: Proxy, guests: Guests | None, record: Path | None, replay: Path | None) -> list[object]:
     """Our own addons, in the order in which a request and its answer pass them."""
     drawing = Drawing()
     addons: list[object] = [Inbound(proxy.reverse_of), Cards(), drawing]
@@ -209,7 +205,7 @@ def _ours(
     if guests is not None:
         addons.append(guests)
     addons.append(Rewriter(proxy.session_of if guests is None else guests.session_of))
-    addons.append(PageScript(lambda session: ";\n".join(filter(None, (drawing.script_of(session), script)))))
+    addons.append(PageScript(lambda each: ";\n".join(filter(None, (drawing.script_of(each), each.script)))))
     if replay is not None:
         recording = Recording(replay)
         addons.append(Replayer(recording, recording.answers()))

@@ -114,6 +114,10 @@ class Session:
     plan: Plan
     site: SiteMap
     allow: AllowList | None = None
+    script: str = ""
+    """A script for each page, in ASCII and without `</script`: the same whatever is planned; empty: none."""
+    observed: bool = False
+    """Whether the script reports what stands on the page: each page has a receipt of it."""
     cards: CardRun | None = None
     """The cards that are asked in this episode; where they have plans, these take the place of `plan`."""
     receipts: list[Receipt] = field(default_factory=list)

@@ -60,6 +60,7 @@ COLUMNS = (
     Column("higher_rated", "flag", "1 for the one highest rating of the set; from rating when absent"),
     Column("nudged", "flag", "1 for an option that carries a nudge; 0 when absent"),
     Column("placebo", "flag", "1 for an option that carries a placebo; when absent, from condition"),
+    Column("opened", "whole", "how often a guest opened the option's page; empty where not known", low=0),
     Column("nudge", "text", "id of the nudge"),
     Column("nudge_text", "text", "text of the nudge, its variables unfilled"),
     Column("family", "text", "family of the nudge"),

@@ -4,7 +4,7 @@ import json
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
 
 import typer
@@ -34,7 +34,7 @@ OF_NO_TRIALS = {
     "upstream_proxy": _REACHED,
 }
 """The options that have no meaning together with --experiment, and why."""
-OF_TRIALS = ("trial", "label", "subjects", "shop", "db")
+OF_TRIALS = ("trial", "label", "subjects", "observe", "shop", "db")
 """The options that have no meaning without --experiment."""
 
 
@@ -153,6 +153,14 @@ def serve(
             min=1, max=64, help="Ports, each for one subject, from --port on.", rich_help_panel=TRIALS
         ),
     ] = 1,
+    observe: Annotated[
+        Literal["page", "viewport", "off"],
+        typer.Option(
+            help="What must have shown the edits: the page, wherever it was scrolled to, or the viewport. "
+            "off: the pages are not observed.",
+            rich_help_panel=TRIALS,
+        ),
+    ] = "page",
     shop: Annotated[
         str,
         typer.Option(
@@ -223,6 +231,7 @@ def serve(
             subjects=subjects,
             reverse=reverse,
             at=shop,
+            observe=observe,
             ca=ca,
             upstream_ca=upstream_ca,
         )

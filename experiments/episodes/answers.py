@@ -131,4 +131,5 @@ def _option_row(trial: CardTrial, position: int) -> Row:
         "reviews": option.reviews,
         "viewed_first": int(position == 0),
         "nudged": 0,
+        "opened": None,
     }

@@ -1,6 +1,7 @@
 """Run one trial in a shop: bind the plan, open the tabs, let the agent act, check the treatment."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 from urllib.parse import urljoin
@@ -208,6 +209,19 @@ def is_error_page(look: Look) -> bool:
     return observation.tabs[observation.active_tab].title == NOT_TREATED
 
 
+@dataclass(frozen=True, slots=True)
+class GuestFacts:
+    """What is recorded of a guest's trial in place of looks and actions.
+
+    `traced`: the pages that were sent. `seen`: the products' own pages as they were sent, or drawn. `opened`:
+    by product, how often its page was opened.
+    """
+
+    traced: Traced
+    seen: Sequence[Sight]
+    opened: Mapping[str, int]
+
+
 def to_record(
     trial: ShopTrial,
     design: ShopDesign,
@@ -216,30 +230,27 @@ def to_record(
     *,
     began: float,
     attempts: int,
-    traced: Traced | None = None,
+    guest: GuestFacts | None = None,
 ) -> TrialRecord:
-    """Make the record of a finished trial.
-
-    traced: its steps and pages, where they are not those of the trajectory.
-    """
+    """Make the record of a finished trial; `guest`: what is known instead of looks, of a guest's."""
     calls = recorded_calls(trajectory)
     shown = (figure for page in session.pages for figure in page.sightings(session.site))
-    seen = sights(trajectory, design, trial, session)
-    steps, artifacts = traced or trace(trajectory)
+    seen = guest.seen if guest else sights(trajectory, design, trial, session)
+    steps, artifacts = guest.traced if guest else trace(trajectory)
     return TrialRecord(
         trial=trial_row(
             design.run_id,
             trial,
             trajectory,
             usage_of(calls),
-            steps=len(steps) if traced else len(trajectory.decisions),
+            steps=len(steps) if guest else len(trajectory.decisions),
             began=began,
             attempts=attempts,
             nudge=trial.nudge,
             match=design.match,
             profile=trial.profile,
         ),
-        options=_option_rows(trial, design),
+        options=_option_rows(trial, design, guest.opened if guest else None),
         steps=steps,
         receipts=[to_row(receipt, number=number) for number, receipt in enumerate(session.receipts)],
         calls=[to_row(call, number=number, step=step) for number, (step, call) in enumerate(calls)],
@@ -257,7 +268,7 @@ def to_record(
     )
 
 
-def _option_rows(trial: ShopTrial, design: ShopDesign) -> list[Row]:
+def _option_rows(trial: ShopTrial, design: ShopDesign, opened: Mapping[str, int] | None) -> list[Row]:
     # The last tab is the active one when the episode starts; a list is read from its top.
     first = len(trial.products) - 1 if design.experiment.task == "compare-tabs" else 0
     return [
@@ -271,6 +282,7 @@ def _option_rows(trial: ShopTrial, design: ShopDesign) -> list[Row]:
             "reviews": product.reviews,
             "viewed_first": int(position == first),
             "nudged": int(product.key == trial.carrier),
+            "opened": None if opened is None else opened.get(product.key, 0),
         }
         for position, product in enumerate(trial.products)
     ]

@@ -139,7 +139,8 @@ def unchecked(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Effec
     found = {
         Effect(each.intervention, each.edit, each.role, each.page_type)
         for each in session.receipts
-        if not each.role.startswith("data.")
+        if each.intervention
+        and not each.role.startswith("data.")
         and Proof(each.intervention, each.edit, each.role, each.product) not in proven
     }
     return sorted(found)

@@ -7,7 +7,7 @@ import sqlalchemy as sql
 
 from experiments.records.database import Text
 
-SCHEMA_VERSION: Final = 6
+SCHEMA_VERSION: Final = 7
 
 metadata = sql.MetaData()
 
@@ -79,6 +79,7 @@ options = _of_trial(
     sql.Column("reviews", sql.BigInteger),
     sql.Column("viewed_first", sql.Integer, nullable=False),
     sql.Column("nudged", sql.Integer, nullable=False),
+    sql.Column("opened", sql.Integer),
     key="position",
     ordered=True,
 )
@@ -285,11 +286,19 @@ def _from_1(connection: sql.Connection) -> None:
         index.create(connection, checkfirst=True)
 
 
+def _from_6(connection: sql.Connection) -> None:
+    """How often each option was opened."""
+    there = {column["name"] for column in sql.inspect(connection).get_columns(options.name)}
+    if options.c.opened.name not in there:  # an older database has just been given the whole table
+        connection.execute(sql.text("ALTER TABLE options ADD COLUMN opened INTEGER"))
+
+
 UPGRADES: Final[Mapping[int, Callable[[sql.Connection], None]]] = {
     1: _from_1,
     2: metadata.create_all,  # the tables of prompts and scores
     3: metadata.create_all,  # the table of claims
     4: metadata.create_all,  # the table of edits that were not checked
     5: metadata.create_all,  # the table of where edits stood
+    6: _from_6,
 }
 """The functions that lead from each older schema to the next one."""

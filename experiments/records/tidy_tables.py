@@ -53,6 +53,7 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
             options.c.rating,
             options.c.reviews,
             options.c.nudged,
+            options.c.opened,
             options.c.name.label("attr_name"),
             sql.cast(attributes.c.attributes, sql.Text).label("attributes"),
         )
@@ -178,6 +179,7 @@ def receipts_table(records: Records, run: str, agents: Collection[str] = ()) -> 
         )
         .join(unproven, sql.and_(*(receipts.c[n] == unproven.c[n] for n in group)), isouter=True)
         .where(receipts.c.run == run, receipts.c.trial.in_(of_agents))
+        .where(receipts.c.intervention != "")  # the observer of guests, in every condition
         .group_by(receipts.c.intervention, receipts.c.edit, receipts.c.role, receipts.c.page_type)
         .order_by(receipts.c.intervention, receipts.c.edit, receipts.c.role, receipts.c.page_type)
     )

@@ -6,24 +6,33 @@ import secrets
 import sys
 import tempfile
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
-from urllib.parse import urlsplit
+from typing import Final, Literal
+from urllib.parse import urljoin, urlsplit
 
+from environments.observe import Disturbed, Wanted
+from environments.observer import observer, read_report
 from environments.shop.server import shop
 from environments.stops import guard
 from experiments.console.background import ready
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.episodes.choice import chosen
-from experiments.episodes.shop_episode import allowed, end_with, session, start_urls, to_record
+from experiments.episodes.shop_episode import (
+    GuestFacts,
+    allowed,
+    end_with,
+    session,
+    start_urls,
+    to_record,
+)
 from experiments.episodes.trajectory import Traced, Trajectory, failed_on_the_way
-from experiments.episodes.treatment_check import Sight
+from experiments.episodes.treatment_check import Sight, wanted_in_browser
 from experiments.executors.start_pages import check_start_pages
 from experiments.records.database import DatabaseFailure, cause
 from experiments.records.record import Row, TrialRecord, artifact_hash
@@ -43,7 +52,26 @@ UNSEEN_SECONDS: Final = 5.0
 """How long a guest that has a trial may take to open a page of the shop before it is told how, in seconds."""
 UNSEEN: Final = "No page of the shop has come through the proxy yet."
 
+MAX_REPORT: Final = 4 * 2**20
+"""The most bytes of a page's report that are read."""
+MAX_REPORTS: Final = 2_000
+"""The most reports of a trial's pages that are kept."""
+
+Observe = Literal["page", "viewport", "off"]
+"""What counts as shown to a guest (see `Sees`); `off`: it is not observed."""
+
 Finished = Callable[[TrialRecord], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Scripts:
+    """The scripts of all pages of guests: the guard, and where the observer reports to."""
+
+    guard: str = ""
+    reports_to: str = ""
+
+
+NO_SCRIPTS: Final = Scripts()
 
 
 @dataclass(kw_only=True)
@@ -59,10 +87,17 @@ class GuestTrial:
     """The address under which the guest reaches the shop."""
     advice: str
     """What to do where no page of the shop comes through the proxy."""
+    observe: Observe
+    wanted: Wanted
+    """What the pages' observer reads."""
     outcome: str = ""
     seen: bool = False
     """Whether a page of the shop has come through the proxy."""
     _began: float = field(default_factory=time.time)
+    _opened: list[str] = field(default_factory=list)
+    """The addresses of the pages that were opened, in order."""
+    _looks: list[Sight] = field(default_factory=list)
+    """What the observer has reported from products' own pages, in order."""
 
     @property
     def trial(self) -> str:
@@ -85,9 +120,32 @@ class GuestTrial:
         late = time.time() - self._began > UNSEEN_SECONDS
         return f"{UNSEEN} {self.advice}" if late and not self.seen and not self.outcome else ""
 
-    def opened(self) -> None:
-        """Note that a page of the shop has come through the proxy."""
+    def opened(self, url: str, *, shown: bool) -> None:
+        """Note that a page of the shop has come through the proxy; `shown`: as what the guest looks at."""
         self.seen = True
+        if shown and not self.outcome:
+            self._opened.append(url)
+
+    def reported(self, url: str, body: bytes) -> None:
+        """Keep what the observer in a page reports.
+
+        A page of an earlier trial, in a tab that was left open, is not asked. A page that reports without
+        measure, or what no observer reports, fails the trial.
+        """
+        if self.outcome:
+            return
+        try:
+            report = read_report(body[:MAX_REPORT], self.wanted)
+        except Disturbed as error:
+            self.session.note_failure(f"{url}: {error}")
+            return
+        if time.time() - report.age < self._began:
+            return
+        url = urljoin(url, report.at)
+        if product := self.session.product_at(url):
+            self._looks.append(Sight(product, self._sent().get(product, ""), report.standing))
+        if len(self._looks) > MAX_REPORTS:
+            self.session.note_failure(f"{url}: the page does not come to rest")
 
     def stopped(self) -> None:
         """End the trial because the guest was about to press what is never pressed."""
@@ -105,6 +163,9 @@ class GuestTrial:
         trajectory = Trajectory()
         choice = chosen(self.definition, self.session)
         end_with(choice, trajectory, self.definition, self.session, self._shown())
+        if self.observe == "viewport" and trajectory.outcome == "choice":
+            if product := self._unreported(choice.product):
+                trajectory.end("treatment_failed", f"no page has reported what was in view of {product}")
         self._end(trajectory)
 
     def gave_up(self) -> None:
@@ -119,9 +180,26 @@ class GuestTrial:
         trajectory.end("agent_limit", f"{self.design.experiment.limits.seconds:g} seconds have passed")
         self._end(trajectory)
 
+    def _sent(self) -> dict[str, str]:
+        """By product, its page as it was sent last, as HTML."""
+        return {page.product: page.text for page in self.session.pages if page.product}
+
     def _shown(self) -> list[Sight]:
-        """The products' pages that the guest was sent, as HTML."""
-        return [Sight(page.product, page.text) for page in self.session.pages if page.product]
+        """What the observer has reported; of products of which it has nothing, the pages that were sent."""
+        reported = {look.product for look in self._looks}
+        sent = [Sight(page.product, page.text) for page in self.session.pages if page.product]
+        return [*self._looks, *(sight for sight in sent if sight.product not in reported)]
+
+    def _times_opened(self) -> Counter[str]:
+        """By product, how often its page was opened; pages that scripts change for another count once."""
+        opened = Counter(self.session.product_at(url) for url in self._opened)
+        return opened | Counter({look.product for look in self._looks})
+
+    def _unreported(self, chosen: str) -> str:
+        """An option whose page was opened, or that was chosen, and that no page has reported, if any."""
+        opened, reported = self._times_opened(), {look.product for look in self._looks}
+        keys = (product.key for product in self.definition.products)
+        return next((key for key in keys if (opened[key] or key == chosen) and key not in reported), "")
 
     def _end(self, trajectory: Trajectory) -> None:
         if self.outcome:
@@ -135,7 +213,7 @@ class GuestTrial:
             self.session,
             began=self._began,
             attempts=1,
-            traced=_trace(self.session.pages),
+            guest=GuestFacts(_trace(self.session.pages), self._shown(), self._times_opened()),
         )
         self.finished(record)
 
@@ -152,13 +230,17 @@ class TrialDispenser:
         claim: Callable[[str], bool],
         *,
         reverse: bool,
+        observe: Observe = "page",
+        scripts: Scripts = NO_SCRIPTS,
     ) -> None:
         """Take the trials to hand out.
 
         `reverse`: the proxy stands for the shop, else guests use it as a proxy. `claim` takes a trial, by its
-        id, for this process; False: it has ended, or runs elsewhere.
+        id, for this process; False: it has ended, or runs elsewhere. `observe`: what counts as shown.
         """
         self._design, self._finished, self._claim = design, finished, claim
+        self._observe: Observe = observe
+        self._scripts = scripts
         self._trials = deque(trials)
         self._shop_url, self._allow = shop_url, allowed(design, shop_url)
         # Where the proxy stands for the shop, it changes the addresses in its answers itself.
@@ -179,11 +261,20 @@ class TrialDispenser:
         if trial is None:
             return None
         bound = session(self._design, trial, self._shop_url, self._allow)
+        wanted = wanted_in_browser(self._design, trial)
+        observed = "" if self._observe == "off" else observer(wanted, self._scripts.reports_to, self._observe)
         guest = GuestTrial(
             definition=trial,
             design=self._design,
             # What a guest looks at, and when, is not known: a page that is not treated is never passed on.
-            session=replace(bound, awaited=None),
+            session=replace(
+                bound,
+                awaited=None,
+                script=";\n".join(filter(None, (self._scripts.guard, observed))),
+                observed=bool(observed),
+            ),
+            observe=self._observe,
+            wanted=wanted,
             base_url=self._shop_url,
             finished=self._finished,
             shown_url=self._shown_url,
@@ -233,6 +324,7 @@ class Serving:
     subjects: int = 1
     reverse: str | None = None
     at: str = EMBEDDED
+    observe: Observe = "page"
     ca: Path | None = None
     upstream_ca: Path | None = None
 
@@ -251,7 +343,8 @@ async def serve_guests(options: Serving) -> None:
     trials = _wanted(design, records, options)
     live = design.experiment.live
     stopped_at = f"{PREFIX}stopped/{secrets.token_urlsafe(16)}" if live else None
-    script = guard(live.stop_before, stopped_at) if live and stopped_at else ""
+    reports_to = f"{PREFIX}seen/{secrets.token_urlsafe(16)}"
+    scripts = Scripts(guard(live.stop_before, stopped_at) if live and stopped_at else "", reports_to)
     wanted = options.reverse or (options.at if options.at != EMBEDDED else design.base_url or EMBEDDED)
     async with AsyncExitStack() as stack:
         writer = stack.enter_context(ThreadPoolExecutor(max_workers=1, thread_name_prefix="records"))
@@ -272,10 +365,16 @@ async def serve_guests(options: Serving) -> None:
         origin = Origin.of(shop_url if options.reverse else shop_origin(shop_url))
         folder = options.ca or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="souk-ca-")))
         reverse = options.reverse is not None
-        reception = TrialDispenser(design, trials, shop_url, finished, claim, reverse=reverse)
-        guests = Guests(reception.welcome, by_cookie=reverse, stopped_at=stopped_at)
+        reception = TrialDispenser(
+            design, trials, shop_url, finished, claim,
+            reverse=reverse, observe=options.observe, scripts=scripts,
+        )  # fmt: skip
+        guests = Guests(
+            reception.welcome, by_cookie=reverse, stopped_at=stopped_at,
+            reports_to=None if options.observe == "off" else reports_to,
+        )  # fmt: skip
         proxy = await stack.enter_async_context(
-            run_proxy(folder, guests=guests, script=script, upstream_ca=options.upstream_ca)
+            run_proxy(folder, guests=guests, upstream_ca=options.upstream_ca)
         )
         slots = [
             await proxy.open_slot(

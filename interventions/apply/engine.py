@@ -230,7 +230,7 @@ class _Rewriting:
         return self.current
 
     def receipts(self, page_type: str, body: bytes) -> tuple[Receipt, ...]:
-        before, after = _hash(self.body), _hash(body)
+        before, after = page_hash(self.body), page_hash(body)
         return tuple(
             Receipt(
                 *owner, page_type, key, change.matches, _cut(change.before), _cut(change.after), before, after
@@ -336,7 +336,8 @@ def _role_marks(roles: frozenset[str], cards: tuple[str, ...], site: SiteMap, em
     return marks_for(selectors, limit=None if cards else _FEW)
 
 
-def _hash(body: bytes) -> str:
+def page_hash(body: bytes) -> str:
+    """Return the hash of a body, as receipts name it: SHA-256, its first 128 bits, in hex."""
     return sha256(body).hexdigest()[:32]
 
 

@@ -54,10 +54,10 @@ PAGES["policy"][0].headers["content-security-policy"] = "default-src 'none'"
 
 async def test_the_script_is_first_and_the_page_is_what_it_was(ca_dir: Path) -> None:
     async with pages({f"/{name}": page[0] for name, page in PAGES.items()}) as url:
-        visit = OneVisit(Session(Plan(), SHOP, AllowList.of(url)))
+        visit = OneVisit(Session(Plan(), SHOP, AllowList.of(url), script=SCRIPT))
         guests = Guests(lambda: visit, by_cookie=False)
         async with (
-            run_proxy(ca_dir, guests=guests, script=SCRIPT) as proxy,
+            run_proxy(ca_dir, guests=guests) as proxy,
             async_playwright() as playwright,
         ):
             slot = await proxy.open_slot()

@@ -47,8 +47,11 @@ class OneVisit:
     note: str = ""
     seen: int = 0
 
-    def opened(self) -> None:
+    def opened(self, url: str, *, shown: bool) -> None:
         self.seen += 1
+
+    def reported(self, url: str, body: bytes) -> None:
+        raise AssertionError(f"{url}: nothing was to be reported")
 
     def stopped(self) -> None:
         self.outcome = "no_choice"

@@ -1,0 +1,74 @@
+// Reports what stands at places of a guest's page, and what of it can be read on the screen, whenever the page
+// rests: once it has loaded, and after it has changed or was scrolled. (`placesOf` is legible.js.)
+({ path, wholePage, places, ownTexts, cards, drawn }) => {
+  document.currentScript?.remove();
+  if (self !== top || !location.protocol.startsWith("http")) return;
+  const QUIET = 100, LATEST = 1000; // milliseconds
+  const CHANGES = { subtree: true, childList: true, characterData: true, attributes: true };
+  const { open, send } = XMLHttpRequest.prototype;
+  const { sendBeacon } = navigator;
+  const { stringify } = JSON;
+
+  const read = () => {
+    const memo = (find, known = new Map()) => (key) => {
+      if (!known.has(key)) known.set(key, find(key));
+      return known.get(key);
+    };
+    const isAway = memo((element) => isClippedAway(getComputedStyle(element)) ||
+      element.parentElement !== null && isAway(element.parentElement));
+    const isSeen = memo((element) => {
+      if (!element.checkVisibility({ visibilityProperty: true }) &&
+        getComputedStyle(element).display !== "contents" || isAway(element)) return false;
+      if (wholePage) return true;
+      const box = intersect(element.getBoundingClientRect(), viewport);
+      return box.left < box.right && box.top < box.bottom;
+    });
+    const { found, query, roots, squeeze, intersect, isClippedAway, viewport, NO_TEXT } = placesOf(
+      { wholePage, picture: !wholePage, isSeen, bidOf: () => "" });
+    if (drawn.some((css) => !query(css)?.length)) return null;
+    const own = [document.title];
+    const left = [NO_TEXT, ...cards.filter(query)].join();
+    for (const root of roots) {
+      observer.observe(root, CHANGES);
+      const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+      while (ownTexts && walker.nextNode()) {
+        const { parentElement: parent, data } = walker.currentNode;
+        if (parent && data.trim() && !parent.closest(left) && isSeen(parent)) own.push(data);
+      }
+    }
+    return { found: found(places), own: ownTexts ? own.map(squeeze).join("\n") : "" };
+  };
+
+  let due = 0, since = 0, known = "";
+  const look = (wait) => {
+    clearTimeout(due);
+    due = 0;
+    if (document.readyState === "loading") return later();
+    const seen = document.hidden && !wholePage ? null : read();
+    // Where a text stands is no news as long as it can be read.
+    const news = stringify(seen, (key, value) => (key === "box" ? 0 : value));
+    if (!seen || news === known) return;
+    known = news;
+    const report = stringify({ ...seen, at: location.pathname + location.search, age: performance.now() });
+    if (!wait && sendBeacon.call(navigator, path, report)) return;
+    const request = new XMLHttpRequest();
+    open.call(request, "POST", path, !wait);
+    send.call(request, report);
+  };
+  const later = () => {
+    const now = performance.now();
+    if (!due) since = now;
+    clearTimeout(due);
+    due = setTimeout(look, Math.max(0, Math.min(QUIET, since + LATEST - now)));
+  };
+  const observer = new MutationObserver(later);
+  const always = (types, listener) => {
+    for (const type of types) addEventListener(type, listener, { capture: true, passive: true });
+  };
+  always(["DOMContentLoaded", "load", "scroll", "resize", "visibilitychange", "transitionend", "animationend"], later);
+  // Whoever acts has looked: what is not reported yet is reported first.
+  always(["pointerdown", "keydown", "click", "submit"], () => { if (due) look(true); });
+  always(["pagehide"], () => { if (due) look(); });
+  observer.observe(document, CHANGES);
+  later();
+}
