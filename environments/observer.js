@@ -28,12 +28,13 @@
     if (drawn.some((css) => !query(css)?.length)) return null;
     const own = [document.title];
     const left = [NO_TEXT, ...cards.filter(query)].join();
+    const counts = memo((element) => !element.closest(left) && isSeen(element));
     for (const root of roots) {
       observer.observe(root, CHANGES);
       const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
       while (ownTexts && walker.nextNode()) {
         const { parentElement: parent, data } = walker.currentNode;
-        if (parent && data.trim() && !parent.closest(left) && isSeen(parent)) own.push(data);
+        if (parent && data.trim() && counts(parent)) own.push(data);
       }
     }
     return { found: found(places), own: ownTexts ? own.map(squeeze).join("\n") : "" };

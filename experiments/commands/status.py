@@ -93,6 +93,8 @@ def _one(one: "RunStatus") -> "RenderableType":
     tokens = f"{one.tokens_in:,} tokens in, {one.tokens_out:,} out"
     budget = "" if one.budget_left is None else f" of {one.budget:g}; {one.budget_left:.4f} left"
     lines.append(f"{_cost(one)} USD{budget}; {tokens}")
+    if one.partly_opened:
+        lines.append(f"{one.partly_opened:,} choices before which not all options had been opened")
     if one.reason and one.state != "finished":
         lines.append(one.reason)
     if one.paused and one.state in ("stopped", "lost"):

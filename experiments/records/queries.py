@@ -65,6 +65,18 @@ def agents_of(records: Records, run: str) -> list[str]:
         return sorted(connection.scalars(query))
 
 
+def partly_opened(records: Records, run: str) -> int:
+    """Count the guests' choices in a run before which not all options had been opened."""
+    here = (options.c.run == trials.c.run) & (options.c.trial == trials.c.trial)
+    query = (
+        sql.select(sql.func.count(trials.c.trial.distinct()))
+        .join_from(trials, options, here)
+        .where(trials.c.run == run, trials.c.outcome == "choice", options.c.opened == 0)
+    )
+    with records.engine.connect() as connection:
+        return connection.scalar(query) or 0
+
+
 def cells(records: Records, run: str) -> list[Cell]:
     """Return the stored trials of a run by agent, condition and outcome."""
     columns = (trials.c.agent, trials.c.condition, trials.c.outcome)

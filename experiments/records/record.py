@@ -89,6 +89,8 @@ class RunFacts:
     """The name of the site map."""
     subject: str | None = None
     """The name of the subject, if it was none of Souk's agents."""
+    observe: str | None = None
+    """What counted as shown to guests: `page`, `viewport` or `off`."""
     analysis: str | None = None
     """The word that follows `souk analyze`; None: `choice`."""
     trace: Trace | None = None

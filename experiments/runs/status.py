@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 from experiments.records.control import requested_state, runners_of
-from experiments.records.queries import cells, run_names, wasted
+from experiments.records.queries import cells, partly_opened, run_names, wasted
 from experiments.records.record import Row
 from experiments.records.store import Records
 
@@ -41,6 +41,8 @@ class RunStatus:
     cost: float
     unknown_costs: int
     """The number of trials whose cost is not known."""
+    partly_opened: int
+    """The number of guests' choices before which not all options had been opened."""
     budget: float | None
     budget_left: float | None
     reason: str
@@ -88,6 +90,7 @@ def _status(records: Records, run: str, name: str, started_at: str) -> RunStatus
         tokens_out=sum(cell.tokens_out for cell in found),
         cost=spent,
         unknown_costs=sum(cell.unknown_costs for cell in found),
+        partly_opened=partly_opened(records, run),
         budget=budget,
         budget_left=None if budget is None else budget - spent,
         reason=last["reason"] if last else "",

@@ -163,9 +163,9 @@ class GuestTrial:
         trajectory = Trajectory()
         choice = chosen(self.definition, self.session)
         end_with(choice, trajectory, self.definition, self.session, self._shown())
-        if self.observe == "viewport" and trajectory.outcome == "choice":
-            if product := self._unreported(choice.product):
-                trajectory.end("treatment_failed", f"no page has reported what was in view of {product}")
+        watched = self.observe == "viewport" and trajectory.outcome == "choice"
+        if watched and (product := self._unreported(choice.product)):
+            trajectory.end("treatment_failed", f"no page has reported what was in view of {product}")
         self._end(trajectory)
 
     def gave_up(self) -> None:
@@ -392,7 +392,8 @@ async def serve_guests(options: Serving) -> None:
         for slot in slots:
             sys.stderr.write(f"souk proxy on {slot.url}: a subject, whose task is at {slot.url}{PREFIX}\n")
         # Such runs have never said how they are analysed.
-        records.begin_run(design.run_id, design.name, replace(design.facts([options.label]), analysis=None))
+        facts = replace(design.facts([options.label]), analysis=None, observe=options.observe)
+        records.begin_run(design.run_id, design.name, facts)
         sys.stderr.write(
             f"  {design.run_id}: {len(trials):,} trials to give as {options.label}; Ctrl-C ends it\n"
         )

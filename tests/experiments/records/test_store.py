@@ -12,6 +12,7 @@ import sqlalchemy as sql
 
 from experiments.records import tables
 from experiments.records.control import Runner
+from experiments.records.queries import partly_opened
 from experiments.records.record import RunFacts, TrialRecord, TrialRow, artifact_hash
 from experiments.records.store import Records
 from interventions.errors import UserError
@@ -245,6 +246,25 @@ def test_a_database_of_schema_3_gets_what_it_lacks(url: str) -> None:
     records = Records(url)
     assert records.finished("r-1") == {"t1"}
     assert Runner("r-1").claim(records, ["t1", "t2"]).own == {"t2"}
+
+
+def test_a_database_of_schema_6_says_nothing_of_what_was_opened(url: str) -> None:
+    before = Records(url)
+    before.save(a_record("t1"))
+    with before.engine.begin() as connection:
+        connection.execute(sql.text("ALTER TABLE options DROP COLUMN opened"))
+        connection.execute(tables.schema.update().values(version=6))
+    before.close()
+    records = Records(url)
+    new = a_record("t2")
+    new.options[:] = [{**row, "opened": row["position"]} for row in new.options]
+    records.save(new)
+    with records.engine.connect() as connection:
+        found = connection.execute(
+            sql.select(tables.options.c.trial, tables.options.c.opened).order_by("trial", "position")
+        )
+        assert found.all() == [("t1", None), ("t1", None), ("t2", 0), ("t2", 1)]
+    assert partly_opened(records, "r-1") == 1
 
 
 def test_a_database_that_many_open_first_is_made_once(url: str) -> None:

@@ -86,7 +86,7 @@ class Place:
 async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Place]:
     shop = PolicyShop()
     dispenser: list[TrialDispenser] = []
-    guests = Guests(lambda: dispenser[0].welcome(), by_cookie=False, reports_to=SEEN)
+    guests = Guests(lambda: next(iter(dispenser)).welcome(), by_cookie=False, reports_to=SEEN)
     async with (
         serve(shop.app()) as address,
         run_proxy(tmp_path_factory.mktemp("ca"), guests=guests) as proxy,
