@@ -15,7 +15,7 @@ demo: setup  ## set everything up, run the nudge experiment with a simulated sho
 test check: export OMP_NUM_THREADS := 1
 
 test: lint small-torch  ## everything that must hold
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not containers" tests
+	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder -m "not containers" tests
 
 # A test that starts a browser and is not marked so fails here: there is none.
 check: lint  ## what must hold and needs no browser, in two minutes
