@@ -65,7 +65,9 @@ async def buy(page: Page, case: Case) -> None:
     for css in before:
         await page.locator(css).filter(visible=True).first.click(timeout=PATIENCE_MS)
     async with page.expect_event(
-        "requestfinished", lambda request: request.method == "POST", timeout=PATIENCE_MS
+        "requestfinished",
+        lambda request: request.method == "POST" and "/.souk" not in request.url,
+        timeout=PATIENCE_MS,
     ):
         await page.locator(last).filter(visible=True).first.click(timeout=PATIENCE_MS)
     await page.wait_for_load_state("networkidle")
