@@ -5,7 +5,7 @@ What can `act` is an agent, what can `answer` is a respondent, and a name may st
 """
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Final, Literal, Protocol
@@ -16,6 +16,7 @@ from agents.language_model.prompt import PromptTemplates
 from agents.providers import PROVIDERS, close_models, make_model, problem_of
 from agents.providers.settings import SERVICES
 from agents.simulated.agent import SimulatedAgent
+from agents.simulated.nudges import Nudge
 from agents.simulated.tab_shopper import shipped, shipped_profile
 from interventions.errors import UserError
 
@@ -47,12 +48,12 @@ class AgentFactory(Protocol):
 
 
 def make_agent(
-    name: str, *, seed: int, prompt: PromptTemplates | None = None, nudges: Mapping[str, int] | None = None
+    name: str, *, seed: int, prompt: PromptTemplates | None = None, nudges: Sequence[Nudge] = ()
 ) -> Agent:
     """Make a fresh agent for one episode.
 
     `prompt` is for language models; None: the shipped one. `nudges` is for simulated shoppers: texts that
-    they understand as speaking for (+1) or against (-1) a product where they see them.
+    they understand where they see them.
 
     Raises:
         UserError: when the name is unknown, it cannot act, or a setting (a key) that it needs is missing.

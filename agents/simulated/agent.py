@@ -1,10 +1,11 @@
 """A simulated agent: it shops in tabs or from a listing, and answers in a conversation or on a page."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agents.base import Decision, Message, Reply
 from agents.simulated.listing_shopper import ListingShopper, words_to_search
+from agents.simulated.nudges import Nudge
 from agents.simulated.page_respondent import PageRespondent
 from agents.simulated.readers.listing_page import read_cards
 from agents.simulated.respondent import SimulatedRespondent
@@ -15,9 +16,7 @@ from environments.observation import Observation
 class SimulatedAgent:
     """An agent and respondent of a known profile, which draws by `seed`. For `nudges` see `Reader`."""
 
-    def __init__(
-        self, profile: ShopperProfile, *, seed: int, nudges: Mapping[str, int] | None = None
-    ) -> None:
+    def __init__(self, profile: ShopperProfile, *, seed: int, nudges: Sequence[Nudge] = ()) -> None:
         self._taste, self._seed, self._nudges = profile.taste, seed, nudges
         self._shopper: SimulatedShopper | ListingShopper | None = None
         self._respondent = SimulatedRespondent(profile, seed=seed)

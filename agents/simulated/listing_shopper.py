@@ -2,9 +2,10 @@
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 from agents.base import Decision
+from agents.simulated.nudges import Nudge
 from agents.simulated.readers.listing_page import Card, read_cards, search_field
 from agents.simulated.readers.product_page import read_product_page
 from agents.simulated.tab_shopper import Purchase, Reader
@@ -31,7 +32,7 @@ class ListingShopper:
     first; it opens the page of its choice and buys there. For `nudges` see `Reader`.
     """
 
-    def __init__(self, taste: Taste, *, seed: int, nudges: Mapping[str, int] | None = None) -> None:
+    def __init__(self, taste: Taste, *, seed: int, nudges: Sequence[Nudge] = ()) -> None:
         self._taste, self._reader = taste, Reader(nudges)
         self._random = random.Random(seed)  # noqa: S311 (sampling must be reproducible; nothing is secret)
         self._filled = self._searched = False

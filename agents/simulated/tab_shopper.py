@@ -2,14 +2,14 @@
 
 import functools
 import random
-import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from agents.base import Decision
+from agents.simulated.nudges import DeclaredNudges, Nudge
 from agents.simulated.readers.listing_page import Card
 from agents.simulated.readers.product_page import ProductPage, read_product_page
 from agents.simulated.utility import Alternative, Taste, choice_probabilities, draw
@@ -21,32 +21,6 @@ from interventions.yaml.yaml_source import did_you_mean, load_model
 _SCROLL = Action("scroll", (0.0, 600.0))
 
 Weight = Literal["log_price", "rating", "log_reviews", "position", "nudge"]
-
-
-class Cues(BaseModel):
-    """Phrases that speak for and against a product."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    positive: tuple[str, ...]
-    negative: tuple[str, ...]
-
-    @field_validator("positive", "negative")
-    @classmethod
-    def _lower(cls, phrases: tuple[str, ...]) -> tuple[str, ...]:
-        if not all(phrase.strip() for phrase in phrases):
-            raise ValueError("a phrase is empty; write words or remove it")
-        return tuple(phrase.lower() for phrase in phrases)
-
-    def find(self, text: str) -> list[str]:
-        """Return the phrases that occur in a lower-case text, those in favour first."""
-        return [phrase for phrase in (*self.positive, *self.negative) if phrase in text]
-
-    def directions(self, text: str) -> set[int]:
-        """Return +1 where a lower-case text speaks for the product, -1 where it speaks against it."""
-        return {1 for phrase in self.positive if phrase in text} | {
-            -1 for phrase in self.negative if phrase in text
-        }
 
 
 class Wish(BaseModel):
@@ -75,18 +49,17 @@ class ShopperProfile(BaseModel):
 
 
 class Profiles(BaseModel):
-    """The file `simulated.yaml`: the cues and the profiles."""
+    """The file `simulated.yaml`: the wishes and the profiles."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    cues: Cues
     wishes: tuple[Wish, ...] = ()
     agents: dict[str, ShopperProfile]
 
 
 @functools.cache
 def shipped() -> Profiles:
-    """Return the cues and profiles that come with Souk."""
+    """Return the wishes and profiles that come with Souk."""
     return load_model(Path(__file__).with_name("simulated.yaml"), Profiles)
 
 
@@ -115,18 +88,13 @@ def taste_for(goal: str, taste: Taste) -> Taste:
 
 
 class Reader:
-    """Reads pages and cards: prices, ratings, reviews, and texts that speak for or against a product.
+    """Reads pages and cards: prices, ratings, reviews, and the experiment's nudges.
 
-    It knows the phrases of `simulated.yaml`, and `nudges`: texts -> +1 or -1, such as those that the
-    experiment puts on pages. It has to see on the page whether one of them is there.
+    `nudges` are those that the experiment declares. The reader has to see on the page whether one is there.
     """
 
-    def __init__(self, nudges: Mapping[str, int] | None = None) -> None:
-        self._nudges = [
-            (re.compile(rf"(?<!\w){re.escape(text)}(?!\w)"), direction)
-            for text, direction in ((" ".join(t.lower().split()), d) for t, d in (nudges or {}).items())
-            if text
-        ]
+    def __init__(self, nudges: Sequence[Nudge] = ()) -> None:
+        self._nudges = DeclaredNudges(nudges)
 
     def alternative(self, item: ProductPage | Card, taste: Taste, *, viewed_first: bool) -> Alternative:
         """Return a page or a card as an alternative to choose."""
@@ -135,30 +103,18 @@ class Reader:
             price=item.price,
             rating=item.rating,
             reviews=item.reviews,
-            cue=self.cue(item),
+            cue=self._nudges.direction(item.text),
             viewed_first=viewed_first,
             brand=next((brand for brand in taste.brand if brand in title), None),
         )
-
-    def cue(self, item: ProductPage | Card) -> Literal[-1, 0, 1]:
-        """Return +1 where the texts speak for the product, -1 where against it, 0 where neither or both."""
-        text, directions = item.text, set[int]()
-        for pattern, direction in self._nudges:
-            if pattern.search(item.whole):
-                directions.add(direction)
-                text = pattern.sub("\n", text)  # a nudge counts as it is meant, whatever phrases are in it
-        directions |= shipped().cues.directions(text)
-        if len(directions) != 1:
-            return 0
-        return 1 if directions == {1} else -1
 
     def describe(self, item: ProductPage | Card) -> str:
         """Describe in words what a page or a card says."""
         price = "no price" if item.price is None else f"a price of {item.price:,.2f}"
         rating = "no rating" if item.rating is None else f"a rating of {item.rating:g}%"
-        nudges = (pattern.search(item.whole) for pattern, _ in self._nudges)
-        found = [*shipped().cues.find(item.text), *(match[0] for match in nudges if match)]
-        said = f' It says "{found[0]}".' if found else ""
+        nudge = next(iter(self._nudges.find(item.text)), None)
+        said = f' It says "{nudge.text}"' if nudge else ""
+        said += f" ({nudge.family})." if nudge and nudge.family else "." if nudge else ""
         reviews = f"{item.reviews:,} review{'' if item.reviews == 1 else 's'}"
         return f"{item.title} with {price}, {rating} and {reviews}.{said}"
 
@@ -186,7 +142,7 @@ class SimulatedShopper:
     show something to buy, in the order of the tabs. For `nudges` see `Reader`.
     """
 
-    def __init__(self, taste: Taste, *, seed: int, nudges: Mapping[str, int] | None = None) -> None:
+    def __init__(self, taste: Taste, *, seed: int, nudges: Sequence[Nudge] = ()) -> None:
         self._taste, self._reader = taste, Reader(nudges)
         self._random = random.Random(seed)  # noqa: S311 (sampling must be reproducible; nothing is secret)
         self._pages: dict[int, ProductPage] = {}  # by tab; the first key is the tab viewed first

@@ -86,7 +86,7 @@ class ShopTrialRunner:
         """Make a fresh agent for one attempt."""
         design = self._design
         return make_agent(
-            trial.agent, seed=trial.seed, prompt=design.prompt, nudges=design.nudge_texts(trial)
+            trial.agent, seed=trial.seed, prompt=design.prompt, nudges=design.declared_nudges(trial)
         )
 
     def session(self, trial: ShopTrial) -> Session:

@@ -14,7 +14,7 @@ _SEARCH_NAMES = ("q", "s", "search")
 class Card:
     """A product's card on a listing; what the card does not show is empty.
 
-    `text` is what stands after the title, and `whole` all that the card says, in lower case. `link` and
+    `text` is all that the card says, in lower case. `link` and
     `add_to_cart` are bids; `address` is where the link leads, without its fragment.
     """
 
@@ -23,7 +23,6 @@ class Card:
     rating: float | None
     reviews: int
     text: str
-    whole: str
     address: str
     link: str
     add_to_cart: str | None
@@ -66,9 +65,8 @@ def _read_card(node: LexborNode) -> Card | None:
     if link is None:
         return None
     title = text_of(link)
-    whole = text_of(node)
-    text = whole.partition(title)[2].strip()
-    price, rating, reviews = read_facts(text)
+    text = text_of(node)
+    price, rating, reviews = read_facts(text.partition(title)[2])
     if price is None:
         return None
     return Card(
@@ -77,7 +75,6 @@ def _read_card(node: LexborNode) -> Card | None:
         rating=rating,
         reviews=reviews,
         text=text.lower(),
-        whole=whole.lower(),
         address=urldefrag(link.attributes["href"] or "").url,
         link=link.attributes["bid"] or "",
         add_to_cart=add_to_cart_button(node),

@@ -15,8 +15,8 @@ _HEADING = "\0"  # marks where the heading was; the parser leaves no NUL in a do
 class ProductPage:
     """The facts that a page shows about its product; a field that is not on the page is empty.
 
-    `text` is the visible text after the heading, in lower case: header, menu and title are no part of it;
-    `whole` is all of it. `options` are the bids of one group of radio buttons each, in the order of the page.
+    `text` is all the visible text, in lower case. `options` are the bids of one group of radio buttons
+    each, in the order of the page.
     """
 
     title: str
@@ -24,7 +24,6 @@ class ProductPage:
     rating: float | None
     reviews: int
     text: str
-    whole: str
     add_to_cart: str | None
     options: tuple[tuple[str, ...], ...]
 
@@ -39,20 +38,19 @@ def read_product_page(html: str, told: ShownProduct | None = None) -> ProductPag
     """
     tree, told = LexborHTMLParser(html), told or NOT_TOLD
     button, options = _controls(tree, told.add_to_cart or add_to_cart_button(tree))
-    title, whole = "", text_of(tree.body)
-    text = whole
+    title, text = "", text_of(tree.body)
+    after = text  # header, menu and title tell no facts
     if heading := tree.css_first("h1"):
         title = text_of(heading)
         heading.replace_with(_HEADING)
-        text = text_of(tree.body).partition(_HEADING)[2]
-    price, rating, reviews = read_facts(text)
+        after = text_of(tree.body).partition(_HEADING)[2]
+    price, rating, reviews = read_facts(after)
     return ProductPage(
         title=title or told.name,
         price=price if told.price is None else told.price,
         rating=rating if told.rating is None else told.rating,
         reviews=reviews if told.reviews is None else told.reviews,
-        text=text.strip().lower(),
-        whole=whole.lower(),
+        text=text.lower(),
         add_to_cart=button,
         options=options,
     )

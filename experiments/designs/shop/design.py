@@ -11,6 +11,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from agents.base import is_simulated
 from agents.language_model.prompt import DEFAULT, PromptTemplates, default_prompt, load_prompt
+from agents.simulated.nudges import DeclaredNudges, Nudge, as_searched
 from environments.episode import View
 from environments.launchable import launchable
 from experiments.designs.choice_sets.forming import form_choice_sets
@@ -213,11 +214,13 @@ class ShopDesign(Design[ShopTrial]):
         notes = [*self._notes, *self._lacks()]
         if not any(is_simulated(name) for name in agents):
             return notes
-        return notes + [
-            f"simulated shoppers see nothing of {name}: they read texts, prices, ratings, numbers of "
-            "reviews and the order; whether it moves an agent only a real one can show"
-            for name in self.unreadable()
-        ]
+        if unseen := self.unreadable():
+            none = "" if set(unseen) < {nudge.id for nudge in self._meant()} else ", which are all there are"
+            notes.append(
+                f"simulated shoppers see nothing of {', '.join(unseen)}{none}: they read texts, prices, "
+                "ratings, numbers of reviews and the order; what else moves an agent only a real one can show"
+            )
+        return notes
 
     def _lacks(self) -> Iterator[str]:
         """What the site map lacks for this experiment, a line for each role."""
@@ -402,31 +405,39 @@ class ShopDesign(Design[ShopTrial]):
             yield trial.nudge
         yield from self._display
 
-    def nudge_texts(self, trial: ShopTrial) -> dict[str, int]:
-        """Return the text of the trial's nudge on each of its products, with its direction.
+    def declared_nudges(self, trial: ShopTrial) -> tuple[Nudge, ...]:
+        """Return the texts that the experiment's nudges have on the products of a trial.
 
         A placebo has no meaning, so it is left out. The result is the same in every condition: whether a text
         is on a page is for the agent to see.
         """
-        nudge = trial.nudge
-        if nudge is None or nudge.kind == "placebo":
-            return {}
-        edits = (edit for product in trial.products for edit in self._treatment(nudge, product).edits)
-        return {words: nudge.direction for edit in edits if (words := edit.words())}
+        return tuple(dict.fromkeys(text for p in trial.products for text in self._texts(p)))
+
+    def _texts(self, product: ProductFacts) -> Iterator[Nudge]:
+        for nudge in self._meant():
+            for edit in self._treatment(nudge, product).edits:
+                if words := edit.words():
+                    yield Nudge(words, nudge.direction, nudge.family)
+
+    def _meant(self) -> Iterator[Intervention]:
+        return (nudge for nudge in self.nudges if nudge is not None and nudge.kind != "placebo")
 
     def unreadable(self) -> list[str]:
         """Return the interventions that a simulated shopper cannot see.
 
-        These have neither a text nor a figure.
+        These change no figure and have no text, or one that another intervention uses in the other direction.
         """
         product = next(iter(self.sets.values()))[0]
-        shown = {
-            nudge.id: any(edit.words() or _FIGURES & edit.values().keys() for edit in treatment.edits)
-            for nudge in self.nudges
-            if nudge is not None and nudge.kind not in ("placebo", "order")
-            for treatment in [self._treatment(nudge, product)]
-        }
-        return [name for name, visible in shown.items() if not visible]
+        known = DeclaredNudges(self._texts(product))
+        return [
+            nudge.id
+            for nudge in self._meant()
+            if nudge.kind != "order"
+            and not any(
+                known.direction(as_searched(edit.words())) or _FIGURES & edit.values().keys()
+                for edit in self._treatment(nudge, product).edits
+            )
+        ]
 
     def _treatment(self, intervention: Intervention, product: ProductFacts, **values: object) -> Treatment:
         """Compiled once for a product as displayed, from which `values` follow."""

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from agents.base import Decision
-from agents.simulated.readers.product_page import read_product_page
+from agents.simulated.nudges import Nudge
 from agents.simulated.tab_shopper import (
     Profiles,
-    Reader,
     SimulatedShopper,
     shipped,
     shipped_profile,
@@ -19,9 +18,7 @@ from agents.simulated.tab_shopper import (
 from agents.simulated.utility import Alternative, Taste, choice_probabilities, draw
 from environments.actions import ACTIONS
 from environments.observation import Observation, Tab
-from interventions.apply.plan import ProductFacts, compile_treatment
 from interventions.errors import UserError
-from interventions.files.schema import load_interventions
 from interventions.yaml.yaml_source import load_model
 
 ERROR_PAGE = "<h1>502 Bad Gateway</h1><p>The treatment could not be applied.</p>"
@@ -64,12 +61,14 @@ async def test_reads_every_tab_then_buys_and_says_what_it_read() -> None:
         product("Oat Cookies", 15.0),
         product("Rye Crackers", 30.0, note="This product is a best seller!"),
     ]
-    chosen, decisions = await shop(SimulatedShopper(shipped_taste("price"), seed=0), pages)
+    nudges = [Nudge("A best seller", 1, "social proof")]
+    shopper = SimulatedShopper(shipped_taste("price"), seed=0, nudges=nudges)
+    chosen, decisions = await shop(shopper, pages)
     assert chosen == 0
     assert [str(decision.action) for decision in decisions] == ["tab_focus(0)", "click('55')"]
     assert decisions[-1].memory == (
         "Tab 1 shows Rye Crackers with a price of 30.00, a rating of 80% and 12 reviews."
-        ' It says "best seller".'
+        ' It says "A best seller" (social proof).'
         " Tab 0 shows Oat Cookies with a price of 15.00, a rating of 80% and 12 reviews."
     )
     assert "Oat Cookies" in decisions[-1].thought
@@ -91,6 +90,7 @@ async def test_choices_are_the_predicted_draws_and_as_frequent_as_their_probabil
         product("B", 20.0, None, 0, note="This product is a limited edition"),
         product("C", 21.0, 85, 12),
     ]
+    nudges = [Nudge("a newer version of this product", -1), Nudge("a limited edition", 1)]
     alternatives = [
         Alternative(18.0, 75.0, 40, cue=-1),
         Alternative(20.0, None, 0, cue=1),
@@ -99,7 +99,7 @@ async def test_choices_are_the_predicted_draws_and_as_frequent_as_their_probabil
     probabilities = choice_probabilities(shipped_taste(taste), alternatives)
     counts = [0, 0, 0]
     for seed in range(600):
-        chosen, _ = await shop(SimulatedShopper(shipped_taste(taste), seed=seed), pages)
+        chosen, _ = await shop(SimulatedShopper(shipped_taste(taste), seed=seed, nudges=nudges), pages)
         assert chosen == draw(probabilities, random.Random(seed).random())
         counts[chosen] += 1
     for count, probability in zip(counts, probabilities, strict=True):
@@ -108,16 +108,14 @@ async def test_choices_are_the_predicted_draws_and_as_frequent_as_their_probabil
 
 async def test_first_takes_what_it_saw_first_and_nudge_prone_what_is_praised() -> None:
     nudged = product("Nudged", 30.0, note="Buy 1 Get 1 Free")
-    first = [
-        (await shop(SimulatedShopper(shipped_taste("first"), seed=s), [nudged, product("B")]))[0]
-        for s in range(100)
-    ]
-    praised = [
-        (await shop(SimulatedShopper(shipped_taste("nudge-prone"), seed=s), [nudged, product("B")]))[0]
-        for s in range(100)
-    ]
-    assert first.count(1) >= 97
-    assert praised.count(0) >= 85
+    pages, nudges = [nudged, product("B")], [Nudge("Buy 1 Get 1 Free", 1)]
+    chosen: dict[str, list[int]] = {"first": [], "nudge-prone": []}
+    for name, found in chosen.items():
+        for seed in range(100):
+            shopper = SimulatedShopper(shipped_taste(name), seed=seed, nudges=nudges)
+            found.append((await shop(shopper, pages))[0])
+    assert chosen["first"].count(1) >= 97
+    assert chosen["nudge-prone"].count(0) >= 85
 
 
 async def test_brands_are_recognised_in_the_title() -> None:
@@ -174,28 +172,6 @@ async def test_no_page_makes_it_fail(pages: list[str], seed: int) -> None:
     assert {decision.action.name for decision in decisions} <= set(ACTIONS)
 
 
-@pytest.mark.parametrize(
-    ("text", "sign"),
-    [
-        ("This product is highly recommended by leading bakers", 1),
-        ("This product is Wirecutter's top pick in the cookies category", 1),
-        ("This product is a best seller!", 1),
-        ("This product has been purchased by 50,000+ customers", 1),
-        ("This product is available only for the next hour—Buy now!", 1),
-        ("This product is a limited edition", 1),
-        ("There is a newer version of this product available", -1),
-        ("This product cannot be returned—Final sale.", -1),
-        ("This product qualifies for free shipping", 1),
-        ("Buy 1 Get 1 Free", 1),
-        ("This product is one of the products of this shop", 0),
-        ("Best seller! Limited edition!", 1),
-        ("A best seller, but there is a newer version", 0),
-    ],
-)
-def test_cues_of_the_published_nudges(text: str, sign: int) -> None:
-    assert sum(shipped().cues.directions(text.lower())) == sign
-
-
 def test_the_shipped_profiles() -> None:
     assert list(shipped().agents) == [
         "balanced", "price", "nudge-prone", "first", "position-locked", "random",
@@ -232,54 +208,8 @@ def test_an_unknown_profile_is_one_line() -> None:
 )
 def test_mistakes_in_the_yaml_are_one_line_with_their_place(tmp_path: Path, lines: str, message: str) -> None:
     path = tmp_path / "simulated.yaml"
-    path.write_text(f"cues: {{positive: [x], negative: [y]}}\n{lines}\n", encoding="utf-8")
+    path.write_text(f"wishes: []\n{lines}\n", encoding="utf-8")
     with pytest.raises(UserError, match=message) as caught:
         load_model(path, Profiles)
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
-
-
-def test_an_empty_cue_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "simulated.yaml"
-    path.write_text("cues: {positive: [' '], negative: []}\nagents: {}\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"cues\.positive: a phrase is empty"):
-        load_model(path, Profiles)
-
-
-TOLD = {"Only 2 left in stock": 1, "Sold by somebody  else": -1, "A limited edition of mistakes": -1}
-WORDS = ("Only 2 left in stock", "only 2 LEFT in stock!", "Only 2 left in stocks", "Sold by somebody else",
-         "Part of our catalogue", "A limited edition of mistakes", "This is a best seller!")  # fmt: skip
-
-
-@given(notes=st.lists(st.sampled_from(WORDS), max_size=3), before=st.booleans())
-def test_it_understands_the_texts_it_is_told_where_they_are_on_the_page(
-    notes: list[str], before: bool
-) -> None:
-    note = "".join(f"<p>{text}</p>" for text in notes)
-    html = f"{note}{product('A')}" if before else product("A", note=note)
-    meant = {
-        {"only 2 left in stock": 1, "sold by somebody else": -1, "a limited edition of mistakes": -1}[text]
-        for text in (text.lower().rstrip("!") for text in notes)
-        if text in ("only 2 left in stock", "sold by somebody else", "a limited edition of mistakes")
-    }
-    # What no one told it about it knows after the title only, as ever.
-    meant |= {1} if "This is a best seller!" in notes and not before else set()
-    assert Reader(TOLD).cue(read_product_page(html)) == (meant.pop() if len(meant) == 1 else 0)
-
-
-def test_being_told_the_shipped_nudges_changes_nothing() -> None:
-    """So that runs of shipped experiments are what they were."""
-    nudges = load_interventions("nudges").interventions
-    category = next(iter(nudges[0].tables["category"]))
-    facts = ProductFacts("a", category, "A", 10.0, 80, 3)
-    texts = {
-        compile_treatment(nudge, facts).edits[0].words(): nudge.direction
-        for nudge in nudges
-    }  # fmt: skip
-    assert len(texts) == 10
-    for carried in (*texts, "This product is shown on this page", "Now with free shipping!"):
-        for other in ("", *texts):
-            page = read_product_page(product("A", note=carried, options=f"<p>{other}</p>"))
-            for told in [{text: texts[text]} for text in texts] + [texts]:
-                assert Reader(told).cue(page) == Reader().cue(page)
-                assert Reader(told).describe(page).split('"')[:1] == Reader().describe(page).split('"')[:1]

@@ -249,6 +249,39 @@ def test_another_text_of_a_nudge_is_another_run(tmp_path: Path) -> None:
     assert "Best seller" in json.dumps(one.inputs)
 
 
+def test_what_a_simulated_shopper_is_told_is_the_same_in_every_condition() -> None:
+    made = design()
+    texts = {frozenset(made.declared_nudges(trial)) for trial in islice(made.trials([AGENT]), 6)}
+    assert len(texts) == 1
+    told = {nudge.text: (nudge.direction, nudge.family) for nudge in next(iter(texts))}
+    assert len(told) == 10, "the texts of all nudges"
+    assert told["Buy 1 Get 1 Free"] == (1, "incentives")
+    assert not made.notes([AGENT])
+
+
+UNSEEN = """
+interventions:
+  - {id: picture, kind: image, edits: [set_image: "data:image/gif;base64,R0lGODlhAQABAAAAACw="]}
+  - {id: up, kind: nudge, direction: 1, edits: [banner: {text: Back again}]}
+  - {id: down, kind: nudge, direction: -1, edits: [insert_text: {after: product.title, text: back again}]}
+"""
+
+
+def test_one_line_says_what_simulated_shoppers_do_not_see(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(UNSEEN)
+    seen = """
+  - {id: seen, kind: nudge, edits: [set_price: 5]}
+  - {id: nothing, kind: placebo, edits: [banner: {text: Hello}]}
+"""
+    made = design(factors={"nudge": {"interventions": str(tmp_path / "own.yaml")}})
+    assert not made.notes(["openai:gpt-4.1-mini"])
+    (line,) = made.notes([AGENT])
+    assert line.startswith("simulated shoppers see nothing of picture, up, down, which are all there are: ")
+    (tmp_path / "own.yaml").write_text(UNSEEN + seen)
+    (line,) = design(factors={"nudge": {"interventions": str(tmp_path / "own.yaml")}}).notes([AGENT])
+    assert line.startswith("simulated shoppers see nothing of picture, up, down: ")
+
+
 def test_another_table_of_a_nudges_texts_is_another_run(tmp_path: Path) -> None:
     def with_entry(entry: str) -> ShopDesign:
         file = tmp_path / "nudges.yaml"

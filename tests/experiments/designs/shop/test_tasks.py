@@ -13,7 +13,7 @@ import yaml
 
 from agents.base import Agent, Decision
 from agents.simulated.agent import SimulatedAgent
-from agents.simulated.tab_shopper import shipped, shipped_profile, taste_for
+from agents.simulated.tab_shopper import shipped_profile, taste_for
 from agents.simulated.utility import Alternative, choice_probabilities, draw
 from environments.actions import Action
 from environments.observation import Observation
@@ -55,25 +55,24 @@ async def carry_out(
     session = slot.session = episodes.session(trial)
     try:
         async with opened.browsers.context(slot.url) as context:
-            return await episodes.episode(trial, agent or shopper(trial), context, session), session
+            return await episodes.episode(trial, agent or shopper(made, trial), context, session), session
     finally:
         slot.session = None
 
 
-def shopper(trial: ShopTrial) -> SimulatedAgent:
-    return SimulatedAgent(shipped_profile(PROFILE), seed=trial.seed)
+def shopper(made: ShopDesign, trial: ShopTrial) -> SimulatedAgent:
+    return SimulatedAgent(shipped_profile(PROFILE), seed=trial.seed, nudges=made.declared_nudges(trial))
 
 
 def expected(made: ShopDesign, trial: ShopTrial) -> str:
     """What the shopper has to choose, by its weights, the displayed facts and its seed."""
     first = len(trial.products) - 1 if made.experiment.task == "compare-tabs" else 0
-    carried = trial.nudge.text.lower() if trial.nudge else ""
     alternatives = [
         Alternative(
             price=product.price,
             rating=product.rating,
             reviews=product.reviews or 0,
-            cue=sum(shipped().cues.directions(carried)) if product.key == trial.carrier else 0,
+            cue=trial.nudge.direction if trial.nudge and product.key == trial.carrier else 0,
             viewed_first=index == first,
         )
         for index, product in enumerate(trial.products)
