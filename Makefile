@@ -33,7 +33,7 @@ bench: local  ## speed, as ratios measured in one run; writes docs/benchmarks.md
 
 storefronts: setup  ## shops that are not ours: install them, try all steps in each, write docs/storefronts.md
 	$(BIN)/python -m tests.storefronts.install
-	$(BIN)/pytest tests/storefronts
+	SOUK_GROUND_TRUTH=1 $(BIN)/pytest tests/storefronts
 	$(BIN)/python -m tests.storefronts.matrix
 
 containers: setup  ## build the images and try them on the container engine of this machine

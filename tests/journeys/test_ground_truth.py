@@ -3,69 +3,29 @@
 The choice of every trial is known beforehand from the shopper's weights and the trial's seed.
 """
 
-import random
 import re
 from collections import defaultdict
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
-import sqlalchemy as sql
 from scipy.stats import binomtest
 
-from agents.simulated.tab_shopper import shipped_taste
-from agents.simulated.utility import Alternative, choice_probabilities, draw
 from analysis.choice.effects import choice_effects, true_effects
 from experiments.designs.inputs.experiment_file import experiment_source
-from experiments.designs.shop.design import ShopDesign, ShopTrial
-from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.episodes.treatment_check import squeeze
-from experiments.executors.browser import BrowserExecutor, open_testbed
 from experiments.records import tables
-from experiments.records.store import Records
-from experiments.records.tidy_tables import tidy_table
 from interventions.edits.registry import EDITS
 from interventions.yaml.sitemap import product_key
 from interventions.yaml.yaml_source import Source, parse_yaml
-from tests.experiments.running import run_trials
+from tests.ground_truth import Done, assert_chosen_as_known, carry_out, held, probabilities
 
 TRIALS = 240
 SLOTS = 8
 TERMS = ["viewed_first", "higher_rated", "cheaper", "nudged"]
 
 pytestmark = [pytest.mark.first, pytest.mark.timeout(1200)]
-
-
-@dataclass
-class Done:
-    """A finished run and what it was made from."""
-
-    records: Records
-    design: ShopDesign
-    trials: dict[str, ShopTrial]
-    table: pd.DataFrame
-
-    def rows(self, table: sql.Table) -> dict[str, list[sql.RowMapping]]:
-        """The rows of a table by trial."""
-        found = defaultdict(list)
-        with self.records.engine.connect() as connection:
-            for row in connection.execute(sql.select(table)).mappings():
-                found[row["trial"]].append(row)
-        return found
-
-
-async def carry_out(folder: Path, source: Source, agent: str, count: int, slots: int) -> Done:
-    design = ShopDesign(source)
-    trials = {trial.id: trial for trial in islice(design.trials([agent]), count)}
-    records = Records(f"sqlite:///{folder}/t.db")
-    async with open_testbed(folder) as testbed:
-        runner = BrowserExecutor(ShopTrialRunner(design, testbed.base_url), testbed, slots)
-        await run_trials(runner, design, records, trials.values())
-    return Done(records, design, trials, tidy_table(records, design.run_id))
 
 
 @pytest.fixture(scope="module")
@@ -84,43 +44,6 @@ factors:
 seed: 7
 """
     return parse_yaml(text, "small.yaml")
-
-
-def probabilities(table: pd.DataFrame, taste: str) -> "pd.Series[float]":
-    """The true choice probability of every row, from the shopper's known weights."""
-    weights = shipped_taste(taste)
-    found = pd.Series(np.nan, index=table.index)
-    for _, rows in table.groupby("trial"):
-        alternatives = [
-            Alternative(
-                price=row.price,
-                rating=row.rating,
-                reviews=row.reviews,
-                cue=int(row.direction) if row.nudged else 0,
-                viewed_first=bool(row.viewed_first),
-            )
-            for row in rows.itertuples()
-        ]
-        found[rows.index] = choice_probabilities(weights, alternatives)
-    return found
-
-
-def assert_chosen_as_known(done: Done, chances: "pd.Series[float]") -> None:
-    """In every trial the choice is the one that the true probabilities and the trial's seed give."""
-    by_trial = dict(list(done.table.groupby("trial")))
-    assert set(by_trial) == set(done.trials)
-    for name, trial in done.trials.items():
-        rows = by_trial[name].sort_values("position")
-        drawn = draw(chances[rows.index].to_numpy(), random.Random(trial.seed).random())
-        assert rows["chosen"].tolist() == [int(position == drawn) for position in range(len(rows))], name
-
-
-def redraw(table: pd.DataFrame, chances: "pd.Series[float]", seed: int) -> pd.DataFrame:
-    """The same trials with choices drawn anew from the true probabilities."""
-    first = ~table.duplicated("trial")
-    wins = np.random.default_rng(seed).random(int(first.sum())) < chances[first]
-    first_wins = table["trial"].map(dict(zip(table.loc[first, "trial"], wins, strict=True)))
-    return table.assign(chosen=(first == first_wins).astype("Int64"), outcome="choice")
 
 
 def test_every_trial_ends_in_a_choice(done: Done) -> None:
@@ -143,13 +66,8 @@ def test_the_browser_run_gives_the_weights_effects_back(done: Done) -> None:
 
 
 def test_intervals_hold_the_truth_on_this_design(done: Done) -> None:
-    chances = probabilities(done.table, "balanced")
-    truth = true_effects(done.table, chances).set_index("term")["estimate"]
-    held = pd.Series(0, index=truth.index)
-    for seed in range(100):
-        effects = choice_effects(redraw(done.table, chances, seed)).set_index("term")
-        held += ((effects["conf_low"] <= truth) & (truth <= effects["conf_high"])).astype(int)
-    assert (held >= 90).all(), held
+    found = held(done.table, probabilities(done.table, "balanced"))
+    assert (found >= 90).all(), found
 
 
 def test_every_planned_edit_has_its_receipt_and_was_read(done: Done) -> None:

@@ -4,8 +4,10 @@ They sell the products of `catalogue.json`; the cart is in a cookie.
 """
 
 import json
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Iterator
 from html import escape
+from itertools import product as pairs
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +17,25 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 Product = dict[str, Any]
-PRODUCTS: dict[str, Product] = {
-    product["slug"]: product
-    for product in json.loads(Path(__file__).with_name("catalogue.json").read_text(encoding="utf-8"))
-}
+CATALOGUE: list[Product] = json.loads(Path(__file__).with_name("catalogue.json").read_text(encoding="utf-8"))
+
+
+def _cups() -> Iterator[Product]:
+    """Products that are in no list, as many as an experiment needs."""
+    chance = random.Random(1)
+    colours = ("Amber", "Birch", "Coral", "Dusk", "Ember", "Fern", "Grey", "Hazel", "Ivory", "Jade")
+    forms = ("Tall", "Wide", "Round", "Square", "Oval", "Flat")
+    for number, (colour, form) in enumerate(pairs(colours, forms)):
+        yield {
+            **{"slug": f"{colour}-{form}-cup".lower(), "name": f"{colour} {form} Cup", "category": "Cups"},
+            **{"price": f"{8 * 1.06**number * chance.uniform(0.97, 1.03):.2f}", "stock": 9},
+            "description": "Stoneware.",
+            "reviews": [[chance.choice((3, 4, 4, 5, 5)), "", ""] for _ in range(chance.randint(2, 40))],
+        }
+
+
+CUPS = list(_cups())
+PRODUCTS: dict[str, Product] = {product["slug"]: product for product in [*CATALOGUE, *CUPS]}
 
 
 def grouped(cents: int, comma: str, point: str, decimals: int = 2) -> str:

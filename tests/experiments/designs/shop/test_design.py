@@ -261,7 +261,7 @@ def test_what_a_simulated_shopper_is_told_is_the_same_in_every_condition() -> No
 
 UNSEEN = """
 interventions:
-  - {id: picture, kind: image, edits: [set_image: "data:image/gif;base64,R0lGODlhAQABAAAAACw="]}
+  - {id: picture, kind: remove, edits: [remove: product.image]}
   - {id: up, kind: nudge, direction: 1, edits: [banner: {text: Back again}]}
   - {id: down, kind: nudge, direction: -1, edits: [insert_text: {after: product.title, text: back again}]}
 """
