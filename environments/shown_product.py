@@ -1,5 +1,6 @@
 """Read from a look what the agent is shown at the site map's roles of a product's page."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -52,9 +53,12 @@ def _given(standing: Standing, site: SiteMap, role: str) -> Iterator[tuple[Place
 
 
 def _figure(standing: Standing, site: SiteMap, role: str) -> float | None:
+    parts: dict[str, str] = {}
     for place, element in _given(standing, site, role):
-        if not element.given or place.part:  # of a price in two elements neither tells the price
-            continue
-        if (value := value_at(place, element.given, spaced=True)) is not None:
+        if place.part:
+            parts.setdefault(place.part, re.sub(r"\D", "", element.given or ""))
+        elif element.given and (value := value_at(place, element.given, spaced=True)) is not None:
             return float(value)
-    return None
+    # Neither part tells the price alone.
+    whole, fraction = parts.get("whole"), parts.get("fraction")
+    return float(f"{whole}.{fraction}") if whole and fraction else None
