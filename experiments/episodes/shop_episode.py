@@ -62,15 +62,17 @@ def session(design: ShopDesign, trial: ShopTrial, base_url: str, allow: AllowLis
 def known(design: ShopDesign, trial: ShopTrial, base_url: str) -> dict[str, str]:
     """Return the key of each start address -> the product whose page is there.
 
-    The product is empty where several share the address. The products' own keys lead to them too. The result
-    is empty where a trial does not begin with the products' pages.
+    The product is empty where several share the address. The products' own keys lead to them too, and so do
+    the addresses to which the start pages were found to lead, so that a card is its product's before the page
+    was opened. The result is empty where a trial does not begin with the products' pages.
     """
     found: dict[str, str] = {}
     if design.experiment.task == "compare-tabs":
         for product, url in zip(trial.products, start_urls(base_url, trial), strict=True):
             key = design.site.key(url)
             found[key] = "" if key in found else product.key
-        found = {product.key: product.key for product in trial.products} | found
+        own = {product.key: product.key for product in trial.products}
+        found = {key: product for key, product in design.led.items() if product in own} | own | found
     return found
 
 

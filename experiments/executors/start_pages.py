@@ -67,7 +67,7 @@ async def check_start_pages(
     Each is fetched once. Where that gives another page than the product's, it is opened once as a trial does
     (`in_browser`): a shop may answer programs otherwise, or lead on by a script. A shop that cannot be
     reached, or does not answer programs, is left to the trials, which tell what is wrong. The embedded shop's
-    pages are known (`base_url` None).
+    pages are known (`base_url` None). Where the start pages lead is noted in the design (`led`).
 
     Raises:
         UserError: a start page is not known as its product's, or the shop's certificate is not trusted.
@@ -91,6 +91,7 @@ async def check_start_pages(
             if page and (problem := page.problem or _mistaken(session, page, product.key, design)):
                 error = design.source.error(key, f"{product.key} could not be treated at {url}: it {problem}")
                 suspected.setdefault(trial.set, []).append((product.key, error))
+        design.led.update((key, product) for key, product in session.known.items() if product)
 
     async def look(trial: ShopTrial, testbed: Testbed) -> None:
         async with free:

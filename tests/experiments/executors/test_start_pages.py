@@ -10,6 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from experiments.episodes.shop_episode import known
 from experiments.executors.start_pages import check_start_pages
 from interventions.errors import UserError
 from tests.experiments.command_line import Ended, forked_souk
@@ -233,3 +234,15 @@ def test_a_dry_run_says_what_the_map_lacks(tmp_path: Path) -> None:
         f"the site map plain has no role product.reviews, which match-reviews {rest}",
     ]
     assert len(said) == 3
+
+
+async def test_where_a_start_page_leads_is_known_before_it_is_opened(tmp_path: Path) -> None:
+    """So a card is its product's on whatever page it is seen first."""
+    shop = ForeignShop(moved="/shop/KEY-and-its-name")
+    async with serve(shop.app()) as address:
+        made = design(experiment(tmp_path, shop, address))
+        trials = list(made.trials(["simulated:balanced"]))
+        await check_start_pages(made, trials, made.base_url)
+    for trial in trials:
+        places = known(made, trial, f"{address}/")
+        assert [places[f"shop/{key}-and-its-name"] for key in KEYS] == list(KEYS)
