@@ -16,10 +16,10 @@ from environments.browser import run_browsers
 from environments.through_proxy import BrowserFailure
 from experiments.pages.purchasing import in_browser, open_page, press
 from experiments.pages.site_mapping import Mapped
-from interventions.apply.engine import EditFailed, rewrite
+from interventions.apply.engine import EditFailed
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.registry import edit_from_dict
-from interventions.proposal.check import HTML
+from interventions.proposal.check import tried
 from interventions.proposal.scan import Capture, number, squeezed
 from interventions.yaml.sitemap import SiteMap, product_key
 from proxy.server import run_proxy
@@ -90,7 +90,7 @@ def _possible(site: SiteMap, product: Capture, proofs: dict[str, Proof]) -> Iter
             continue
         plan = Plan((Treatment("probe", product_key(product.url), (edit_from_dict(edit),)),))
         try:
-            done = rewrite(product.html.encode(), content_type=HTML, url=product.url, plan=plan, site=site)
+            done = tried(product, plan, site)
         except EditFailed as failure:
             proofs[f"product.{part}"] = Proof(False, failure.reason)
             continue
@@ -155,7 +155,7 @@ async def _shown(
         value = await _value(target, place.attribute) if await target.count() else ""
         folded = bool(place.attribute) or group == "mini"  # a small cart is often folded up
         visible = folded or (bool(value) and await target.is_visible())
-        right = squeezed(receipt.after).casefold() in value.casefold() and visible
+        right = _spaced(receipt.after) in _spaced(value) and visible
         said = f"{_short(receipt.before)} became {_short(receipt.after)}"
         proofs[receipt.role] = Proof(
             right, said if right else f"{said}, but the browser shows {_short(value)!r}"
@@ -209,6 +209,11 @@ async def _value(target: Locator, attribute: str | None) -> str:
     if attribute:
         return (await target.get_attribute(attribute)) or ""
     return squeezed(await target.text_content() or "")
+
+
+def _spaced(text: str) -> str:
+    """The text for a comparison: any space, also one that does not break, is one."""
+    return " ".join(text.casefold().split())
 
 
 def _short(text: str) -> str:

@@ -67,6 +67,8 @@ async def map_site(
     ) as client:
         product = await _fetch(client, url, hosts)
         listed = first_product(product) if listing_url is None else None
+        if render and listing_url is None and listed is None:
+            listed = await _drawn_first(product, hosts, upstream_ca)
         if listed is not None:
             listing: Capture | None = product
             product = await _fetch(client, listed, hosts)
@@ -84,6 +86,12 @@ async def map_site(
     else:
         proposal = propose(name, product, listing)
     return Mapped(proposal, product, listing, hosts, trusted)
+
+
+async def _drawn_first(page: Capture, hosts: frozenset[str], upstream_ca: Path | None) -> str | None:
+    """The first product that a page lists once its scripts have drawn it; None: it lists none."""
+    (drawn,), _ = await rendered([page.url], hosts, await keys_of([page.url], upstream_ca))
+    return first_product(drawn)
 
 
 def save(mapped: Mapped, file: Path) -> tuple[SiteMap, list[str]]:

@@ -34,7 +34,7 @@ def treated(site: SiteMap, product: Capture) -> str | None:
     edits = tuple(edit_from_dict(edit) for edit in EDITS)
     plan = Plan((Treatment("check", product_key(product.url), edits),))
     try:
-        done = _rewrite(product, plan, site)
+        done = tried(product, plan, site)
     except EditFailed:
         return None
     return done.body.decode()
@@ -45,19 +45,19 @@ def _tried(site: SiteMap, capture: Capture, key: str, page_type: str) -> Sequenc
     for edit in EDITS:
         plan = Plan((Treatment("check", key, (edit_from_dict(edit),)),))
         try:
-            done = _rewrite(capture, plan, site)
+            done = tried(capture, plan, site)
         except EditFailed as failure:
             lines.append(str(failure).replace(" check:", "", 1))
             continue
         if not done.receipts:
-            lines.append(f"{capture.url}: {next(iter(edit))} changes nothing for {key}")
+            lines.append(f"{capture.url}: {next(iter(edit))} changes nothing for {key or 'the home page'}")
         elif done.page_type != page_type:
             lines.append(f"{capture.url}: taken for a page of the type {done.page_type}, not {page_type}")
     return lines
 
 
-def _rewrite(page: Capture, plan: Plan, site: SiteMap) -> Rewrite:
-    """Raises EditFailed."""
+def tried(page: Capture, plan: Plan, site: SiteMap) -> Rewrite:
+    """Return the page with the plan's edits. Raises EditFailed."""
     # Where scripts draw the pages, this is one as they have drawn it.
     came = page.url if site.drawn else None
     return rewrite(page.html.encode(), content_type=HTML, url=page.url, plan=plan, site=site, came=came)

@@ -78,7 +78,8 @@ PHRASES: Final[Mapping[str, Phrases]] = {
         ("do kasy", "złóż zamówienie", "przejdź do dostawy"),
     ),
     "sv": Phrases(
-        ("lägg i varukorg", "lägg i korg", "lagg i varukorg", "lägg i kundvagn", "lägg till i varukorg"),
+        ("lägg i varukorg", "lägg i korg", "lagg i varukorg", "lägg i kundvagn", "lägg till i varukorg",
+         "lägg i varukorgen", "lägg i kundvagnen", "lägg i korgen"),
         ("köp", "köp nu", "beställ", "lägg till"),
         ("varukorg", "kundvagn"),
         ("till kassan", "slutför köp"),

@@ -367,5 +367,5 @@ def _scalar(value: object, *, inside: bool = False) -> str:
 
 
 def _cut(value: str) -> str:
-    value = "".join(char if char.isprintable() else "?" for char in value)
+    value = "".join(char if char.isprintable() else " " if char.isspace() else "?" for char in value)
     return value if len(value) <= 60 else value[:59] + "…"
