@@ -71,7 +71,7 @@ def _check_host(text: str) -> str:
 class Live(Model):
     """The rules that keep an agent on a live site from doing harm."""
 
-    allow: tuple[Annotated[str, AfterValidator(_check_host)], ...]
+    allow: tuple[Annotated[str, AfterValidator(_check_host)], ...] = ()
     """Hosts that the shop's pages need besides its own, such as that of its pictures; no others."""
     stop_before: tuple[Annotated[str, Field(min_length=1)], ...] = Field(min_length=1)
     """Buttons and links that are never pressed: a text on them, in any case, or `css:` and a selector."""
