@@ -30,7 +30,11 @@ def import_(
     out: Annotated[Path, typer.Option(metavar="FILE", help="The CSV file; an existing file is continued.")],
     category: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Only this category of the menu; repeatable. Default: all."),
+        typer.Option(
+            metavar="NAME",
+            help="Only this category of the menu; repeatable. Default: all. "
+            "NAME=ADDRESS: the page of products at this address, in any shop.",
+        ),
     ] = None,
     limit: Annotated[
         int | None,
@@ -52,6 +56,8 @@ def import_(
       souk catalogue import http://127.0.0.1:7770/ --out catalogue.csv
 
       souk catalogue import http://127.0.0.1:7770/ --out wine.csv --category Wine --limit 5
+
+      souk catalogue import https://shop.example/ --out lamps.csv --site shop.yaml --category Lamps=/lamps
     """
     from experiments.console.terminal import stdout_console
     from experiments.designs.catalogue.importer import Importer

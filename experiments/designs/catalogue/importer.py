@@ -11,7 +11,7 @@ from urllib.parse import urlencode, urlsplit
 import httpx
 from bs4 import BeautifulSoup, Tag
 
-from experiments.designs.catalogue.menu import Category, chosen, menu_of
+from experiments.designs.catalogue.menu import Category, chosen, listed, menu_of
 from experiments.designs.catalogue.partial_file import PartialFile
 from experiments.pages.download import download
 from interventions.apply.plan import ProductFacts
@@ -63,7 +63,8 @@ class Importer:
     """Imports the catalogue of the shop at `base` into `out`; an existing file is continued.
 
     It reads one page at a time, over one connection, from the host of `base` only, and at most `limit` pages.
-    The shop is one whose listings are those of One Stop Market; `site` is its map, with the role `item`.
+    The shop is one whose listings are those of One Stop Market, or the addresses of its listings are given;
+    `site` is its map, with the role `item`.
     Raises UserError when the map lacks it.
     """
 
@@ -91,9 +92,7 @@ class Importer:
         file = PartialFile(self._out)
         self.progress.products = len(file.keys)
         async with self._client() as client:
-            start, content_type = await self._fetch(client, self._base)
-            menu = menu_of(_soup(start, content_type), self._base)
-            categories = chosen(menu, list(wanted), self._base)
+            categories = await self._categories(client, list(wanted))
             self.progress.categories = len(categories)
             for category in categories:
                 self.progress.category, self.progress.page, self.progress.pages = category.label, 0, 1
@@ -106,10 +105,39 @@ class Importer:
                 self.progress.page = 0
         file.finish()
 
+    async def _categories(self, client: httpx.AsyncClient, wanted: list[str]) -> list[Category]:
+        given = listed(wanted, self._base)
+        names = [name for name in wanted if "=" not in name]
+        if given and not names:
+            return given
+        start, content_type = await self._fetch(client, self._base)
+        return [*chosen(menu_of(_soup(start, content_type), self._base), names, self._base), *given]
+
+    async def _import_listed(self, client: httpx.AsyncClient, category: Category, file: PartialFile) -> None:
+        """Append the products on one page, whose address was given."""
+        body, content_type = await self._fetch(client, category.url)
+        try:
+            facts = page_facts(body, content_type=content_type, url=category.url, site=self._site)
+        except CannotEdit as error:
+            raise UserError(f"{category.url}: cannot be read ({error}); is it a listing?") from None
+        if not facts.products or facts.page_type == "product":
+            drawn = "; its scripts may draw them later" if self._site.drawn else ""
+            raise UserError(
+                f"{category.url}: the site map {self._site.name} finds no products listed there "
+                f"(item, item.link){drawn}"
+            )
+        new = [product for key, product in facts.products.items() if key not in file.keys]
+        file.add(category.url, [_row(category, product, None) for product in new], None)
+        self.progress.added += len(new)
+        self.progress.products += len(new)
+        self.progress.page = self.progress.pages = 1
+
     async def _import_page(
         self, client: httpx.AsyncClient, category: Category, page: int, file: PartialFile
     ) -> None:
         """Append a listing page's products."""
+        if category.listed:
+            return await self._import_listed(client, category, file)
         url = f"{category.url}?{urlencode({'product_list_limit': PER_PAGE, 'p': page})}"
         body, content_type = await self._fetch(client, url)
         soup = _soup(body, content_type)
@@ -174,9 +202,9 @@ def _soup(body: bytes, content_type: str) -> BeautifulSoup:
     return BeautifulSoup(body.decode(charset.detect(body, content_type)[0], "replace"), "html.parser")
 
 
-def _row(category: Category, product: ProductFacts, card: Tag) -> dict[str, object]:
+def _row(category: Category, product: ProductFacts, card: Tag | None) -> dict[str, object]:
     # A product with required options is sent to its own page by the button of its card.
-    form = card.select_one(_FORM)
+    form = card.select_one(_FORM) if card else None
     return {
         "category": category.label,
         "name": product.name,

@@ -15,12 +15,16 @@ _ENTRY: Final = "nav.navigation li"
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A category without categories below it; `again`: one of the same name stands before it."""
+    """A category without categories below it; `again`: one of the same name stands before it.
+
+    `listed`: it is one page, whose address was given.
+    """
 
     name: str
     department: str
     url: str
     again: bool
+    listed: bool = False
 
     @property
     def label(self) -> str:
@@ -54,9 +58,19 @@ def menu_of(page: BeautifulSoup, base: str) -> list[Category]:
         )
     if not found:
         raise UserError(
-            f"{base}: no menu of categories (nav.navigation); give the address of a shop that has one"
+            f"{base}: no menu of categories (nav.navigation); name its listings: --category NAME=ADDRESS"
         )
     return list(found.values())
+
+
+def listed(wanted: Sequence[str], base: str) -> list[Category]:
+    """Return the categories that are given with the address of a listing: `Lamps=/lamps?page=2`."""
+    parts = [text.partition("=") for text in wanted]
+    return [
+        Category(name.strip(), "", urljoin(base, address.strip()), again=False, listed=True)
+        for name, _, address in parts
+        if address.strip()
+    ]
 
 
 def chosen(categories: Sequence[Category], wanted: Sequence[str], base: str) -> list[Category]:

@@ -102,7 +102,7 @@ class ShopDesign(Design[ShopTrial]):
         self._everywhere = tuple(compile_treatment(item, None) for item in self._display)
         self._addresses: Mapping[str, str] = {}
         self.led: dict[str, str] = {}
-        """The key of an address to which a start page leads -> its product, as found before the first trial."""
+        """The key of an address to which a start page leads -> its product, found before the first trial."""
         formed, self._notes = self._form(source)
         self._products = {product.key: product for products in formed for product in products}
         self.sets: dict[str, ChoiceSet] = {

@@ -181,3 +181,27 @@ async def test_what_is_no_shop_or_no_file_of_ours(shop: str, tmp_path: Path) -> 
     free = httpx.URL(shop).copy_with(port=1)
     with pytest.raises(UserError, match="is the shop running"):
         await run(str(free), out)
+
+
+async def test_any_shop_is_read_from_the_addresses_of_its_listings(tmp_path: Path) -> None:
+    lamps = """<body class=shelf><div class=lamp><a href="/a/7-one">One</a><b>€ 1.049,95</b>
+    <i>4,5 von 5</i></div>
+    <div class=lamp><a href="/a/8-two">Two</a><b>€ 59,00</b><i>4 von 5</i></div></body>"""
+    (tmp_path / "map.yaml").write_text(
+        "name: lamps\npages: {listing: body.shelf}\nroles:\n  item: div.lamp\n"
+        "  item.link: {css: a, attribute: href}\n  item.name: a\n  item.price: b\n"
+        "  item.rating: {css: i, scale: 5}\n"
+    )
+    site, out = load_site_map(tmp_path / "map.yaml"), tmp_path / "lamps.csv"
+    wanted = ["Lamps=/k/lamps", "Lamps=/k/lamps?page=2"]
+    async with pages({"/k/lamps": lamps}) as base:
+        importer = Importer(f"{base}/", out, site)
+        async for _ in importer.run(wanted):
+            pass
+        assert importer.progress.complete
+        assert importer.progress.products == importer.progress.added == 2
+        found = [(row["key"], row["category"], row["price"], row["rating"]) for row in rows(out)]
+        assert found == [("a/7-one", "Lamps", "1049.95", "90"), ("a/8-two", "Lamps", "59.00", "80")]
+    async with pages({"/k/lamps": "<p>Nothing here"}) as base:
+        with pytest.raises(UserError, match="finds no products listed there"):
+            _ = [done async for done in Importer(f"{base}/", tmp_path / "new.csv", site).run(wanted)]
