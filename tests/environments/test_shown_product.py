@@ -61,6 +61,19 @@ async def test_nothing_that_is_not_shown(context: BrowserContext, style: str) ->
     assert (product.name, product.price) == ("Lampe", None)
 
 
+@pytest.mark.parametrize(("style", "price"), [("", 1299.5), ("display: none", None)])
+async def test_a_price_whose_cents_stand_elsewhere(
+    context: BrowserContext, style: str, price: float | None
+) -> None:
+    roles = SITE.model_dump(by_alias=True)["roles"] | {
+        "product.price": [{"css": "i", "part": "whole"}, {"css": "sup", "part": "fraction"}]
+    }
+    page = PAGE.format(style="").replace("1.299,00 €", f'<i>1.299</i>,<sup style="{style}">50</sup> €')
+    _, product = await shown(context, page, SiteMap.model_validate({"name": "geteilt", "roles": roles}))
+    assert product is not None
+    assert (product.name, product.price) == ("Lampe", price)
+
+
 async def test_another_page_or_no_map(context: BrowserContext) -> None:
     assert (await shown(context, "<title>Start</title><p>Hallo</p>"))[1] is None
     assert (await shown(context, PAGE.format(style=""), None))[1] is None
