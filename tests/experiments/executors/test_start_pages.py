@@ -91,12 +91,12 @@ async def test_a_shop_that_answers_programs_otherwise_is_looked_at_in_the_browse
 async def test_one_path_for_all_products_works_where_the_site_map_says_what_names_them(
     tmp_path: Path,
 ) -> None:
-    shop, page = ForeignShop(extra='<p class="sku">KEY</p>'), "shop/item?id=${key}"
-    refused = await run(tmp_path, shop, page=page)
+    shop = ForeignShop(extra='<p class="sku">KEY</p>', moved="/item?id=KEY")
+    refused = await run(tmp_path, shop)
     assert refused.status == 2
     assert "live.page, or give the site map onestopmarket the role product.link:" in refused.err
     (tmp_path / "own.yaml").write_text("name: own\nextends: onestopmarket\nroles: {product.link: p.sku}\n")
-    ended = await run(tmp_path, shop, page=page, site="own.yaml", limit=6)
+    ended = await run(tmp_path, shop, site="own.yaml", limit=6)
     assert ended.status == 0, ended.err
     assert query(tmp_path, "SELECT outcome, count(*) FROM trials GROUP BY 1") == [("choice", 6)]
     receipts = "SELECT count(DISTINCT trial) FROM receipts WHERE intervention = 'praised'"
@@ -104,7 +104,6 @@ async def test_one_path_for_all_products_works_where_the_site_map_says_what_name
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "one path for all": ({"page": "item?id=${key}"}, "has the path of other products' pages (/item)"),
     "a redirect to one path": ({"moved": "/item?id=KEY"}, "has the path of other products' pages (/item)"),
     "no such page": ({"page": "none/${key}"}, "is no page (HTTP 404)"),
     "no product's page": ({"site": "none.yaml"}, "is not a product's page as the site map none knows it"),

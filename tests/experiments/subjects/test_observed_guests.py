@@ -29,7 +29,8 @@ NEXT, SEEN = "http://souk.test/.souk/next", "/.souk/seen/here"
 JSON = {"accept": "application/json"}
 SITE = "name: carted\nextends: onestopmarket\nchoice: {request: {path: /cart/(.+)}}\n"
 PRESS = "fetch('/cart/KEY', {method: 'POST'})"
-REPORTS = "(end) => performance.getEntriesByType('resource').filter(({ name }) => name.endsWith(end)).length"
+REPORTED = """([end, since]) => performance.getEntriesByType('resource')
+  .some(({ name, startTime }) => name.endsWith(end) && startTime > since)"""
 DEEP = "document.querySelector('#description').style.marginTop = '3000px'"
 BELOW: list[Any] = [{"insert_text": {"after": "product.description", "text": NUDGE}}]
 CHEAPER: list[Any] = [{"set_price": 9.5}]
@@ -107,9 +108,9 @@ async def only_the_first(page: Page, urls: list[str]) -> None:
 
 async def to_the_bottom(page: Page, urls: list[str]) -> None:
     await both(page, urls)
-    before = await page.evaluate(REPORTS, SEEN)
-    await page.locator("#description").evaluate("(each) => each.nextElementSibling.scrollIntoView()")
-    await page.wait_for_function(f"([path, before]) => ({REPORTS})(path) > before", arg=[SEEN, before])
+    scroll = "(each) => { each.nextElementSibling.scrollIntoView(); return performance.now(); }"
+    since = await page.locator("#description").evaluate(scroll)
+    await page.wait_for_function(REPORTED, arg=[SEEN, since])
 
 
 async def carry_out(
