@@ -12,7 +12,6 @@ import httpx
 from environments.shop.catalogue import generate
 from environments.shop.server import shop
 from experiments.pages.download import download
-from experiments.pages.site_mapping import rendered
 from interventions.apply.engine import EditFailed, Receipt, rewrite
 from interventions.apply.plan import Plan, ProductFacts, Treatment, compile_treatment
 from interventions.authoring.page_facts import data_facts, page_facts
@@ -95,6 +94,8 @@ async def fetched(
 
 async def _as_drawn(page: FetchedPage, upstream_ca: Path | None) -> FetchedPage:
     """The page as its scripts have drawn it."""
+    from experiments.pages.site_mapping import rendered  # noqa: PLC0415 - a browser is not always needed
+
     hosts = frozenset({urlsplit(page.url).netloc})
     (shown,), _ = await rendered([page.url], hosts, await keys_of([page.url], upstream_ca))
     return FetchedPage(shown.url, "text/html; charset=utf-8", shown.html.encode())

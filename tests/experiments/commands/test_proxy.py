@@ -15,7 +15,7 @@ serve = next(
 )
 EVERYWHERE = {"port", "reverse", "detached", "ca", "upstream_ca", "experiment", "help"}
 """The options that are used with an experiment and without."""
-VALUES = {"subjects": "2"}
+VALUES = {"subjects": "2", "observe": "page"}
 
 
 def test_each_option_is_for_one_of_the_two_or_for_both() -> None:
