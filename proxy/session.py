@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 from urllib.parse import urlsplit
@@ -114,6 +114,7 @@ class Session:
     plan: Plan
     site: SiteMap
     allow: AllowList | None = None
+    _: KW_ONLY
     script: str = ""
     """A script for each page, in ASCII and without `</script`: the same whatever is planned; empty: none."""
     observed: bool = False

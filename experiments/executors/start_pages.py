@@ -170,7 +170,7 @@ def _in_data(url: str, text: str, site: SiteMap) -> list[str]:
         document = Document(text)
     except CannotEdit:
         return []
-    return [key for data in site.data_at(url) for key, _ in document.entries(data, url)]
+    return [key for data in site.data_at(url) for key, _ in document.entries(data, url, query=site.query)]
 
 
 async def _fetch(client: httpx.AsyncClient, session: Session, allow: AllowList, url: str) -> Fetched | None:

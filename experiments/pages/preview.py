@@ -175,7 +175,7 @@ def preview(
             facts = page_facts(page.body, content_type=page.content_type, url=page.url, site=site)
     except CannotEdit as error:
         raise UserError(f"{place}: {error}; try another page") from None
-    carriers = _carriers(facts.products, product, page.url, intervention)
+    carriers = _carriers(facts.products, product, page.url, intervention, site)
     if _needs_category(intervention):
         known = {item.key: item.category for item in generate().products}
         given = values.get("product.category", "")
@@ -212,13 +212,13 @@ def preview(
 
 
 def _carriers(
-    shown: Mapping[str, ProductFacts], wanted: str | None, url: str, intervention: Intervention
+    shown: Mapping[str, ProductFacts], wanted: str | None, url: str, intervention: Intervention, site: SiteMap
 ) -> Sequence[ProductFacts]:
     if wanted is None:
         several = list(shown.values())
         # What only one product can be, the last one of a list can be to the greatest effect.
         return several[-1:] if any(edit.one_product for edit in intervention.edits) else several
-    key = product_key(wanted)
+    key = site.key(wanted)
     if key not in shown:
         raise UserError(f"--product {wanted}: not on {url}; {_near(key, shown)}")
     return [shown[key]]

@@ -21,7 +21,7 @@ from interventions.apply.plan import Plan, Treatment
 from interventions.edits.registry import edit_from_dict
 from interventions.proposal.check import tried
 from interventions.proposal.scan import Capture, number, squeezed
-from interventions.yaml.sitemap import SiteMap, product_key
+from interventions.yaml.sitemap import SiteMap
 from proxy.server import run_proxy
 from proxy.session import AllowList, Session
 
@@ -57,7 +57,7 @@ async def prove(
     """
     proofs: dict[str, Proof] = {}
     parts = dict(_possible(site, mapped.product, proofs))
-    key = product_key(mapped.product.url)
+    key = site.key(mapped.product.url)
     plan = Plan((Treatment("probe", key, tuple(edit_from_dict(EDITS[part]) for part in parts)),))
     origins = {f"{urlsplit(mapped.product.url).scheme}://{host}" for host in mapped.hosts}
     session = Session(plan, site, AllowList.of(*origins))
@@ -75,8 +75,8 @@ async def prove(
     why = squeezed(session.failures[0]) if session.failures else "was not seen"
     for role in site.roles:
         if role not in proofs:
-            tried = role.partition(".")[2] in parts and not role.startswith(("row", "mini", "cart"))
-            proofs[role] = Proof(False, why) if tried and session.failures else Proof(None, "not tried")
+            awaited = role.partition(".")[2] in parts and not role.startswith(("row", "mini", "cart"))
+            proofs[role] = Proof(False, why) if awaited and session.failures else Proof(None, "not tried")
     for rule in site.choice.model_dump(exclude_defaults=True):
         unseen = Proof(False, "was not seen") if buys else Proof(None, "not tried")
         proofs.setdefault(f"choice.{rule}", unseen)
@@ -88,7 +88,7 @@ def _possible(site: SiteMap, product: Capture, proofs: dict[str, Proof]) -> Iter
     for part, edit in EDITS.items():
         if not site.role(f"product.{part}"):
             continue
-        plan = Plan((Treatment("probe", product_key(product.url), (edit_from_dict(edit),)),))
+        plan = Plan((Treatment("probe", site.key(product.url), (edit_from_dict(edit),)),))
         try:
             done = tried(product, plan, site)
         except EditFailed as failure:
@@ -103,7 +103,7 @@ def _possible(site: SiteMap, product: Capture, proofs: dict[str, Proof]) -> Iter
 async def _visit(
     page: Page, mapped: Mapped, site: SiteMap, session: Session, proofs: dict[str, Proof], *, buys: bool
 ) -> None:
-    key = product_key(mapped.product.url)
+    key = site.key(mapped.product.url)
     if mapped.listing is not None:
         await open_page(page, mapped.listing.url)
         for kind in site.cards:
@@ -131,7 +131,7 @@ async def _card(page: Page, site: SiteMap, kind: str, key: str) -> Locator | Non
     link = site.role(f"{kind}.link")[0]
     for card in await page.locator(in_browser(site.role(kind)[0].css)).all():
         found = _part(card, link.css)
-        if await found.count() and product_key(await _value(found, link.attribute), page.url) == key:
+        if await found.count() and site.key(await _value(found, link.attribute), page.url) == key:
             return card
     return None
 

@@ -8,7 +8,7 @@ from interventions.authoring.page_facts import page_facts
 from interventions.edits.registry import edit_from_dict
 from interventions.errors import CannotEdit
 from interventions.proposal.scan import Capture
-from interventions.yaml.sitemap import SiteMap, product_key
+from interventions.yaml.sitemap import SiteMap
 
 HTML = "text/html; charset=utf-8"
 TEXT, PRICE = "Souk was here", "1.23"
@@ -17,7 +17,7 @@ EDITS = ({"set_price": PRICE}, {"insert_text": {"after": "product.title", "text"
 
 def faults(site: SiteMap, product: Capture, listing: Capture | None) -> list[str]:
     """Return one line for each edit that fails: a price and a text, on the product's page and on a card."""
-    found = [*_tried(site, product, product_key(product.url), "product")]
+    found = [*_tried(site, product, site.key(product.url), "product")]
     if listing is not None:
         if key := _first_card(site, listing):
             found += _tried(site, listing, key, "listing")
@@ -32,7 +32,7 @@ def treated(site: SiteMap, product: Capture) -> str | None:
     Returns None if they cannot be written.
     """
     edits = tuple(edit_from_dict(edit) for edit in EDITS)
-    plan = Plan((Treatment("check", product_key(product.url), edits),))
+    plan = Plan((Treatment("check", site.key(product.url), edits),))
     try:
         done = tried(product, plan, site)
     except EditFailed:

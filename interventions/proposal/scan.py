@@ -1,7 +1,8 @@
 """Read a page for the proposal: its elements in document order, their texts and their names."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property, lru_cache
@@ -26,6 +27,7 @@ _WITHOUT_PRODUCT = re.compile(
     r"utm_\w+|[gf]clid|ref|page|sort|order|dir|q|query|search|view|per_?page|limit|currency|lang"
 )
 """Parts of a query that say nothing of which product a page shows."""
+_IDENTIFIES = re.compile(r"id$|^id|sku|product|item|article|code")
 
 
 @dataclass(frozen=True)
@@ -163,10 +165,30 @@ def _figures(value: str) -> list[Figure]:
     return figures(value) if any(map(str.isdecimal, value)) else []
 
 
+def telling_query(links: Iterable[str], page: str) -> tuple[str, ...]:
+    """Return the name of the query's part that tells the pages of products apart where their path does not.
+
+    Several names where no part does so by itself; none where the path does.
+    """
+    queries: dict[str, list[dict[str, str]]] = defaultdict(list)
+    for href in dict.fromkeys(links):
+        queries[product_key(href, page)].append(dict(_parts(href, page)))
+    alike = [found for found in queries.values() if len(found) > 1]
+    names = dict.fromkeys(name for found in alike for parts in found for name in parts)
+    differ = [name for name in names if any(len({parts.get(name) for parts in f}) > 1 for f in alike)]
+    enough = [name for name in differ if all(len({parts.get(name) for parts in f}) == len(f) for f in alike)]
+    named = [name for name in enough if _IDENTIFIES.search(name.lower())]
+    return tuple([*named, *enough][:1] or differ)
+
+
 def _query(href: str, page: str) -> str:
     """The parts of an address's query that may say which product is meant, in order."""
+    return urlencode(sorted(_parts(href, page)))
+
+
+def _parts(href: str, page: str) -> list[tuple[str, str]]:
     try:
         parts = parse_qsl(urlsplit(urljoin(page, href.strip())).query)
     except ValueError:
-        return ""
-    return urlencode(sorted(part for part in parts if not _WITHOUT_PRODUCT.fullmatch(part[0].lower())))
+        return []
+    return [part for part in parts if not _WITHOUT_PRODUCT.fullmatch(part[0].lower())]

@@ -16,7 +16,16 @@ from interventions.proposal.facts import stated_facts
 from interventions.proposal.phrases import is_cart_button
 from interventions.proposal.purchase import Learned
 from interventions.proposal.roles import FoundRole, product_roles
-from interventions.proposal.scan import Capture, Scan, ancestors, is_aside, names_price, number, words
+from interventions.proposal.scan import (
+    Capture,
+    Scan,
+    ancestors,
+    is_aside,
+    names_price,
+    number,
+    telling_query,
+    words,
+)
 from interventions.proposal.selectors import names
 from interventions.yaml.sitemap import Link, Place, Value, product_key
 
@@ -51,6 +60,8 @@ class Proposal:
     pages: dict[str, str]
     roles: tuple[FoundRole, ...]
     data: tuple[FoundData, ...]
+    query: tuple[str, ...] = ()
+    """The parts of an address's query that tell products apart; none where their paths do."""
     learned: Learned | None = None
 
     def after(self, learned: Learned) -> "Proposal":
@@ -107,9 +118,9 @@ def propose(
     sources = {product_key(capture.url): LexborHTMLParser(capture.html) for capture in raw}
     roles = tuple(_marked(role, list(sources.values())) if raw else role for role in found)
     data = (*_data(page, other, roles), *fetched_data(answers, _all_shown(page, other, roles)))
-    return Proposal(
-        name, product.url, listing.url if listing else None, _page_types(page, other, roles), roles, data
-    )
+    pages = _page_types(page, other, roles)
+    query = next(filter(None, map(_query, filter(None, (other, page)))), ())
+    return Proposal(name, product.url, listing.url if listing else None, pages, roles, data, query)
 
 
 def cards_on(capture: Capture) -> set[str]:
@@ -131,6 +142,12 @@ def first_product(capture: Capture) -> str | None:
         n.mem_id not in inside and not is_aside(n) for n, _ in scan.innermost(names_price)
     )
     return None if sells or priced else urljoin(capture.url, cards.links[0])
+
+
+def _query(scan: Scan) -> tuple[str, ...]:
+    """The first kind of cards whose links differ in their query only says how."""
+    found = (telling_query(cards.links, scan.url) for cards in kinds_of_cards(scan))
+    return next(filter(None, found), ())
 
 
 def _cards(page: Scan, other: Scan | None) -> Iterator[FoundRole]:
@@ -263,6 +280,9 @@ def _lines(proposal: Proposal) -> Iterator[str]:
     yield f"name: {_scalar(proposal.name)}"
     if proposal.drawn:
         yield "drawn: true  # scripts draw the pages"
+    if proposal.query:
+        yield "# What tells the pages of products apart"
+        yield f"query: {_several([_scalar(name, inside=True) for name in proposal.query])}"
     yield ""
     yield "pages:" if proposal.pages else "# pages:"
     for kind, css in proposal.pages.items():

@@ -45,7 +45,7 @@ def hotels() -> Card:
 
 
 def asked(*cards: Card, url: str = CARDS_URL) -> Session:
-    return Session(Plan(), SITE, AllowList.of(url), CardRun(cards or (BUY, WTP)))
+    return Session(Plan(), SITE, AllowList.of(url), cards=CardRun(cards or (BUY, WTP)))
 
 
 def plans(product: str, *cards: Card) -> list[Plan]:

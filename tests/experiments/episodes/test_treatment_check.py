@@ -1,7 +1,7 @@
 """A page that a shop's script, its addresses or its wording leave untreated never counts as treated."""
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,22 +11,13 @@ from agents.base import Agent, Decision
 from environments.actions import Action
 from environments.observation import Observation
 from experiments.designs.shop.design import ShopTrial
-from experiments.designs.shop.listing import ShowOnly
 from experiments.episodes.shop_episode import ShopTrialRunner, judge
 from experiments.episodes.trajectory import Trajectory
-from experiments.episodes.treatment_check import Sight, unchecked, untreated
 from experiments.executors.browser import Testbed, open_testbed
-from interventions.apply.engine import rewrite
-from interventions.apply.plan import Plan, Treatment
-from interventions.edits.in_browser import Element, Inserted, Spot, Standing
-from interventions.edits.insert_text import InsertText
-from interventions.edits.show_rating_text import ShowRatingText
-from interventions.html.source_page import ReadPage
 from interventions.yaml.sitemap import load_site_map
 from proxy.server import Slot
-from proxy.session import Session, ShownPage
+from proxy.session import Session
 from tests.experiments.foreign_shop import NUDGE, Buyer, ForeignShop, design, experiment
-from tests.interventions.shop_pages import HOST, HTML, KEY, card, category_page, product_page
 from tests.support import serve
 
 SITE = load_site_map("onestopmarket")
@@ -508,118 +499,3 @@ async def test_the_longest_name_wins(place: Place, shop: ForeignShop, tmp_path: 
 
 
 # What the receipts have to prove, on pages as the proxy has passed them on
-
-NUDGED = Treatment("praised", KEY, (InsertText(after="product.title", text=NUDGE),))
-EVERYWHERE = Treatment("show-rating", None, (ShowRatingText(),))
-
-
-def passed_on(plan: Plan, *answers: tuple[str, bytes], treat: bool = True) -> Session:
-    """A session that has passed these pages on."""
-    session = Session(plan, SITE)
-    for path, body in answers:
-        done = rewrite(body, content_type=HTML, url=HOST + path, plan=plan, site=SITE)
-        session.note_receipts(done.receipts if treat else ())
-        session.note_page(ShownPage(HOST + path, HTML, done.body if treat else body, done.product))
-    return session
-
-
-def test_a_page_is_parsed_once_however_many_look_at_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = Plan((NUDGED,))
-    session = passed_on(plan, ("category.html", category_page(card(KEY, 1))), (f"{KEY}.html", product_page()))
-    parsed: list[str] = []
-    read = ReadPage.__init__
-
-    def counted(page: ReadPage, *arguments: Any, **options: Any) -> None:
-        read(page, *arguments, **options)
-        parsed.append(page.url)
-
-    monkeypatch.setattr(ReadPage, "__init__", counted)
-    untreated(plan, sights_of(session), session, [KEY])
-    assert [page.sightings(SITE) != [] for page in session.pages] == [True, True]
-    untreated(plan, sights_of(session), session, [KEY])
-    assert sorted(parsed) == sorted(page.url for page in session.pages)
-
-
-def sights_of(session: Session) -> list[Sight]:
-    return [Sight(page.product, page.text) for page in session.pages if page.product]
-
-
-@pytest.mark.parametrize("planned", [NUDGED, EVERYWHERE])
-def test_a_product_page_needs_a_receipt_of_each_edit(planned: Treatment) -> None:
-    plan, answer = Plan((planned,)), (f"{KEY}.html", product_page())
-    treated, not_treated = passed_on(plan, answer), passed_on(plan, answer, treat=False)
-    assert untreated(plan, sights_of(treated), treated, [KEY]) == ""
-    reason = untreated(plan, sights_of(not_treated), not_treated, [KEY])
-    assert f"has no receipt for {KEY}" in reason
-    # A page that was not opened needs none, unless its product was chosen.
-    empty = Session(plan, SITE)
-    assert untreated(plan, [], empty, [KEY]) == ""
-    assert "has no receipt" in untreated(plan, [], empty, [KEY], chosen=KEY)
-
-
-def test_where_only_the_html_is_known_the_text_is_looked_for_in_it() -> None:
-    plan = Plan((NUDGED,))
-    session = passed_on(plan, (f"{KEY}.html", product_page()))
-    shown = session.pages[0].text
-    assert untreated(plan, [Sight(KEY, shown)], session, [KEY]) == ""
-    for html in (shown.replace(NUDGE, ""), shown.replace(NUDGE, f"Not{NUDGE}")):
-        assert "was not shown" in untreated(plan, [Sight(KEY, html)], session, [KEY])
-    assert [effect.edit for effect in unchecked(plan, [Sight(KEY, shown)], session)] == ["insert_text"]
-
-
-def stood(given: str) -> Standing:
-    """The nudge below the title, and what of it the reader was given."""
-    (place, *_) = SITE.role("product.title")
-    title = Element("Oat Cookies", "Oat Cookies", (Inserted("after", NUDGE, given),))
-    return Standing({Spot(place.css, place.attribute): (title,)})
-
-
-def test_one_look_that_was_given_the_text_is_enough() -> None:
-    plan = Plan((NUDGED,))
-    session = passed_on(plan, (f"{KEY}.html", product_page()))
-    for given, shown in (((NUDGE, ""), True), (("", NUDGE), True), (("", ""), False)):
-        looks = [Sight(KEY, "", stood(each)) for each in given]
-        assert (untreated(plan, looks, session, [KEY]) == "") is shown
-
-
-def test_what_one_look_could_not_check_is_on_record() -> None:
-    plan = Plan((NUDGED,))
-    session = passed_on(plan, (f"{KEY}.html", product_page()))
-    looked, blind = Sight(KEY, "", stood(NUDGE)), Sight(KEY, NUDGE)
-    assert unchecked(plan, [looked], session) == []
-    for looks in ([looked, blind], [blind, looked]):
-        assert [effect.edit for effect in unchecked(plan, looks, session)] == ["insert_text"]
-    in_data = replace(session.receipts[0], edit="set_price", role="data.price")
-    session.note_receipts((in_data,))
-    assert unchecked(plan, [looked], session) == [], "nobody reads data but the page's scripts"
-
-
-def test_what_nobody_sees_is_left_out_of_html_too() -> None:
-    plan = Plan((NUDGED,))
-    session = passed_on(plan, (f"{KEY}.html", product_page()))
-    shown = session.pages[0].text
-    for between in (UNSEEN, "&shy;", "&#8203;", "&ZeroWidthSpace;", "&NoBreak;", "&zwnj;"):
-        sprinkled = shown.replace(NUDGE, between.join(NUDGE))
-        assert untreated(plan, [Sight(KEY, sprinkled)], session, [KEY]) == ""
-        changed = shown.replace(NUDGE, between.join(f"{NUDGE[:-1]}s"))
-        assert "was not shown" in untreated(plan, [Sight(KEY, changed)], session, [KEY])
-
-
-def test_a_card_needs_a_receipt_of_what_is_planned_for_it() -> None:
-    plan = Plan((NUDGED,))
-    answer = ("cookies.html", category_page(card(KEY, 1), card("rye-crackers", 2)))
-    treated, not_treated = passed_on(plan, answer), passed_on(plan, answer, treat=False)
-    assert untreated(plan, [], treated, [KEY]) == ""
-    assert f"has no receipt for {KEY} on {HOST}cookies.html" in untreated(plan, [], not_treated, [KEY])
-    assert [effect.page_type for effect in unchecked(plan, [], treated)] == ["listing"]
-
-
-def test_only_a_list_of_the_choice_set_proves_that_it_was_listed() -> None:
-    plan = Plan((Treatment("show-only", None, (ShowOnly(keys=(KEY,)),), ("listing",)),))
-    listed = passed_on(plan, ("cookies.html", category_page(card(KEY, 1), card("rye-crackers", 2))))
-    assert untreated(plan, [], listed, [KEY]) == ""
-    others = passed_on(
-        plan, ("crackers.html", category_page(card("rye-crackers", 2), card("oat-crackers", 3)))
-    )
-    assert [receipt.edit for receipt in others.receipts] == ["show_only"]
-    assert untreated(plan, [], others, [KEY]) == "show-only: no page has listed the choice set"

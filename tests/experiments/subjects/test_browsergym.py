@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,9 @@ import pytest
 import sqlalchemy as sql
 
 from agents.registry import make_agent
+from agents.simulated.nudges import Nudge
 from environments.shop.server import shop
+from experiments.designs.loading import load_shop_design
 from experiments.records import tables
 from experiments.records.control import Runner
 from experiments.records.store import Records
@@ -36,6 +38,7 @@ from tests.support import serve
 ROOT = Path(__file__).parents[3]
 GUIDE = (ROOT / "docs" / "browsergym.md").read_text(encoding="utf-8")
 AGENT = "simulated:balanced"
+NONE: Mapping[str, Sequence[Nudge]] = {}
 
 EXPERIMENT = """\
 name: gym
@@ -107,13 +110,14 @@ def test_the_guides_agent_runs_as_it_stands(tmp_path: Path) -> None:
     assert table.loc[table["chosen"] == 1, "viewed_first"].tolist() == [1, 1], "it buys what it sees first"
 
 
-def shop_with(agent_name: str, tasks: list[str]) -> None:
-    """One of Souk's own agents in BrowserGym's loop."""
+def shop_with(agent_name: str, tasks: list[str], nudges: Mapping[str, Sequence[Nudge]] = NONE) -> None:
+    """One of Souk's own agents in BrowserGym's loop, told of each trial's nudges where some are given."""
     with ThreadPoolExecutor(max_workers=1) as own_loop:  # this thread's belongs to Playwright
         for task in tasks:
             env = gymnasium.make(task)
             observation, info = env.reset()
-            agent = make_agent(agent_name, seed=info["task_info"]["seed"])
+            about = info["task_info"]
+            agent = make_agent(agent_name, seed=about["seed"], nudges=nudges.get(about["trial"], ()))
             ended, step = False, 0
             while not ended:
                 look = look_of(observation, step, None).observation
@@ -132,8 +136,10 @@ async def test_the_records_are_those_of_souk_run(
     def browsergym() -> None:
         with open_experiment("nudges", agent=AGENT, limit=2, db=dbs[0], base_url=base_url) as tasks:
             assert len(tasks) == 2
-            shop_with(AGENT, tasks)
+            shop_with(AGENT, tasks, nudges)
 
+    design = load_shop_design("nudges", AGENT)
+    nudges = {trial.id: design.declared_nudges(trial) for trial in design.trials([AGENT])}
     dbs = [f"sqlite:///{tmp_path}/{name}.db" for name in ("gym", "souk")]
     await in_thread(browsergym_thread, browsergym)
     done = run(

@@ -79,6 +79,11 @@ def test_any_made_shop(shop: MadeShop) -> None:
 
 def check(shop: MadeShop) -> None:
     site, product, listing = proposed(shop)
+    names = [*NAMES, *(RELATED if shop.related else ())]
+    keys = {name: site.key(HOST + shop.path(name)) for name in names}
+    assert len(set(keys.values())) == len(names), f"products are told apart by their addresses: {keys}"
+    telling = re.search(r"(\w+)=\{number\}", shop.address)
+    assert site.query == ((telling[1],) if telling else ())
     # The product's page, and that of another product: what holds for one only is no role.
     for name in NAMES[:2]:
         page = root(product if name == NAMES[0] else shop.product_page(name))
