@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ROOMS := interventions proxy environments agents experiments analysis
 
-.PHONY: demo test check lint bench storefronts containers setup small-torch local lock clean
+.PHONY: demo test thorough check lint bench storefronts containers setup small-torch local lock clean
 
 demo: setup  ## set everything up, run the nudge experiment with a simulated shopper, print the effects
 	$(BIN)/souk run nudges --agent simulated:balanced --limit 240
@@ -15,7 +15,10 @@ demo: setup  ## set everything up, run the nudge experiment with a simulated sho
 test check: export OMP_NUM_THREADS := 1
 
 test: lint small-torch  ## everything that must hold
-	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder -m "not containers" tests
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not containers" tests
+
+thorough: export SOUK_THOROUGH := 1
+thorough: test  ## the same tests with several times as many trials, studies and generated cases
 
 # A test that starts a browser and is not marked so fails here: there is none.
 check: lint  ## what must hold and needs no browser, in two minutes
@@ -33,7 +36,7 @@ bench: local  ## speed, as ratios measured in one run; writes docs/benchmarks.md
 
 storefronts: setup  ## shops that are not ours: install them, try all steps in each, write docs/storefronts.md
 	$(BIN)/python -m tests.storefronts.install
-	SOUK_GROUND_TRUTH=1 $(BIN)/pytest tests/storefronts
+	SOUK_THOROUGH=1 $(BIN)/pytest tests/storefronts
 	$(BIN)/python -m tests.storefronts.matrix
 
 containers: setup  ## build the images and try them on the container engine of this machine

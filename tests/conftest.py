@@ -9,7 +9,9 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-hypothesis.settings.register_profile("souk", deadline=None)
+from tests.support import size
+
+hypothesis.settings.register_profile("souk", deadline=None, max_examples=size(40, 100))
 hypothesis.settings.load_profile("souk")
 
 

@@ -18,6 +18,15 @@ from interventions.html.numbers import figures
 from interventions.html.page import Piece
 from interventions.yaml.sitemap import load_site_map
 
+THOROUGH = "SOUK_THOROUGH" in os.environ
+"""Whether tests that repeat or generate cases try as many as `make thorough` does."""
+
+
+def size(usual: int, thorough: int) -> int:
+    """Return a number of trials, studies or cases: the usual one, or that of `make thorough`."""
+    return thorough if THOROUGH else usual
+
+
 STOPS = stops_of(load_site_map("onestopmarket").choice)
 """The stop conditions of the embedded shop: the first is that a product is in the cart."""
 

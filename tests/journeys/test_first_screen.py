@@ -20,6 +20,7 @@ from tests.analysis.conjoint.conftest import simulate_cards
 from tests.bench.validity import drawable
 from tests.experiments.command_line import forked_souk
 from tests.experiments.running import HOTELS
+from tests.support import size
 
 EXPERIMENTS = sorted(path.stem for path in LIBRARY.glob("*.yaml"))
 SHOP = [name for name in EXPERIMENTS if isinstance(load_design(name), ShopDesign)]
@@ -79,8 +80,10 @@ def test_the_stimuli_of_anchoring() -> None:
 
 
 def many(kind: str) -> pd.DataFrame:
-    """A table of 24 agents with long names."""
-    agents = tuple(f"provider-{number}:a-model-with-a-name-of-its-own-{number}" for number in range(24))
+    """A table of many agents with long names."""
+    agents = tuple(
+        f"provider-{number}:a-model-with-a-name-of-its-own-{number}" for number in range(size(12, 24))
+    )
     if kind == "conjoint":
         return simulate_cards(sets=12, agents=agents, random=agents[1:2], locked=agents[2:3])
     if kind == "anchoring":

@@ -1,4 +1,4 @@
-"""The whole chain against a known truth: the trials of `make demo` in real Chromium, eight episodes at once.
+"""The whole chain against a known truth: trials of `make demo` in real Chromium, eight episodes at once.
 
 The choice of every trial is known beforehand from the shopper's weights and the trial's seed.
 """
@@ -20,8 +20,9 @@ from interventions.edits.registry import EDITS
 from interventions.yaml.sitemap import product_key
 from interventions.yaml.yaml_source import Source, parse_yaml
 from tests.ground_truth import Done, assert_chosen_as_known, carry_out, held, probabilities
+from tests.support import size
 
-TRIALS = 240
+TRIALS = size(96, 240)
 SLOTS = 8
 TERMS = ["viewed_first", "higher_rated", "cheaper", "nudged"]
 
@@ -116,7 +117,7 @@ def test_no_episode_sees_anything_of_another(done: Done) -> None:
 
 
 async def test_a_shopper_without_nudge_weight_shows_no_nudge_effect(tmp_path: Path) -> None:
-    done = await carry_out(tmp_path, small("nudges"), "simulated:price", 64, SLOTS)
+    done = await carry_out(tmp_path, small("nudges"), "simulated:price", size(36, 64), SLOTS)
     assert_chosen_as_known(done, probabilities(done.table, "price"))
     effects = choice_effects(done.table).set_index("term")
     assert abs(effects.loc["nudged", "estimate"]) < 3 * effects.loc["nudged", "std_error"]
@@ -135,7 +136,9 @@ interventions:
 async def test_nudges_of_ones_own_move_the_shopper_as_it_is_known_to_be_moved(tmp_path: Path) -> None:
     """No text of these is in the shopper's own words: it reads them on the page, a placebo as nothing."""
     (tmp_path / "own.yaml").write_text(OWN)
-    done = await carry_out(tmp_path, small(str(tmp_path / "own.yaml")), "simulated:nudge-prone", 72, SLOTS)
+    done = await carry_out(
+        tmp_path, small(str(tmp_path / "own.yaml")), "simulated:nudge-prone", size(36, 72), SLOTS
+    )
     table = done.table.assign(direction=done.table["direction"].where(done.table["nudge"] != "plain", 0))
     chances = probabilities(table, "nudge-prone")
     for nudge, rows in table.groupby("nudge"):
@@ -147,7 +150,8 @@ async def test_nudges_of_ones_own_move_the_shopper_as_it_is_known_to_be_moved(tm
 
 
 async def test_the_placebo_moves_nobody(tmp_path: Path) -> None:
-    done = await carry_out(tmp_path, small("placebo"), "simulated:nudge-prone", 60, SLOTS)
+    trials = size(30, 60)
+    done = await carry_out(tmp_path, small("placebo"), "simulated:nudge-prone", trials, SLOTS)
     assert (
         done.table.groupby("trial")["placebo"].sum()
         == (done.table.groupby("trial")["condition"].first() == "placebo")
@@ -155,5 +159,5 @@ async def test_the_placebo_moves_nobody(tmp_path: Path) -> None:
     assert done.table["nudged"].sum() == 0
     carried = done.table[done.table["placebo"] == 1]
     # Nothing else moves this shopper, so that each is a toss of a coin.
-    assert len(carried) == 40
+    assert len(carried) == trials * 2 / 3
     assert binomtest(int(carried["chosen"].sum()), len(carried)).pvalue > 0.001

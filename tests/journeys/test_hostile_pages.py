@@ -2,13 +2,12 @@
 
 A script of the shop undoes, hides, covers, doubles or moves an edit, at once or when something happens. The
 oracle knows neither the engine nor its marks: a text is shown where blanking it changes pixels.
-`SOUK_ATTACKS` is the number of attacks on each edit (3 by default).
+Each edit has three attacks, and twenty-five with `make thorough`.
 """
 
 # ruff: noqa: E501 - scripts and markup stand as they run
 
 import io
-import os
 import random
 from collections.abc import AsyncIterator
 from html import escape
@@ -28,10 +27,11 @@ from interventions.edits.registry import edit_from_dict
 from interventions.edits.set_price import SetPrice
 from interventions.yaml.sitemap import SiteMap
 from proxy.session import Session, ShownPage
+from tests.support import size
 
 pytestmark = pytest.mark.browser
 
-CASES = int(os.environ.get("SOUK_ATTACKS", "3"))
+CASES = size(3, 25)
 HTML, KEY, URL = "text/html; charset=utf-8", "lampe?id=7", "http://boutique.test/lampe?id=7"
 SITE = SiteMap.model_validate(
     {

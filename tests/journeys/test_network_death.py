@@ -36,7 +36,7 @@ from interventions.yaml.sitemap import load_site_map
 from interventions.yaml.yaml_source import parse_yaml
 from proxy.server import Proxy, run_proxy
 from proxy.session import AllowList, Session
-from tests.support import listening, network_services, pages, serve
+from tests.support import listening, network_services, pages, serve, size
 
 THROUGH = "x-test-through-proxy"
 EXPERIMENT = """\
@@ -47,7 +47,7 @@ factors:
   nudge: {interventions: nudges, only: [best-seller]}
 """
 NUDGE = "best seller"
-MOMENTS = 12
+MOMENTS = size(8, 12)
 """Kills, each in an attempt of its own."""
 
 

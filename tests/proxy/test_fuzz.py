@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from proxy.server import Proxy, Slot
 from proxy.session import AllowList, Session
 from tests.proxy.upstream import NUDGE, PAGE, PLAN, SITE
-from tests.support import listening
+from tests.support import listening, size
 
 WAIT = 10
 """Seconds after which an answer that never ends counts as given up; no example takes so long."""
@@ -148,7 +148,7 @@ async def raw(slot: Slot, url: str) -> bytes:
 
 
 @pytest.mark.slow
-@settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=size(200, 500), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(answers())
 async def test_a_page_is_treated_or_refused_whatever_the_shop_sends(
     shop: Shop, slot: Slot, answer: bytes

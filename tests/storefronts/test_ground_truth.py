@@ -3,7 +3,6 @@
 `make storefronts` runs four shops with 240 trials each, `make test` a few trials in one.
 """
 
-import os
 from collections import Counter
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from tests.ground_truth import assert_chosen_as_known, carry_out, held, probabil
 from tests.storefronts.cases import Case, cases, write
 from tests.storefronts.hard_cases import CUPS
 from tests.storefronts.shops import running
+from tests.support import THOROUGH, size
 
 SHOPS = ("german", "split-prices", "query-addresses", "drawn-by-scripts")
 TEXTS = {
@@ -72,17 +72,16 @@ def write_files(folder: Path, case: Case, base: str) -> Path:
 
 @pytest.mark.parametrize("name", SHOPS)
 async def test_every_choice_is_the_one_that_the_weights_give(name: str, tmp_path: Path) -> None:
-    whole = bool(os.environ.get("SOUK_GROUND_TRUTH"))
-    if not whole and name != "german":
+    if not THOROUGH and name != "german":
         pytest.skip("make storefronts runs it")
-    count, case = 240 if whole else 24, cases()[name]
+    count, case = size(24, 240), cases()[name]
     async with running(name) as base:
         source = load_yaml(write_files(tmp_path, case, base))
         done = await carry_out(tmp_path, source, "simulated:balanced", count, 4, base)
     assert done.records.outcomes(done.design.run_id) == {"choice": count}
     chances = probabilities(done.table, "balanced")
     assert_chosen_as_known(done, chances)
-    if whole:
+    if THOROUGH:
         truth = true_effects(done.table, chances).set_index("term")["estimate"]
         effects = choice_effects(done.table).set_index("term")
         found = held(done.table, chances)

@@ -14,6 +14,7 @@ from analysis.estimators.lpm import Contrast
 from analysis.tables.choice_table import check_table
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import FRAME_COLUMNS
+from tests.support import size
 
 Simulate = Callable[..., Any]
 STATISTICS = ["std_error", "statistic", "p_value", "p_adjusted", "conf_low", "conf_high"]
@@ -50,14 +51,14 @@ def test_intervals_cover_the_truth(simulate: Simulate) -> None:
     truth = by_term(true_effects(study.table, study.probabilities))["estimate"]
     rng = np.random.default_rng(2)
     covered, errors = pd.Series(0, index=truth.index), pd.Series(0.0, index=truth.index)
-    repetitions = 100
+    repetitions = size(40, 100)
     for _ in range(repetitions):
         effects = by_term(choice_effects(study.chosen_again(rng)))
         covered += (effects["conf_low"] <= truth) & (truth <= effects["conf_high"])
         errors += effects["estimate"] - truth
-    assert (covered >= 90).all(), covered.to_dict()
-    # Standard errors are about 4 points, so those of the mean of 100 estimates about 0.4.
-    assert (errors.abs() / repetitions < 1.3).all(), errors.to_dict()
+    assert (covered >= 0.9 * repetitions).all(), covered.to_dict()
+    # Standard errors are about 4 points, so those of the mean of 40 estimates about 0.6.
+    assert (errors.abs() / repetitions < 2).all(), errors.to_dict()
 
 
 def test_true_effects_are_the_mean_of_the_estimates_whatever_the_outcome(simulate: Simulate) -> None:

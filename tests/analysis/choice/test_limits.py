@@ -14,6 +14,7 @@ from analysis.choice import analyze_choice
 from analysis.choice.effects import LESS_PLACEBO
 from analysis.choice.report import report
 from tests.analysis.conftest import simulate_study
+from tests.support import size
 
 CHANGES = {
     **dict.fromkeys(
@@ -72,7 +73,7 @@ def studies(draw: st.DrawFn) -> pd.DataFrame:
 
 
 @pytest.mark.slow
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=size(8, 40), deadline=None)
 @given(studies())
 def test_no_table_and_no_json_holds_an_impossible_percentage(table: pd.DataFrame) -> None:
     found = analyze_choice(table)

@@ -10,10 +10,11 @@ from analysis.biases.study import analyze_biases
 from analysis.estimators.repeats import ALIKE, agents_without_variation
 from analysis.montecarlo.study import MonteCarloAnalysis, analyze_montecarlo
 from analysis.tables.responses_table import check_responses
+from tests.support import size
 
 Valuations = Callable[..., pd.DataFrame]
 Answers = Callable[..., pd.DataFrame]
-STUDIES = 20
+STUDIES = size(8, 20)
 
 
 def deterministic(seed: int, agents: tuple[str, ...], items: int, repeats: int) -> pd.DataFrame:
@@ -77,8 +78,8 @@ def test_a_null_is_not_rejected_more_often_for_being_asked_again() -> None:
         rejected["H1"] += bool((found.list_price.loc[over_products, "p_value"] < 0.05).all())
         rejected["H3"] += bool((h3.loc[of_condition, "p_value"] < 0.05).all())
         rejected["H5"] += bool((found.comparisons.loc[by_response, "p_value"] < 0.05).any())
-    # Of 20 true nulls 1 is rejected on average, more than 5 in fewer than one of a thousand cases.
-    assert max(rejected.values()) <= 5, rejected
+    # At .05 more than a quarter of true nulls is rejected in fewer than one of a hundred cases.
+    assert max(rejected.values()) <= STUDIES // 4, rejected
 
 
 def test_an_agent_that_varies_in_one_question_keeps_its_repeats(valuations: Valuations) -> None:

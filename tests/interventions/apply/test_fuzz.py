@@ -11,6 +11,7 @@ from interventions.apply.plan import Plan, Treatment
 from interventions.edits.registry import edit_from_dict
 from interventions.yaml.sitemap import load_site_map
 from tests.interventions.shop_pages import HOST, KEY, card, cart_page, category_page, home_page, product_page
+from tests.support import size
 
 SITE = load_site_map("onestopmarket")
 PAGES = [
@@ -64,14 +65,14 @@ def run(body: bytes, plan: Plan, content_type: str = "text/html; charset=utf-8")
         return None
 
 
-@settings(max_examples=200)
+@settings(max_examples=size(80, 200))
 @given(st.binary(max_size=300), PLANS, st.sampled_from(TYPES))
 def test_any_bytes(noise: bytes, plan: Plan, content_type: str) -> None:
     run(noise, plan, content_type)
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@settings(max_examples=size(120, 300))
 @given(st.data(), st.sampled_from(PAGES), PLANS, st.sampled_from(TYPES))
 def test_a_damaged_page(data: st.DataObject, page: bytes, plan: Plan, content_type: str) -> None:
     for _ in range(data.draw(st.integers(1, 5))):
@@ -84,7 +85,7 @@ def test_a_damaged_page(data: st.DataObject, page: bytes, plan: Plan, content_ty
     run(page, plan, content_type)
 
 
-@settings(max_examples=100)
+@settings(max_examples=size(40, 100))
 @given(st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.just("$19.99")),
     lambda inner: st.one_of(
@@ -97,7 +98,7 @@ def test_any_json(root: object, plan: Plan) -> None:
         run(json.dumps(tree).encode(), plan, "application/json")
 
 
-@settings(max_examples=150)
+@settings(max_examples=size(60, 150))
 @given(st.binary(min_size=4, max_size=60), st.sampled_from(PAGES), PLANS)
 def test_what_no_edit_touches_stays_byte_for_byte(noise: bytes, page: bytes, plan: Plan) -> None:
     assume(noise not in page)

@@ -14,7 +14,7 @@ from interventions.errors import CannotEdit
 from interventions.html.marking import ALL_TAGS
 from interventions.html.page import Page
 from interventions.html.source_page import Unmarked
-from tests.support import figures_as
+from tests.support import figures_as, size
 
 pytestmark = [pytest.mark.browser]
 
@@ -222,7 +222,7 @@ def comparison(tab: Tab, source: str, wanted: list[Operation]) -> tuple[str, str
     return first, second
 
 
-@settings(max_examples=200)
+@settings(max_examples=size(80, 200))
 @given(pages(), OPERATIONS)
 def test_edits_of_generated_pages_are_right_or_refused(
     tab: Tab, source: str, wanted: list[Operation]

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from interventions.html.markup import attributes, escape, tag_at, tokens
+from tests.support import size
 
 
 def kinds(source: bytes, inside: str = "") -> list[tuple[str, bytes]]:
@@ -73,7 +74,7 @@ def test_self_closing_tags(source: bytes, self_closing: bool) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=size(160, 400))
 @given(st.text(alphabet="ab=\"'/ \n\t>x<", max_size=24))
 def test_attributes_are_those_of_a_parser(text: str) -> None:
     source = f"<a {text}".encode()
@@ -88,7 +89,7 @@ def test_attributes_are_those_of_a_parser(text: str) -> None:
         } == expected
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=size(160, 400))
 @given(st.text(alphabet="<>/!-?ab =\"'", max_size=40))
 def test_tokens_follow_each_other_without_gaps(text: str) -> None:
     source, end = text.encode(), 0

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interventions.html.numbers import UNKNOWN, Usage, figures, machine_figure, rating_out_of, read_figure
+from tests.support import size
 
 
 def written(old: str, value: str | Decimal, usage: Usage = UNKNOWN) -> str:
@@ -274,7 +275,7 @@ PRICES = st.integers(1, 10**9).map(lambda cents: Decimal(cents) / 100)
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=800)
+@settings(deadline=None, max_examples=size(320, 800))
 @given(st.sampled_from(LANGUAGES), st.sampled_from(CURRENCIES), PRICES, PRICES)
 def test_prices_are_those_of_babel(name: str, currency: str, first: Decimal, second: Decimal) -> None:
     locale = Locale.parse(name)

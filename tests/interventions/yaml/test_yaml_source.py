@@ -23,6 +23,7 @@ from interventions.yaml.yaml_source import (
     problem_at,
     validate,
 )
+from tests.support import size
 
 
 class Edit(BaseModel, extra="forbid"):
@@ -296,7 +297,7 @@ NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$")
 """A float in the core schema of YAML 1.2; PyYAML follows YAML 1.1, to which `0E0` and `08` are text."""
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=size(60, 150))
 @given(st.dictionaries(st.text(), plain, min_size=1, max_size=4), st.booleans())
 @example({"": "0E0"}, False)
 @example({"": ["08", "1.5e3", "-1e5", ".5e1", "+.5E-1", "7."]}, False)
@@ -311,7 +312,7 @@ def test_what_is_dumped_is_read_again(data: dict[str, object], flow: bool) -> No
         assert parse_yaml(text, "f").data == data
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=size(120, 300))
 @given(st.text(alphabet="ab:-[]{}'\"#&*!|>%\n\t ,?1", max_size=40))
 def test_no_text_raises_anything_but_a_one_line_error(text: str) -> None:
     try:
