@@ -78,6 +78,8 @@ def map_(
         )
         return
     _print(done, name)
+    if not render and {"product.price", "product.add_to_cart"} & {*done.mapped.proposal.missing}:
+        stdout_console().print("Scripts may draw these pages: try again with --render", style="yellow")
     for path in (file, png):
         stdout_console().print(escape(str(path)), highlight=False, soft_wrap=True)
 

@@ -20,6 +20,7 @@ from experiments.designs.design import Trial
 from experiments.designs.loading import AnyDesign, AnyTrial, load_design, stored_design
 from experiments.executors.browser import BrowserExecutor, Testbed, TrialRunner, default_slots, open_testbed
 from experiments.executors.executor import MAX_ATTEMPTS, Attempt, first_leaf
+from experiments.executors.kinds import KINDS
 from experiments.executors.setup import Setup
 from experiments.executors.shop_watch import ShopWatch
 from experiments.records.queries import answers_of, carriers, has_actions, steps_of, trial_rows
@@ -133,6 +134,9 @@ class Replay:
                     found[number] = difference
                 compared(again)
 
+        if upstream is None and (check := KINDS[self.design.kind].check):
+            todo = (trial for _, trial in self.trials)
+            await check(self.design, todo, self.design.base_url, upstream_ca=setup.upstream_ca)
         async with _open(setup, upstream) as testbed:
             episodes = Again(setup.trial_runner(testbed.base_url), self._agent)
             runner = BrowserExecutor(episodes, testbed, setup.slots)

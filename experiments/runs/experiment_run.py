@@ -4,8 +4,10 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
+from typing import Final
 
 from rich.console import Console
 
@@ -18,13 +20,16 @@ from experiments.executors.kinds import KINDS
 from experiments.executors.scores import Scoring, open_scoring
 from experiments.executors.workers import Workers, open_workers
 from experiments.records.control import Runner
-from experiments.records.record import Trace
+from experiments.records.record import Trace, TrialRecord
 from experiments.records.store import Records
 from experiments.records.writer import Writer
 from experiments.runs.admission import Admission
 from experiments.runs.coordinator import Coordinator, Lost
 from interventions.errors import UserError
 from proxy.trust import bundle
+
+FAILURES: Final = frozenset({"treatment_failed", "agent_error", "infra_error"})
+"""Outcomes of which the first is told while the run goes on."""
 
 
 class ExperimentRun:
@@ -64,6 +69,8 @@ class ExperimentRun:
         self.stopped = ""
         """The reason why the run ended before all wanted trials had run."""
         self._done = self.records.finished(self.design.run_id)
+        self._told = set[str]()
+        """The kinds of failure of which the first trial was told."""
         self._again: list[Trial] = []
         self._ids = {trial.id for trial in self.wanted()}
         self._ask_again()
@@ -182,10 +189,19 @@ class ExperimentRun:
                 async with admission:
                     with progress:
                         coordinator = Coordinator(executor, writer, admission, lost)
-                        await coordinator.run(todo, progress.note, progress.note_elsewhere)
+                        note = partial(self._note, progress)
+                        await coordinator.run(todo, note, progress.note_elsewhere)
             finally:
                 await writer.close()
         self.stopped = admission.reason
+
+    def _note(self, progress: RunProgress, record: TrialRecord) -> None:
+        """Count a trial, and say the first of each kind of failure at once: a long run may be in vain."""
+        progress.note(record)
+        outcome = record.trial.outcome
+        if outcome in FAILURES and outcome not in self._told:
+            self._told.add(outcome)
+            progress.say(f"first {outcome}, in trial {record.trial.trial}: {record.trial.reason}")
 
     @asynccontextmanager
     async def _executor(

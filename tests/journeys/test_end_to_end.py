@@ -61,10 +61,12 @@ def test_a_broken_selector_ends_as_treatment_failed_and_says_so(tmp_path: Path) 
     result = souk(tmp_path, "run", "broken.yaml", "--limit", "6")
     assert result.returncode == 1, result.stderr
     told = [line for line in result.stderr.splitlines() if "treatment_failed" in line]
-    assert len(told) == 1
-    assert told[0].startswith("4 of 6 trials ended as treatment_failed")
-    assert "product.title" in told[0]
-    assert "div.no-such-title" in told[0]
+    assert len(told) == 2
+    assert told[0].startswith("first treatment_failed, in trial "), "while the run goes on"
+    assert told[1].startswith("4 of 6 trials ended as treatment_failed")
+    for line in told:
+        assert "product.title" in line
+        assert "div.no-such-title" in line
     outcomes = query(tmp_path, "select condition, outcome, count(*) from trials group by 1, 2 order by 1")
     assert outcomes == [("control", "choice", 2), ("nudged", "treatment_failed", 4)]
     last = query(

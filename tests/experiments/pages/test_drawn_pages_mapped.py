@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from starlette.concurrency import run_in_threadpool
 
 from experiments.pages.preview import fetched, preview
 from experiments.pages.site_mapping import map_site, save
 from interventions.files.schema import load_interventions
+from tests.experiments.command_line import forked_souk
 from tests.experiments.drawn_shop import DrawnShop
 from tests.support import serve
 
@@ -49,3 +51,12 @@ async def test_the_proposed_map_is_enough_for_a_preview_of_page_and_data(tmp_pat
                 found = preview(page, nudges[name], site, values={})
             assert wanted in found.after and wanted not in page.body
             assert {receipt.product for receipt in found.receipts} == {"lamps/harbour-lamp"}
+
+
+async def test_an_empty_shell_is_told_to_be_drawn_first(tmp_path: Path) -> None:
+    command = ("interventions", "map", "--name", "lamps", "--follow", "0", "--no-buy")
+    async with serve(DrawnShop("shell").app()) as address:
+        ended = await run_in_threadpool(forked_souk, *command, f"{address}lamps/harbour-lamp", cwd=tmp_path)
+    assert ended.status in (0, 1), ended.err
+    assert "not found: product.price" in ended.out
+    assert "Scripts may draw these pages: try again with --render" in ended.out

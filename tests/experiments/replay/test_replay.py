@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import typer
+from starlette.concurrency import run_in_threadpool
 from typer.testing import CliRunner
 
 from environments.browser import run_browsers
@@ -23,7 +24,10 @@ from experiments.records.store import Records
 from experiments.replay.replay import Again, Replay
 from interventions.errors import UserError
 from proxy.server import run_proxy
+from tests.experiments.command_line import forked_souk
+from tests.experiments.foreign_shop import KEYS, ForeignShop, experiment
 from tests.experiments.running import run_here
+from tests.support import serve
 
 TRIALS = 6
 EXPERIMENT = """\
@@ -163,6 +167,21 @@ async def test_a_recording_answers_for_the_shop(here: Path) -> None:
     (difference,) = await again.run(told.append, upstream=here / "recording")
     assert difference.what.startswith("infra_error: ")
     assert "not recorded" in difference.what
+
+
+@pytest.mark.browser
+async def test_where_start_pages_lead_is_learned_anew(tmp_path: Path) -> None:
+    """As in the run: a card is its product's on whatever page it is seen first."""
+    foreign, db = ForeignShop(moved="/shop/KEY-and-its-name"), f"sqlite:///{tmp_path}/t.db"
+    async with serve(foreign.app()) as address:
+        file = str(experiment(tmp_path, foreign, address))
+        ended = await run_in_threadpool(forked_souk, "run", file, "--limit", "2", "--db", db, cwd=tmp_path)
+        assert ended.status == 0, ended.err
+        records = Records(db)
+        again = Replay(records, records.latest_run(), experiment=file)
+        assert await again.run(lambda _: None) == []
+    assert isinstance(again.design, ShopDesign)
+    assert again.design.led == {f"shop/{key}-and-its-name": key for key in KEYS} | {key: key for key in KEYS}
 
 
 @pytest.mark.browser
