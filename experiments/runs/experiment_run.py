@@ -116,6 +116,8 @@ class ExperimentRun:
             if self.limit is None or per_agent[trial.agent] < self.limit:
                 per_agent[trial.agent] += 1
                 yield trial
+            elif min(per_agent.values()) == self.limit:
+                break  # of a large design only these are made
         yield from self._again
 
     def _ask_again(self) -> bool:

@@ -40,7 +40,7 @@ DRY = {
     r"souk run anchoring --agent hf:tiny-anchor$": "the model of the line before is not there",
 }
 
-pytestmark = [pytest.mark.first, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.first, pytest.mark.timeout(1800)]
 
 
 @dataclass

@@ -43,7 +43,7 @@ Fault = Callable[[BrowserContext, Testbed], Awaitable[None]]
 
 
 class Disturbed(ShopTrialRunner):
-    """In the second step of the first attempt of all, something breaks."""
+    """In the first second step of all, something breaks."""
 
     disturbed = ""
     """The trial in which that was."""
@@ -56,16 +56,14 @@ class Disturbed(ShopTrialRunner):
     async def episode(
         self, trial: ShopTrial, agent: Agent, context: BrowserContext, session: Session
     ) -> Trajectory:
-        fault, self._fault = self._fault, None
-
         class Saboteur:
             async def act(self, observation: Observation) -> Decision:
-                if fault and observation.step == 1:
-                    episodes.disturbed = trial.id
-                    await fault(context, testbed)
+                if observation.step == 1 and (fault := episodes._fault):
+                    episodes._fault, episodes.disturbed = None, trial.id
+                    await fault(context, episodes._testbed)
                 return await agent.act(observation)
 
-        episodes, testbed = self, self._testbed
+        episodes = self
         return await super().episode(trial, Saboteur(), context, session)
 
 
