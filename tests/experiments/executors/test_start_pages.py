@@ -42,15 +42,15 @@ def query(folder: Path, statement: str) -> list[Any]:
 @pytest.mark.browser
 @pytest.mark.parametrize("canonical", ["", "/products/KEY"])
 async def test_the_guides_example_is_treated(canonical: str, tmp_path: Path) -> None:
-    ended = await run(tmp_path, ForeignShop(canonical=canonical), page="products/${key}", repeats=2)
+    ended = await run(tmp_path, ForeignShop(canonical=canonical), page="products/${key}", limit=6)
     assert ended.status == 0, ended.err
-    assert query(tmp_path, "SELECT outcome, count(*) FROM trials GROUP BY 1") == [("choice", 12)]
+    assert query(tmp_path, "SELECT outcome, count(*) FROM trials GROUP BY 1") == [("choice", 6)]
     trials = query(tmp_path, "SELECT trial FROM trials WHERE condition = 'nudged'")
     treated = query(tmp_path, "SELECT DISTINCT trial FROM receipts WHERE intervention = 'praised'")
-    assert len(trials) == 8
+    assert len(trials) == 4
     assert sorted(treated) == sorted(trials)
     carried = "SELECT count(*) FROM receipts JOIN options USING (run, trial) WHERE intervention = 'praised'"
-    assert query(tmp_path, f"{carried} AND nudged AND product = option") == [(8,)]
+    assert query(tmp_path, f"{carried} AND nudged AND product = option") == [(4,)]
     assert query(tmp_path, "SELECT count(*) FROM unchecked") == [(0,)]
     assert "Effect" in ended.err + ended.out
 
