@@ -4,7 +4,7 @@ import asyncio
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +30,7 @@ class Serving:
 
     interventions: str | None = None
     only: tuple[str, ...] = ()
+    product: tuple[str, ...] = ()
     site: str = "onestopmarket"
     var: tuple[str, ...] = ()
     port: int = 8080
@@ -46,6 +47,8 @@ class Serving:
             raise UserError("nothing to do: name an intervention file with -i, or use --record or --replay")
         if self.only and not self.interventions:
             raise UserError("--only: chooses from a file of interventions; name the file with -i")
+        if self.product and not self.interventions:
+            raise UserError("--product: says what interventions treat; name their file with -i")
         if self.var and not self.interventions:
             raise UserError("--var: fills in variables of interventions; name their file with -i")
         if self.record and self.replay:
@@ -71,7 +74,8 @@ async def serve(
     if options.interventions:
         loaded = load_interventions(options.interventions, site)
         chosen = [loaded[name] for name in options.only] or list(loaded.interventions)
-    plan = plan_for_all(chosen, products, parse_values(options.var, chosen))
+    keys = tuple(site.key(product) for product in options.product)
+    plan = plan_for(chosen, products, parse_values(options.var, chosen), keys)
     inside = (*options.allow, options.reverse) if options.reverse else options.allow
     hosts = AllowList.of(*inside) if inside else None
     with ExitStack() as stack:
@@ -85,13 +89,13 @@ async def serve(
         ) as proxy:
             slot = await proxy.open_slot(options.port, options.reverse)
             slot.session = PrintingSession(plan, site, hosts)
-            sys.stderr.write(describe(options, proxy, slot, [item.id for item in chosen]))
+            sys.stderr.write(describe(options, proxy, slot, [item.id for item in chosen], keys))
             sys.stderr.flush()
             ready(slot.url)
             await asyncio.Event().wait()
 
 
-def describe(options: Serving, proxy: Proxy, slot: Slot, names: list[str]) -> str:
+def describe(options: Serving, proxy: Proxy, slot: Slot, names: list[str], keys: Sequence[str]) -> str:
     """Describe the proxy for people: its address, its edits, how to use it."""
     if options.reverse:
         lines = [f"souk proxy: open {slot.url}/ for {options.reverse}"]
@@ -99,6 +103,8 @@ def describe(options: Serving, proxy: Proxy, slot: Slot, names: list[str]) -> st
         lines = [f"souk proxy on {slot.url}"]
         lines.append(f"reaches   {' '.join(options.allow) + ' only' if options.allow else 'any host'}")
     lines.append(f"applies   {', '.join(names)}" if names else "applies   nothing: pages pass unchanged")
+    if keys:
+        lines.append(f"to        {', '.join(keys)}")
     if options.upstream_proxy:
         lines.append(f"through   the proxy {options.upstream_proxy.rpartition('@')[2]}")
     if options.record:
@@ -110,26 +116,33 @@ def describe(options: Serving, proxy: Proxy, slot: Slot, names: list[str]) -> st
     return "\n  ".join([*lines, "Ctrl-C ends it"]) + "\n"
 
 
-def plan_for_all(
-    interventions: Iterable[Intervention], products: Iterable[ProductFacts], values: Mapping[str, str]
+def plan_for(
+    interventions: Iterable[Intervention],
+    products: Iterable[ProductFacts],
+    values: Mapping[str, str],
+    keys: Sequence[str] = (),
 ) -> Plan:
-    """Make a plan that shows every intervention on every product.
+    """Make a plan that shows every intervention on the products with these keys, without keys on every one.
 
-    An intervention whose variables need no product applies wherever its target is found; any other is filled
-    in for each of `products`.
+    Without keys an intervention whose variables need no product applies wherever its target is found; any
+    other is filled in for each of `products`.
 
     Raises:
-        UserError: a variable needs a product's facts and there are no products.
+        UserError: a variable needs a product's facts, and it is not among `products`.
     """
     treatments: list[Treatment] = []
-    known = tuple(products)
+    known = {product.key: product for product in products}
+    named = [known.get(key, ProductFacts(key)) for key in keys]
     for intervention in interventions:
+        if named:
+            treatments += [compile_treatment(intervention, product, **values) for product in named]
+            continue
         try:
             treatments.append(compile_treatment(intervention, None, **values))
         except UserError:
             if not known:
                 raise
-            treatments.extend(compile_treatment(intervention, product, **values) for product in known)
+            treatments += [compile_treatment(intervention, product, **values) for product in known.values()]
     return Plan(tuple(treatments))
 
 

@@ -26,6 +26,7 @@ _REACHED = "trials reach the experiment's shop and what its live.allow names, di
 OF_NO_TRIALS = {
     "interventions": _SHOWN,
     "only": _SHOWN,
+    "product": _SHOWN,
     "site": _SHOWN,
     "var": _SHOWN,
     "record": _SHOWN,
@@ -54,6 +55,12 @@ def serve(
     only: Annotated[
         list[str] | None,
         typer.Option(metavar="ID", help="Only this intervention; repeatable.", rich_help_panel=WHAT),
+    ] = None,
+    product: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY", help="Only this product, by its key or address; repeatable.", rich_help_panel=WHAT
+        ),
     ] = None,
     site: Annotated[
         str, typer.Option(metavar="MAP", help="A shipped site map by name, or a path.", rich_help_panel=WHAT)
@@ -182,6 +189,8 @@ def serve(
 
       souk proxy serve -i nudges --only wirecutter
 
+      souk proxy serve -i my.yaml --product https://shop.example/p/desk-lamp --site my-map.yaml
+
       souk proxy serve -i nudges --only wirecutter --reverse shop --detach && curl http://127.0.0.1:8080/
 
     A shop on the web, for a browser without any setting; then open http://127.0.0.1:8080/:
@@ -245,6 +254,7 @@ def serve(
     options = Serving(
         interventions=interventions,
         only=tuple(only or ()),
+        product=tuple(product or ()),
         site=site,
         var=tuple(var or ()),
         port=port,

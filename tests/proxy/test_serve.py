@@ -23,7 +23,7 @@ from interventions.errors import UserError
 from interventions.files.schema import load_interventions
 from interventions.yaml.sitemap import load_site_map
 from proxy.authority import Authority
-from proxy.serve import parse_values, plan_for_all
+from proxy.serve import parse_values, plan_for
 from proxy.server import Proxy
 from proxy.session import AllowList, Session
 from tests.support import pages
@@ -158,16 +158,48 @@ def test_a_value_without_its_name_is_refused(pair: str) -> None:
 def test_variables_of_products_are_filled_in_for_each() -> None:
     nudges = load_interventions("nudges", SITE)
     products = [ProductFacts(key="one", category="Wine"), ProductFacts(key="two", category="Cheese")]
-    plan = plan_for_all([nudges["best-seller"], nudges["wirecutter"]], products, {})
+    plan = plan_for([nudges["best-seller"], nudges["wirecutter"]], products, {})
     assert [treatment.product for treatment in plan.treatments] == [None, "one", "two"]
     texts = [treatment.to_dict()["edits"][0]["insert_text"]["text"] for treatment in plan.treatments]
     assert ["the wine category" in text for text in texts] == [False, True, False]
     assert ["the cheese category" in text for text in texts] == [False, False, True]
 
 
+def test_only_the_products_that_are_named_are_treated() -> None:
+    nudges = load_interventions("nudges", SITE)
+    chosen = [nudges["best-seller"], nudges["wirecutter"]]
+    products = [ProductFacts(key="one", category="Wine"), ProductFacts(key="two", category="Cheese")]
+    plan = plan_for(chosen, products, {}, ["two"])
+    assert [treatment.product for treatment in plan.treatments] == ["two", "two"]
+    assert "the cheese category" in plan.treatments[1].to_dict()["edits"][0]["insert_text"]["text"]
+    plan = plan_for(chosen[:1], [], {}, ["of-another-shop"])
+    assert [treatment.product for treatment in plan.treatments] == ["of-another-shop"]
+    with pytest.raises(UserError, match=r"nudges\.yaml:\d+:.*category"):
+        plan_for(chosen, [], {}, ["of-another-shop"])
+
+
+@pytest.mark.slow
+async def test_the_command_treats_the_product_of_an_address() -> None:
+    one, two = shop_products()[:2]
+    async with shop() as url:
+        options = ("-i", "nudges", "--only", "best-seller", "--product", f"{url}{one.key}.html?from=mail")
+        async with (
+            serving(*options) as (process, address, said),
+            httpx.AsyncClient(proxy=address, trust_env=False) as client,
+        ):
+            shown = [(await client.get(f"{url}{product.key}.html")).text for product in (one, two)]
+            process.send_signal(signal.SIGINT)
+            out, _ = await process.communicate()
+    assert re.search(rf"to +{re.escape(one.key)}\n", said)
+    (line,) = out.splitlines()
+    receipt = json.loads(line)["receipt"]
+    assert receipt["product"] == one.key
+    assert [receipt["after"] in page for page in shown] == [True, False]
+
+
 def test_a_value_makes_an_intervention_fit_every_product() -> None:
     nudges = load_interventions("nudges", SITE)
-    plan = plan_for_all([nudges["wirecutter"]], [], {"category": "Tea"})
+    plan = plan_for([nudges["wirecutter"]], [], {"category": "Tea"})
     assert [treatment.product for treatment in plan.treatments] == [None]
     assert "Tea" in plan.treatments[0].to_dict()["edits"][0]["insert_text"]["text"]
 
@@ -175,7 +207,7 @@ def test_a_value_makes_an_intervention_fit_every_product() -> None:
 def test_a_variable_of_products_needs_products() -> None:
     nudges = load_interventions("nudges", SITE)
     with pytest.raises(UserError, match=r"nudges\.yaml:\d+:.*category"):
-        plan_for_all([nudges["wirecutter"]], [], {})
+        plan_for([nudges["wirecutter"]], [], {})
 
 
 # Modes
