@@ -21,11 +21,12 @@ from interventions.edits.remove import Remove
 from interventions.edits.set_price import SetPrice
 from interventions.edits.set_reviews import SetReviews
 from interventions.edits.set_stock import SetStock
+from interventions.edits.set_title import SetTitle
 from interventions.html.numbers import Figure, figures, read_figure
 from interventions.yaml.sitemap import SiteMap
 from proxy.session import Session, ShownPage
 
-OLD_TEXTS: Final = (SetReviews, SetStock, Remove)
+OLD_TEXTS: Final = (SetReviews, SetStock, SetTitle, Remove)
 """The edits whose old text must not stand on the product's page as a text of its own."""
 _CENTS = re.compile(r"\s*[.,]?\s*\n\s*(\d\d)(?=\s*(?:\n|\Z))")
 

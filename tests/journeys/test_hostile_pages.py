@@ -83,7 +83,7 @@ KINDS = {
     "set_rating": Kind({"set_rating": 60}, "60%"),
     "set_reviews": Kind({"set_reviews": 43}, "43 Reviews", "12 Reviews"),
     "set_stock": Kind({"set_stock": "Only two left"}, "Only two left", "In stock"),
-    "set_title": Kind({"set_title": "Golden Lamp"}, "Golden Lamp"),
+    "set_title": Kind({"set_title": "Golden Lamp"}, "Golden Lamp", "Harbour Desk Lamp"),
     "replace_text": Kind(
         {"replace_text": {"in": "product.description", "from": "warm", "to": "cold"}}, "A cold light"
     ),
