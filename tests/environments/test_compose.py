@@ -179,6 +179,7 @@ def test_a_machine_without_what_it_takes(
     assert machine.error("up", "onestopmarket", **env) == expected
 
 
+@pytest.mark.slow
 def test_podman_with_a_compose_of_its_own(tmp_path: Path, port: str) -> None:
     machine = Machine(tmp_path, "docker", "podman", "podman-compose", has_health=False)
     try:

@@ -34,6 +34,7 @@ async def test_a_cards_letters(folders) -> None:
     assert shares == pytest.approx({"A": 1 / (1 + math.exp(b - a)), "B": 1 / (1 + math.exp(a - b))}, abs=1e-4)
 
 
+@pytest.mark.slow
 async def test_in_a_chat_template_a_letter_begins_the_answer(folders, tmp_path: Path) -> None:
     import torch
 

@@ -101,6 +101,7 @@ async def server(running, monkeypatch: pytest.MonkeyPatch):
     await close_models()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", ["compatible", "openai"])
 @pytest.mark.parametrize("echo", ["zero", "one"])
 async def test_a_server_that_echoes_scores_any_target(server, echo: str, provider: str) -> None:

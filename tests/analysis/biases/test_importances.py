@@ -62,6 +62,7 @@ def test_equal_seeds_give_equal_numbers() -> None:
     assert not again["estimate"].equals(other["estimate"])
 
 
+@pytest.mark.slow
 def test_unknown_and_constant_features_are_left_out() -> None:
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")
     effects = planted().assign(scenario="base")

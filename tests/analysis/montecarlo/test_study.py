@@ -67,6 +67,7 @@ def test_json_has_null_for_what_is_undefined(analysis: MonteCarloAnalysis) -> No
     assert document["variation"][0]["statistic"] is None
 
 
+@pytest.mark.slow
 def test_sections_cover_the_frames_and_cut_nothing(analysis: MonteCarloAnalysis, check_uncut: Check) -> None:
     sections = report(analysis).sections
     tables = {table.name for section in sections for table in section.tables}
@@ -100,6 +101,7 @@ def test_one_agent_and_one_product_work(valuations: Valuations, check_uncut: Che
             check_uncut(figure.figure)
 
 
+@pytest.mark.slow
 def test_without_any_response_everything_is_empty_with_a_reason(
     valuations: Valuations, check_uncut: Check
 ) -> None:
@@ -113,6 +115,7 @@ def test_without_any_response_everything_is_empty_with_a_reason(
             check_uncut(figure.figure)
 
 
+@pytest.mark.slow
 def test_huge_values_stay(valuations: Valuations, check_uncut: Check) -> None:
     table = valuations(2)
     table.loc[0, "response"] = 1e9

@@ -161,6 +161,7 @@ def responses_with(r: float) -> tuple[list[float], list[float]]:
     return [20 - sign - spread, 20 - sign + spread], [20 + sign - spread, 20 + sign + spread]
 
 
+@pytest.mark.slow
 def test_published_means_of_correlations(checks: Checks) -> None:
     found = [check for check in checks("montecarlo")["checks"] if check["group"] == "corr_average"]
     overall = next(check for check in found if "model_means" in check["inputs"])

@@ -40,11 +40,13 @@ def check(report: Report, source: Publication, values: set[str]) -> None:
     assert all(value in named[0] for value in values)
 
 
+@pytest.mark.slow
 def test_effects_on_shoppers(simulate: Callable[..., Any]) -> None:
     report = choice_report(analyze_choice(simulate(1, sets=12, nudges_per_set=1).table))
     check(report, CHEREP, {str(value) for value in HUMAN_EFFECTS.values()})
 
 
+@pytest.mark.slow
 def test_the_correlation_with_an_anchor(valuations: Callable[..., pd.DataFrame]) -> None:
     report = montecarlo_report(analyze_montecarlo(valuations(repeats=3)))
     check(report, ARIELY, {str(HUMAN_CORRELATION)})

@@ -35,6 +35,7 @@ def test_there_is_an_archive_of_each_shipped_experiment() -> None:
     assert {path.stem for path in ARCHIVES} == {path.stem for path in LIBRARY.glob("*.yaml")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.stem)
 def test_every_frame_is_what_it_was(path: Path) -> None:
     found = verify_bundle(path, 1e-12)

@@ -36,6 +36,7 @@ def test_a_key_that_is_set_is_not_shown(tmp_path: Path) -> None:
     assert "sk-hidden" not in ended.out + ended.err
 
 
+@pytest.mark.slow
 def test_a_browser_that_is_missing(tmp_path: Path) -> None:
     ended = forked_souk("doctor", "--json", cwd=tmp_path, env={"SOUK_BROWSER": "/nonexistent"})
     assert (ended.status, ended.err) == (1, "")

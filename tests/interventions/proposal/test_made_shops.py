@@ -71,6 +71,7 @@ def test_names_that_tell_and_names_that_do_not(style: str, link: str) -> None:
     check(MadeShop(style=style, link=link, related=True))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(SHOPS)
 def test_any_made_shop(shop: MadeShop) -> None:

@@ -93,6 +93,7 @@ def test_names_tell_the_chain(reader: str) -> None:
         assert (family(hotel.name) or "Independent") == hotel.chain, hotel.name
 
 
+@pytest.mark.slow
 def test_the_study_in_full() -> None:
     shown = shipped("hotels")
     assert Counter(len(trial.options) for trial in shown) == {2: 3_600, 3: 3_600}

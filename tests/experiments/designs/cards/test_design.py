@@ -128,6 +128,7 @@ def test_another_repeat_is_the_same_question_with_a_new_identity() -> None:
     assert again in list(made("biases", valid=4).trials([AGENT]))
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_trials() -> None:
     design = made("biases", valid=2_500, attempts=2_500)
     stream = design.trials([AGENT])

@@ -27,6 +27,7 @@ def test_every_product_in_every_condition() -> None:
         assert trial.temperature == 1
 
 
+@pytest.mark.slow
 def test_the_cards_of_a_condition() -> None:
     shop = generate()
     for trial in trials("wtp", repeats=1):

@@ -112,6 +112,7 @@ def test_the_studys_tasks_are_the_studys_trials() -> None:
     assert {trial.repeat for trial in shown[:1_200]} == {1}
 
 
+@pytest.mark.slow
 @needs_tasks
 def test_the_prompt_of_a_pair_is_the_studys() -> None:
     shown = study_trials()
