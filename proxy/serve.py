@@ -128,7 +128,7 @@ def plan_for(
     other is filled in for each of `products`.
 
     Raises:
-        UserError: a variable needs a product's facts, and it is not among `products`.
+        UserError: a variable needs facts of a product that is not among `products`.
     """
     treatments: list[Treatment] = []
     known = {product.key: product for product in products}

@@ -140,7 +140,7 @@ def test_the_reference_of_commands_is_what_the_program_says() -> None:
     assert DOCUMENT.read_text(encoding="utf-8") == reference(), "run python -m tests.command_reference"
 
 
-@pytest.mark.parametrize("name", commands(typer.main.get_command(app), "souk"))
+@pytest.mark.parametrize("name", list(commands(typer.main.get_command(app), "souk")))
 def test_commands_stand_in_a_guide(name: str) -> None:
     assert any(re.search(rf"\b{name}\b", code) for page, code in PAGES.items() if page != DOCUMENT.name)
 

@@ -7,7 +7,7 @@ by what would be asked. Nothing is written.
 import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -136,7 +136,8 @@ class Replay:
 
         if upstream is None and (check := KINDS[self.design.kind].check):
             todo = (trial for _, trial in self.trials)
-            await check(self.design, todo, self.design.base_url, upstream_ca=setup.upstream_ca)
+            with suppress(UserError):  # what has changed since is a difference of the trial
+                await check(self.design, todo, self.design.base_url, upstream_ca=setup.upstream_ca)
         async with _open(setup, upstream) as testbed:
             episodes = Again(setup.trial_runner(testbed.base_url), self._agent)
             runner = BrowserExecutor(episodes, testbed, setup.slots)

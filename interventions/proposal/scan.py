@@ -166,19 +166,25 @@ def _figures(value: str) -> list[Figure]:
 
 
 def telling_query(links: Iterable[str], page: str) -> tuple[str, ...]:
-    """Return the name of the query's part that tells the pages of products apart where their path does not.
+    """Return the names of the query's parts that tell products apart where the paths of their pages do not.
 
-    Several names where no part does so by itself; none where the path does.
+    Parts that are called like an identifier come before others, such as a position; of several, one that
+    differs in every link is enough. Without such links the result is empty.
     """
     queries: dict[str, list[dict[str, str]]] = defaultdict(list)
     for href in dict.fromkeys(links):
         queries[product_key(href, page)].append(dict(_parts(href, page)))
     alike = [found for found in queries.values() if len(found) > 1]
+
+    def values(name: str, found: list[dict[str, str]]) -> int:
+        return len({parts.get(name) for parts in found})
+
     names = dict.fromkeys(name for found in alike for parts in found for name in parts)
-    differ = [name for name in names if any(len({parts.get(name) for parts in f}) > 1 for f in alike)]
-    enough = [name for name in differ if all(len({parts.get(name) for parts in f}) == len(f) for f in alike)]
-    named = [name for name in enough if _IDENTIFIES.search(name.lower())]
-    return tuple([*named, *enough][:1] or differ)
+    differ = [name for name in names if any(values(name, found) > 1 for found in alike)]
+    differ = [name for name in differ if _IDENTIFIES.search(name.lower())] or differ
+    alone = (name for name in differ if all(values(name, found) == len(found) for found in alike))
+    first = next(alone, None)
+    return (first,) if first else tuple(differ)
 
 
 def _query(href: str, page: str) -> str:

@@ -180,6 +180,9 @@ async def test_where_start_pages_lead_is_learned_anew(tmp_path: Path) -> None:
         records = Records(db)
         again = Replay(records, records.latest_run(), experiment=file)
         assert await again.run(lambda _: None) == []
+        del foreign.names[KEYS[0]]
+        differences = await again.run(lambda _: None)
+    assert len(differences) == 2, "a product that the shop has no longer is a difference, not a mistake"
     assert isinstance(again.design, ShopDesign)
     assert again.design.led == {f"shop/{key}-and-its-name": key for key in KEYS} | {key: key for key in KEYS}
 

@@ -1,6 +1,7 @@
 """What is proposed for a generated shop reads, in its pages, what the generator put there."""
 
 import re
+from urllib.parse import urlencode
 
 import pytest
 from hypothesis import given, settings
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from interventions.proposal.check import faults
-from interventions.proposal.scan import Capture
+from interventions.proposal.scan import Capture, telling_query
 from interventions.proposal.site import propose
 from interventions.yaml.sitemap import Place, SiteMap
 from interventions.yaml.yaml_source import parse_yaml, validate
@@ -112,3 +113,19 @@ def check(shop: MadeShop) -> None:
         assert not [
             css for css in selectors for name in " ".join(made).split() if re.search(rf"\.{name}\b", css)
         ]
+
+
+NOISE = st.dictionaries(st.sampled_from(["pos", "ref", "from", "token"]), st.integers(0, 9), max_size=3)
+
+
+@given(st.sampled_from(["id", "product_id", "sku", "item"]), st.lists(NOISE, min_size=2, max_size=12))
+def test_whatever_else_stands_in_a_query_the_product_is_told(name: str, noise: list[dict[str, int]]) -> None:
+    """Each product may be linked several times, by other queries."""
+    products = [number // 2 for number in range(len(noise) + 1)]
+    parts = [{**more, name: product} for more, product in zip([{}, *noise], products, strict=True)]
+    links = [f"/item?{urlencode(each)}" for each in parts]
+    site = SiteMap.model_validate({"name": "made", "query": telling_query(links, HOST)})
+    keys = [site.key(HOST + link) for link in links]
+    told = dict(zip(keys, products, strict=True))
+    assert len(told) == len(set(products)), "one key for each product"
+    assert [told[key] for key in keys] == products
