@@ -4,6 +4,7 @@ They go to the folder that `SOUK_STOREFRONTS` names, else to `~/.cache/souk/stor
 environment of its own there. One that is already there in this version is left alone.
 """
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -39,11 +40,17 @@ def is_installed(name: str) -> bool:
 
 
 def install(name: str) -> None:
-    """Install a storefront unless it is there. Raises CannotInstall."""
-    if is_installed(name):
-        return
+    """Install a storefront unless it is there; a second process waits for the first. Raises CannotInstall."""
+    folder(name).parent.mkdir(parents=True, exist_ok=True)
+    with folder(name).with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not is_installed(name):
+            _install(name)
+
+
+def _install(name: str) -> None:
     shutil.rmtree(folder(name), ignore_errors=True)
-    folder(name).mkdir(parents=True)
+    folder(name).mkdir()
     venv.create(folder(name) / "venv", with_pip=True)
     _run(name, python(name), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
          "-r", HERE / name / "requirements.txt")  # fmt: skip

@@ -108,6 +108,7 @@ async def only_the_first(page: Page, urls: list[str]) -> None:
 
 async def to_the_bottom(page: Page, urls: list[str]) -> None:
     await both(page, urls)
+    await page.wait_for_function(REPORTED, arg=[SEEN, 0])  # what stood at the top was seen there
     scroll = "(each) => { each.nextElementSibling.scrollIntoView(); return performance.now(); }"
     since = await page.locator("#description").evaluate(scroll)
     await page.wait_for_function(REPORTED, arg=[SEEN, since])
