@@ -8,8 +8,8 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from queue import Queue
 from threading import Thread
@@ -120,6 +120,16 @@ def served(
     finally:
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 130
+
+
+@asynccontextmanager
+async def beside(server: AbstractContextManager[Served]) -> AsyncIterator[Served]:
+    """A server that starts and ends in a thread of its own: it asks a shop that answers in ours."""
+    running = await run_in_threadpool(server.__enter__)
+    try:
+        yield running
+    finally:
+        await run_in_threadpool(server.__exit__, None, None, None)
 
 
 @pytest.fixture(scope="module")
@@ -422,7 +432,7 @@ async def test_what_is_never_pressed_ends_the_trial_of_a_guest_of_another_shop(
         told |= {"page": "start/${key}"}
         file.write_text(yaml.safe_dump(told))
         options = [*way, address.rstrip("/")] if way else []
-        with served(tmp_path, *options, experiment="foreign.yaml") as running:
+        async with beside(served(tmp_path, *options, experiment="foreign.yaml")) as running:
             start = running.url if way else "http://souk.test"
             await visit(running, None if way else running.url, start)
         conditions = running.rows("SELECT condition, count(*) FROM trials GROUP BY 1 ORDER BY 1")
@@ -460,7 +470,7 @@ async def test_the_shops_own_addresses_become_those_of_the_name(tmp_path: Path) 
     async with serve(shop.app()) as address:
         file = experiment(tmp_path, shop, address)
         file.write_text(file.read_text() + "page: start/${key}\n")
-        with served(tmp_path, experiment="foreign.yaml") as running:
+        async with beside(served(tmp_path, experiment="foreign.yaml")) as running:
             await run_in_threadpool(visit, running)
     host = address.split("/")[2]
     pages = [heard for heard in shop.heard if heard[1]]
