@@ -11,6 +11,9 @@ demo: setup  ## set everything up, run the nudge experiment with a simulated sho
 	$(BIN)/souk run nudges --agent simulated:balanced --limit 240
 	@echo 'next, in this terminal (bash, zsh or fish): export PATH="$(CURDIR)/$(BIN):$$PATH", then: souk --help'
 
+# Compiled modules are kept: else each of a thousand processes would compile them anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 # The tests' own processes fill two cores; further threads would wait for each other.
 test check: export OMP_NUM_THREADS := 1
 

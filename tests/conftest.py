@@ -1,5 +1,6 @@
 """Settings of all tests."""
 
+import gc
 import signal
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +19,11 @@ hypothesis.settings.load_profile("souk")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start the long run first, so that the other tests fill the time beside it."""
     items.sort(key=lambda item: item.get_closest_marker("first") is None)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests and all modules stay to the end: looking through them for garbage takes time."""
+    gc.freeze()
 
 
 @pytest.fixture
