@@ -17,6 +17,7 @@ _OUT_OF = re.compile(
     r"(?P<figure>[\d.,]*\d)\s*(?P<words>out of|/|von|sur|de|van|su)\s*(?P<best>5|10|100)\b", re.I
 )
 _WORDS = ("One", "Two", "Three", "Four", "Five")
+_WIDTH = re.compile(r"\s*width:\s*[\d.]+%;?\s*")
 _ATTRIBUTES = ("title", "aria-label", "data-rating", "data-score", "style")
 
 
@@ -51,6 +52,12 @@ def _in_words(node: LexborNode) -> Place | None:
     return Place(css=ANY, attribute="class", words=words)
 
 
+def is_drawn(box: LexborNode, node: LexborNode | None) -> bool:
+    """Whether `box` draws the rating that `node` holds: its text is not one, or something is as wide as it."""
+    in_words = node is not None and any(place.attribute is None for _, place in shown_ratings([node]))
+    return not in_words or any(_WIDTH.fullmatch(each.attributes["style"] or "") for each in box.css("[style]"))
+
+
 def rating_text(value: str) -> str:
     """Return the figure of a text that shows a rating."""
     out = _OUT_OF.search(value)
@@ -65,7 +72,7 @@ def rating_percent(value: str, scale: int | None) -> Decimal | None:
 
 def _place(node: LexborNode, attribute: str | None, value: str, best: int | None) -> Place | None:
     if attribute == "style":
-        is_width = re.fullmatch(r"width:\s*[\d.]+%;?", value) and called(node, _ABOUT, 2)
+        is_width = _WIDTH.fullmatch(value) and called(node, _ABOUT, 2)
         return Place(css=ANY, attribute=attribute) if is_width else None
     if out := _OUT_OF.search(value):
         pattern = rf"([\d.,]*\d)\s*{out['words']}" if len(figures(value)) > 1 else None

@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborNode
 
 from interventions.proposal.facts import Facts
 from interventions.proposal.phrases import REVIEWS, STOCK, is_cart_button, says_add
-from interventions.proposal.ratings import ANY, rating_percent, rating_text, shown_ratings
+from interventions.proposal.ratings import ANY, is_drawn, rating_percent, rating_text, shown_ratings
 from interventions.proposal.scan import (
     Scan,
     ancestors,
@@ -255,7 +255,10 @@ class _Search:
         return None
 
     def stars(self) -> FoundRole | None:
+        """Only where the rating is drawn: beside one in words `show_rating_text` would write it twice."""
         box = box_of(self.rating_node, r"rating|\bstars?\b")
+        if box is None or not is_drawn(box, self.rating_node):
+            return None
         return self.found("product.stars", box, "medium", "is called a rating")
 
     def price_box(self) -> FoundRole | None:

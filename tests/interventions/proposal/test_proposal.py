@@ -45,6 +45,25 @@ def test_ratings_with_their_scale(name: str) -> None:
     assert site.role("product.reviews")
 
 
+@pytest.mark.parametrize(
+    ("shown", "drawn"),
+    [
+        ('<p class="rating">4,4 von 5</p>', False),
+        ('<p class="rating"><i class="star"></i> <b class="score">4.4</b></p>', False),
+        ('<p class="rating" title="4.4 out of 5"></p>', True),
+        ('<p class="rating"><span style="width: 88%"></span></p>', True),
+        ('<p class="rating"><span style="width: 88%"><span>88%</span></span></p>', True),
+        ('<p class="star-rating Four"><i class="icon-star"></i></p>', True),
+    ],
+)
+def test_only_drawn_ratings_have_stars(shown: str, drawn: bool) -> None:
+    """Beside a rating in words, `show_rating_text` would write it a second time."""
+    page = f'<body class="product-page"><h1>Tin Whistle</h1><p class="price">$18.50</p>{shown}</body>'
+    _, site = proposed("p", page)
+    assert site.role("product.rating")
+    assert bool(site.role("product.stars")) == drawn
+
+
 def test_a_map_like_the_one_written_by_hand() -> None:
     product = shop_pages.product_page().decode()
     cards = [
