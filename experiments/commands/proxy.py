@@ -12,6 +12,7 @@ import typer
 from experiments.commands.common import DEFAULT_DB, AsJson
 from experiments.runs.interrupts import run_until_stopped
 from interventions.errors import UserError
+from interventions.yaml.yaml_problems import did_you_mean
 
 if TYPE_CHECKING:
     from proxy.serve import Serving
@@ -274,13 +275,22 @@ def serve(
 
 async def _serve(options: "Serving") -> None:
     """Serve, for the embedded shop where `reverse` names it."""
+    from environments.shop.catalogue import generate
     from environments.shop.server import shop
     from experiments.console.background import ready
     from experiments.designs.choice_sets.shop_products import shop_products
+    from interventions.yaml.sitemap import load_site_map
     from proxy.serve import serve as run_proxy
 
     async with AsyncExitStack() as stack:
         if options.reverse == "shop":
+            sold, site = {product.key for product in generate().products}, load_site_map(options.site)
+            for product in options.product:
+                if (key := site.key(product)) not in sold:
+                    hint = did_you_mean(
+                        key, sold, otherwise="souk proxy serve --reverse shop shows what it sells"
+                    )
+                    raise UserError(f"--product {product}: the embedded shop does not sell it; {hint}")
             options = replace(options, reverse=await stack.enter_async_context(shop()))
         await run_proxy(options, shop_products(), ready)
 

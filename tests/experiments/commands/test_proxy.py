@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from environments.shop.catalogue import generate
 from experiments.commands.proxy import OF_NO_TRIALS, OF_TRIALS, TRIALS, app
 from tests.experiments.command_line import forked_souk
 
@@ -33,3 +34,13 @@ def test_what_would_be_passed_over_is_refused(name: str, tmp_path: Path) -> None
     assert (ended.status, ended.out, ended.err.count("\n")) == (2, "", 1)
     assert ended.err.startswith(f"error: {min(parameter.opts, key=len)}: ")
     assert ended.err.endswith("leave it out\n")
+
+
+def test_a_product_that_the_embedded_shop_does_not_sell_is_refused(tmp_path: Path) -> None:
+    key = generate().products[0].key
+    product = f"http://127.0.0.1:7770/{key[:-1]}.html"
+    options = ("-i", "nudges", "--only", "best-seller", "--reverse", "shop", "--port", "0")
+    ended = forked_souk("proxy", "serve", *options, "--product", product, cwd=tmp_path)
+    assert (ended.status, ended.out) == (2, "")
+    said = f'error: --product {product}: the embedded shop does not sell it; did you mean "{key}"?\n'
+    assert ended.err == said
