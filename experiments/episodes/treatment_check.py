@@ -19,6 +19,7 @@ from interventions.edits.base import Change, Edit
 from interventions.edits.in_browser import NotRead, Standing, There, Verdict, as_read, bounded, holds
 from interventions.edits.remove import Remove
 from interventions.edits.set_price import SetPrice
+from interventions.edits.set_rating import SetRating
 from interventions.edits.set_reviews import SetReviews
 from interventions.edits.set_stock import SetStock
 from interventions.edits.set_title import SetTitle
@@ -26,8 +27,9 @@ from interventions.html.numbers import Figure, figures, read_figure
 from interventions.yaml.sitemap import SiteMap
 from proxy.session import Session, ShownPage
 
-OLD_TEXTS: Final = (SetReviews, SetStock, SetTitle, Remove)
+OLD_TEXTS: Final = (SetRating, SetReviews, SetStock, SetTitle, Remove)
 """The edits whose old text must not stand on the product's page as a text of its own."""
+_DECIMALS = re.compile(r"[.,٫]\d")
 _CENTS = re.compile(r"\s*[.,]?\s*\n\s*(\d\d)(?=\s*(?:\n|\Z))")
 
 
@@ -291,6 +293,8 @@ def _old_text(key: str, mine: Sequence[Sight], done: _Done) -> str:
     for sight in mine:
         lines = set(sight.standing.own.split("\n")) if sight.standing else set()
         for proof, change in made:
+            if proof.edit == SetRating.kind() and not _DECIMALS.search(change.before):
+                continue  # a whole one may be what a customer gave
             if proof.product == key and proof.edit in kinds and change.before in lines - new - {""}:
                 return f"the agent was shown the old text too on {key}: {change.before!r}"
     return ""

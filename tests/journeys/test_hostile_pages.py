@@ -42,7 +42,7 @@ SITE = SiteMap.model_validate(
             "product.title": [{"css": "#fiche > h2"}],
             "product.name": [{"css": "#fiche > h2"}],
             "product.price": [{"css": "p.prix > b"}],
-            "product.rating": [{"css": "p.notes > i"}],
+            "product.rating": [{"css": "p.notes > i", "scale": 5}],
             "product.reviews": [{"css": "p.notes > u"}],
             "product.stars": [{"css": "p.notes > i"}],
             "product.reviews_summary": [{"css": "p.notes"}],
@@ -56,7 +56,7 @@ SITE = SiteMap.model_validate(
 PAGE = """<!doctype html><html lang=en><head><title>Boutique</title><style>
 body {{ margin: 8px; background: white; font: 16px sans-serif; height: 2600px }} p, h2 {{ margin: 4px 0 }}
 </style></head><body><div id=haut>A shop of its own</div><section id=fiche><h2>Harbour Desk Lamp</h2>
-<p class=prix><b>$19.99</b></p><p class=notes><i>80%</i> <u>12 Reviews</u></p><p class=stock>In stock</p>
+<p class=prix><b>$19.99</b></p><p class=notes><i>4.4 out of 5</i> <u>12 Reviews</u></p><p class=stock>In stock</p>
 <ul class=choix><li>Red</li><li>Blue</li></ul><div class=texte>A warm light for long evenings.</div>
 <button type=button id=rien>More</button></section><aside id=bas></aside><script>{script}</script></body></html>"""
 
@@ -80,7 +80,7 @@ KINDS = {
     "strike_price": Kind({"strike_price": {"was": 29.99}}, "$29.99"),
     "show_rating_text": Kind({"show_rating_text": {}}, "Rating"),
     "set_price": Kind({"set_price": 9.99}, "$9.99", "$19.99"),
-    "set_rating": Kind({"set_rating": 60}, "60%"),
+    "set_rating": Kind({"set_rating": 60}, "3.0 out of 5", "4.4 out of 5"),
     "set_reviews": Kind({"set_reviews": 43}, "43 Reviews", "12 Reviews"),
     "set_stock": Kind({"set_stock": "Only two left"}, "Only two left", "In stock"),
     "set_title": Kind({"set_title": "Golden Lamp"}, "Golden Lamp", "Harbour Desk Lamp"),

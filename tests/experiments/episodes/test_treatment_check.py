@@ -446,6 +446,15 @@ async def test_a_page_with_another_good_status_is_treated(
     assert (trajectory.outcome, nudges(session)) == ("choice", {trial.carrier}), trajectory.reason
 
 
+@pytest.mark.browser
+async def test_a_whole_rating_elsewhere_may_be_what_a_customer_gave(
+    place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    shop.extra = "<p>80%</p>"
+    trajectory, _, _ = await carry_out(place, tmp_path, edits=edit("set_rating", 60))
+    assert trajectory.outcome == "choice", trajectory.reason
+
+
 BOUGHT = {
     "a related product": ("You added Rye Crackers to your shopping cart.", ""),
     "the other product of the set": ("You added {other} to your shopping cart.", "other"),
