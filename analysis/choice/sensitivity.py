@@ -131,7 +131,7 @@ def _powers(advantage: "pd.Series[float]") -> pd.DataFrame:
 def _grid(advantage: "pd.Series[float]") -> Floats:
     """Where a curve is drawn: as far as 95 % of the advantages reach; little is known beyond."""
     reach = float(advantage.abs().quantile(0.95)) or float(advantage.abs().max())
-    return np.linspace(-reach, reach, POINTS)
+    return reach * np.linspace(-1, 1, POINTS)  # the one in the middle is exactly 0
 
 
 def _curve(response: _Response, name: str, grid: Floats, agent: str, model: str, n: int) -> pd.DataFrame:

@@ -204,11 +204,9 @@ class LeaveOut:
     def clusters(self, weights: Floats) -> set[int]:
         """Return the clusters on which the combination depends."""
         direction = self.model.inverse @ weights * self.model.scale
-        return {
-            cluster
-            for cluster, _, columns, _, _ in self.parts
-            if np.abs(columns @ direction).max() > TOLERANCE
-        }
+        largest = {cluster: np.abs(columns @ direction).max() for cluster, _, columns, _, _ in self.parts}
+        least = TOLERANCE * max(largest.values())
+        return {cluster for cluster, size in largest.items() if size > least}
 
     def moves(self, weights: Floats, residuals: Floats) -> dict[int, float]:
         """Return how far the combination moves without each cluster on which it depends."""

@@ -60,6 +60,17 @@ def test_curves_pass_through_chance_and_mirror(table: pd.DataFrame) -> None:
             assert chances == pytest.approx(50 + values / 10 * slope[f"{side}_advantage"])
 
 
+def test_a_curve_has_chance_in_its_middle_however_far_it_reaches(simulate: Simulate) -> None:
+    """Few texts of nudges, so that errors are by set alone."""
+    table = simulate(sets=14, nudges_per_set=1).table
+    for spread in np.random.default_rng(3).uniform(1, 90, 30):
+        prices = 100 + spread * (table["price"].rank(pct=True) - 0.5)
+        _, curves = sensitivity(check_table(table.assign(price=prices)))
+        middle = curves[(curves["value"] == 0) & curves["model"].isin(["linear", "quartic"])]
+        assert len(middle) == 3, "of prices twice, of ratings once"
+        assert (middle[["estimate", "conf_low", "conf_high"]] == 50).all(axis=None)
+
+
 def test_the_quartic_follows_a_curve_that_the_line_misses(simulate: Simulate) -> None:
     """Choices that only a price advantage above a tenth moves."""
     table = check_table(simulate(5, sets=200, nudges=4, nudges_per_set=2).table)

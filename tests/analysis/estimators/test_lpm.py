@@ -15,7 +15,7 @@ from scipy import stats
 
 from analysis.choice.effects import TERMS
 from analysis.estimators.contrasts import Query, Specification, interactions
-from analysis.estimators.lpm import Contrast, Fit, Model
+from analysis.estimators.lpm import CANCELS, Contrast, Fit, Model
 
 Simulate = Callable[..., Any]
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -178,6 +178,21 @@ def test_only_clusters_that_an_estimate_depends_on_count() -> None:
     assert one.df == 11 and one.std_error > 0
     assert np.isnan(other.std_error) and other.note == "no interval: fewer than 12 choice sets"
     assert np.isnan(one.less(other).std_error) and one.less(other).note == other.note
+
+
+@pytest.mark.parametrize("factor", [1e-17, 1e-6, 1e6])
+def test_the_unit_of_a_combination_does_not_matter(factor: float) -> None:
+    rng = np.random.default_rng(5)
+    x, sets = rng.standard_normal((80, 2)), np.repeat(np.arange(20), 4)
+    fit = Model(x, np.repeat(np.arange(40), 2)).fit(rng.random(80), {"set": sets})
+    weights = np.array([1.0, -0.5])
+    one, scaled = fit.contrast(weights), fit.contrast(factor * weights)
+    if factor < 1e-9:
+        assert (scaled.estimate, scaled.note) == (0, CANCELS), "nothing that can be told from 0"
+        return
+    assert scaled.df == one.df == 19
+    assert scaled.estimate == pytest.approx(factor * one.estimate)
+    assert scaled.std_error == pytest.approx(factor * one.std_error)
 
 
 def test_what_one_cluster_alone_tells_has_no_interval() -> None:
