@@ -23,9 +23,13 @@ BEFORE = Path(__file__).parent / "before"
 ARCHIVES = sorted(BEFORE.glob("*.zip"))
 NEW = re.compile(
     r"analysis\.((coefficients|fit_statistics)\[\d+\]\.brand: only here"
-    r"|(coefficients|list_price|experiments|tests|willingness_to_pay)\[\d+\]\.p_adjusted: null in)"
+    r"|(coefficients|list_price|experiments|tests|willingness_to_pay)\[\d+\]\.p_adjusted: null in"
+    r"|curves\[\d+\]\.(conf_(low|high): null in|note: \"no interval: .*\" in the archive, \"\" here))"
 )
-"""What has come since: a column of conjoint studies, and adjusted p values of all but choices in a shop."""
+"""What has come since: a column of conjoint studies, and adjusted p values of all but choices in a shop.
+
+The middle of a curve has an interval even where the version before missed 0 by rounding.
+"""
 
 CURVE = re.compile(r"analysis\.curves\[\d+\]")
 """Smooth curves: from one processor to another their last digits differ, by 2e-12 of the value."""
@@ -41,7 +45,8 @@ def test_every_frame_is_what_it_was(path: Path) -> None:
     found = verify_bundle(path, 1e-12)
     assert found.manifest.name == path.stem
     assert [line for line in found.differences if not NEW.match(line) and not CURVE.match(line)] == []
-    assert [line for line in verify_bundle(path, 1e-9).differences if CURVE.match(line)] == []
+    curves = [line for line in verify_bundle(path, 1e-9).differences if CURVE.match(line)]
+    assert [line for line in curves if not NEW.match(line)] == []
 
 
 @pytest.mark.slow
