@@ -22,7 +22,7 @@ from interventions.yaml.yaml_source import Source, parse_yaml
 from tests.ground_truth import Done, assert_chosen_as_known, carry_out, held, probabilities
 from tests.support import size
 
-TRIALS = size(96, 240)
+TRIALS = size(64, 240)
 SLOTS = 8
 TERMS = ["viewed_first", "higher_rated", "cheaper", "nudged"]
 
@@ -137,7 +137,7 @@ async def test_nudges_of_ones_own_move_the_shopper_as_it_is_known_to_be_moved(tm
     """No text of these is in the shopper's own words: it reads them on the page, a placebo as nothing."""
     (tmp_path / "own.yaml").write_text(OWN)
     done = await carry_out(
-        tmp_path, small(str(tmp_path / "own.yaml")), "simulated:nudge-prone", size(36, 72), SLOTS
+        tmp_path, small(str(tmp_path / "own.yaml")), "simulated:nudge-prone", size(24, 72), SLOTS
     )
     table = done.table.assign(direction=done.table["direction"].where(done.table["nudge"] != "plain", 0))
     chances = probabilities(table, "nudge-prone")
@@ -150,7 +150,7 @@ async def test_nudges_of_ones_own_move_the_shopper_as_it_is_known_to_be_moved(tm
 
 
 async def test_the_placebo_moves_nobody(tmp_path: Path) -> None:
-    trials = size(30, 60)
+    trials = size(18, 60)
     done = await carry_out(tmp_path, small("placebo"), "simulated:nudge-prone", trials, SLOTS)
     assert (
         done.table.groupby("trial")["placebo"].sum()
