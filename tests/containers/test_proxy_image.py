@@ -7,6 +7,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -45,6 +46,7 @@ def with_dependencies(names: list[str]) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_the_proxy_starts_with_the_libraries_of_its_image() -> None:
     stage = DOCKERFILE.split("AS build-proxy", 1)[1].split("COPY . .", 1)[0]
     named = re.sub(r"^.*--constraint requirements\.lock", "", stage.replace("\\\n", " "), flags=re.DOTALL)

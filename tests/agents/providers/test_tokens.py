@@ -31,6 +31,7 @@ def test_examples(text: str, tokens: int) -> None:
     assert estimate_tokens(text) == tokens
 
 
+@pytest.mark.slow
 async def test_no_lower_than_a_tokenizer_made_for_these_very_pages_and_at_most_double() -> None:
     """Trained on other pages of the shop, a byte-level BPE makes far fewer tokens than a general one."""
     tokenizers = pytest.importorskip("tokenizers")

@@ -48,6 +48,7 @@ def readings() -> list[Reading]:
     return [*alike, *other]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FAMILIES)
 def test_families_of_models(kind: str) -> None:
     torch = pytest.importorskip("torch", reason="local models need torch")

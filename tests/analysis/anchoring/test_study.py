@@ -221,6 +221,7 @@ def cut(table: pd.DataFrame, agent: str, stimulus: str, prompts: int) -> pd.Data
     return table.drop(turn.index[turn >= prompts]).reset_index(drop=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prompts", [1, 2, 15, 16, 17, 24, 30, 31])
 def test_an_incomplete_variation_is_left_out_and_named(simulate: Scores, prompts: int) -> None:
     """The others are as in a table that never had it, but that it is missing in the ranking."""

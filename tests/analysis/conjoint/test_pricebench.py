@@ -63,6 +63,7 @@ def assert_same(fit: CLogit, reference: Any) -> None:
         assert fit.pseudo_r2 == pytest.approx(reference["pseudo_r2"], abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", AGENTS)
 def test_every_reference_fit(expected: Any, fits: Fits, cards: Cards, agent: str) -> None:
     reference = expected["models"][agent]["reference"]

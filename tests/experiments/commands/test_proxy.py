@@ -25,6 +25,7 @@ def test_each_option_is_for_one_of_the_two_or_for_both() -> None:
     assert {name for name, panel in named.items() if panel == TRIALS} == {*OF_TRIALS, "experiment"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*OF_NO_TRIALS, *OF_TRIALS])
 def test_what_would_be_passed_over_is_refused(name: str, tmp_path: Path) -> None:
     parameter = next(parameter for parameter in serve.params if parameter.name == name)

@@ -143,6 +143,7 @@ def test_a_batch_that_fails_is_scored_again(tmp_path: Path, monkeypatch: pytest.
     assert run.records.outcomes(run.design.run_id) == {"choice": 32}
 
 
+@pytest.mark.slow
 def test_a_command_again_scores_what_is_missing(tmp_path: Path, scorer: NearAnchor) -> None:
     ended(tmp_path, STUDY, limit=32)
     before = len(scorer.prompts)
