@@ -99,12 +99,13 @@ def run(
     if dry_run:
         from experiments.runs.outlook import outlook, print_outlook
 
-        found = outlook(session, several)
+        trials = list(session.wanted())
+        found = outlook(session, trials, several)
         if as_json:
             typer.echo(json.dumps(found, indent=2))
             return
         print_outlook(stdout_console(), found)
-        if (balance := session.design.balance(session.wanted())) is not None:
+        if (balance := session.design.balance(trials)) is not None:
             from experiments.studies.printing import print_balance
 
             print_balance(console, balance, out)

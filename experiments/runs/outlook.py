@@ -59,9 +59,8 @@ class Forecast:
     """The source of the figures."""
 
 
-def outlook(run: ExperimentRun, workers: Workers) -> dict[str, Any]:
-    """Return the whole outlook of a run as plain data."""
-    trials = list(run.wanted())
+def outlook(run: ExperimentRun, trials: Sequence[Trial], workers: Workers) -> dict[str, Any]:
+    """Return the whole outlook of a run, whose wanted trials these are, as plain data."""
     done = run.records.finished(run.design.run_id)
     one_agent = [trial for trial in trials if trial.agent == run.agents[0]]
     return {
