@@ -166,7 +166,7 @@ def bias_index(effects: pd.DataFrame) -> pd.DataFrame:
             f"{counted(incomplete, 'experiment')} left out: incomplete" if incomplete else "",
             f"{counted(undefined, 'experiment')} left out: undefined" if undefined else "",
             _separation_note(own) if separated else "",
-            f"homogeneity {reason}" if reason.startswith("undefined") else "",
+            f"homogeneity {reason}" if np.isnan(ratio) else "",
         ]
         n = int(used["n"].sum())
         rows.append(

@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.conjoint import across, tables
 from analysis.conjoint.cards import encode
 from analysis.conjoint.fits import Fits, fit_models
-from analysis.conjoint.triage import triage
+from analysis.conjoint.triage import PRIMACY, RECENCY, triage
 from analysis.estimators.choice_sets import Covariance
 from analysis.reporting.to_json import to_json
 
@@ -102,7 +102,7 @@ def _triage_notes(verdicts: pd.DataFrame, locked: bool) -> list[str]:
         f"{row['group']} {kept}: {row['verdict']}, it takes the option shown first in"
         f" {100 * row['estimate']:.1f} % of its choices."
         for row in verdicts.to_dict("records")
-        if row["verdict"].startswith("locked")
+        if row["verdict"] in (PRIMACY, RECENCY)
     ]
     notes += [
         f"{row['group']} has too few choices ({row['n']}) to tell whether it is locked; it stays in"

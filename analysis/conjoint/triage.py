@@ -21,7 +21,8 @@ LEVEL = 0.05
 An agent is not called locked where chance alone gives such a rate more often.
 """
 
-
+PRIMACY, RECENCY = "locked-primacy", "locked-recency"
+"""The verdicts of locked agents: they take what is shown first, or last."""
 TOO_FEW = "too few choices to tell whether the agent is locked"
 
 
@@ -76,7 +77,7 @@ def _verdict(first: int, n: int) -> str:
         return "engaged"
     if stats.binomtest(first, n).pvalue >= LEVEL:
         return "undecided"
-    return "locked-primacy" if rate > 0.5 else "locked-recency"
+    return PRIMACY if rate > 0.5 else RECENCY
 
 
 def _note(own: pd.DataFrame) -> str:
