@@ -64,7 +64,11 @@ def _engine(url: URL) -> Engine:
         if url.drivername == "postgresql":
             url = url.set(drivername="postgresql+psycopg")
         # A connection that a restarted server has closed is noticed before it is used.
-        return sql.create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 10})
+        return _in_unicode(
+            sql.create_engine(
+                url, pool_pre_ping=True, connect_args={"connect_timeout": 10, "client_encoding": "utf8"}
+            )
+        )
     if url.get_backend_name() != "sqlite":
         shown = without_password(url.render_as_string())
         raise UserError(
@@ -80,6 +84,21 @@ def _engine(url: URL) -> Engine:
         # WAL: readers do not stop the writer, and a killed writer leaves a sound file behind.
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
+
+    return engine
+
+
+def _in_unicode(engine: Engine) -> Engine:
+    """Let connections to a PostgreSQL database fail whose encoding cannot hold every character."""
+
+    @sql.event.listens_for(engine, "connect")
+    def check_encoding(connection: Any, _: object) -> None:
+        encoding = connection.info.parameter_status("server_encoding")
+        if encoding not in ("UTF8", "SQL_ASCII"):  # the latter keeps any bytes, so UTF-8 too
+            raise UserError(
+                f"--db {engine.url.render_as_string()}: its encoding {encoding} lacks characters of pages "
+                "and answers; make a database with ENCODING 'UTF8' TEMPLATE template0"
+            )
 
     return engine
 

@@ -19,12 +19,14 @@ class PostgresServer:
         self._server = pgserver.get_server(folder, cleanup_mode="delete")
         self._numbers = itertools.count()
 
-    def new_database(self) -> str:
+    def new_database(self, encoding: str = "UTF8") -> str:
         """The URL of an empty database."""
         name = f"souk{next(self._numbers)}"
         engine = sql.create_engine(self._url("postgres"), isolation_level="AUTOCOMMIT")
         with engine.connect() as connection:
-            connection.execute(sql.text(f"CREATE DATABASE {name}"))
+            connection.execute(
+                sql.text(f"CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0")
+            )
         engine.dispose()
         return self._url(name)
 

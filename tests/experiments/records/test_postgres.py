@@ -15,6 +15,7 @@ from experiments.runs.experiment_run import ExperimentRun
 from experiments.runs.status import run_statuses
 from interventions.errors import UserError
 from tests.experiments.postgres_server import PostgresServer, postgres_server
+from tests.experiments.records.test_store import some_facts
 from tests.experiments.runs.test_status import HOTELS, app
 
 WTP = """\
@@ -68,3 +69,17 @@ def test_a_server_that_is_not_there_is_one_line_without_the_password(url: str) -
         Records(url)
     assert "\n" not in str(caught.value)
     assert "secret" not in str(caught.value)
+
+
+def test_a_database_of_bytes_keeps_every_character(server: PostgresServer) -> None:
+    """Where the system has no locale, PostgreSQL makes databases without an encoding of their own."""
+    records = Records(server.new_database("SQL_ASCII"))
+    records.begin_run("r", "hôtels 選択", some_facts())
+    (found,) = run_statuses(records)
+    assert found.name == "hôtels 選択"
+
+
+def test_a_database_that_lacks_characters_is_refused_in_one_line(server: PostgresServer) -> None:
+    with pytest.raises(UserError, match="its encoding LATIN1 lacks characters") as caught:
+        Records(server.new_database("LATIN1"))
+    assert "\n" not in str(caught.value)
