@@ -20,6 +20,7 @@ import sqlalchemy as sql
 
 from environments.compose import PROJECT_VARIABLE, Compose
 from environments.launchable import PASSWORD_VARIABLE
+from experiments.records.database import connect
 from interventions.errors import UserError
 from tests.experiments.command_line import Ended, souk
 
@@ -155,7 +156,7 @@ def from_runs(host: Host, name: str) -> bytes:
 
 
 def query(url: str, statement: str) -> list[Any]:
-    engine = sql.create_engine(url)
+    engine = connect(url)
     try:
         with engine.connect() as connection:
             return [tuple(row) for row in connection.execute(sql.text(statement))]
