@@ -8,6 +8,8 @@
     "aria-expanded", "aria-selected", "for"];
   const NO_TEXT = "script, style, noscript, template";
   const INSERTED = /(^|\s)[\w-]+-details(\s|$)/;  // how edits mark what they put in
+  const REPLACED = new Set(["IMG", "VIDEO", "CANVAS", "IFRAME", "OBJECT", "EMBED", "INPUT", "TEXTAREA", "SELECT"]);
+  const PSEUDO = ["::before", "::after"];
   const MAX_FOUND = 100;
   const MAX_TEXT = 20_000;
 
@@ -33,13 +35,41 @@
     style.clip === "rect(0px, 0px, 0px, 0px)" && ["absolute", "fixed"].includes(style.position);
 
   // Whether a colour is see-through, and how light it is (WCAG 2: relative luminance).
+  const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  const drawn = (text) => {  // in notations such as oklch()
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = "transparent";
+    canvas.fillStyle = text;
+    canvas.fillRect(0, 0, 1, 1);
+    const [red, green, blue, alpha] = canvas.getImageData(0, 0, 1, 1).data;
+    return [red, green, blue, alpha / 255];
+  };
   const colour = (text) => {
-    const [red, green, blue, alpha = 1] = (text.match(/[\d.]+/g) ?? [0, 0, 0, 0]).map(Number);
+    const [red, green, blue, alpha = 1] = text.startsWith("rgb") ? text.match(/[\d.]+/g).map(Number) : drawn(text);
     const linear = [red, green, blue].map((part) => {
       const share = part / 255;
       return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
     });
     return { alpha, light: 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] };
+  };
+  // How light what a style paints behind its box is, where it is lightest and darkest;
+  // [NaN]: that cannot be told; []: it paints nothing.
+  const painted = ({ backgroundImage, backgroundColor }) => {
+    if (/url\(|image-set\(|element\(/.test(backgroundImage)) return [NaN];
+    const stops = backgroundImage.match(/[a-z]+\([^()]*\)/g) ?? [];
+    const opaque = [...stops, ...(stops.length ? [] : [backgroundColor])].map(colour).filter(({ alpha }) => alpha > 0.5);
+    return opaque.map(({ light }) => light);
+  };
+  // How light what is blended with its ground gets.
+  const BLENDS = [
+    [/^(screen|lighten|color-dodge|plus-lighter)$/, Math.max],
+    [/^(multiply|darken|color-burn)$/, Math.min],
+    [/^(difference|exclusion)$/, (ink, ground) => Math.abs(ink - ground)],
+    [/^(overlay|soft-light|hue|saturation|color)$/, (ink, ground) => ground],
+  ];
+  const FILTERS = {
+    invert: (light, share) => light + share * (1 - 2 * light),
+    brightness: (light, share) => Math.min(1, light * share),
   };
   const parentOf = (element) =>
     element.assignedSlot ?? element.parentElement ?? element.getRootNode().host ?? null;
@@ -58,8 +88,12 @@
     if (!element.checkVisibility({ visibilityProperty: true, contentVisibilityAuto: true })) return "hidden";
     const own = getComputedStyle(element);
     if (own.contentVisibility === "hidden") return "hidden";
+    if (own.webkitTextSecurity !== "none") return "masked";
     const ink = colour(own.webkitTextFillColor);
-    let opacity = ink.alpha, ground = null;
+    // The background of some headings shows through their letters.
+    const isCutOut = own.backgroundClip === "text" && ink.alpha < 0.5;
+    let inks = isCutOut ? painted(own) : [ink.light], grounds = [], blend = null;
+    let opacity = isCutOut ? 1 : ink.alpha;
     for (let at = element; at; at = parentOf(at)) {
       const style = at === element ? own : getComputedStyle(at);
       opacity *= Number(style.opacity);
@@ -67,17 +101,19 @@
         opacity *= unit ? share / 100 : share;
       }
       if (/blur\((?!0(px)?\))/.test(style.filter) || style.maskImage !== "none") return "masked";
-      if (ground === null) {
-        const behind = colour(style.backgroundColor);
-        if (style.backgroundImage !== "none") ground = undefined;
-        else if (behind.alpha > 0.5) ground = behind.light;
+      if (!grounds.length && style.backgroundClip !== "text") grounds = painted(style);
+      for (const [, name, share] of style.filter.matchAll(/(invert|brightness)\(([\d.]+)\)/g)) {
+        [inks, grounds] = [inks, grounds].map((list) => list.map((light) => FILTERS[name](light, Number(share))));
       }
+      if (!grounds.length) blend ??= BLENDS.find(([name]) => name.test(style.mixBlendMode))?.[1];
     }
     if (opacity < 0.1) return "transparent";
-    if (ground === null) ground = 1;
-    const contrast = ground === undefined ? Infinity
-      : (Math.max(ink.light, ground) + 0.05) / (Math.min(ink.light, ground) + 0.05);
-    return contrast < 1.1 && own.textShadow === "none" ? "as pale as its ground" : "";
+    if (!grounds.length) grounds = [1];
+    const isPale = inks.every((light) => grounds.every((ground) => {
+      const seen = blend ? blend(light, ground) : light;
+      return (Math.max(seen, ground) + 0.05) / (Math.min(seen, ground) + 0.05) < 1.1;
+    }));
+    return isPale && own.textShadow === "none" ? "as pale as its ground" : "";
   };
 
   // What of a box is left inside the elements around it that cut off what does not fit.
@@ -88,7 +124,8 @@
       const style = getComputedStyle(at);
       if (placed === "fixed") break;
       if (placed === "absolute" && style.position === "static") continue;
-      if (at.tagName !== "BODY" && (style.overflowX !== "visible" || style.overflowY !== "visible")) {
+      if (at.tagName !== "BODY" && (style.overflowX !== "visible" || style.overflowY !== "visible" ||
+        /paint|strict|content/.test(style.contain))) {
         left = intersect(left, at.getBoundingClientRect());
       }
       placed = style.position;
@@ -96,7 +133,10 @@
     return left;
   };
   const isClipped = (element) => {
-    for (let at = element; at; at = parentOf(at)) if (getComputedStyle(at).clipPath !== "none") return true;
+    for (let at = element; at; at = parentOf(at)) {
+      const { clipPath, clip } = getComputedStyle(at);
+      if (clipPath !== "none" || clip !== "auto") return true;
+    }
     return false;
   };
   const TINY = 4;
@@ -124,16 +164,69 @@
     const area = (list) => list.reduce((sum, { left: x, right, top, bottom }) => sum + (right - x) * (bottom - top), 0);
     if (area(left) < area(boxes) / 2) return "out of view";
     if (!picture && !isClipped(element)) return "";
-    const isOnTop = (box) => [0.1, 0.5, 0.9].some((share) => {
-      const [x, y] = [box.left + share * (box.right - box.left), (box.top + box.bottom) / 2];
-      if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return wholePage;
-      let hit = document.elementFromPoint(x, y);
-      for (let inner; hit?.shadowRoot && (inner = hit.shadowRoot.elementFromPoint(x, y)) && inner !== hit;) {
-        hit = inner;
-      }
-      return hit !== null && (contains(element, hit) || own.pointerEvents === "none" && contains(hit, element));
+    const points = left.flatMap(({ left: x, right, top, bottom }) =>
+      [1 / 6, 1 / 2, 5 / 6].map((share) => [x + share * (right - x), (top + bottom) / 2]));
+    const open = points.filter(([x, y]) => isOnTop(element, x, y));
+    return open.length >= points.length / 2 ? "" : "covered or clipped";
+  };
+
+  // What lies over an element at a point, from the top.
+  const stack = (root, x, y) => root.elementsFromPoint(x, y).filter((each) => each.getRootNode() === root)
+    .flatMap((each) => (each.shadowRoot ? [...stack(each.shadowRoot, x, y), each] : [each]));
+  const isPainted = (style) => Number(style.opacity) >= 0.5 && painted(style).length > 0;
+  const opacityOf = (element) => {
+    let opacity = 1;
+    for (let at = element; at; at = parentOf(at)) opacity *= Number(getComputedStyle(at).opacity);
+    return opacity;
+  };
+  const paintsOver = (cover, element) => opacityOf(cover) >= 0.5 && (
+    !contains(cover, element) && (REPLACED.has(cover.tagName) || isPainted(getComputedStyle(cover))) ||
+    PSEUDO.some((where) => {
+      const style = getComputedStyle(cover, where);
+      return style.content !== "none" && style.position !== "static" && isPainted(style);
+    }));
+  const isOnTop = (element, x, y) => {
+    if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return wholePage;
+    const there = stack(document, x, y);
+    const isPassedOver = getComputedStyle(element).pointerEvents === "none" || element.closest("[inert]");
+    const at = there.findIndex((each) => each === element || isPassedOver && contains(each, element));
+    if (at < 0) return false;
+    const over = [...there.slice(0, at), ...passedOver().filter((each) => isOver(each, element, x, y))];
+    return !over.some((each) => paintsOver(each, element)) && !coversItself(element);
+  };
+  // No pointer finds these, so that no stack holds them.
+  let known = null;
+  const passedOver = () => (known ??= everything.filter((each) => {
+    const style = getComputedStyle(each);
+    return (style.pointerEvents === "none" || each.closest("[inert]")) && isPainted(style) &&
+      !/url\(|rgba\(/.test(style.backgroundImage) && each.checkVisibility({ visibilityProperty: true });
+  }));
+  const isOver = (cover, element, x, y) => {
+    const { left, right, top, bottom } = cover.getBoundingClientRect();
+    if (x < left || x > right || y < top || y > bottom || contains(cover, element)) return false;
+    let common = cover;
+    while (common && !contains(common, element)) common = parentOf(common);
+    const [mine, its] = [cover, element].map((each) => layerOf(each, common));
+    return mine === its
+      ? Boolean(element.compareDocumentPosition(cover) & Node.DOCUMENT_POSITION_FOLLOWING) : mine > its;
+  };
+  // The layer of an element among those of an element around it; what is not positioned lies below layer 0.
+  const layerOf = (element, around) => {
+    let layer = -0.5;
+    for (let at = element; at && at !== around; at = parentOf(at)) {
+      const { position, zIndex } = getComputedStyle(at);
+      if (position !== "static") layer = Number(zIndex) || 0;
+    }
+    return layer;
+  };
+  // An element's own style sheet may draw over its text.
+  const coversItself = (element) => {
+    const { width, height } = element.getBoundingClientRect();
+    return PSEUDO.some((where) => {
+      const style = getComputedStyle(element, where);
+      return style.content !== "none" && ["absolute", "fixed"].includes(style.position) && isPainted(style) &&
+        !(Number(style.zIndex) < 0) && parseFloat(style.width) * parseFloat(style.height) >= width * height / 2;
     });
-    return left.some(isOnTop) ? "" : "covered or clipped";
   };
 
   // The texts in an element; `given`: those that its reader is given and can read by the eye.
@@ -178,9 +271,17 @@
     return { text, given, beside: beside(element), bid: bidOf(element), ...onScreen(element) };
   };
 
+  // What style sheets write before and after an element, and as its mark in a list: no text of the page.
+  const written = (element) => {
+    const texts = PSEUDO.map((where) => getComputedStyle(element, where).content);
+    const { display, listStyleType } = getComputedStyle(element);
+    if (display.includes("list-item")) texts.push(listStyleType, getComputedStyle(element, "::marker").content);
+    return texts.filter((text) => text.startsWith('"')).map((text) => squeeze(text.replace(/" "/g, "").slice(1, -1)));
+  };
+
   // For each place (a selector, perhaps an attribute) what stands there, whoever is shown it, and what part of
   // it the reader is given; null where the browser does not know the selector.
   const found = (places) => places.map(({ css, attribute }) =>
     query(css)?.slice(0, MAX_FOUND).map((element) => standing(element, attribute)) ?? null);
-  return { found, query, roots, everything, squeeze, intersect, isClippedAway, viewport, ATTRIBUTES, NO_TEXT };
+  return { found, query, roots, everything, squeeze, written, intersect, isClippedAway, viewport, ATTRIBUTES, NO_TEXT };
 }

@@ -9,7 +9,8 @@
 //
 // `found`: what stands at each of `places`, and what of it is in the observation and can be read on the screen
 // (`placesOf` is legible.js). `own`: the page's title and the texts that the observation holds outside of
-// `cards`, where `ownTexts` are wanted. `said`: the texts of the elements that meet the stop condition.
+// `cards`, where `ownTexts` are wanted. `closed`: how many elements there may draw texts that no script can read;
+// where a picture is shown, a symbol leads to them. `said`: the texts of the elements that meet the stop condition.
 ({ wholePage, tree, picture, stops, places, ownTexts, cards }) => {
   const SKIPPED = new Set(["HEAD", "SCRIPT", "STYLE", "LINK", "META", "NOSCRIPT", "TEMPLATE", "BR"]);
   const UNWRAPPED = new Set(["HTML", "BODY", "DIV", "SPAN", "I", "P", "PICTURE", "CENTER", "FONT"]);
@@ -17,6 +18,8 @@
   const ROLES = new Set(["button", "link", "tab", "checkbox", "radio", "option", "menuitem", "switch",
     "combobox", "textbox", "searchbox", "slider", "spinbutton"]);
   const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+  const HOSTS = new Set(["ARTICLE", "ASIDE", "BLOCKQUOTE", "BODY", "DIV", "FOOTER", "H1", "H2", "H3", "H4", "H5",
+    "H6", "HEADER", "MAIN", "NAV", "P", "SECTION", "SPAN"]);
   const MAX_OPTIONS = 100;
 
   const escape = (text) => text.replace(/[&<>"]/g, (character) => ENTITIES[character]);
@@ -25,20 +28,12 @@
     const marked = element.hasAttribute("bid") ? element : element.querySelector("[bid]");
     return marked && seen.has(marked) ? marked.getAttribute("bid") : "";
   };
-  const { found, query, everything, squeeze, intersect, isClippedAway, viewport, ATTRIBUTES } = placesOf(
+  const { found, query, everything, squeeze, written, intersect, isClippedAway, viewport, ATTRIBUTES } = placesOf(
     { wholePage, picture, isSeen: (element) => seen.has(element), bidOf });
   const inCards = new Set(cards.flatMap((css) => query(css) ?? []));
-  const own = [];
+  const own = [], closed = [];
   let around = 0;
   const note = (text) => { if (ownTexts && !around) own.push(text); return text; };
-
-  // What a style sheet writes before and after an element is on the screen, but no text of the page.
-  const noteGenerated = (element) => {
-    for (const where of ["::before", "::after"]) {
-      const { content } = getComputedStyle(element, where);
-      if (content.startsWith('"')) note(squeeze(content.replace(/" "/g, "").slice(1, -1)));
-    }
-  };
 
   const isInteractive = (element) =>
     (element.tagName === "A" && element.hasAttribute("href")) ||
@@ -108,7 +103,7 @@
     if (isShown) seen.add(element);
     const isCard = inCards.has(element);
     if (isCard) around += 1;
-    if (ownTexts && isShown) noteGenerated(element);
+    if (ownTexts && isShown) for (const text of written(element)) note(text);
     const pieces = [];
     const add = (list) => { for (const piece of list) pieces.push(piece); };
     if (tag === "SELECT") {
@@ -123,8 +118,11 @@
       if (frame?.documentElement && visible) {
         add(visit(frame.documentElement, { left: 0, top: 0, right: box.width, bottom: box.height },
           `${mark(element, prefix)}f`));
-      }
-    } else if (tag !== "TEXTAREA" && tag !== "SVG") {
+      } else if (visible && !around) closed.push(element);
+    } else if (tag === "SVG") {
+      // Its texts are on the screen only.
+      for (const text of isShown ? element.querySelectorAll("text") : []) note(squeeze(text.textContent));
+    } else if (tag !== "TEXTAREA") {
       const slotted = tag === "SLOT" ? element.assignedNodes() : [];
       for (const child of slotted.length ? slotted : (element.shadowRoot ?? element).childNodes) {
         if (tag === "DETAILS" && !element.open && child.tagName !== "SUMMARY") continue;
@@ -136,6 +134,8 @@
         }
       }
     }
+    if (ownTexts && picture && isShown && !around && !element.shadowRoot && (tag.includes("-") ||
+      HOSTS.has(tag) && !pieces.length && box.width * box.height > 0)) closed.push(element);
     const interactive = isShown && isInteractive(element);
     const shown = isShown ? attributes(element) : "";
     if (isCard) around -= 1;
@@ -173,6 +173,7 @@
     return texts.length > 0;
   });
   const shown = tree ? everything.flatMap((element, index) => (seen.has(element) ? [index] : [])) : [];
-  return { html, title: document.title, url: location.href, stop, said, shown, found: found(places),
+  if (ownTexts && picture && closed.length) globalThis[Symbol.for("souk.closed")] = closed;
+  return { closed: closed.length, html, title: document.title, url: location.href, stop, said, shown, found: found(places),
     own: (ownTexts ? [squeeze(document.title), ...own] : []).join("\n") };
 }

@@ -1,13 +1,14 @@
 """Look at a page: its pruned HTML by one call inside the page; a tree and a screenshot on request."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from playwright.async_api import Page
 
 from environments.accessibility import read_tree
+from environments.closed_trees import read_closed
 from environments.stops import Stop
 from interventions.edits.in_browser import Element, Inserted, OnScreen, Spot, Standing, as_read
 
@@ -94,9 +95,14 @@ async def observe(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted 
         raise Disturbed("the page's scripts disturb the observation")
     standing = standing_of(seen, wanted.spots)
     tree, screenshot = "", b""
-    if view.tree:
+    unread = seen.get("closed") and view.screenshot and wanted.own
+    if view.tree or unread:
         session = await page.context.new_cdp_session(page)
-        tree = await read_tree(session, seen["shown"])
+        if view.tree:
+            tree = await read_tree(session, seen["shown"])
+        if unread:
+            texts = [_text(text) for text in await read_closed(session)]
+            standing = replace(standing, own="\n".join((standing.own, *texts)))
         await session.detach()
     if view.screenshot:
         screenshot = await page.screenshot(timeout=SCREENSHOT_TIMEOUT_MS)

@@ -16,7 +16,16 @@ from interventions.apply.engine import is_for_own_page
 from interventions.apply.mapped_page import MappedPage
 from interventions.apply.plan import Plan
 from interventions.edits.base import Change, Edit
-from interventions.edits.in_browser import NotRead, Standing, There, Verdict, as_read, bounded, holds
+from interventions.edits.in_browser import (
+    NotRead,
+    Standing,
+    There,
+    Verdict,
+    as_read,
+    bounded,
+    holds,
+    in_pieces,
+)
 from interventions.edits.remove import Remove
 from interventions.edits.set_price import SetPrice
 from interventions.edits.set_rating import SetRating
@@ -277,7 +286,7 @@ def _old_price(key: str, mine: Sequence[Sight], done: _Done) -> str:
             for text in sorted(texts, key=len, reverse=True):
                 if holds(text, old):  # an edit may itself name the old price
                     shown = shown.replace(text, " ")
-            found = re.search(bounded(old), shown)
+            found = re.search(bounded(old), shown) or (price.sign and in_pieces(change.before).search(shown))
             span = found.span() if found else _amount(shown, price)
             if span:
                 around = shown[max(0, span[0] - 40) : span[1] + 20]
@@ -291,11 +300,14 @@ def _old_text(key: str, mine: Sequence[Sight], done: _Done) -> str:
     made = [(proof, change) for proof, changes in done.changes.items() for change in changes]
     new = {change.after for _, change in made}
     for sight in mine:
-        lines = set(sight.standing.own.split("\n")) if sight.standing else set()
+        lines = sight.standing.own.split("\n") if sight.standing else []
+        others = "\n".join(line for line in lines if line not in new)
         for proof, change in made:
             if proof.edit == SetRating.kind() and not _DECIMALS.search(change.before):
                 continue  # a whole one may be what a customer gave
-            if proof.product == key and proof.edit in kinds and change.before in lines - new - {""}:
+            if proof.product != key or proof.edit not in kinds or change.before in new:
+                continue
+            if change.before and in_pieces(change.before, alone=True).search(others):
                 return f"the agent was shown the old text too on {key}: {change.before!r}"
     return ""
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, Literal
 
 from interventions.yaml.sitemap import Place, SiteMap
@@ -163,6 +164,24 @@ def holds(text: str, wanted: str) -> bool:
 
 def bounded(wanted: str) -> str:
     """Return a regular expression for a text that is not part of a longer word or figure."""
+    return _bounded(wanted, re.escape(wanted))
+
+
+def in_pieces(wanted: str, *, alone: bool = False) -> re.Pattern[str]:
+    """Return a regular expression for a text in lines: in one of them or in several, in whatever case.
+
+    alone: these lines hold nothing else. A figure at its beginning is never parted: the lines `1` and `9.99 €`
+    are no 19.99 €.
+    """
+    letters = "".join(wanted.split())
+    pattern = re.escape(letters[:1])
+    for before, letter in pairwise(letters):
+        gap = "" if letters[0].isdigit() and before.isdigit() and letter.isdigit() else r"\s*"
+        pattern += gap + re.escape(letter)
+    return re.compile(rf"(?im)^\s*{pattern}\s*$" if alone else f"(?i){_bounded(wanted, pattern)}")
+
+
+def _bounded(wanted: str, pattern: str) -> str:
     before = r"(?<!\w)(?<!\d[.,])" if re.match(r"\w", wanted) else ""
     after = r"(?!\w)(?![.,]\d)" if re.search(r"\w\Z", wanted) else ""
-    return f"{before}{re.escape(wanted)}{after}"
+    return f"{before}{pattern}{after}"

@@ -1,20 +1,18 @@
 """Generated attacks on every kind of edit, in a shop of its own markup: the oracle is what the screen shows.
 
 A script of the shop undoes, hides, covers, doubles or moves an edit, at once or when something happens. The
-oracle knows neither the engine nor its marks: a text is shown where blanking it changes pixels.
+oracle knows neither the engine nor its marks (`screen`); of a trial without pictures it is what the observation says.
 Each edit has three attacks, and twenty-five with `make thorough`.
 """
 
 # ruff: noqa: E501 - scripts and markup stand as they run
 
-import io
 import random
 from collections.abc import AsyncIterator
 from html import escape
 from typing import NamedTuple
 
 import pytest
-from PIL import Image, ImageChops
 from playwright.async_api import Page
 
 from environments.browser import run_browsers
@@ -27,11 +25,14 @@ from interventions.edits.registry import edit_from_dict
 from interventions.edits.set_price import SetPrice
 from interventions.yaml.sitemap import SiteMap
 from proxy.session import Session, ShownPage
+from tests.journeys.screen import is_on_screen, is_read
 from tests.support import size
 
 pytestmark = pytest.mark.browser
 
 CASES = size(3, 25)
+PICTURE = View(screenshot=True)
+VIEWS = (PICTURE, PICTURE, View(), View(page="whole"))
 HTML, KEY, URL = "text/html; charset=utf-8", "lampe?id=7", "http://boutique.test/lampe?id=7"
 SITE = SiteMap.model_validate(
     {
@@ -96,6 +97,10 @@ HIDING = (
     "position: absolute; left: -9999px", "clip-path: inset(50%)", "transform: scale(0)", "filter: blur(40px)",
     "height: 0; overflow: hidden", "content-visibility: hidden", "position: relative; top: 2000px",
     "text-indent: -9999px; overflow: hidden", "mask-image: linear-gradient(transparent, transparent)",
+    "position: absolute; clip: rect(1px, 1px, 1px, 1px)", "contain: strict; height: 0", "filter: invert(1)",
+    "mix-blend-mode: screen; background: none; color: black", "zoom: 0.02", "translate: -9999px",
+    "background: linear-gradient(#fff, #fffffe); color: white", "rotate: x 90deg", "filter: brightness(0) invert(1)",
+    "-webkit-text-stroke: 0; -webkit-text-fill-color: white", "font: 0/0 serif", "overflow: clip; max-height: 0",
 )  # fmt: skip
 HARMLESS = ("color: navy", "padding: 3px", "border: 1px solid", "position: relative", "font-weight: bold")
 # `t` is the element with the text of the edit, or the place where the old one stood.
@@ -108,6 +113,27 @@ ATTACKS = {
         `<div style="position:fixed;background:white;left:${b.left - 4}px;top:${b.top - 4}px;` +
         `width:${b.width + 8}px;height:${b.height + 8}px"></div>`)""",
     "double beside": "t.insertAdjacentHTML('afterend', `<span>${OLD}</span>`)",
+    "cover through": """const b = t.getBoundingClientRect(); document.body.insertAdjacentHTML('beforeend',
+        `<div STATE style="position:fixed;background:white;left:${b.left - 4}px;top:${b.top - 4}px;` +
+        `width:${b.width + 8}px;height:${b.height + 8}px;pointer-events:none"></div>`)""",
+    "cover by style": """t.classList.add('over'); document.head.insertAdjacentHTML('beforeend', `<style>.over {
+        position: relative } .over::after { content: ""; position: absolute; inset: 0; background: white }</style>`)""",
+    "cover from within": """t.style.position = 'relative';
+        t.insertAdjacentHTML('beforeend', '<i style="position:absolute;inset:0;background:white"></i>')""",
+    "double in pieces": """const half = Math.ceil(OLD.length / 2);
+        t.insertAdjacentHTML('afterend', `<div><b>${OLD.slice(0, half)}</b><i>${OLD.slice(half)}</i></div>`)""",
+    "double in capitals": "document.querySelector('#haut').append(' ', document.createElement('br'), OLD.toUpperCase())",
+    "double in a drawing": """t.insertAdjacentHTML('afterend',
+        `<svg width=300 height=30><text x=0 y=20>${OLD}</text></svg>`)""",
+    "double in a field": "t.insertAdjacentHTML('afterend', `<input size=40 FIELD='${OLD}'>`)",
+    "double by a style's attribute": """t.dataset.old = OLD; document.head.insertAdjacentHTML('beforeend',
+        '<style>[data-old]::after { content: " " attr(data-old) }</style>')""",
+    "double by a list's mark": """t.insertAdjacentHTML('afterend',
+        `<ul><li style="margin-left: 200px; list-style-type: '${OLD}'">x</li></ul>`)""",
+    "double in a sandbox": """const f = document.createElement('iframe'); f.sandbox = ''; f.srcdoc = `<b>${OLD}</b>`;
+        t.after(f); await new Promise((done) => { f.onload = done; })""",
+    "double in a declared closed shadow": """const h = document.createElement('div'); t.after(h);
+        h.setHTMLUnsafe(`<p><template shadowrootmode=closed><b>${OLD}</b></template></p>`)""",
     "double elsewhere": "document.querySelector('#haut').append(' ', OLD)",
     "double in a sentence": "document.querySelector('#haut').textContent = `Once: ${OLD}, as ever`",
     "double by style": """document.head.insertAdjacentHTML('beforeend',
@@ -129,6 +155,12 @@ ATTACKS = {
     "replace by a copy": "const c = t.cloneNode(true); t.replaceWith(c)",
     "harmless": "t.style.cssText += ';HARMLESS'",
     "nothing": "",
+}
+CHOICES = {
+    "HIDING": HIDING,
+    "HARMLESS": HARMLESS,
+    "STATE": ("", "inert"),
+    "FIELD": ("value", "placeholder"),
 }
 WHEN = {
     "load": "strike()",
@@ -153,51 +185,16 @@ async function strike() {
 """
 
 
-def attack(kind: Kind, rng: random.Random) -> tuple[str, str, str]:
+def attack(kind: Kind, rng: random.Random, name: str = "") -> tuple[str, str, str]:
     """A name, a script, and when it strikes."""
     # In a sentence only a price is known again; a word such as "Red" may stand there for anything.
     possible = [name for name in ATTACKS if name != "double in a sentence" or "$" in kind.old]
-    name, when = rng.choice(possible), rng.choice(list(WHEN))
-    code = ATTACKS[name].replace("HIDING", rng.choice(HIDING)).replace("HARMLESS", rng.choice(HARMLESS))
+    name, when = name or rng.choice(possible), rng.choice(["load"] * 3 + list(WHEN))
+    code = ATTACKS[name]
+    for word, choices in CHOICES.items():
+        code = code.replace(word, rng.choice(choices))
     old = kind.old or "Something else"
     return f"{name} on {when}: {code}", SCRIPT % (f"`{kind.new}`", f"`{old}`", code, WHEN[when]), when
-
-
-FIND = """(wanted) => {
-  const roots = [document], found = window.blanked = [];
-  for (const frame of document.querySelectorAll('iframe')) if (frame.contentDocument) roots.push(frame.contentDocument);
-  for (const root of roots) {
-    for (const e of root.querySelectorAll('*')) if (e.shadowRoot) roots.push(e.shadowRoot);
-    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-    while (walker.nextNode()) {
-      const node = walker.currentNode;
-      const at = node.data.indexOf(wanted);
-      if (node.parentElement?.closest('script, style') || at < 0 || /\\d/.test(node.data[at - 1] ?? '')) continue;
-      found.push([node, node.data]);
-    }
-  }
-  for (const [node] of found) node.data = node.data.replaceAll(wanted, '\\u00a0'.repeat(wanted.length));
-  return found.length;
-}"""
-PUT_BACK = "() => { for (const [node, data] of window.blanked) node.data = data; }"
-BY_STYLE = """(wanted) => [...document.querySelectorAll('body *')].some((e) => ['::before', '::after'].some((p) => {
-  const style = getComputedStyle(e, p);
-  return style.content.includes(wanted) && style.display !== 'none' && parseFloat(style.fontSize) > 3
-    && e.checkVisibility({opacityProperty: true, visibilityProperty: true});
-}))"""
-
-
-async def is_on_screen(page: Page, text: str) -> bool:
-    if not text:
-        return False
-    before = Image.open(io.BytesIO(await page.screenshot()))
-    found = await page.evaluate(FIND, text)
-    pixels = 0
-    if found:
-        after = Image.open(io.BytesIO(await page.screenshot()))
-        await page.evaluate(PUT_BACK)
-        pixels = sum(ImageChops.difference(before.convert("L"), after.convert("L")).histogram()[24:])
-    return pixels >= 3 * len(text) or bool(await page.evaluate(BY_STYLE, text))
 
 
 @pytest.fixture(scope="module")
@@ -220,10 +217,16 @@ async def happen(page: Page, when: str) -> None:
     assert await page.evaluate("window.failed") is None
 
 
-async def looks(
-    page: Page, edit: Edit, kind: Kind, script: str, when: str
-) -> tuple[str, list[bool], list[bool]]:
-    """Why the trial does not count; at which looks the screen showed the edit, and the old text."""
+class Outcome(NamedTuple):
+    """Why a trial does not count; at which looks its reader was shown the edit, and the old text."""
+
+    reason: str
+    new: list[bool]
+    old: list[bool]
+
+
+async def looks(page: Page, edit: Edit, kind: Kind, script: str, when: str, view: View = PICTURE) -> Outcome:
+    """Look at the page before and after something happens, as an agent with this view does."""
     plan = Plan((Treatment("praised", KEY, (edit,)),))
     body = PAGE.format(script=script).encode()
     treated = rewrite(body, content_type=HTML, url=URL, plan=plan, site=SITE)
@@ -240,23 +243,27 @@ async def looks(
     for last in (False, True):
         if last:
             await happen(page, when)
-        shown = await observe(page, View(screenshot=True), (), wanted)
+        shown = await observe(page, view, (), wanted)
         seen.append(Sight(KEY, shown.html, shown.standing))
-        new.append(not kind.new or await is_on_screen(page, kind.new))
-        old.append(await is_on_screen(page, kind.old))
-    return untreated(plan, seen, session, [KEY]), new, old
+        for text, found in ((kind.new, new), (kind.old, old)):
+            found.append(await is_on_screen(page, text) if view.screenshot else is_read(shown.html, text))
+    return Outcome(untreated(plan, seen, session, [KEY]), new if kind.new else [True] * 2, old)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_trial_does_not_count_where_the_screen_did_not_show_the_edit(page: Page, kind: str) -> None:
+async def test_a_trial_does_not_count_where_its_reader_was_not_shown_the_edit(page: Page, kind: str) -> None:
     made, rng = KINDS[kind], random.Random(kind)
     edit = edit_from_dict(made.edit)
-    reason, new, old = await looks(page, edit, made, "window.struck = 2", "load")
-    assert (reason, new, any(old)) == ("", [True, True], False), "without an attack the trial counts"
+    for view in VIEWS:
+        reason, new, old = await looks(page, edit, made, "window.struck = 2", "load", view)
+        assert (reason, new, any(old)) == ("", [True, True], False), "without an attack the trial counts"
     wrong = []
     for _ in range(CASES):
         name, script, when = attack(made, rng)
-        reason, new, old = await looks(page, edit, made, script, when)
+        view = rng.choice(VIEWS)
+        reason, new, old = await looks(page, edit, made, script, when, view)
         if not reason and (not any(new) or any(old)):
-            wrong.append((escape(name, quote=False), new, old))
+            wrong.append((escape(name, quote=False), view, new, old))
+        if reason and name.startswith(("harmless", "nothing")):
+            wrong.append((escape(name, quote=False), view, reason))
     assert not wrong

@@ -1,0 +1,43 @@
+"""Read the texts of closed shadow trees and sandboxed frames, which scripts in the page cannot read."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from playwright.async_api import CDPSession
+
+_TAKE: Final = """(() => {
+  const closed = globalThis[Symbol.for("souk.closed")];
+  delete globalThis[Symbol.for("souk.closed")];
+  return closed;
+})()"""
+_TEXT: Final = 3
+_NO_TEXT: Final = frozenset(["SCRIPT", "STYLE", "NOSCRIPT", "TEMPLATE", "TITLE"])
+
+
+async def read_closed(session: CDPSession) -> list[str]:
+    """Return the texts of the trees and frames that `observe.js` has found to be closed, in its last call."""
+    taken = (await session.send("Runtime.evaluate", {"expression": _TAKE}))["result"]
+    if "objectId" not in taken:
+        return []
+    elements = await session.send(
+        "Runtime.getProperties", {"objectId": taken["objectId"], "ownProperties": True}
+    )
+    texts = []
+    for each in elements["result"]:
+        if each["name"].isdigit() and (element := each.get("value", {}).get("objectId")):
+            found = await session.send("DOM.describeNode", {"objectId": element, "depth": -1, "pierce": True})
+            texts += _texts(found["node"], closed=False)
+    return texts
+
+
+def _texts(node: dict[str, Any], *, closed: bool) -> Iterator[str]:
+    if closed and node["nodeType"] == _TEXT and node["nodeValue"].strip():
+        yield node["nodeValue"]
+    if node["nodeName"].upper() in _NO_TEXT:
+        return
+    for root in node.get("shadowRoots", ()):
+        yield from _texts(root, closed=closed or root["shadowRootType"] == "closed")
+    for child in node.get("children", ()):
+        yield from _texts(child, closed=closed)
+    if "contentDocument" in node:
+        yield from _texts(node["contentDocument"], closed=True)
