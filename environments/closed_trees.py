@@ -22,7 +22,7 @@ async def read_closed(session: CDPSession) -> list[str]:
     elements = await session.send(
         "Runtime.getProperties", {"objectId": taken["objectId"], "ownProperties": True}
     )
-    texts = []
+    texts: list[str] = []
     for each in elements["result"]:
         if each["name"].isdigit() and (element := each.get("value", {}).get("objectId")):
             found = await session.send("DOM.describeNode", {"objectId": element, "depth": -1, "pierce": True})

@@ -89,10 +89,10 @@
     const own = getComputedStyle(element);
     if (own.contentVisibility === "hidden") return "hidden";
     if (own.webkitTextSecurity !== "none") return "masked";
-    const ink = colour(own.webkitTextFillColor);
+    const ink = isPicture(element) ? { alpha: 1 } : colour(own.webkitTextFillColor);
     // The background of some headings shows through their letters.
     const isCutOut = own.backgroundClip === "text" && ink.alpha < 0.5;
-    let inks = isCutOut ? painted(own) : [ink.light], grounds = [], blend = null;
+    let inks = isPicture(element) ? [0, 1] : isCutOut ? painted(own) : [ink.light], grounds = [], blend = null;
     let opacity = isCutOut ? 1 : ink.alpha;
     for (let at = element; at; at = parentOf(at)) {
       const style = at === element ? own : getComputedStyle(at);
@@ -111,7 +111,7 @@
     if (!grounds.length) grounds = [1];
     const isPale = inks.every((light) => grounds.every((ground) => {
       const seen = blend ? blend(light, ground) : light;
-      return (Math.max(seen, ground) + 0.05) / (Math.min(seen, ground) + 0.05) < 1.1;
+      return (Math.max(seen, ground) + 0.05) / (Math.min(seen, ground) + 0.05) < 1.2;
     }));
     return isPale && own.textShadow === "none" ? "as pale as its ground" : "";
   };
@@ -142,20 +142,28 @@
   const TINY = 4;
   const range = document.createRange();
 
-  // Why a text cannot be read by the eye; empty: it can.
+  // Why a text, or a picture (an element), cannot be seen by the eye; empty: it can.
+  const isPicture = (element) => element.tagName === "IMG";
   const unseen = new Map();
   const whyUnseen = (node) => {
     if (!unseen.has(node)) unseen.set(node, findWhyUnseen(node));
     return unseen.get(node);
   };
+  const whyNoPicture = (element) => {
+    const { content, objectPosition } = getComputedStyle(element);
+    if (!element.complete || !element.naturalWidth) return "not loaded";
+    if (content !== "normal") return "replaced";
+    const isInside = objectPosition.split(" ").every((part) => /^(\d?\d(\.\d+)?|100)%$/.test(part));
+    return isInside ? "" : "out of view";
+  };
   const findWhyUnseen = (node) => {
-    const element = node.parentElement;
-    const why = whyFaded(element);
+    const element = node.nodeType === Node.TEXT_NODE ? node.parentElement : node;
+    const why = whyFaded(element) || (isPicture(node) && whyNoPicture(node));
     if (why) return why;
     range.selectNodeContents(node);
     const page = { left: -scrollX, top: -scrollY, right: document.documentElement.scrollWidth - scrollX,
       bottom: document.documentElement.scrollHeight - scrollY };
-    const boxes = [...range.getClientRects()];
+    const boxes = [...(element === node ? element : range).getClientRects()];
     if (boxes.every(({ width, height }) => width < TINY || height < TINY)) return boxes.length ? "tiny" : "";
     const own = getComputedStyle(element);
     const cut = own.overflowX !== "visible" && own.display !== "inline" ? element.getBoundingClientRect() : page;
@@ -241,11 +249,12 @@
     }
     return text.slice(0, MAX_TEXT);
   };
-  // Where an element is on the screen, and why nothing of its text can be read there; empty: something can.
+  // Where an element is on the screen, and why nothing of its text, or of its picture, can be seen there; empty:
+  // something can.
   const onScreen = (element) => {
     const { left, top, width, height } = element.getBoundingClientRect();
     const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
-    let why = null;
+    let why = isPicture(element) ? whyUnseen(element) || (isSeen(element) ? "" : "out of view") : null;
     while (why !== "" && walker.nextNode()) {
       const { parentElement, data } = walker.currentNode;
       if (!squeeze(data) || parentElement.closest(NO_TEXT)) continue;
@@ -261,14 +270,19 @@
         : element.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING ? "after" : "before",
       text: textOf(other, false), given: textOf(other, true), ...onScreen(other),
     }));
-  const standing = (element, attribute) => {
-    if (attribute === null) {
-      const text = textOf(element, false), given = textOf(element, true);
-      return { text, given, beside: beside(element), bid: bidOf(element), ...onScreen(element) };
+  const standing = (element, attribute, part) => {
+    const told = { beside: beside(element), bid: bidOf(element), ...onScreen(element) };
+    if (attribute === null) return { text: textOf(element, false), given: textOf(element, true), ...told };
+    const holder = !part || element.matches(part) ? element : element.querySelector(part);
+    const text = holder?.getAttribute(attribute) ?? "";
+    if (attribute === "src" && isPicture(element)) {
+      // Of several sources the browser may have taken another.
+      const isDrawn = !element.currentSrc || element.currentSrc === new URL(text, document.baseURI).href;
+      const address = isDrawn ? text : element.currentSrc;
+      return { text: address, given: !picture ? null : told.why ? "" : address, ...told };
     }
-    const text = element.getAttribute(attribute) ?? "";
     const given = !ATTRIBUTES.includes(attribute) ? null : isSeen(element) ? text : "";
-    return { text, given, beside: beside(element), bid: bidOf(element), ...onScreen(element) };
+    return { text, given, ...told };
   };
 
   // What style sheets write before and after an element, and as its mark in a list: no text of the page.
@@ -279,9 +293,23 @@
     return texts.filter((text) => text.startsWith('"')).map((text) => squeeze(text.replace(/" "/g, "").slice(1, -1)));
   };
 
-  // For each place (a selector, perhaps an attribute) what stands there, whoever is shown it, and what part of
-  // it the reader is given; null where the browser does not know the selector.
-  const found = (places) => places.map(({ css, attribute }) =>
-    query(css)?.slice(0, MAX_FOUND).map((element) => standing(element, attribute)) ?? null);
-  return { found, query, roots, everything, squeeze, written, intersect, isClippedAway, viewport, ATTRIBUTES, NO_TEXT };
+  // The addresses of the pictures that an element draws; smaller ones stand for pictures that are still to come.
+  const pictured = (element) => {
+    const drawn = isPicture(element) && element.naturalWidth >= TINY ? [element.currentSrc] : [];
+    const behind = getComputedStyle(element).backgroundImage.matchAll(/url\("([^"]*)"\)/g);
+    return [...drawn, ...[...behind].map(([, address]) => address)];
+  };
+
+  // For each place (a selector, perhaps an attribute, of the element or of its first `part`) what stands there,
+  // whoever is shown it, and what part of it the reader is given; null where the browser does not know the
+  // selector. `list`: which elements have the same parent.
+  const found = (places) => places.map(({ css, attribute, part }) => {
+    const parents = [];
+    return query(css)?.slice(0, MAX_FOUND).map((element) => {
+      if (!parents.includes(element.parentNode)) parents.push(element.parentNode);
+      return { ...standing(element, attribute, part), list: parents.indexOf(element.parentNode) };
+    }) ?? null;
+  });
+  return { found, query, roots, everything, squeeze, written, pictured, intersect, isClippedAway, viewport, ATTRIBUTES,
+    NO_TEXT };
 }

@@ -9,7 +9,7 @@
 //
 // `found`: what stands at each of `places`, and what of it is in the observation and can be read on the screen
 // (`placesOf` is legible.js). `own`: the page's title and the texts that the observation holds outside of
-// `cards`, where `ownTexts` are wanted. `closed`: how many elements there may draw texts that no script can read;
+// `cards`, where `ownTexts` are wanted; `pictures` of the same. `closed`: how many elements there may draw texts that no script can read;
 // where a picture is shown, a symbol leads to them. `said`: the texts of the elements that meet the stop condition.
 ({ wholePage, tree, picture, stops, places, ownTexts, cards }) => {
   const SKIPPED = new Set(["HEAD", "SCRIPT", "STYLE", "LINK", "META", "NOSCRIPT", "TEMPLATE", "BR"]);
@@ -28,10 +28,10 @@
     const marked = element.hasAttribute("bid") ? element : element.querySelector("[bid]");
     return marked && seen.has(marked) ? marked.getAttribute("bid") : "";
   };
-  const { found, query, everything, squeeze, written, intersect, isClippedAway, viewport, ATTRIBUTES } = placesOf(
+  const { found, query, everything, squeeze, written, pictured, intersect, isClippedAway, viewport, ATTRIBUTES } = placesOf(
     { wholePage, picture, isSeen: (element) => seen.has(element), bidOf });
   const inCards = new Set(cards.flatMap((css) => query(css) ?? []));
-  const own = [], closed = [];
+  const own = [], closed = [], pictures = new Set();
   let around = 0;
   const note = (text) => { if (ownTexts && !around) own.push(text); return text; };
 
@@ -103,7 +103,10 @@
     if (isShown) seen.add(element);
     const isCard = inCards.has(element);
     if (isCard) around += 1;
-    if (ownTexts && isShown) for (const text of written(element)) note(text);
+    if (ownTexts && isShown && !around) {
+      own.push(...written(element));
+      if (picture) for (const address of pictured(element)) pictures.add(address);
+    }
     const pieces = [];
     const add = (list) => { for (const piece of list) pieces.push(piece); };
     if (tag === "SELECT") {
@@ -174,6 +177,6 @@
   });
   const shown = tree ? everything.flatMap((element, index) => (seen.has(element) ? [index] : [])) : [];
   if (ownTexts && picture && closed.length) globalThis[Symbol.for("souk.closed")] = closed;
-  return { closed: closed.length, html, title: document.title, url: location.href, stop, said, shown, found: found(places),
+  return { closed: closed.length, pictures: [...pictures], html, title: document.title, url: location.href, stop, said, shown, found: found(places),
     own: (ownTexts ? [squeeze(document.title), ...own] : []).join("\n") };
 }

@@ -113,18 +113,21 @@ async def observe(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted 
 
 
 def standing_of(read: Any, spots: Sequence[Spot]) -> Standing:
-    """Return what a page's script has `read` at the spots (`found`), and the texts beside (`own`).
+    """Return what a page's script has `read` at the spots (`found`), and the texts and pictures beside.
 
     Raises:
         Disturbed: it is not what our script makes.
     """
     match read:
-        case {"found": [*found], "own": str(own)} if len(found) == len(spots) and all(
-            each is None or _are_elements(each) for each in found
+        case {"found": [*found], "own": str(own), "pictures": [*pictures]} if (
+            len(found) == len(spots)
+            and all(each is None or _are_elements(each) for each in found)
+            and all(isinstance(each, str) for each in pictures)
         ):
             return Standing(
                 {spot: _elements(each) for spot, each in zip(spots, found, strict=True)},
                 "\n".join(map(_text, own.split("\n"))),
+                frozenset(map(storable, pictures)),
             )
     raise Disturbed("the page's scripts disturb the observation")
 
@@ -151,6 +154,7 @@ def _elements(found: Any) -> tuple[Element, ...] | None:
             ),
             _on_screen(each),
             each["bid"],
+            each["list"],
         )
         for each in found
     )
@@ -180,6 +184,7 @@ def _are_elements(found: Any) -> bool:
         and isinstance(each.get("text"), str)
         and isinstance(each.get("given"), str | None)
         and isinstance(each.get("bid"), str)
+        and isinstance(each.get("list"), int)
         and _is_on_screen(each)
         and all(
             isinstance(other, dict)

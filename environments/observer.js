@@ -5,6 +5,7 @@
   if (self !== top || !location.protocol.startsWith("http")) return;
   const QUIET = 100, LATEST = 1000; // milliseconds
   const CHANGES = { subtree: true, childList: true, characterData: true, attributes: true };
+  const WRITTEN_IN = /^(text|search|number|tel|email|url|button|submit|reset|textarea)$/;
   const { open, send } = XMLHttpRequest.prototype;
   const { sendBeacon } = navigator;
   const { stringify } = JSON;
@@ -23,10 +24,10 @@
       const box = intersect(element.getBoundingClientRect(), viewport);
       return box.left < box.right && box.top < box.bottom;
     });
-    const { found, query, roots, squeeze, intersect, isClippedAway, viewport, NO_TEXT } = placesOf(
+    const { found, query, roots, squeeze, written, pictured, intersect, isClippedAway, viewport, NO_TEXT } = placesOf(
       { wholePage, picture: !wholePage, isSeen, bidOf: () => "" });
     if (drawn.some((css) => !query(css)?.length)) return null;
-    const own = [document.title];
+    const own = [document.title], pictures = new Set();
     const left = [NO_TEXT, ...cards.filter(query)].join();
     const counts = memo((element) => !element.closest(left) && isSeen(element));
     for (const root of roots) {
@@ -36,8 +37,13 @@
         const { parentElement: parent, data } = walker.currentNode;
         if (parent && data.trim() && counts(parent)) own.push(data);
       }
+      for (const element of ownTexts ? root.querySelectorAll("*") : []) {
+        if (!counts(element)) continue;
+        own.push(...written(element), WRITTEN_IN.test(element.type) ? element.value || element.placeholder || "" : "");
+        if (!wholePage) for (const address of pictured(element)) pictures.add(address);
+      }
     }
-    return { found: found(places), own: ownTexts ? own.map(squeeze).join("\n") : "" };
+    return { found: found(places), own: ownTexts ? own.map(squeeze).join("\n") : "", pictures: [...pictures] };
   };
 
   let due = 0, since = 0, known = "";

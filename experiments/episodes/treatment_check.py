@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from html import unescape
 from typing import Final, NamedTuple
+from urllib.parse import urljoin
 
 from environments.episode import Look
 from environments.observe import Wanted
 from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.designs.shop.listing import ShowOnly
+from experiments.episodes.list_order import ORDERS, looked_at, misplaced, order_spots
 from experiments.episodes.trajectory import Trajectory
 from interventions.apply.engine import is_for_own_page
 from interventions.apply.mapped_page import MappedPage
@@ -27,6 +29,8 @@ from interventions.edits.in_browser import (
     in_pieces,
 )
 from interventions.edits.remove import Remove
+from interventions.edits.replace_text import ReplaceText
+from interventions.edits.set_image import SetImage
 from interventions.edits.set_price import SetPrice
 from interventions.edits.set_rating import SetRating
 from interventions.edits.set_reviews import SetReviews
@@ -38,6 +42,11 @@ from proxy.session import Session, ShownPage
 
 OLD_TEXTS: Final = (SetRating, SetReviews, SetStock, SetTitle, Remove)
 """The edits whose old text must not stand on the product's page as a text of its own."""
+LEFT_NOWHERE: Final = (SetPrice, SetImage, ReplaceText, *OLD_TEXTS)
+"""The edits whose old value must not stand on the product's page anywhere."""
+LONG_SENTENCE: Final = 4
+"""The fewest words of a sentence that stands nowhere by chance."""
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?。])\s+")
 _DECIMALS = re.compile(r"[.,٫]\d")
 _CENTS = re.compile(r"\s*[.,]?\s*\n\s*(\d\d)(?=\s*(?:\n|\Z))")
 
@@ -55,12 +64,14 @@ class Proof(NamedTuple):
 class Sight:
     """A product's own page as its reader was given it once, as HTML.
 
-    `standing`: the same page as the browser had it.
+    `standing`: the same page as the browser had it. `url`: its address, where that is known. Other pages have
+    no product.
     """
 
     product: str
     html: str
     standing: Standing | None = None
+    url: str = ""
 
 
 def wanted_in_browser(design: ShopDesign, trial: ShopTrial) -> Wanted:
@@ -72,8 +83,10 @@ def wanted_in_browser(design: ShopDesign, trial: ShopTrial) -> Wanted:
     spots = [
         spot for edit in edits if shows_on_own_page(edit, design.site) for spot in edit.spots(design.site)
     ]
-    own = any(isinstance(edit, (SetPrice, *OLD_TEXTS)) for edit in edits)
+    own = any(isinstance(edit, LEFT_NOWHERE) for edit in edits)
     cards = [place.css for card in design.site.cards for place in design.site.role(card)]
+    if design.experiment.task != "compare-tabs" or any(isinstance(edit, ORDERS) for edit in edits):
+        spots += order_spots(design.site)
     return Wanted(tuple(dict.fromkeys(spots)), own, tuple(cards) if own else (), _drawn(edits, design.site))
 
 
@@ -88,7 +101,7 @@ def _drawn(edits: Sequence[Edit], site: SiteMap) -> tuple[str, ...]:
 def sights(trajectory: Trajectory, design: ShopDesign, trial: ShopTrial, session: Session) -> list[Sight]:
     """Return the products' own pages at which the agent looked before it acted."""
     return [
-        Sight(shown_product(look, trial, design, session), look.observation.html, look.standing)
+        Sight(shown_product(look, trial, design, session), look.observation.html, look.standing, look.url)
         for look in trajectory.looks[: len(trajectory.decisions)]
     ]
 
@@ -123,6 +136,7 @@ def untreated(plan: Plan, seen: Sequence[Sight], session: Session, keys: list[st
         _untreated_pages(plan, seen, session, keys, chosen)
         or _untreated_cards(plan, session, keys)
         or _unlisted(plan, session, keys)
+        or misplaced(plan, [(sight.url, sight.standing) for sight in seen], session)
     )
 
 
@@ -148,12 +162,14 @@ def unchecked(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Effec
         for edit, proof in _planned(plan, key, session.site)
         if all(_verdict(edit, proof, done, sight) for sight in seen if sight.product == key)
     }
+    ordered = looked_at(plan, [(sight.url, sight.standing) for sight in seen], session)
     found = {
         Effect(each.intervention, each.edit, each.role, each.page_type)
         for each in session.receipts
         if each.intervention
         and not each.role.startswith("data.")
         and Proof(each.intervention, each.edit, each.role, each.product) not in proven
+        and (each.intervention, each.edit) not in ordered
     }
     return sorted(found)
 
@@ -243,8 +259,9 @@ def _untreated_pages(
                 return f"{proof.intervention}: {proof.edit} has no receipt for {key}"
             if mine and (reason := _not_shown(edit, proof, done, mine)):
                 return f"{proof.intervention}: {reason} on {key}"
-        if reason := _old_price(key, mine, done) or _old_text(key, mine, done):
-            return reason
+        for old in (_old_price, _old_text, _old_sentence, _old_picture):
+            if reason := old(key, mine, done):
+                return reason
     return ""
 
 
@@ -309,6 +326,42 @@ def _old_text(key: str, mine: Sequence[Sight], done: _Done) -> str:
                 continue
             if change.before and in_pieces(change.before, alone=True).search(others):
                 return f"the agent was shown the old text too on {key}: {change.before!r}"
+    return ""
+
+
+def _old_sentence(key: str, mine: Sequence[Sight], done: _Done) -> str:
+    """Where an agent was shown a sentence in which an edit has replaced words, beside the new one.
+
+    A short one may stand there for something else; it counts as a text of its own.
+    """
+    for proof, changes in done.changes.items():
+        if proof.edit != ReplaceText.kind() or proof.product != key:
+            continue
+        for change in changes:
+            for old in sorted(_sentences(change.before) - _sentences(change.after)):
+                found = in_pieces(old, alone=len(old.split()) < LONG_SENTENCE)
+                if any(sight.standing and found.search(sight.standing.own) for sight in mine):
+                    return f"the agent was shown the old text too on {key}: {old!r}"
+    return ""
+
+
+def _sentences(text: str) -> set[str]:
+    """The sentences of a receipt's text; the last may be cut."""
+    found = _SENTENCE_ENDS.split(text.removesuffix("…"))
+    return {each.strip() for each in (found[:-1] if text.endswith("…") and len(found) > 1 else found)}
+
+
+def _old_picture(key: str, mine: Sequence[Sight], done: _Done) -> str:
+    """Where an agent was shown the picture that an edit has replaced, beside the new one."""
+    for proof, changes in done.changes.items():
+        if proof.edit != SetImage.kind() or proof.product != key:
+            continue
+        for sight in mine:
+            shown = sight.standing.pictures if sight.standing else frozenset()
+            for change in changes:
+                old, new = (urljoin(sight.url, each) for each in (change.before, change.after))
+                if old != new and old in shown:
+                    return f"the agent was shown the old picture too on {key}: {change.before}"
     return ""
 
 

@@ -143,7 +143,7 @@ class GuestTrial:
             return
         url = urljoin(url, report.at)
         if product := self.session.product_at(url):
-            self._looks.append(Sight(product, self._sent().get(product, ""), report.standing))
+            self._looks.append(Sight(product, self._sent().get(product, ""), report.standing, url))
         if len(self._looks) > MAX_REPORTS:
             self.session.note_failure(f"{url}: the page does not come to rest")
 

@@ -1,12 +1,13 @@
 """hide_option: one value less to choose from, such as a colour."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pydantic import RootModel
 
 from interventions.edits.base import Change, Edit, Showing, Text
-from interventions.edits.in_browser import There, Verdict, as_read
+from interventions.edits.in_browser import Spot, There, Verdict, as_read, holds
 from interventions.errors import CannotEdit
+from interventions.yaml.sitemap import Place, SiteMap
 
 
 class HideOption(Edit, RootModel[Text], frozen=True):
@@ -15,10 +16,24 @@ class HideOption(Edit, RootModel[Text], frozen=True):
     def roles(self) -> tuple[str, ...]:
         return ("product.option",)
 
+    def spots(self, site: SiteMap) -> Iterator[Spot]:
+        yield from super().spots(site)
+        for place in site.role("product.option"):
+            yield Spot(_around(place).css)
+
     def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
         labels = [element.text.casefold() for element in there.main("product.option")]
-        shown = as_read(self.root).casefold() in labels
-        return Verdict(f"product.option shows {self.root!r}" if shown else "")
+        label = as_read(self.root).casefold()
+        if label in labels:
+            return Verdict(f"product.option shows {self.root!r}")
+        for around in there.at(_around(there.places("product.option")[0]), None):
+            # What the options leave of the list that holds them: Red may be part of Dark Red.
+            left = around.text.casefold()
+            for other in sorted(labels, key=len, reverse=True):
+                left = left.replace(other, " ", 1)
+            if holds(left, label):
+                return Verdict(f"the list of product.option shows {self.root!r}")
+        return Verdict()
 
     def apply(self, showing: Showing) -> Change:
         options = showing.main("product.option")
@@ -29,3 +44,8 @@ class HideOption(Edit, RootModel[Text], frozen=True):
         for target in found:
             showing.page.remove(target.node)
         return Change(len(found), self.root, "")
+
+
+def _around(place: Place) -> Place:
+    """The elements in which options stand."""
+    return Place(css=f":has(> :is({place.css}))")

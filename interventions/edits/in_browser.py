@@ -21,10 +21,14 @@ They change nothing there; after others (Arabic and Indic letters, emoji) they c
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Elements of a page to read, whoever is shown them: their text, or an attribute."""
+    """Elements of a page to read, whoever is shown them: their text, or an attribute.
+
+    `part`: a selector; the attribute is that of the first such element inside.
+    """
 
     css: str
     attribute: str | None = None
+    part: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,7 @@ class Element:
 
     `given`: the part of it that the reader was given; None: an attribute that no reader is ever given.
     `bid`: the mark by which the reader can act on it, or on what is in it; empty where there is none.
+    `in_list`: a number that elements of the same spot share where they have the same parent.
     """
 
     text: str
@@ -67,6 +72,7 @@ class Element:
     beside: tuple[Inserted, ...] = ()
     on_screen: OnScreen = NOWHERE
     bid: str = ""
+    in_list: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +80,12 @@ class Standing:
     """The elements of a page at each spot (None: the browser does not know the selector).
 
     `own`: the texts that the reader was given outside of cards, in the form of `as_read`, one line each;
-    empty unless asked for.
+    empty unless asked for. `pictures`: the addresses of the pictures there, if the reader is given pictures.
     """
 
     found: Mapping[Spot, tuple[Element, ...] | None]
     own: str = ""
+    pictures: frozenset[str] = frozenset()
 
 
 class NotRead(LookupError):
@@ -170,8 +177,8 @@ def bounded(wanted: str) -> str:
 def in_pieces(wanted: str, *, alone: bool = False) -> re.Pattern[str]:
     """Return a regular expression for a text in lines: in one of them or in several, in whatever case.
 
-    alone: these lines hold nothing else. A figure at its beginning is never parted: the lines `1` and `9.99 €`
-    are no 19.99 €.
+    alone: these lines hold nothing else. A text that begins with a figure has its figures in one piece: the
+    lines `1` and `9.99 €` are no 19.99 €.
     """
     letters = "".join(wanted.split())
     pattern = re.escape(letters[:1])

@@ -45,7 +45,9 @@ class SetImage(Edit, RootModel[Annotated[str, AfterValidator(_check_address)]], 
         elements = there.at(place, self.attribute(place))
         if not elements or any(element.text != self.root for element in elements):
             return Verdict(f"product.image shows {[element.text for element in elements]}")
-        return Verdict(at=elements)
+        # Without pictures the reader is given none.
+        given = any(element.given in (None, self.root) for element in elements)
+        return Verdict(given=given, at=elements)
 
     def apply(self, showing: Showing) -> Change:
         page, done = showing.page, []

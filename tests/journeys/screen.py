@@ -1,7 +1,7 @@
 """Read what the screen shows, without the engine: the oracle of the generated attacks.
 
-It asks the browser over CDP, so that closed shadow trees, frames and what style sheets write are in it. A text
-is shown where blanking it changes pixels.
+It asks the browser over CDP, so that closed shadow trees, frames and what style sheets write are in it.
+A text is shown where blanking it changes pixels.
 """
 
 import io
@@ -16,8 +16,10 @@ from playwright.async_api import Error as PlaywrightError
 
 NO_TEXT = {"SCRIPT", "STYLE", "NOSCRIPT", "TEMPLATE", "TITLE"}
 TEXT, DOCUMENT = 3, 9
-NO_INK = """
-*::before, *::after, *::marker { color: transparent !important; -webkit-text-fill-color: transparent !important }"""
+NO_INK = (
+    "*::before, *::after, *::marker "
+    "{ color: transparent !important; -webkit-text-fill-color: transparent !important }"
+)
 
 
 def bare(text: str) -> str:
@@ -65,6 +67,28 @@ async def _is_drawn(page: Page, session: CDPSession, text: str) -> bool:
     for node in nodes.values():
         await _write(session, node, node["nodeValue"])
     return sum(_differ(before.crop(box), after.crop(box)) for box in boxes) >= 3 * len(text)
+
+
+async def place_of(page: Page, text: str) -> tuple[int, int] | None:
+    """Where a text is first drawn on the screen, in pixels from the upper left corner; None: nowhere."""
+    session = await page.context.new_cdp_session(page)
+    root = (await session.send("DOM.getDocument", {"depth": -1, "pierce": True}))["root"]
+    for node in (node for found in _holding(root, text) for node in found):
+        boxes = await _boxes(session, node)
+        before = await _pixels(page)
+        await _write(session, node, "\u00a0" * len(node["nodeValue"]))
+        after = await _pixels(page)
+        await _write(session, node, node["nodeValue"])
+        for box in boxes:
+            if _differ(before.crop(box), after.crop(box)) >= 3 * len(text):
+                return box[:2]
+    return None
+
+
+async def colours(page: Page) -> dict[tuple[int, int, int], int]:
+    """How many pixels the screen has of each colour."""
+    taken = Image.open(io.BytesIO(await page.screenshot())).convert("RGB")
+    return {colour: count for count, colour in taken.getcolors(taken.width * taken.height) or ()}
 
 
 async def _boxes(session: CDPSession, node: dict[str, Any]) -> list[tuple[int, int, int, int]]:
@@ -127,10 +151,11 @@ async def _is_written_by_style(page: Page, session: CDPSession, text: str) -> bo
         pseudo = set(document["nodes"].get("pseudoType", {}).get("index", ()))
         written: dict[int, str] = {}
         for node, at in zip(layout["nodeIndex"], layout["text"], strict=True):
-            while node >= 0 and node not in pseudo:
-                node = parents[node]
-            if node >= 0 and at >= 0:
-                written[node] = written.get(node, "") + strings[at]
+            by = node
+            while by >= 0 and by not in pseudo:
+                by = parents[by]
+            if by >= 0 and at >= 0:
+                written[by] = written.get(by, "") + strings[at]
         found |= any(holds(bare(each), text) for each in written.values())
     if not found:
         return False

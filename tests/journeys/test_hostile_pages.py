@@ -17,12 +17,11 @@ from playwright.async_api import Page
 
 from environments.browser import run_browsers
 from environments.observe import View, Wanted, observe
-from experiments.episodes.treatment_check import OLD_TEXTS, Sight, shows_on_own_page, untreated
+from experiments.episodes.treatment_check import LEFT_NOWHERE, Sight, shows_on_own_page, untreated
 from interventions.apply.engine import rewrite
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.base import Edit
-from interventions.edits.registry import edit_from_dict
-from interventions.edits.set_price import SetPrice
+from interventions.edits.registry import EDITS, edit_from_dict
 from interventions.yaml.sitemap import SiteMap
 from proxy.session import Session, ShownPage
 from tests.journeys.screen import is_on_screen, is_read
@@ -51,6 +50,8 @@ SITE = SiteMap.model_validate(
             "product.option": [{"css": "ul.choix > li"}],
             "product.description": [{"css": "div.texte"}],
             "page.body": [{"css": "body"}],
+            "item": [{"css": "li.carte"}],
+            "item.link": [{"css": "a", "attribute": "href"}],
         },
     }
 )
@@ -68,6 +69,9 @@ class Kind(NamedTuple):
     edit: dict[str, object]
     new: str
     old: str = ""
+    attacks: tuple[str, ...] = ()
+    """The attacks on it; empty: all."""
+    views: tuple[View, ...] = VIEWS
 
 
 NUDGE = "This product is a best seller!"
@@ -86,10 +90,25 @@ KINDS = {
     "set_stock": Kind({"set_stock": "Only two left"}, "Only two left", "In stock"),
     "set_title": Kind({"set_title": "Golden Lamp"}, "Golden Lamp", "Harbour Desk Lamp"),
     "replace_text": Kind(
-        {"replace_text": {"in": "product.description", "from": "warm", "to": "cold"}}, "A cold light"
+        {"replace_text": {"in": "product.description", "from": "warm", "to": "cold"}},
+        "A cold light",
+        "A warm light for long evenings.",
+    ),
+    "set_attribute": Kind(
+        {"set_attribute": {"role": "product.title", "name": "title", "value": NUDGE}},
+        NUDGE,
+        attacks=("undo the attribute", "remove", "nothing", "harmless"),
+        views=(View(), View(page="whole")),  # on the screen only under a pointer
     ),
     "remove": Kind({"remove": "product.stock"}, "", "In stock"),
-    "hide_option": Kind({"hide_option": "Red"}, ""),
+    # Elsewhere the word may stand for anything.
+    "hide_option": Kind({"hide_option": "Red"}, "", "Red", ("double in the list", "nothing", "harmless")),
+}
+ELSEWHERE = {
+    "set_image": "test_hostile_pictures.py",
+    "reorder": "test_hostile_lists.py",
+    "swap": "test_hostile_lists.py",
+    "ask": "nobody answers a question that is not there, and without an answer there is no trial",
 }
 
 HIDING = (
@@ -105,6 +124,8 @@ HIDING = (
 HARMLESS = ("color: navy", "padding: 3px", "border: 1px solid", "position: relative", "font-weight: bold")
 # `t` is the element with the text of the edit, or the place where the old one stood.
 ATTACKS = {
+    "undo the attribute": "for (const each of document.querySelectorAll('#fiche > h2')) each.removeAttribute('title')",
+    "double in the list": "document.querySelector('ul.choix').insertAdjacentHTML('beforeend', `<b>${OLD}</b>`)",
     "undo": "t.textContent = OLD",
     "remove": "t.remove()",
     "hide": "t.style.cssText += ';HIDING'",
@@ -188,7 +209,7 @@ async function strike() {
 def attack(kind: Kind, rng: random.Random, name: str = "") -> tuple[str, str, str]:
     """A name, a script, and when it strikes."""
     # In a sentence only a price is known again; a word such as "Red" may stand there for anything.
-    possible = [name for name in ATTACKS if name != "double in a sentence" or "$" in kind.old]
+    possible = kind.attacks or [name for name in ATTACKS if name != "double in a sentence" or "$" in kind.old]
     name, when = name or rng.choice(possible), rng.choice(["load"] * 3 + list(WHEN))
     code = ATTACKS[name]
     for word, choices in CHOICES.items():
@@ -201,6 +222,12 @@ def attack(kind: Kind, rng: random.Random, name: str = "") -> tuple[str, str, st
 async def page() -> AsyncIterator[Page]:
     async with run_browsers() as browsers, browsers.context(None) as context:
         yield await context.new_page()
+
+
+def test_every_kind_of_edit_is_attacked() -> None:
+    attacked = {next(iter(kind.edit)) for kind in KINDS.values()} | set(ELSEWHERE)
+    shipped = {name for name, edit in EDITS.items() if edit.__module__.startswith("interventions.")}
+    assert attacked == shipped
 
 
 async def happen(page: Page, when: str) -> None:
@@ -225,17 +252,20 @@ class Outcome(NamedTuple):
     old: list[bool]
 
 
-async def looks(page: Page, edit: Edit, kind: Kind, script: str, when: str, view: View = PICTURE) -> Outcome:
+async def looks(
+    page: Page, edit: Edit, kind: Kind, script: str, when: str, view: View = PICTURE, markup: str = PAGE
+) -> Outcome:
     """Look at the page before and after something happens, as an agent with this view does."""
     plan = Plan((Treatment("praised", KEY, (edit,)),))
-    body = PAGE.format(script=script).encode()
+    body = markup.format(script=script).encode()
     treated = rewrite(body, content_type=HTML, url=URL, plan=plan, site=SITE)
     session = Session(plan, SITE)
     session.note_receipts(treated.receipts)
     session.note_page(ShownPage(URL, HTML, treated.body, KEY))
     wanted = Wanted(
         tuple(edit.spots(SITE)) if shows_on_own_page(edit, SITE) else (),
-        isinstance(edit, (SetPrice, *OLD_TEXTS)),
+        isinstance(edit, LEFT_NOWHERE),
+        ("li.carte",),
     )
     await page.goto("about:blank")  # nothing is left of the scripts of the page before
     await page.set_content(treated.body.decode())
@@ -254,16 +284,81 @@ async def looks(page: Page, edit: Edit, kind: Kind, script: str, when: str, view
 async def test_a_trial_does_not_count_where_its_reader_was_not_shown_the_edit(page: Page, kind: str) -> None:
     made, rng = KINDS[kind], random.Random(kind)
     edit = edit_from_dict(made.edit)
-    for view in VIEWS:
+    for view in made.views:
         reason, new, old = await looks(page, edit, made, "window.struck = 2", "load", view)
         assert (reason, new, any(old)) == ("", [True, True], False), "without an attack the trial counts"
     wrong = []
     for _ in range(CASES):
         name, script, when = attack(made, rng)
-        view = rng.choice(VIEWS)
+        view = rng.choice(made.views)
         reason, new, old = await looks(page, edit, made, script, when, view)
         if not reason and (not any(new) or any(old)):
             wrong.append((escape(name, quote=False), view, new, old))
         if reason and name.startswith(("harmless", "nothing")):
             wrong.append((escape(name, quote=False), view, reason))
     assert not wrong
+
+
+# What honest shops have: parts of a page, by where they stand.
+HONEST = {
+    "a sticky header": {
+        "above": "<div style='position:sticky;top:0;z-index:9;background:white'>Boutique, 12 lamps</div>"
+    },
+    "a carousel": {
+        "below": "<div style='overflow:hidden;width:99px'><p style='width:400px'>New lamps</p></div>"
+    },
+    "lazy pictures": {"below": "<img loading=lazy src=/a.png width=50 height=50 alt='A lamp'>"},
+    "a copy for phones": {
+        "above": "<div class=phone><b>$19.99</b> <i>4.4 out of 5</i> Harbour Desk Lamp</div>",
+        "style": ".phone { display: none } @media (max-width: 500px) { .phone { display: block } }",
+    },
+    "viewed before": {
+        "below": "<ul><li class=carte><a href='/lampe?id=8'>Harbour Desk Lamp, small</a> <b>$19.99</b> 4.4 out of 5</li></ul>"
+    },
+    "colours of today": {"style": "body { color: oklch(0.37 0 0); background: oklch(1 0 0) }"},
+    "letters with a gradient": {
+        "style": "h2, b { background: linear-gradient(red, blue); background-clip: text; color: transparent }"
+    },
+    "links over all": {
+        "style": "#fiche { position: relative } #fiche .all { position: absolute; inset: 0 }",
+        "inside": "<a class=all href=#></a>",
+    },
+    "grain over all": {
+        "below": "<div style='position:fixed;inset:0;pointer-events:none;background:linear-gradient(rgba(0,0,0,.04),rgba(0,0,0,.02))'></div>"
+    },
+    "a shape behind": {
+        "style": "#fiche { position: relative; z-index: 1 }",
+        "above": "<div style='position:absolute;inset:120px 0 0;pointer-events:none;background:#eef'></div>",
+    },
+    "a dark theme": {"style": "body { background: #111 !important; color: #ddd }"},
+    "words that were there": {
+        "below": "<p>Red lamps stay warm. Titles such as Harbour Desk Lamp 2 are in stock.</p>"
+    },
+    "a quantity before": {"inside": "<span>1</span><span>9.99</span>"},
+    "a bar under the title": {
+        "style": "h2 { position: relative } h2::after { content: ''; position: absolute; left: 0; bottom: 0; width: 60px; height: 2px; background: red }"
+    },
+    "a blended logo": {"above": "<i style='mix-blend-mode: difference; color: white'>B</i>"},
+}
+
+
+def honest(parts: dict[str, str]) -> str:
+    """The page with parts more."""
+    at = {"style": "</style>", "above": "<div id=haut>", "inside": "<button", "below": "<aside"}
+    markup = PAGE
+    for name, text in parts.items():
+        escaped = text.replace("{", "{{").replace("}", "}}")
+        markup = markup.replace(at[name], escaped + at[name], 1)
+    return markup
+
+
+@pytest.mark.parametrize("shop", HONEST)
+async def test_honest_pages_count(page: Page, shop: str) -> None:
+    failed = []
+    for kind, made in KINDS.items():
+        view = made.views[0]
+        edit = edit_from_dict(made.edit)
+        reason, *_ = await looks(page, edit, made, "window.struck = 2", "load", view, honest(HONEST[shop]))
+        if reason:
+            failed.append((kind, reason))
+    assert not failed

@@ -274,6 +274,18 @@ RESTORED: dict[str, tuple[Edits, str, str]] = {
         edit("remove", "product.stock"),
         "document.querySelector('div.stock').innerHTML = '<span>In stock</span>';", "",
     ),
+    "replace_text, elsewhere": (
+        edit("replace_text", {"in": "product.description", "from": "warm", "to": "cold"}),
+        "document.querySelector('#more').innerHTML = '<b>A warm light</b> for long evenings.';", "",
+    ),
+    "hide_option, in the list": (
+        edit("hide_option", "Red"),
+        "document.querySelector('.options-list').insertAdjacentHTML('beforeend', '<b>Red</b>');", "",
+    ),
+    "set_image, by another source": (
+        edit("set_image", "/other.png"),
+        "document.querySelector('img[class]').srcset = '/picture.png 1x, /picture.png 2x';", "",
+    ),
     "hide_option": (edit("hide_option", "Red"), put("div.options-list", '<div class="choice">Red</div>'), ""),
     "set_image": (
         edit("set_image", "/other.png"), "document.querySelector('img[class]').src = '/picture.png';", "",
@@ -342,23 +354,27 @@ async def test_a_message_is_read_without_them(place: Place, shop: ForeignShop, t
     assert (trajectory.outcome, trajectory.choice) == ("choice", "harbour-desk-lamp"), trajectory.reason
 
 
+PUT_BACK = {
+    "": "choice",
+    "document.querySelector('ol').append(document.querySelector('li.product-item'));": "treatment_failed",
+    "document.querySelector('ol').style = 'display: grid; direction: rtl; rotate: 180deg';": "treatment_failed",
+}
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("kind", [{"reorder": {"rank": 1}}, {"swap": "cedar-reading-lamp"}])
-async def test_what_cannot_be_checked_is_on_record(
+async def test_a_list_that_a_script_puts_back_fails_the_trial(
     kind: Mapping[str, Any], place: Place, shop: ForeignShop, tmp_path: Path
 ) -> None:
-    """A script puts a list back into its old order: the trial counts, and says that nobody has looked."""
     card = '<li class="product-item"><a class="product-item-link" href="/{0}.html">{0}</a></li>'
     shop.extra = f"<ol>{card.format('cedar-reading-lamp')}{card.format('harbour-desk-lamp')}</ol>"
-    shop.script = "document.querySelector('ol').append(document.querySelector('li.product-item'));"
-    trajectory, session, trial = await carry_out(place, tmp_path, edits=[kind])
-    made = design(tmp_path / "foreign.yaml")
-    episodes = ShopTrialRunner(made, place.address)
-    record = episodes.record(trial, trajectory, session, began=0, attempts=1)
-    assert record.trial.outcome == "choice"
-    assert nudges(session) == {trial.carrier}
-    rows = [(row["intervention"], row["edit"], row["page_type"]) for row in record.unchecked]
-    assert rows == [("praised", *kind, "product")]
+    for shop.script, outcome in PUT_BACK.items():
+        trajectory, session, trial = await carry_out(place, tmp_path, edits=[kind])
+        made = ShopTrialRunner(design(tmp_path / "foreign.yaml"), place.address)
+        record = made.record(trial, trajectory, session, began=0, attempts=1)
+        assert nudges(session) == {trial.carrier}
+        assert record.trial.outcome == outcome, record.trial.reason
+        assert record.unchecked == []
 
 
 @pytest.mark.browser

@@ -1,0 +1,170 @@
+"""Check that lists stand on the screen in the order that edits have made, however the source has it."""
+
+from collections.abc import Iterator, Sequence
+from functools import cmp_to_key, partial
+from typing import Final, NamedTuple
+
+from experiments.designs.shop.listing import ShowOnly
+from interventions.apply.mapped_page import MappedPage, product_at
+from interventions.apply.plan import Plan
+from interventions.edits.base import pattern_part
+from interventions.edits.in_browser import Element, OnScreen, Spot, Standing
+from interventions.edits.reorder import Reorder
+from interventions.edits.swap import Swap
+from interventions.yaml.sitemap import SiteMap
+from proxy.session import Session, ShownPage
+
+ORDERS: Final = (Reorder, Swap, ShowOnly)
+"""The edits that make an order."""
+_DIRECTION: Final = Spot("html", "dir")
+_UNSEEN: Final = frozenset(["hidden", "transparent", "masked", "as pale as its ground", "tiny"])
+"""Why a card is on no screen, wherever the page is scrolled to."""
+
+
+class Order(NamedTuple):
+    """A list of a page as it was sent, in order, and how it came to be so.
+
+    `moved`: the products whose place was chosen; None: all of them. `only`: no other product may stand there.
+    """
+
+    intervention: str
+    edit: str
+    keys: tuple[str, ...]
+    moved: frozenset[str] | None
+    only: bool = False
+
+
+def order_spots(site: SiteMap) -> tuple[Spot, ...]:
+    """Return what is to be read of a page to know the order of its lists."""
+    return (*_cards(site), _DIRECTION)
+
+
+def _cards(site: SiteMap) -> tuple[Spot, ...]:
+    links = site.role("item.link")
+    if not links or links[0].attribute is None:
+        return ()
+    return tuple(Spot(place.css, links[0].attribute, links[0].css) for place in site.role("item"))
+
+
+def misplaced(plan: Plan, seen: Sequence[tuple[str, Standing | None]], session: Session) -> str:
+    """Return why the lists that were looked at are not in the order that was made; empty where they are.
+
+    seen: the address of each page that was looked at, and what stood there.
+    """
+    given: dict[str, bool] = {}
+    for url, standing in seen:
+        for order in orders(plan, url, session) if standing else ():
+            shown = _shown(order, url, standing, session) if standing else None
+            if shown is None:
+                continue
+            edit = f"{order.intervention}: {order.edit}"
+            given[edit] = given.get(edit, False) or shown.given
+            if shown.keys and not _is_kept(order, shown.keys):
+                return f"{edit} is gone: the list shows {', '.join(shown.keys[:5])}"
+    return next((f"{edit}: the agent was not shown the list" for edit in given if not given[edit]), "")
+
+
+def _is_kept(order: Order, shown: tuple[str, ...]) -> bool:
+    if order.moved is None:
+        # The end of a list may be shown later.
+        wanted = order.keys[: len(shown)]
+        return shown[: len(wanted)] == wanted and not (order.only and set(shown) - set(order.keys))
+    last = max(order.keys.index(key) for key in order.moved)
+    return shown[: last + 1] == order.keys[: last + 1]
+
+
+def looked_at(
+    plan: Plan, seen: Sequence[tuple[str, Standing | None]], session: Session
+) -> set[tuple[str, str]]:
+    """Return the interventions and edits whose lists the browser has read."""
+    return {
+        (order.intervention, order.edit)
+        for url, standing in seen
+        if standing
+        for order in orders(plan, url, session)
+        if _shown(order, url, standing, session)
+    }
+
+
+def orders(plan: Plan, url: str, session: Session) -> Iterator[Order]:
+    """Yield the lists of the page at an address whose order an edit has made."""
+    page = _page_at(url, session)
+    if page is None or page.parsed is None:
+        return
+    view = MappedPage(page.parsed, session.site, plan.by_product, session.known)
+    lists: dict[int, list[str]] = {}
+    for key, showing in view.showings():
+        if showing.group == "item" and showing.root is not None and showing.root.parent is not None:
+            lists.setdefault(showing.root.parent.mem_id, []).append(key)
+    made = {(each.intervention, each.edit, each.product) for each in session.receipts}
+    for keys in map(tuple, lists.values()):
+        for treatment in plan.treatments:
+            for edit in treatment.edits if not treatment.pages or view.page_type in treatment.pages else ():
+                if not isinstance(edit, ORDERS):
+                    continue
+                done = {key for key in keys if (treatment.intervention, edit.kind(), key) in made}
+                if treatment.product is None and done:
+                    only = isinstance(edit, ShowOnly)
+                    yield Order(treatment.intervention, edit.kind(), keys, None, only)
+                elif treatment.product in done:
+                    other = session.site.key(edit.root) if isinstance(edit, Swap) else ""
+                    moved = frozenset({treatment.product or "", other} & set(keys))
+                    yield Order(treatment.intervention, edit.kind(), keys, moved)
+
+
+def _page_at(url: str, session: Session) -> ShownPage | None:
+    address = url.partition("#")[0]
+    return next((page for page in reversed(session.pages) if page.url == address), None)
+
+
+class _Shown(NamedTuple):
+    """The products of a list as an eye meets them; `given`: whether the reader was given any of them."""
+
+    keys: tuple[str, ...]
+    given: bool
+
+
+def _shown(order: Order, url: str, standing: Standing, session: Session) -> _Shown | None:
+    """What stands in a list; None: the browser has not read the cards."""
+    lists: dict[tuple[Spot, int], list[tuple[str, Element]]] = {}
+    spots = _cards(session.site)
+    for spot in spots:
+        for card in standing.found.get(spot) or ():
+            key = _key(card.text, url, session)
+            lists.setdefault((spot, card.in_list), []).append((key, card))
+    if not spots or any(standing.found.get(spot) is None for spot in spots):
+        return None
+    mine = max(lists.values(), key=lambda cards: (_common(cards, order.keys), -len(cards)), default=[])
+    if 2 * _common(mine, order.keys) < len(order.keys):
+        # Scripts have put the cards into boxes of their own.
+        mine = [card for cards in lists.values() for card in cards if card[0] in order.keys]
+    drawn = [(key, card) for key, card in mine if key and _is_drawn(card.on_screen)]
+    right_to_left = any(each.text == "rtl" for each in standing.found.get(_DIRECTION) or ())
+    before = cmp_to_key(partial(_compared, right_to_left=right_to_left))
+    met = sorted(drawn, key=lambda each: before(each[1].on_screen))
+    given = any(card.given and not card.on_screen.why for _, card in drawn)
+    return _Shown(tuple(dict.fromkeys(key for key, _ in met)), given)
+
+
+def _key(address: str, url: str, session: Session) -> str:
+    place = session.site.role("item.link")[0]
+    named = pattern_part(place, address) if place.pattern else address
+    if not named:
+        return ""
+    key = session.site.key(named)
+    return key if key in session.known.values() else product_at(named, session.known, session.site, url)
+
+
+def _common(cards: Sequence[tuple[str, Element]], keys: Sequence[str]) -> int:
+    return len({key for key, _ in cards} & set(keys))
+
+
+def _is_drawn(box: OnScreen) -> bool:
+    return box.width > 0 and box.height > 0 and box.why not in _UNSEEN
+
+
+def _compared(a: OnScreen, b: OnScreen, *, right_to_left: bool) -> int:
+    """Below 0 where a box is met before another: rows from the top, each in the direction of reading."""
+    if 2 * abs(a.y - b.y) > min(a.height, b.height):
+        return a.y - b.y
+    return b.x - a.x if right_to_left else a.x - b.x
