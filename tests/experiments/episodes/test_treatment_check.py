@@ -357,7 +357,7 @@ async def test_a_message_is_read_without_them(place: Place, shop: ForeignShop, t
 PUT_BACK = {
     "": "choice",
     "document.querySelector('ol').append(document.querySelector('li.product-item'));": "treatment_failed",
-    "document.querySelector('ol').style = 'display: grid; direction: rtl; rotate: 180deg';": "treatment_failed",
+    "document.querySelector('ol').style = 'display: grid; rotate: 180deg';": "treatment_failed",
 }
 
 
@@ -524,3 +524,41 @@ async def test_the_longest_name_wins(place: Place, shop: ForeignShop, tmp_path: 
 
 
 # What the receipts have to prove, on pages as the proxy has passed them on
+
+
+MORE = "document.querySelector('#more')"
+COVER = """const nudge = document.querySelector('.product-title-details');
+const { left, top, width, height } = nudge.getBoundingClientRect();
+document.body.insertAdjacentHTML('beforeend', `<div style="position:fixed; background:white;
+pointer-events:none; left:${left}px; top:${top}px; width:${width}px; height:${height}px">`);"""
+CHEAPER: Edits = edit("set_price", 9.99)
+IN_A_PICTURE: dict[str, tuple[Edits, str, str]] = {
+    "a cover that takes no pointer": ([], COVER, "not shown"),
+    "a blend with the ground": ([], f"{GONE}.style.mixBlendMode = 'screen';", "not shown"),
+    "a closed shadow tree": (
+        CHEAPER, f"{MORE}.attachShadow({{mode: 'closed'}}).innerHTML = '<p>$19.99</p>';", "old price",
+    ),
+    "a sandboxed frame": (
+        CHEAPER, f"{MORE}.innerHTML = '<iframe sandbox srcdoc=\"<p>$19.99</p>\"></iframe>';", "old price",
+    ),
+    "a drawing": (
+        CHEAPER, f"{MORE}.innerHTML = '<svg width=90 height=30><text y=20>$19.99</text></svg>';", "old price",
+    ),
+    "a picture that never came": (edit("set_image", "/other.png"), "", "not shown"),
+}  # fmt: skip
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("kind", IN_A_PICTURE)
+async def test_what_a_picture_does_not_show_fails_the_trial(
+    kind: str, place: Place, shop: ForeignShop, tmp_path: Path
+) -> None:
+    edits, script, reason = IN_A_PICTURE[kind]
+    seen = {"observation": {"screenshot": True}}
+    if script:
+        trajectory, *_ = await carry_out(place, tmp_path, edits=edits, **seen)
+        assert trajectory.outcome == "choice", trajectory.reason
+    shop.script = f"if ('KEY' === 'harbour-desk-lamp') {{ {script} }}"
+    trajectory, *_ = await carry_out(place, tmp_path, edits=edits, **seen)
+    assert trajectory.outcome == "treatment_failed", trajectory.reason
+    assert reason in trajectory.reason

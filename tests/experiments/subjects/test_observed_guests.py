@@ -138,6 +138,13 @@ async def carry_out(
 POLICY = "default-src 'self'; script-src 'self' 'unsafe-inline'; connect-src 'none'"
 HIDING = "<style>[class$=-details] { opacity: 0 }</style>"
 REMOVES = "document.querySelector('[class$=-details]')?.remove()"
+MORE = "document.querySelector('#more')"
+COVER = (
+    "document.body.insertAdjacentHTML('beforeend', "
+    "'<div style=\"position:fixed;inset:0;background:white;pointer-events:none\"></div>')"
+)
+CARD = '<li class="product-item"><a class="product-item-link" href="/{0}.html">{0}</a></li>'
+LIST = f"<ol>{CARD.format('cedar-reading-lamp')}{CARD.format('harbour-desk-lamp')}</ol>"
 CASES: dict[str, tuple[dict[str, Any], str]] = {
     "honest": ({}, ""),
     "under a strict policy": ({"policy": POLICY, "observe": "viewport"}, ""),
@@ -158,6 +165,36 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         {"edits": CHEAPER, "script": "document.querySelector('#more').textContent = 'Was $19.99'"},
         "the agent was shown the old price too",
     ),
+    "the old price by style": (
+        {"edits": CHEAPER, "head": "<style>#more::after { content: 'Was $19.99' }</style>"},
+        "the agent was shown the old price too",
+    ),
+    "the old price in a field": (
+        {"edits": CHEAPER, "script": f"{MORE}.innerHTML = '<input value=\"$19.99\">'"},
+        "the agent was shown the old price too",
+    ),
+    "the old price in pieces": (
+        {"edits": CHEAPER, "script": f"{MORE}.innerHTML = '<b>$19</b><sup>.99</sup>'"},
+        "the agent was shown the old price too",
+    ),
+    "covered, takes no pointer": (
+        {"script": COVER, "observe": "viewport"},
+        "the agent was not shown what insert_text made of product.title",
+    ),
+    "covered, of the page": ({"script": COVER}, ""),
+    "pale by a filter": (
+        {"head": "<style>[class$=-details] { filter: invert(1); background: none }</style>"},
+        "the agent was not shown what insert_text made of product.title",
+    ),
+    "a list put back": (
+        {
+            "edits": [{"reorder": {"rank": 1}}],
+            "extra": LIST,
+            "script": "document.querySelector('ol').style = 'display: flex; flex-direction: column-reverse'",
+        },
+        "reorder is gone",
+    ),
+    "a list": ({"edits": [{"reorder": {"rank": 1}}], "extra": LIST}, ""),
     "the old price hidden": (
         {
             "edits": CHEAPER,
@@ -180,7 +217,7 @@ async def test_a_guest_has_to_be_shown_what_is_planned(case: str, place: Place, 
         assert not [each for each in record.receipts if each["edit"] == "observer"]
         return
     why = {each["why"] for each in record.on_screen if each["intervention"] == "praised"}
-    if "gone" in reason:
+    if "gone" in reason or case == "a list":
         assert why == set()
     else:
         assert ("" in why) == ("not shown" not in reason)
