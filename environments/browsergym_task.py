@@ -25,6 +25,7 @@ from environments.browser import SECRET, VIEWPORT, find_browser, flags
 from environments.episode import (
     ACTION_TIMEOUT_MS,
     AWAITED,
+    DRAWN,
     LOAD_TIMEOUT_MS,
     SETTLE_SECONDS,
     YIELD_TO_PAGE,
@@ -58,7 +59,8 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
     """The task to shop in the tabs that are open at the start, until a stop condition holds.
 
     The last tab is active. The reward is 1 when a product was chosen: a choice has no right answer. `script`
-    runs in each page before the page's own scripts; `facts` are each `info["task_info"]`.
+    runs in each page before the page's own scripts; `drawn` is what scripts have to draw before a page is
+    looked at (`environments.episode.drawn_in`); `facts` are each `info["task_info"]`.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
         urls: Sequence[str],
         stops: Sequence[Stop],
         script: str = "",
+        drawn: Mapping[str, Any] | None = None,
         facts: Mapping[str, Any],
     ) -> None:
         super().__init__(seed)
@@ -77,6 +80,7 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
         self.timeout = ACTION_TIMEOUT_MS
         self.locale, self.timezone_id = "en-US", "UTC"
         self.goal, self.urls, self.stops, self.script, self.facts = goal, urls, stops, script, facts
+        self.drawn = drawn
         self.stop: Stop | None = None
         """The stop condition that held at the last look."""
         self._pending: set[Request] = set()
@@ -100,13 +104,13 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
         return self.goal, dict(self.facts)
 
     def settle(self, page: Page) -> None:
-        """Wait until the tab is loaded and all requests are answered."""
+        """Wait until the tab is loaded, all requests are answered, and scripts have drawn what they draw."""
         end = time.monotonic() + SETTLE_SECONDS
         while time.monotonic() < end and not page.is_closed():
             try:
                 page.wait_for_load_state("domcontentloaded", timeout=1000 * SETTLE_SECONDS)
                 page.evaluate(YIELD_TO_PAGE)
-                if not self._pending:
+                if not self._pending and (not self.drawn or page.evaluate(DRAWN, self.drawn)):
                     return
                 page.wait_for_timeout(POLL_MS)
             except PlaywrightError:

@@ -313,10 +313,8 @@ class Episode:
         """
         if self._site is None or not self._site.drawn:
             return True
-        tests = {kind: test.css for kind, test in self._site.pages.items() if test.css}
-        wanted = {"known": [*tests.values()], "product": tests.get("product"), "parts": self._wanted.drawn}
         try:
-            return bool(await self._active.evaluate(DRAWN, wanted))
+            return bool(await self._active.evaluate(DRAWN, drawn_in(self._site, self._wanted)))
         except PlaywrightError:
             if self._is_gone():
                 raise
@@ -368,6 +366,12 @@ class Episode:
         self._pending.discard(request)
         if not self._pending:
             self._quiet.set()
+
+
+def drawn_in(site: SiteMap, wanted: Wanted) -> dict[str, Any]:
+    """Return what DRAWN looks for: selectors of known types of pages, and of what a product's has to show."""
+    tests = {kind: test.css for kind, test in site.pages.items() if test.css}
+    return {"known": [*tests.values()], "product": tests.get("product"), "parts": wanted.drawn}
 
 
 def accumulate_frames(bid: str) -> list[str]:

@@ -15,10 +15,12 @@
 
   // `\s` holds U+FEFF, which takes no room: it parts no words.
   const squeeze = (text) => text.replace(/\uFEFF/g, "").replace(/\s+/g, " ").trim();
-  const elements = (root) => [...root.querySelectorAll("*")].flatMap((element) =>
-    element.shadowRoot ? [element, ...elements(element.shadowRoot)] : [element]);
-  const everything = elements(document);
-  const roots = [document, ...everything.map((element) => element.shadowRoot).filter(Boolean)];
+  const rootsFrom = (root, list) => {
+    list.push(root);
+    for (const element of root.querySelectorAll("*")) if (element.shadowRoot) rootsFrom(element.shadowRoot, list);
+    return list;
+  };
+  const roots = rootsFrom(document, []);
   const query = (css) => {
     try { return roots.flatMap((root) => [...root.querySelectorAll(css)]); } catch { return null; }
   };
@@ -35,8 +37,9 @@
     style.clip === "rect(0px, 0px, 0px, 0px)" && ["absolute", "fixed"].includes(style.position);
 
   // Whether a colour is see-through, and how light it is (WCAG 2: relative luminance).
-  const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  let canvas = null;
   const drawn = (text) => {  // in notations such as oklch()
+    canvas ??= new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
     canvas.clearRect(0, 0, 1, 1);
     canvas.fillStyle = "transparent";
     canvas.fillStyle = text;
@@ -204,7 +207,7 @@
   };
   // No pointer finds these, so that no stack holds them.
   let known = null;
-  const passedOver = () => (known ??= everything.filter((each) => {
+  const passedOver = () => (known ??= query("*").filter((each) => {
     const style = getComputedStyle(each);
     return (style.pointerEvents === "none" || each.closest("[inert]")) && isPainted(style) &&
       !/url\(|rgba\(/.test(style.backgroundImage) && each.checkVisibility({ visibilityProperty: true });
@@ -310,6 +313,6 @@
       return { ...standing(element, attribute, part), list: parents.indexOf(element.parentNode) };
     }) ?? null;
   });
-  return { found, query, roots, everything, squeeze, written, pictured, intersect, isClippedAway, viewport, ATTRIBUTES,
+  return { found, query, roots, squeeze, written, pictured, intersect, isClippedAway, viewport, ATTRIBUTES,
     NO_TEXT };
 }

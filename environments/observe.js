@@ -28,7 +28,7 @@
     const marked = element.hasAttribute("bid") ? element : element.querySelector("[bid]");
     return marked && seen.has(marked) ? marked.getAttribute("bid") : "";
   };
-  const { found, query, everything, squeeze, written, pictured, intersect, isClippedAway, viewport, ATTRIBUTES } = placesOf(
+  const { found, query, squeeze, written, pictured, intersect, isClippedAway, viewport, ATTRIBUTES } = placesOf(
     { wholePage, picture, isSeen: (element) => seen.has(element), bidOf });
   const inCards = new Set(cards.flatMap((css) => query(css) ?? []));
   const own = [], closed = [], pictures = new Set();
@@ -175,8 +175,11 @@
     said = texts.join("\n");
     return texts.length > 0;
   });
-  const shown = tree ? everything.flatMap((element, index) => (seen.has(element) ? [index] : [])) : [];
+  const elements = (root) => [...root.querySelectorAll("*")].flatMap((element) =>
+    element.shadowRoot ? [element, ...elements(element.shadowRoot)] : [element]);
+  const shown = tree ? elements(document).flatMap((element, index) => (seen.has(element) ? [index] : [])) : [];
   if (ownTexts && picture && closed.length) globalThis[Symbol.for("souk.closed")] = closed;
-  return { closed: closed.length, pictures: [...pictures], html, title: document.title, url: location.href, stop, said, shown, found: found(places),
-    own: (ownTexts ? [squeeze(document.title), ...own] : []).join("\n") };
+  return { html, title: document.title, url: location.href, stop, said, shown, found: found(places),
+    own: (ownTexts ? [squeeze(document.title), ...own] : []).join("\n"),
+    pictures: [...pictures], closed: closed.length };
 }

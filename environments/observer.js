@@ -1,14 +1,18 @@
 // Reports what stands at places of a guest's page, and what of it can be read on the screen, whenever the page
-// rests: once it has loaded, and after it has changed or was scrolled. (`placesOf` is legible.js.)
-({ path, wholePage, places, ownTexts, cards, drawn }) => {
+// rests: once it has loaded, and after it has changed or was scrolled. (`placesOf` is legible.js, `untouched` is
+// untouched.js; what is said of the key in drawn.js holds here too.)
+({ key, path, wholePage, places, ownTexts, cards, drawn }) => {
   document.currentScript?.remove();
-  if (self !== top || !location.protocol.startsWith("http")) return;
+  if (!key || self !== top || !location.protocol.startsWith("http")) return;
   const QUIET = 100, LATEST = 1000; // milliseconds
   const CHANGES = { subtree: true, childList: true, characterData: true, attributes: true };
   const WRITTEN_IN = /^(text|search|number|tel|email|url|button|submit|reset|textarea)$/;
-  const { open, send } = XMLHttpRequest.prototype;
+  const Request = XMLHttpRequest;
+  const { open, send } = Request.prototype;
   const { sendBeacon } = navigator;
+  const { apply: call } = Reflect;
   const { stringify } = JSON;
+  const replaced = untouched();
 
   const read = () => {
     const memo = (find, known = new Map()) => (key) => {
@@ -17,16 +21,15 @@
     };
     const isAway = memo((element) => isClippedAway(getComputedStyle(element)) ||
       element.parentElement !== null && isAway(element.parentElement));
-    const isSeen = memo((element) => {
-      if (!element.checkVisibility({ visibilityProperty: true }) &&
-        getComputedStyle(element).display !== "contents" || isAway(element)) return false;
-      if (wholePage) return true;
+    const isInView = (element) => {
       const box = intersect(element.getBoundingClientRect(), viewport);
       return box.left < box.right && box.top < box.bottom;
-    });
+    };
+    const isSeen = memo((element) => (wholePage || isInView(element)) &&
+      (element.checkVisibility({ visibilityProperty: true }) ||
+        getComputedStyle(element).display === "contents") && !isAway(element));
     const { found, query, roots, squeeze, written, pictured, intersect, isClippedAway, viewport, NO_TEXT } = placesOf(
       { wholePage, picture: !wholePage, isSeen, bidOf: () => "" });
-    if (drawn.some((css) => !query(css)?.length)) return null;
     const own = [document.title], pictures = new Set();
     const left = [NO_TEXT, ...cards.filter(query)].join();
     const counts = memo((element) => !element.closest(left) && isSeen(element));
@@ -43,7 +46,18 @@
         if (!wholePage) for (const address of pictured(element)) pictures.add(address);
       }
     }
-    return { found: found(places), own: ownTexts ? own.map(squeeze).join("\n") : "", pictures: [...pictures] };
+    return {
+      __proto__: null, found: found(places), own: ownTexts ? own.map(squeeze).join("\n") : "",
+      pictures: [...pictures],
+      drawn: drawn.every((css) => query(css)?.length), replaced: "",
+    };
+  };
+  const readIfSound = () => {
+    try {
+      return replaced() ? { __proto__: null, replaced: replaced() } : read();
+    } catch {
+      return { __proto__: null, replaced: "what reads the page" };
+    }
   };
 
   let due = 0, since = 0, known = "";
@@ -51,16 +65,16 @@
     clearTimeout(due);
     due = 0;
     if (document.readyState === "loading") return later();
-    const seen = document.hidden && !wholePage ? null : read();
+    const seen = document.hidden && !wholePage ? null : readIfSound();
     // Where a text stands is no news as long as it can be read.
     const news = stringify(seen, (key, value) => (key === "box" ? 0 : value));
     if (!seen || news === known) return;
     known = news;
-    const report = stringify({ ...seen, at: location.pathname + location.search, age: performance.now() });
-    if (!wait && sendBeacon.call(navigator, path, report)) return;
-    const request = new XMLHttpRequest();
-    open.call(request, "POST", path, !wait);
-    send.call(request, report);
+    const report = key + stringify({ __proto__: null, ...seen, at: location.pathname + location.search });
+    if (!wait && call(sendBeacon, navigator, [path, report])) return;
+    const request = new Request();
+    call(open, request, ["POST", path, !wait]);
+    call(send, request, [report]);
   };
   const later = () => {
     const now = performance.now();
@@ -73,9 +87,9 @@
     for (const type of types) addEventListener(type, listener, { capture: true, passive: true });
   };
   always(["DOMContentLoaded", "load", "scroll", "resize", "visibilitychange", "transitionend", "animationend"], later);
-  // Whoever acts has looked: what is not reported yet is reported first.
-  always(["pointerdown", "keydown", "click", "submit"], () => { if (due) look(true); });
-  always(["pagehide"], () => { if (due) look(); });
+  // Whoever acts has looked: what is not reported yet is reported first. Not all that changes a page is told.
+  always(["pointerdown", "keydown", "click", "submit"], () => look(true));
+  always(["pagehide"], () => look());
   observer.observe(document, CHANGES);
   later();
 }

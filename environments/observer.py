@@ -1,6 +1,6 @@
 """Let a guest's pages report what stands on them: the script in the page, and how a report is read.
 
-A report comes from a page that may lie: it proves nothing by itself.
+A report begins with the key of the session, which the page's own scripts do not know.
 """
 
 import json
@@ -10,21 +10,25 @@ from typing import Final, Literal
 
 from environments.observe import LEGIBLE, Disturbed, Wanted, source_of, standing_of
 from interventions.edits.in_browser import Standing
-from interventions.html.inline_script import called
+from interventions.html.inline_script import UNTOUCHED, called, with_functions
+from proxy import keys
 
 Sees = Literal["page", "viewport"]
 """What counts as shown to a guest: the page as it is drawn, wherever it is scrolled to, or what was in the
 viewport at some time."""
 
-_OBSERVER: Final = f"((placesOf) => {source_of('observer.js')})({LEGIBLE})"
+_OBSERVER: Final = with_functions(source_of("observer.js"), placesOf=LEGIBLE, untouched=UNTOUCHED)
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A report of a page: its address without the host, its age in seconds, and what stands on it."""
+    """A report of a page: its address without the host, and what stands on it.
+
+    `drawn`: whether all is there that scripts have to draw.
+    """
 
     at: str
-    age: float
+    drawn: bool
     standing: Standing
 
 
@@ -32,6 +36,7 @@ class Report:
 def observer(wanted: Wanted, path: str, sees: Sees) -> str:
     """Return the script for every page of a guest; it sends its reports to `path`."""
     told = {
+        "key": keys.PLACE,
         "path": path,
         "wholePage": sees == "page",
         "places": [asdict(spot) for spot in wanted.spots],
@@ -46,13 +51,15 @@ def read_report(body: bytes, wanted: Wanted) -> Report:
     """Read what the script has sent.
 
     Raises:
-        Disturbed: it is not what the script sends.
+        Disturbed: it is not what the script sends, or the page's scripts have replaced what reads the page.
     """
     try:
         sent = json.loads(body)
     except (ValueError, RecursionError):
         sent = None
     match sent:
-        case {"at": str(at), "age": int() | float() as age}:
-            return Report(at, age / 1000, standing_of(sent, wanted.spots))
+        case {"replaced": str(replaced)} if replaced:
+            raise Disturbed(f"the page's scripts have replaced {replaced}")
+        case {"at": str(at), "drawn": bool(drawn)}:
+            return Report(at, drawn, standing_of(sent, wanted.spots))
     raise Disturbed("the page's scripts disturb the observation")

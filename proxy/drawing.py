@@ -17,8 +17,9 @@ from mitmproxy import http
 
 from interventions.apply.engine import EditFailed, OtherPage, rewrite
 from interventions.html.differences import NUMBER, differences
-from interventions.html.inline_script import called
+from interventions.html.inline_script import UNTOUCHED, called, with_functions
 from interventions.yaml.sitemap import SiteMap
+from proxy import keys
 from proxy.addon import SESSION, respond
 from proxy.error_page import NOT_TREATED
 from proxy.session import Session, ShownPage
@@ -28,8 +29,13 @@ logger = logging.getLogger(__name__)
 PATIENCE_MS: Final = 5_000
 """How long a page may lack what has to be edited, once it no longer changes at the places of the site map."""
 
+UNCHANGED: Final[dict[str, Any]] = {"changes": [], "waits": False, "failed": False}
+FAILED: Final = UNCHANGED | {"failed": True}
+"""Answers to the script."""
+
 KIND: Final = "text/html; charset=utf-8"
-_SOURCE: Final = Path(__file__).with_name("drawn.js").read_text(encoding="utf-8")
+_DRAWN: Final = Path(__file__).with_name("drawn.js").read_text(encoding="utf-8")
+_SOURCE: Final = with_functions(_DRAWN, untouched=UNTOUCHED)
 _NUMBERS: Final = re.compile(rb' %b="\d+"' % NUMBER.encode())
 
 
@@ -53,24 +59,36 @@ class Drawing:
         if flow.request.method != "POST":
             respond(flow, 502, NOT_TREATED, "The page cannot be shown. Please do not go on.")
             return
+        key, message = keys.split(flow.request.get_content() or b"")
         try:
-            answer = edited(json.loads(flow.request.get_content() or b""), flow.request.url, session)
+            if key in ("", session.key):
+                answer = edited(json.loads(message), flow.request.url, session, proves=bool(key))
+            else:  # a tab that was left open by an earlier session
+                answer = UNCHANGED
         except Exception as error:  # fail closed, whatever broke
             logger.exception("editing what scripts have drawn failed")
             session.note_failure(f"{flow.request.url}: {type(error).__name__}: {error}")
-            answer = {"failed": True}
+            answer = FAILED
         headers = {"content-type": "application/json", "cache-control": "no-store"}
         flow.response = http.Response.make(200, json.dumps(answer), headers)
 
 
-def edited(sent: dict[str, Any], base: str, session: Session) -> dict[str, Any]:
+def edited(sent: dict[str, Any], base: str, session: Session, *, proves: bool = True) -> dict[str, Any]:
     """Edit a page as its scripts have drawn it, and note the receipts.
 
     `sent` is what `drawn.js` sends: `at` and `came`, the page's address now and when it came; `html`; `late`
-    and `undone`, whether the page has lacked something for long, or takes back what is edited. Returns the
-    `changes` to be made (see `differences`); `waits`: the page lacks something yet; `failed`: for too long.
+    and `undone`, whether the page has lacked something for long, or takes back what is edited; `spoilt`,
+    whether its scripts write into what was put in; `replaced`, a function of the browser's that they have
+    replaced. `proves`: whether it was surely the script that has sent it; else nothing is noted but failures.
+
+    Returns the `changes` to be made (see `differences`); `waits`: the page lacks something yet; `failed`: it
+    cannot be shown.
     """
     url, body = urljoin(base, sent["at"]), sent["html"].encode(errors="replace")
+    if sent["replaced"] or sent["spoilt"]:
+        done = f"replaced {sent['replaced']}" if sent["replaced"] else "written into what an edit has put in"
+        session.note_failure(f"{url}: the page's scripts have {done}")
+        return FAILED
     product = session.product_at(url)
     try:
         result = rewrite(
@@ -81,18 +99,19 @@ def edited(sent: dict[str, Any], base: str, session: Session) -> dict[str, Any]:
             site=session.site,
             known=session.known,
             came=urljoin(base, sent["came"]),
+            partly=True,
         )
     except EditFailed as failure:
-        if session.awaited is not None:
-            session.awaited[failure.product if isinstance(failure, OtherPage) else product] = str(failure)
-        # A wall may lead to the product in the end; whoever looks meanwhile is not shown what is planned.
-        if sent["late"] and (session.awaited is None or not isinstance(failure, OtherPage)):
-            session.note_failure(str(failure))
-            return {"failed": True}
-        return {"waits": True, "changes": []}
-    if sent["undone"]:
+        return lacking(failure, product, [], session, late=sent["late"])
+    changes = differences(body, result.body) if result.body is not body else []
+    if sent["undone"] and changes:
         session.note_failure(f"{url}: the page's scripts take back each edit")
-        return {"failed": True}
+        return FAILED
+    if result.lacks:
+        return lacking(result.lacks, product, changes, session, late=sent["late"])
+    answer = UNCHANGED | {"changes": changes}
+    if not proves:
+        return answer
     for shown in (product, result.product or ""):
         (session.awaited or {}).pop(shown, None)
     page = ShownPage(url, KIND, _NUMBERS.sub(b"", result.body), result.product, drawn=True)
@@ -101,7 +120,20 @@ def edited(sent: dict[str, Any], base: str, session: Session) -> dict[str, Any]:
     else:
         session.keep(page)
     session.note_drawn(result.receipts)
-    return {"changes": differences(body, result.body) if result.receipts else []}
+    return answer
+
+
+def lacking(
+    failure: EditFailed, product: str, changes: list[dict[str, Any]], session: Session, *, late: bool
+) -> dict[str, Any]:
+    """Answer a page that lacks something: the edits that it can have are made, but have no receipts yet."""
+    if session.awaited is not None:
+        session.awaited[failure.product if isinstance(failure, OtherPage) else product] = str(failure)
+    # A wall may lead to the product in the end; whoever looks meanwhile is not shown what is planned.
+    if late and (session.awaited is None or not isinstance(failure, OtherPage)):
+        session.note_failure(str(failure))
+        return FAILED
+    return UNCHANGED | {"waits": True, "changes": changes}
 
 
 @lru_cache(maxsize=256)
@@ -112,6 +144,7 @@ def _script(site: SiteMap, planned: frozenset[str], path: str) -> str:
     parts = {place.css for places in named.values() for place in places} - whole
     parts |= {test.css or "title" for test in site.pages.values()}
     told = {
+        "key": keys.PLACE,
         "path": path,
         "parts": sorted(parts),
         "whole": sorted(whole),

@@ -1,22 +1,36 @@
 // Has the proxy's edits made in a page that scripts draw. Whenever something changes at a place that the site
 // map names, the page as its own scripts have drawn it is sent to the proxy, which edits it as it edits any page
 // and answers what is to be changed. All of this happens before the browser draws, or lets others look.
-({ path, parts, whole, number, patience }) => {
-  document.currentScript?.remove(); // the page's scripts see no trace of it
+// (`untouched` is untouched.js.) The key proves that this script sends: nothing that holds it may be left where
+// the page's scripts can come by, in a global name, the document, an address, or a function that they replace.
+({ key, path, parts, whole, number, patience }) => {
+  document.currentScript?.remove();
   if (!location.protocol.startsWith("http")) return;
   const VOID = /^(area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)$/;
   const SILENT = /^(script|style|noscript|template|iframe|noembed|noframes|xmp|plaintext)$/;
   const LINE_FIRST = /^(pre|listing|textarea)$/;
+  const NOT_ITS_OWN = /^bid$|^browsergym_|["'<>/=\s]/; // what those who look leave in the page, or cannot be written
   const MOST_ROUNDS = 20;
-  const { open, send } = XMLHttpRequest.prototype;
+  const Request = XMLHttpRequest;
+  const { open, send } = Request.prototype;
+  const { get: answerOf } = Object.getOwnPropertyDescriptor(Request.prototype, "responseText");
+  const { apply: call } = Reflect;
   const { parse, stringify } = JSON;
+  const replaced = untouched();
   const came = location.pathname + location.search;
+  // Nothing can be edited while the browser still reads the page. It is shown once it has been looked at.
+  const veil = new CSSStyleSheet();
+  veil.replaceSync("html { opacity: 0 !important }");
+  document.adoptedStyleSheets.push(veil);
 
   const numbers = new WeakMap();
   let nodes = new Map(), last = 0;
   // What was changed: [as the page had it, as it was left]
   let texts = new Map(), values = new Map(), lists = new Map();
   let added = new Set(), removed = new Map();
+  // What the elements at the places were when last asked, those that may be others since, and what is wrong
+  let known = [], drawn = new Map(), undone = false, spoilt = false, answer = "", late = 0, rounds = 0, ended = "";
+  const dirty = new Set();
   const roots = [document];
 
   const same = (a, b) => a.length === b.length && a.every((each, index) => each === b[index]);
@@ -40,9 +54,10 @@
     const name = node.localName;
     nodes.set(numberOf(node), node);
     let html = `<${name} ${number}="${numberOf(node)}"`;
-    for (const { name: key, value } of node.attributes) {
-      const drawn = drawnBy(values.get(node)?.get(key), value);
-      if (key !== "bid" && drawn !== null && !/["'<>/=\s]/.test(key)) html += ` ${key}="${escape(drawn)}"`;
+    for (const { name: attribute, value } of node.attributes) {
+      if (NOT_ITS_OWN.test(attribute)) continue;
+      const own = drawnBy(values.get(node)?.get(attribute), value);
+      if (own !== null) html += ` ${attribute}="${escape(own)}"`;
     }
     html += LINE_FIRST.test(name) ? ">\n" : ">";
     if (VOID.test(name)) return html;
@@ -53,7 +68,9 @@
       html += `${children(node.shadowRoot).map(write).join("")}</template>`;
     }
     if (!SILENT.test(name)) html += children(node).map(write).join("");
-    return `${html}</${name}>`;
+    html += `</${name}>`;
+    if (drawn.has(node)) drawn.set(node, html);
+    return html;
   };
 
   // Changes, and how they are taken back where the page has not drawn anew
@@ -77,9 +94,9 @@
     for (const [node, change] of texts) node.data = drawnBy(change, node.data);
     for (const [node, changes] of values) {
       for (const [name, change] of changes) {
-        const drawn = drawnBy(change, node.getAttribute(name));
-        if (drawn === null) node.removeAttribute(name);
-        else if (drawn !== node.getAttribute(name)) set(node, name, drawn);
+        const own = drawnBy(change, node.getAttribute(name));
+        if (own === null) node.removeAttribute(name);
+        else if (own !== node.getAttribute(name)) set(node, name, own);
       }
     }
     texts = new Map(); values = new Map(); lists = new Map(); added = new Set(); removed = new Map();
@@ -144,7 +161,7 @@
     }
     lists.set(parent, [was, [...parent.childNodes]]);
   };
-  const apply = (changes) => {
+  const change = (changes) => {
     undo();
     for (const { at, attributes = {}, children: items } of changes) {
       const node = nodes.get(at);
@@ -156,45 +173,89 @@
       }
       if (items) arrange(node, items);
     }
+    undone = !stands();
   };
   const stands = () =>
     [...texts].every(([node, [, now]]) => node.data === now) &&
     [...lists].every(([parent, [, now]]) => same([...parent.childNodes], now)) &&
     [...values].every(([node, all]) => [...all].every(([name, [, now]]) => node.getAttribute(name) === now));
 
+  // What the page's scripts have written is theirs, even where it is what was written here: they may have put
+  // another product in the place of the one before.
+  const note = (records) => {
+    const seen = new Set();
+    for (const { target, type, attributeName } of records) {
+      if (type === "characterData" && texts.has(target)) undone = texts.delete(target);
+      if (type === "attributes") {
+        if (values.get(target)?.has(attributeName)) undone = values.get(target).delete(attributeName);
+      } else if (lists.has(target)) undone = lists.delete(target);
+      for (let node = target; node && !seen.has(node); node = node.parentNode ?? node.host) {
+        seen.add(node);
+        if (drawn.has(node)) dirty.add(node);
+        if (added.has(node) && type !== "attributes") spoilt = true;
+      }
+    }
+  };
+
   // When to ask
   // One search for all selectors; those that this browser does not know are left out.
   const joined = (list) => list.filter((css) => { try { return document.querySelector(css), true; } catch {} }).join();
   const [all, alone] = [joined(parts), joined(whole)];
   const find = (css) => (css ? roots.flatMap((root) => [...root.querySelectorAll(css)]) : []);
-  const signature = () =>
-    [location.href, ...find(alone).map(numberOf), ...find(all).map(write)].join("\n");
-  let known = null, answer = "", late = 0, rounds = 0;
-  const round = (isLate = false) => {
+  const places = () => [location.href, ...find(alone), ...find(all)];
+  const isNews = () => {
+    if (undone || spoilt || !same(places(), known)) return true;
+    for (const node of dirty) {
+      const before = drawn.get(node);
+      if (write(node) !== before) return true;
+    }
+    dirty.clear();
+    return false;
+  };
+  const ask = (html, isLate, isReplaced) => {
+    const request = new Request();
+    try {
+      call(open, request, ["POST", path, false]);
+      call(send, request, [key + stringify({
+        __proto__: null, at: location.pathname + location.search, came, html, late: isLate,
+        undone: rounds > MOST_ROUNDS, spoilt, replaced: isReplaced,
+      })]);
+      return call(answerOf, request, []);
+    } catch {} // the page is being left, or the network has failed: the page stays untreated
+  };
+  const round = (isLate) => {
     if (!rounds) setTimeout(() => { rounds = 0; });
     rounds += 1;
     nodes = new Map();
-    const html = `<!doctype html>${write(document.documentElement)}`;
-    const request = new XMLHttpRequest();
-    let found;
-    try {
-      open.call(request, "POST", path, false);
-      send.call(request, stringify({
-        at: location.pathname + location.search, came, html, late: isLate, undone: rounds > MOST_ROUNDS,
-      }));
-      found = parse(request.responseText);
-    } catch { return; } // the page is being left, or the network has failed: the page stays untreated
+    drawn = new Map();
+    for (const node of find(all)) drawn.set(node, "");
+    const text = ask(`<!doctype html>${write(document.documentElement)}`, isLate, "");
+    if (!text) return;
+    const found = parse(text);
     if (found.failed) { location.replace(path); return; }
+    veil.disabled = true;
     clearTimeout(late);
-    if (found.waits) late = setTimeout(round, patience, true);
-    if (answer !== request.responseText || !stands()) apply(found.changes);
-    answer = request.responseText;
-    known = signature();
+    if (found.waits) late = setTimeout(look, patience, [], true);
+    if (answer !== text || undone) change(found.changes);
+    answer = text;
+    dirty.clear();
+    known = places();
+    for (const node of find(all)) if (!drawn.get(node)) drawn.set(node, write(node));
   };
-  const look = () => {
-    if (document.readyState === "loading") return;
-    if (known !== signature() || !stands()) round();
-    observer.takeRecords();
+  const look = (records, isLate = false) => {
+    if (ended) return;
+    ended = replaced();
+    try {
+      if (!ended) {
+        note(records);
+        note(observer.takeRecords());
+        if (document.readyState !== "loading" && (isLate || isNews())) round(isLate);
+        observer.takeRecords();
+      }
+    } catch { ended = "what reads the page"; }
+    if (!ended) return;
+    ask("", false, ended);
+    location.replace(path);
   };
   const watch = (root) => {
     if (!roots.includes(root)) roots.push(root);
@@ -208,16 +269,17 @@
         }
       }
     }
-    look();
+    look(records);
   });
   watch(document);
   const { attachShadow } = Element.prototype;
   Element.prototype.attachShadow = function (options) {
-    const root = attachShadow.call(this, options);
+    const root = call(attachShadow, this, [options]);
     if (options?.mode === "open") watch(root);
     return root;
   };
-  document.addEventListener("DOMContentLoaded", look);
-  window.navigation?.addEventListener("currententrychange", look);
-  for (const event of ["popstate", "hashchange", "pageshow"]) addEventListener(event, look);
+  const again = () => look([]);
+  document.addEventListener("DOMContentLoaded", again);
+  window.navigation?.addEventListener("currententrychange", again);
+  for (const event of ["popstate", "hashchange", "pageshow"]) addEventListener(event, again);
 }

@@ -9,6 +9,7 @@ from mitmproxy import http
 from interventions.apply.engine import Receipt, page_hash
 from interventions.html import charset
 from interventions.html.csp import Inline, allow
+from proxy import keys
 from proxy.addon import CSP, SESSION, content_type, fail, is_page, replace_body, whole_body
 from proxy.decoding import Undecodable
 from proxy.session import Session
@@ -35,7 +36,9 @@ LABELS: Final = {
 class PageScript:
     """The mitmproxy addon that puts a script into pages; it comes after the addon that rewrites.
 
-    `script_of(session)` is in ASCII and holds no `</script`; empty: the session's pages have none.
+    `script_of(session)` is in ASCII and holds no `</script`; empty: the session's pages have none. It may
+    hold a place for the session's key (`proxy.keys`). Only a page that is opened gets the key: not what a
+    script fetches, nor a page in a frame, into which the page around it can reach.
     """
 
     def __init__(self, script_of: Callable[[Session], str]) -> None:
@@ -51,29 +54,34 @@ class PageScript:
         """Put the script into a page that was held back; a page that cannot hold it is not shown."""
         session: Session | None = flow.metadata.get(SESSION)
         response = flow.response
+        request = flow.request
         if session is None or response is None or not is_page(response) or not response.raw_content:
             return
         if not (script := self._script_of(session)):
             return
+        opened = request.headers.get("sec-fetch-dest", "document") == "document"
+        keyed = script.replace(keys.PLACE, session.key if opened else "")
         try:
             kind = content_type(response)
-            body = whole_body(flow.request, response)
+            body = whole_body(request, response)
             codec, stated = charset.detect(body, kind)
-            guarded = _with_script(script, body, codec, kind)
+            guarded = _with_script(keyed, body, codec, kind)
         except (Undecodable, UnicodeError) as error:
-            fail(flow, session, f"{flow.request.url}: the page cannot be guarded: {error}")
+            fail(flow, session, f"{request.url}: the page cannot be guarded: {error}")
             return
         headers = response.headers
         if stated and "charset" not in kind:  # its <meta> now stands too late to be found
             label = LABELS.get(codec, codec.replace("iso8859", "iso-8859").replace("_", "-"))
             headers["content-type"] = f"{kind.partition(';')[0]}; charset={label}"
         if policies := headers.get_all(CSP):
-            reports = frozenset({"'self'"} if session.observed else ())
-            inline = Inline(scripts=frozenset({script}), connects=reports)
+            reports = frozenset({"'self'"} if session.observed or session.site.drawn else ())
+            inline = Inline(scripts=frozenset({keyed}), connects=reports)
             headers.set_all(CSP, [allow(policy, inline) for policy in policies])
+        if keyed != script:  # another session must not be shown it
+            headers["cache-control"] = "no-store"
         replace_body(response, guarded)
         if session.observed:
-            session.note_receipts([_receipt(script, body, guarded, session.product_at(flow.request.url))])
+            session.note_receipts([_receipt(script, body, guarded, session.product_at(request.url))])
 
 
 def _receipt(script: str, body: bytes, guarded: bytes, product: str) -> Receipt:

@@ -18,6 +18,7 @@ from interventions.html.marking import Marks
 from interventions.html.page import Page
 from interventions.yaml.sitemap import SiteMap
 from proxy.card_run import CardRun
+from proxy.keys import new_key
 
 DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
@@ -119,6 +120,8 @@ class Session:
     """A script for each page, in ASCII and without `</script`: the same whatever is planned; empty: none."""
     observed: bool = False
     """Whether the script reports what stands on the page: each page has a receipt of it."""
+    key: str = field(default_factory=new_key)
+    """The key of the session's scripts."""
     cards: CardRun | None = None
     """The cards that are asked in this episode; where they have plans, these take the place of `plan`."""
     receipts: list[Receipt] = field(default_factory=list)

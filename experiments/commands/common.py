@@ -3,7 +3,7 @@
 import gc
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
@@ -117,10 +117,9 @@ def analyze_stored(
 @contextmanager
 def estimating() -> Iterator[None]:
     """Show on a terminal, within the block, that an analysis is being computed."""
-    from experiments.console.terminal import stderr_console
+    from experiments.console.terminal import waiting
 
-    console = stderr_console()
-    with console.status("estimating, and drawing the figures ...") if console.is_terminal else nullcontext():
+    with waiting("estimating, and drawing the figures ..."):
         yield
 
 

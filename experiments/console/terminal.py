@@ -7,6 +7,7 @@ text could move the cursor, rename the window or forge lines, are written as esc
 import logging
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Final
 
 from rich import box
@@ -56,6 +57,14 @@ def stdout_console() -> Console:
 def stderr_console() -> Console:
     """Make a console on stderr for what is said beside the results."""
     return PlainConsole(stderr=True)
+
+
+@contextmanager
+def waiting(text: str) -> Iterator[None]:
+    """Show on a terminal, on stderr, what a command waits for."""
+    console = stderr_console()
+    with console.status(text) if console.is_terminal else nullcontext():
+        yield
 
 
 def new_table(title: str, *columns: str) -> Table:

@@ -19,6 +19,7 @@ from playwright.async_api import Response
 from environments.actions import Action
 from environments.episode import Episode
 from environments.through_proxy import BrowserFailure
+from experiments.console.terminal import waiting
 from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.episodes.shop_episode import allowed, known, start_urls
 from experiments.executors.browser import Testbed, open_testbed
@@ -102,14 +103,16 @@ async def check_start_pages(
 
     first = {trial.set: trial for trial in trials}
     try:
-        await _together(read(trial) for trial in first.values())
+        with waiting(f"looking at the start pages of {base_url} ..."):
+            await _together(read(trial) for trial in first.values())
     except httpx.HTTPError as error:
         if is_untrusted(error):
             raise UserError(f"{base_url}: {ADVICE}") from None
     if suspected and not in_browser and not design.site.drawn:
         raise next(iter(suspected.values()))[0][1]
     if suspected and in_browser:
-        with TemporaryDirectory(prefix="souk-start-") as folder:
+        said = f"opening start pages of {base_url} in the browser ..."
+        with waiting(said), TemporaryDirectory(prefix="souk-start-") as folder:
             async with open_testbed(Path(folder), base_url, upstream_ca) as testbed:
                 await _together(look(first[name], testbed) for name in suspected)
 

@@ -21,13 +21,14 @@ import gymnasium  # isort: skip
 
 from agents.base import Call, Decision
 from environments.actions import Action
-from environments.episode import first_line
+from environments.episode import drawn_in, first_line
 from environments.observe import storable
 from environments.stops import guard, stops_of
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.episodes.shop_episode import allowed, is_over, judge, session, start_urls, to_record
 from experiments.episodes.trajectory import Trajectory
+from experiments.episodes.treatment_check import wanted_in_browser
 from experiments.executors.browser import Testbed, open_testbed
 from experiments.executors.start_pages import check_start_pages
 from experiments.records.control import named
@@ -182,13 +183,14 @@ class TrialEnv(ShopEnv):
         self._facts: dict[str, Any] = {"trial": trial.id, "seed": trial.seed, "outcome": "", "reason": ""}
         self._attempts = 0
         self._note: tuple[str, str, tuple[Call, ...]] = ("", "", ())
-        live = venue.design.experiment.live
+        live, site = venue.design.experiment.live, venue.design.site
         task = partial(
             ShopTask,
             goal=trial.goal,
             urls=start_urls(venue.testbed.base_url, trial),
-            stops=stops_of(venue.design.site.choice),
+            stops=stops_of(site.choice),
             script=guard(live.stop_before) if live else "",
+            drawn=drawn_in(site, wanted_in_browser(venue.design, trial)) if site.drawn else None,
             facts=self._facts,
         )
         super().__init__(task, proxy=self._slot.url, spki=venue.testbed.proxy.spki, **options)

@@ -40,6 +40,7 @@ from experiments.records.store import Records
 from experiments.runs.admission import Admission
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import did_you_mean
+from proxy import keys
 from proxy.guests import PREFIX, SHOP_NAME, Guests
 from proxy.reverse import Origin
 from proxy.server import run_proxy
@@ -98,6 +99,8 @@ class GuestTrial:
     """The addresses of the pages that were opened, in order."""
     _looks: list[Sight] = field(default_factory=list)
     """What the observer has reported from products' own pages, in order."""
+    _undrawn: set[str] = field(default_factory=set)
+    """The products whose pages lacked, at the last report, what scripts have to draw."""
 
     @property
     def trial(self) -> str:
@@ -132,17 +135,20 @@ class GuestTrial:
         A page of an earlier trial, in a tab that was left open, is not asked. A page that reports without
         measure, or what no observer reports, fails the trial.
         """
-        if self.outcome:
+        key, message = keys.split(body[:MAX_REPORT])
+        if self.outcome or key not in ("", self.session.key):
             return
         try:
-            report = read_report(body[:MAX_REPORT], self.wanted)
+            if not key:
+                raise Disturbed("a report that the observer has not sent")
+            report = read_report(message, self.wanted)
         except Disturbed as error:
             self.session.note_failure(f"{url}: {error}")
             return
-        if time.time() - report.age < self._began:
-            return
         url = urljoin(url, report.at)
-        if product := self.session.product_at(url):
+        product = self.session.product_at(url)
+        (self._undrawn.discard if report.drawn else self._undrawn.add)(product)
+        if product and report.drawn:
             self._looks.append(Sight(product, self._sent().get(product, ""), report.standing, url))
         if len(self._looks) > MAX_REPORTS:
             self.session.note_failure(f"{url}: the page does not come to rest")
@@ -163,9 +169,8 @@ class GuestTrial:
         trajectory = Trajectory()
         choice = chosen(self.definition, self.session)
         end_with(choice, trajectory, self.definition, self.session, self._shown())
-        watched = self.observe == "viewport" and trajectory.outcome == "choice"
-        if watched and (product := self._unreported(choice.product)):
-            trajectory.end("treatment_failed", f"no page has reported what was in view of {product}")
+        if trajectory.outcome == "choice" and (reason := self._unseen(choice.product)):
+            trajectory.end("treatment_failed", reason)
         self._end(trajectory)
 
     def gave_up(self) -> None:
@@ -195,11 +200,16 @@ class GuestTrial:
         opened = Counter(self.session.product_at(url) for url in self._opened)
         return opened | Counter({look.product for look in self._looks})
 
-    def _unreported(self, chosen: str) -> str:
-        """An option whose page was opened, or that was chosen, and that no page has reported, if any."""
+    def _unseen(self, chosen: str) -> str:
+        """Why it is not known what was seen of an option, in whatever condition; empty where it is known."""
         opened, reported = self._times_opened(), {look.product for look in self._looks}
-        keys = (product.key for product in self.definition.products)
-        return next((key for key in keys if (opened[key] or key == chosen) and key not in reported), "")
+        for product in (each.key for each in self.definition.products):
+            if product in self._undrawn:
+                return f"the page of {product} lacked what its scripts have to draw"
+            wanted = self.observe == "viewport" and (opened[product] or product == chosen)
+            if wanted and product not in reported:
+                return f"no page has reported what was in view of {product}"
+        return ""
 
     def _end(self, trajectory: Trajectory) -> None:
         if self.outcome:

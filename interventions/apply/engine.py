@@ -60,7 +60,8 @@ class Rewrite:
     """The result of `rewrite`: the new body and the receipts of the edits in it.
 
     `page_type` is empty when the page was not looked at, and `data` for an answer in JSON. `product` is the
-    key, on a product's own page; `inline` is what a content security policy may forbid.
+    key, on a product's own page; `inline` is what a content security policy may forbid. `lacks` is the first
+    edit that could not be made, where the others were wanted all the same.
     """
 
     body: bytes
@@ -68,6 +69,7 @@ class Rewrite:
     product: str | None
     receipts: tuple[Receipt, ...]
     inline: Inline = field(default_factory=Inline)
+    lacks: "EditFailed | None" = None
 
 
 class EditFailed(Exception):
@@ -96,6 +98,7 @@ def rewrite(
     known: Mapping[str, str] = NONE_KNOWN,
     places: "Places | None" = None,
     came: str | None = None,
+    partly: bool = False,
 ) -> Rewrite:
     """Return the page, or the answer in JSON, with the plan's edits made, and a receipt of each edit.
 
@@ -104,7 +107,8 @@ def rewrite(
 
     Where scripts draw a site's pages (`drawn`), edits are made in the page as it is sent to the browser only
     in data. The others are made in the page as its scripts have drawn it: `came` is the address at which that
-    page came; `url` is its address now.
+    page came; `url` is its address now. `partly`: of a page that is not complete yet, the edits that can be
+    made are.
 
     On a product's own page all its treatments have to succeed; in cards, cart rows and data only those of the
     products that are there. A body that the plan does not concern is returned as the same object. Raises
@@ -113,7 +117,7 @@ def rewrite(
     untouched = Rewrite(body, "", None, ())
     if not plan.treatments or not body:
         return untouched
-    task = _Rewriting(body, url, plan, site, known, came)
+    task = _Rewriting(body, url, plan, site, known, came, partly=partly)
     places = places or Places()
     try:
         if is_json(content_type):
@@ -170,15 +174,25 @@ class _Rewriting:
     """The way from a page to its rewrite; `current` (intervention, edit, role) is what is being done."""
 
     def __init__(
-        self, body: bytes, url: str, plan: Plan, site: SiteMap, known: Mapping[str, str], came: str | None
+        self,
+        body: bytes,
+        url: str,
+        plan: Plan,
+        site: SiteMap,
+        known: Mapping[str, str],
+        came: str | None,
+        *,
+        partly: bool = False,
     ) -> None:
         self.body, self.url, self.plan, self.site, self.known, self.came = body, url, plan, site, known, came
+        self.partly = partly
+        self.lacks: EditFailed | None = None
         self.current: Owner = ("", "", "")
         self.done: list[tuple[Owner, str, Change]] = []
 
     def run(self, page: Page) -> Rewrite:
         """Raises CannotEdit, Unmarked."""
-        self.page, self.done = page, []
+        self.page, self.done, self.lacks = page, [], None
         if self.site.drawn and self.came is None:
             return self.run_shell(page)
         moved = self.came is not None and product_key(self.came) != product_key(self.url)
@@ -190,14 +204,22 @@ class _Rewriting:
             for treatment, edit in self.planned(key, showing, page_type):
                 role = edit.roles()[0]
                 page.owner = self.begin(treatment, edit, showing.role(role) or role)
-                if change := edit.apply(showing):
+                try:
+                    change = edit.apply(showing)
+                except CannotEdit as failure:
+                    if not self.partly:
+                        raise
+                    self.lacks = self.lacks or EditFailed(*page.owner, self.url, str(failure))
+                    continue
+                if change:
                     self.done.append((page.owner, key, change))
         if self.plan.writes_values and self.came is None:
             self.write_embedded(view)
         if not self.done:
-            return Rewrite(self.body, page_type, product, ())
+            return Rewrite(self.body, page_type, product, (), lacks=self.lacks)
         body = page.finish()
-        return Rewrite(body, page_type, product, self.receipts(page_type, body), page.inline)
+        receipts = self.receipts(page_type, body)
+        return Rewrite(body, page_type, product, receipts, page.inline, self.lacks)
 
     def run_shell(self, page: Page) -> Rewrite:
         """Make the edits of data in a page that scripts draw, and let its policy pass what they need.

@@ -6,7 +6,7 @@ from them, but for the edits.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache, partial
@@ -42,7 +42,7 @@ class Document:
         self._around = text[:start], text[end:]
 
     def entries(
-        self, data: Data, url: str, own: str | None = None, query: Iterable[str] = ()
+        self, data: Data, url: str, own: str | None = None, query: tuple[str, ...] = ()
     ) -> list[tuple[str, "Entry"]]:
         """Return each object that shows a product, with the product's key.
 
@@ -91,7 +91,7 @@ class Entry:
     data: Data
     object: dict[str, Any]
 
-    def key(self, page: str, query: Iterable[str] = ()) -> str:
+    def key(self, page: str, query: tuple[str, ...] = ()) -> str:
         """Return the key of the product that the object links to; empty when it links to none."""
         for link in self.data.link:
             for match in _matches(link.path, self.object):

@@ -1,6 +1,6 @@
 """Tell the differences between a page and its rewrite as changes that a script can make in the page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -18,39 +18,39 @@ def differences(before: bytes, after: bytes) -> list[dict[str, Any]]:
     list of its children, where an element of the page is its number, a text is a text, and a new element is
     a list of its name, its attributes and its children.
     """
-    old = {number: node for number, node in _numbered(before)}
-    found = []
-    for number, node in _numbered(after):
-        was = old.get(number)
-        if was is None:
+    old, found = dict(_numbered(before)), []
+    for number, (attributes, children) in _numbered(after):
+        if number not in old or old[number] == (attributes, children):
             continue
+        had, were = old[number]
         change: dict[str, Any] = {}
-        attributes = {
-            name: value or "" for name, value in node.attributes.items() if was.attributes.get(name) != value
-        }
-        if attributes:
-            change["attributes"] = attributes
-        if (children := _children(node)) != _children(was):
+        new = {name: value or "" for name, value in attributes.items() if had.get(name) != value}
+        if new:
+            change["attributes"] = new
+        if children != were:
             change["children"] = children
         if change:
             found.append({"at": number, **change})
     return found
 
 
-def _numbered(page: bytes) -> Iterator[tuple[int, LexborNode]]:
+def _numbered(page: bytes) -> Iterator[tuple[int, tuple[dict[str, str | None], list[Any]]]]:
+    """The elements by their number: attributes and children."""
     # The nodes live only as long as the parser does.
     tree = LexborHTMLParser(opened(page), scripting=True)
-    for node in tree.css(f"[{NUMBER}]"):
-        if (number := _number(node)) is not None:
-            yield number, node
+    nodes = [(node, node.attributes) for node in tree.css(f"[{NUMBER}]")]
+    numbers = {node.mem_id: _number(attributes) for node, attributes in nodes}
+    for node, attributes in nodes:
+        if (number := numbers[node.mem_id]) is not None:
+            yield number, (attributes, _children(node, numbers))
 
 
-def _number(node: LexborNode) -> int | None:
-    text = node.attributes.get(NUMBER) or ""
+def _number(attributes: Mapping[str, str | None]) -> int | None:
+    text = attributes.get(NUMBER) or ""
     return int(text) if text.isascii() and text.isdigit() else None
 
 
-def _children(node: LexborNode) -> list[Any]:
+def _children(node: LexborNode, numbers: Mapping[int, int | None]) -> list[Any]:
     found: list[Any] = []
     for child in node.iter(include_text=True):
         if child.is_text_node:
@@ -60,11 +60,11 @@ def _children(node: LexborNode) -> list[Any]:
             elif text:
                 found.append(text)
         elif child.is_element_node:
-            number = _number(child)
-            found.append(_new(child) if number is None else number)
+            number = numbers.get(child.mem_id)
+            found.append(_new(child, numbers) if number is None else number)
     return found
 
 
-def _new(node: LexborNode) -> list[Any]:
+def _new(node: LexborNode, numbers: Mapping[int, int | None]) -> list[Any]:
     attributes = {name: value or "" for name, value in node.attributes.items()}
-    return [node.tag, attributes, _children(node)]
+    return [node.tag, attributes, _children(node, numbers)]

@@ -1,9 +1,8 @@
 """Site maps: which CSS selector plays which role on the pages of a shop."""
 
 import re
-from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
@@ -298,7 +297,8 @@ def _as_before(data: Any) -> Any:
     return kept
 
 
-def product_key(url: str, page: str = "", query: Iterable[str] = ()) -> str:
+@lru_cache(maxsize=8_192)
+def product_key(url: str, page: str = "", query: tuple[str, ...] = ()) -> str:
     """Return the path of a product's page, lower-case, decoded, without outer slashes and without `.html`.
 
     It is the same for every address of a product: host, fragment, upper case and sessions do not matter, and

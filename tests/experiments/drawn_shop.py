@@ -1,9 +1,12 @@
 """A shop whose pages scripts draw, in many ways: its HTML holds no product, or is soon drawn over."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
+import yaml
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -132,12 +135,28 @@ KINDS: Final = {
     "never drawn": "",
 }
 
+UNDONE: Final = frozenset(
+    {"the nudge goes at once", "the nudge is hidden", "the old price beside", "no price", "never drawn"}
+)
+
+NUDGE, NEW, STORY_NOW = "Only two left", "$949.00", "A cold light for long evenings."
+EDITS = [
+    {"insert_text": {"after": "product.title", "text": NUDGE, "style": "badge"}},
+    {"set_price": 949},
+    {"remove": "product.stock"},
+    {"replace_text": {"in": "product.description", "from": "warm", "to": "cold"}},
+]
+
 
 @dataclass
 class DrawnShop:
-    """What its pages do is one of KINDS; `hydrated` and `declarative shadow` send the product in HTML too."""
+    """What its pages do is one of KINDS; `hydrated` and `declarative shadow` send the product in HTML too.
+
+    `script`: what they do instead.
+    """
 
     kind: str = "shell"
+    script: str = ""
     headers: dict[str, str] = field(default_factory=dict)
     bought: list[str] = field(default_factory=list)
 
@@ -167,7 +186,7 @@ class DrawnShop:
             if self.kind == "declarative shadow":
                 sent = f"<a-lamp><template shadowrootmode=open>{sent}</template></a-lamp>"
         others = "".join(f'<a class=move href="/lamps/{each}">{each}</a> ' for each in LAMPS)
-        script = f"{LIBRARY}\n{KINDS[self.kind]}".replace("STORY", STORY)
+        script = f"{LIBRARY}\n{self.script or KINDS[self.kind]}".replace("STORY", STORY)
         script = script.replace("OLD", json.dumps(LAMPS.get(key, ("", 0))[1]))
         return (
             f'<!doctype html><html lang=en><head><meta charset="utf-8"><title>Lamps</title></head>'
@@ -178,3 +197,65 @@ class DrawnShop:
 def lamp(key: str) -> dict[str, Any]:
     name, cents = LAMPS[key]
     return {"slug": key, "name": name, "cents": cents}
+
+
+# Every text that is drawn on the page, in open shadow trees too. The reader shares nothing with the engine.
+READ = """() => {
+  const said = [];
+  const read = (node, seen) => {
+    if (node.nodeType === 3) {
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      const boxes = [...range.getClientRects()];
+      if (seen && boxes.some((box) => box.width > 0 && box.height > 0)) said.push(node.data);
+    }
+    if (node.nodeType === 1) {
+      const style = getComputedStyle(node);
+      seen = style.visibility === "visible" && node.checkVisibility({ opacityProperty: true });
+      if (["SCRIPT", "STYLE"].includes(node.tagName)) return;
+    }
+    for (const child of (node.shadowRoot ?? node).childNodes) read(child, seen);
+  };
+  read(document.body, true);
+  return [location.pathname, said.join("").replace(/\\s+/g, " ")];
+}"""
+
+
+class Glance(NamedTuple):
+    """What the reader saw at a look: whose page, and its texts."""
+
+    product: str
+    text: str
+    frames: Sequence[str] = ()
+    """Its texts at each frame before, where they were read."""
+
+    def is_treated(self, old: str) -> bool:
+        shown = all(each in self.text for each in (NUDGE, NEW, STORY_NOW))
+        return shown and not any(each in self.text for each in (old, "In stock", STORY))
+
+
+def experiment(folder: Path, address: str, site: dict[str, Any], edits: list[dict[str, Any]]) -> Path:
+    rows = [f"{key},Lamps,{name},{cents / 100},80%,12,/lamps/{key}" for key, (name, cents) in LAMPS.items()]
+    (folder / "lamps.csv").write_text("\n".join(["key,category,name,price,rating,reviews,url", *rows]) + "\n")
+    nudge = {"id": "few", "kind": "nudge", "family": "scarcity", "direction": 1, "edits": edits}
+    (folder / "nudge.yaml").write_text(yaml.safe_dump({"interventions": [nudge]}))
+    (folder / "site.yaml").write_text(yaml.safe_dump(site))
+    source = yaml.safe_dump(
+        {
+            "name": "drawn",
+            "environment": address,
+            "site": str(folder / "site.yaml"),
+            "live": {"allow": [], "stop_before": ["place order"], "page": "lamps/${key}"},
+            "goal": "Buy the best lamp.",
+            "options": {
+                "catalogue": str(folder / "lamps.csv"),
+                "set_size": 2,
+                "sets": 1,
+                "max_rating_gap": 1,
+            },
+            "factors": {"nudge": {"interventions": str(folder / "nudge.yaml")}},
+            "limits": {"steps": 5, "seconds": 60},
+        }
+    )
+    (folder / "drawn.yaml").write_text(source)
+    return folder / "drawn.yaml"

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-import yaml
 from playwright.async_api import BrowserContext
 from starlette.concurrency import run_in_threadpool
 
@@ -22,51 +21,23 @@ from interventions.yaml.yaml_source import parse_yaml
 from proxy.server import Proxy, run_proxy
 from proxy.session import Session
 from tests.experiments.command_line import forked_souk
-from tests.experiments.drawn_shop import DATA, KINDS, LAMPS, SITE, STORY, DrawnShop
+from tests.experiments.drawn_shop import (
+    DATA,
+    EDITS,
+    KINDS,
+    NEW,
+    NUDGE,
+    READ,
+    SITE,
+    STORY,
+    UNDONE,
+    DrawnShop,
+    Glance,
+    experiment,
+)
 from tests.support import serve
 
 pytestmark = pytest.mark.browser
-
-NUDGE, NEW, STORY_NOW = "Only two left", "$949.00", "A cold light for long evenings."
-EDITS = [
-    {"insert_text": {"after": "product.title", "text": NUDGE, "style": "badge"}},
-    {"set_price": 949},
-    {"remove": "product.stock"},
-    {"replace_text": {"in": "product.description", "from": "warm", "to": "cold"}},
-]
-UNDONE = {"the nudge goes at once", "the nudge is hidden", "the old price beside", "no price", "never drawn"}
-
-# Every text that is drawn on the page, in open shadow trees too. The reader shares nothing with the engine.
-READ = """() => {
-  const said = [];
-  const read = (node, seen) => {
-    if (node.nodeType === 3) {
-      const range = document.createRange();
-      range.selectNodeContents(node);
-      const boxes = [...range.getClientRects()];
-      if (seen && boxes.some((box) => box.width > 0 && box.height > 0)) said.push(node.data);
-    }
-    if (node.nodeType === 1) {
-      const style = getComputedStyle(node);
-      seen = style.visibility === "visible" && node.checkVisibility({ opacityProperty: true });
-      if (["SCRIPT", "STYLE"].includes(node.tagName)) return;
-    }
-    for (const child of (node.shadowRoot ?? node).childNodes) read(child, seen);
-  };
-  read(document.body, true);
-  return [location.pathname, said.join("").replace(/\\s+/g, " ")];
-}"""
-
-
-class Glance(NamedTuple):
-    """What the reader saw at a look: whose page, and its texts."""
-
-    product: str
-    text: str
-
-    def is_treated(self, old: str) -> bool:
-        shown = all(each in self.text for each in (NUDGE, NEW, STORY_NOW))
-        return shown and not any(each in self.text for each in (old, "In stock", STORY))
 
 
 class Reader:
@@ -86,33 +57,6 @@ class Reader:
             self._presses.pop(0)
             return Decision("", "", Action("click", (before.rpartition('bid="')[2].partition('"')[0],)))
         return Decision("", "", Action("tab_focus", (0,)))
-
-
-def experiment(folder: Path, address: str, site: dict[str, Any], edits: list[dict[str, Any]]) -> Path:
-    rows = [f"{key},Lamps,{name},{cents / 100},80%,12,/lamps/{key}" for key, (name, cents) in LAMPS.items()]
-    (folder / "lamps.csv").write_text("\n".join(["key,category,name,price,rating,reviews,url", *rows]) + "\n")
-    nudge = {"id": "few", "kind": "nudge", "family": "scarcity", "direction": 1, "edits": edits}
-    (folder / "nudge.yaml").write_text(yaml.safe_dump({"interventions": [nudge]}))
-    (folder / "site.yaml").write_text(yaml.safe_dump(site))
-    source = yaml.safe_dump(
-        {
-            "name": "drawn",
-            "environment": address,
-            "site": str(folder / "site.yaml"),
-            "live": {"allow": [], "stop_before": ["place order"], "page": "lamps/${key}"},
-            "goal": "Buy the best lamp.",
-            "options": {
-                "catalogue": str(folder / "lamps.csv"),
-                "set_size": 2,
-                "sets": 1,
-                "max_rating_gap": 1,
-            },
-            "factors": {"nudge": {"interventions": str(folder / "nudge.yaml")}},
-            "limits": {"steps": 5, "seconds": 60},
-        }
-    )
-    (folder / "drawn.yaml").write_text(source)
-    return folder / "drawn.yaml"
 
 
 class Stage(NamedTuple):

@@ -1,19 +1,24 @@
 """A foreign shop by `souk run`: treated as the guide says, or refused before the first trial."""
 
+import asyncio
+import os
 import sqlite3
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
 
 from experiments.episodes.shop_episode import known
 from experiments.executors.start_pages import check_start_pages
 from interventions.errors import UserError
-from tests.experiments.command_line import Ended, forked_souk
+from tests.experiments.command_line import Ended, environment, forked_souk
 from tests.experiments.foreign_shop import KEYS, NUDGE, WALL, ForeignShop, design, experiment
 from tests.support import serve
 
@@ -245,3 +250,31 @@ async def test_where_a_start_page_leads_is_known_before_it_is_opened(tmp_path: P
     for trial in trials:
         places = known(made, trial, f"{address}/")
         assert [places[f"shop/{key}-and-its-name"] for key in KEYS] == list(KEYS)
+
+
+async def test_a_terminal_says_what_is_waited_for(tmp_path: Path) -> None:
+    """The shop answers only once the line stands on the terminal."""
+    said, shop = asyncio.Event(), ForeignShop()
+
+    async def answer(request: Request) -> Response:
+        await said.wait()
+        return HTMLResponse("<title>Not here</title>", status_code=404)
+
+    def read(terminal: int) -> None:
+        text = b""
+        while b"looking at the start pages" not in text:
+            text += os.read(terminal, 1000)
+
+    app = Starlette(routes=[Route("/{path:path}", answer)])
+    terminal, theirs = os.openpty()
+    async with serve(app) as address:
+        file = experiment(tmp_path, shop, address)
+        command = (sys.executable, "-m", "experiments.cli", "run", str(file), "--db", "sqlite:///t.db")
+        process = await asyncio.create_subprocess_exec(
+            *command, cwd=tmp_path, env=environment({"TERM": "xterm"}), stderr=theirs
+        )
+        await run_in_threadpool(read, terminal)
+        said.set()
+        assert await process.wait() == 2
+    os.close(terminal)
+    os.close(theirs)
