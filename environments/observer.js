@@ -2,6 +2,8 @@
 // rests: once it has loaded, and after it has changed or was scrolled. (`placesOf` is legible.js, `untouched` is
 // untouched.js; what is said of the key in drawn.js holds here too.)
 ({ key, path, wholePage, places, ownTexts, cards, drawn }) => {
+  if (!document.dispatchEvent(new CustomEvent(path, { cancelable: true }))) return; // it is here already
+  document.addEventListener(path, (event) => event.preventDefault());
   document.currentScript?.remove();
   if (!key || self !== top || !location.protocol.startsWith("http")) return;
   const QUIET = 100, LATEST = 1000; // milliseconds

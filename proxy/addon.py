@@ -254,8 +254,9 @@ def is_document_request(request: http.Request) -> bool:
     destination = request.headers.get("sec-fetch-dest")
     if destination is not None:
         return destination in DOCUMENTS
-    # Browsers leave the header out on plain HTTP; then only navigations ask for HTML by name.
-    return "text/html" in request.headers.get("accept", "")
+    # Browsers leave the header out on plain HTTP; then only navigations, and libraries that say so, ask for
+    # HTML by name.
+    return "text/html" in request.headers.get("accept", "") and "x-requested-with" not in request.headers
 
 
 def is_treatable(flow: http.HTTPFlow, session: Session) -> bool:

@@ -21,6 +21,7 @@ from interventions.html.inline_script import UNTOUCHED, called, with_functions
 from interventions.yaml.sitemap import SiteMap
 from proxy import keys
 from proxy.addon import SESSION, respond
+from proxy.choices import in_cart
 from proxy.error_page import NOT_TREATED
 from proxy.session import Session, ShownPage
 
@@ -120,6 +121,9 @@ def edited(sent: dict[str, Any], base: str, session: Session, *, proves: bool = 
     else:
         session.keep(page)
     session.note_drawn(result.receipts)
+    session.added.extend(in_cart(page, session))
+    if sent["at"] != sent["came"]:
+        session.reached(url)
     return answer
 
 

@@ -4,7 +4,10 @@
 // (`untouched` is untouched.js.) The key proves that this script sends: nothing that holds it may be left where
 // the page's scripts can come by, in a global name, the document, an address, or a function that they replace.
 ({ key, path, parts, whole, number, patience }) => {
-  document.currentScript?.remove();
+  // A page that a script fetched brings this script once more; the first one goes on alone.
+  if (!document.dispatchEvent(new CustomEvent(path, { cancelable: true }))) return;
+  document.addEventListener(path, (event) => event.preventDefault());
+  document.currentScript?.remove(); // the page's scripts see no trace of it
   if (!location.protocol.startsWith("http")) return;
   const VOID = /^(area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)$/;
   const SILENT = /^(script|style|noscript|template|iframe|noembed|noframes|xmp|plaintext)$/;
@@ -118,7 +121,7 @@
     const most = Math.min(old.length, text.length);
     let start = 0, end = 0, offset = 0;
     while (start < most && old[start] === text[start]) start += 1;
-    while (end < most - start && old.at(-1 - end) === text.at(-1 - end)) end += 1;
+    while (end < most - start && old[old.length - 1 - end] === text[text.length - 1 - end]) end += 1;
     let middle = text.slice(start, text.length - end);
     for (const node of run) {
       const { data } = node;

@@ -1,4 +1,7 @@
-"""Put a script into every page, the same in every condition, before the page's own."""
+"""Put a script into every page, the same in every condition, before the page's own.
+
+A piece of HTML that a page's script fetches is no page: it becomes part of one that has the script.
+"""
 
 import re
 from collections.abc import Callable
@@ -10,7 +13,16 @@ from interventions.apply.engine import Receipt, page_hash
 from interventions.html import charset
 from interventions.html.csp import Inline, allow
 from proxy import keys
-from proxy.addon import CSP, SESSION, content_type, fail, is_page, replace_body, whole_body
+from proxy.addon import (
+    CSP,
+    SESSION,
+    content_type,
+    fail,
+    is_document_request,
+    is_page,
+    replace_body,
+    whole_body,
+)
 from proxy.decoding import Undecodable
 from proxy.session import Session
 
@@ -20,6 +32,8 @@ PROLOGUE: Final = re.compile(
 """What may stand before the first element. A script after it comes first, and leaves the page in its mode."""
 HEAD: Final = re.compile(r"<head\b[^>]*>", re.I)
 XHTML: Final = "application/xhtml+xml"
+WHOLE: Final = re.compile(rb"<(?:!doctype|html|head|body)\b", re.I)
+"""What a page has that is more than a piece of one."""
 LABELS: Final = {
     "cp932": "shift_jis",
     "cp949": "euc-kr",
@@ -64,6 +78,8 @@ class PageScript:
         try:
             kind = content_type(response)
             body = whole_body(request, response)
+            if not is_document_request(request) and not WHOLE.search(body.replace(b"\0", b"")):
+                return
             codec, stated = charset.detect(body, kind)
             guarded = _with_script(keyed, body, codec, kind)
         except (Undecodable, UnicodeError) as error:

@@ -94,6 +94,23 @@ async def _drawn_first(page: Capture, hosts: frozenset[str], upstream_ca: Path |
     return first_product(drawn)
 
 
+DRAWN: Final = """() => {
+  // The page as drawn; open shadow trees as templates, as a shop may send them itself.
+  const shadowRoots = [];
+  const find = (root) => {
+    for (const { shadowRoot } of root.querySelectorAll("*")) {
+      if (shadowRoot) { shadowRoots.push(shadowRoot); find(shadowRoot); }
+    }
+  };
+  find(document);
+  const whole = document.documentElement;
+  const [start] = whole.cloneNode(false).outerHTML.split("</html>");
+  const inner = shadowRoots.length ? whole.getHTML({ shadowRoots }) : whole.innerHTML;
+  const { doctype } = document;
+  return `${doctype ? new XMLSerializer().serializeToString(doctype) : ""}${start}${inner}</html>`;
+}"""
+
+
 def save(mapped: Mapped, file: Path) -> tuple[SiteMap, list[str]]:
     """Write the YAML of the map.
 
@@ -132,7 +149,7 @@ async def rendered(
             page.on("response", partial(_note, answers, url))
             try:
                 await page.goto(url, wait_until="networkidle", timeout=PATIENCE_S * 1000)
-                captures.append(Capture(page.url, await page.content()))
+                captures.append(Capture(page.url, await page.evaluate(DRAWN)))
             except PlaywrightError as error:
                 raise UserError(
                     f"{url}: cannot be rendered ({str(error).splitlines()[0]}); try without --render"

@@ -202,7 +202,7 @@ class _Rewriting:
             self.check_address()
         for key, showing in view.showings():
             for treatment, edit in self.planned(key, showing, page_type):
-                role = edit.roles()[0]
+                role = edit.role_at(showing)
                 page.owner = self.begin(treatment, edit, showing.role(role) or role)
                 try:
                     change = edit.apply(showing)
@@ -306,7 +306,8 @@ class _Rewriting:
                 if group == showing.group:
                     yield treatment, edit
                 continue
-            own_page = showing.group == "product" and is_for_own_page(edit.roles()[0], self.site)
+            own_page = showing.group == "product" and is_for_own_page(role, self.site)
+            role = edit.role_at(showing)
             # An edit for all products concerns those that have what it edits.
             if (own_page or showing.role(role)) and (treatment.product is not None or showing.has(role)):
                 yield treatment, edit

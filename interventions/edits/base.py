@@ -353,6 +353,10 @@ class Edit:
         """
         raise NotImplementedError
 
+    def role_at(self, showing: Showing) -> str:
+        """Return the role that the edit is about where a product shows."""
+        return self.roles()[0]
+
     def needs(self) -> tuple[str, ...]:
         """Return the roles without which the edit cannot be made on a product's own page."""
         return self.roles()[:1]

@@ -49,18 +49,25 @@ class SetPrice(Edit, RootModel[Price], frozen=True):
     def stands(self, there: There, done: Sequence[Change]) -> Verdict | None:
         return figure_stands(there, "product.price", filled(self.root), done)
 
+    def role_at(self, showing: Showing) -> str:
+        """Return the sum of the line where a cart shows no price of one piece."""
+        price, subtotal = "product.price", "product.subtotal"
+        return subtotal if showing.role(subtotal) and not showing.role(price) else price
+
     def apply(self, showing: Showing) -> Change:
         price = filled(self.root)
-        old = showing.number(showing.main("product.price")[0], "product.price")
-        change = showing.write("product.price", price)
-        has_quantity = showing.has("product.quantity")
-        if has_quantity or showing.group == "row":
-            quantity = _shown(showing, "product.quantity") if has_quantity else Decimal(1)
-            delta = (price - _known(old, change.before)) * quantity
-            if showing.has("product.subtotal"):
-                subtotal = price * quantity
-                delta = subtotal - _shown(showing, "product.subtotal")
-                showing.write("product.subtotal", subtotal)
+        role, subtotal = self.role_at(showing), "product.subtotal"
+        quantity = _shown(showing, "product.quantity") if showing.has("product.quantity") else Decimal(1)
+        worth = price * quantity if role == subtotal else price
+        old = showing.number(showing.main(role)[0], role)
+        change = showing.write(role, worth)
+        if showing.has("product.quantity") or showing.group == "row":
+            delta = worth - _known(old, change.before)
+            if role != subtotal:
+                delta *= quantity
+                if showing.has(subtotal):
+                    delta = price * quantity - _shown(showing, subtotal)
+                    showing.write(subtotal, price * quantity)
             for role in ("cart.total", f"{showing.group}.total"):
                 for place in showing.site.role(role):
                     find = partial(figures_at, place, usage=showing.page.usage)

@@ -8,8 +8,9 @@ from interventions.html.markup import attributes, tokens
 _MODE: Final = b"shadowrootmode"
 _TEMPLATE: Final = b"template"
 _OTHER_CASE: Final = re.compile(rb"</?(?!template)(?i:template)")
-_SHADOW: Final = b"shadow-t"
+SHADOW: Final = "shadow-t"
 """The name that such templates get meanwhile: as long, so that what is around stays in its place."""
+_SHADOW: Final = SHADOW.encode()
 
 
 def opened(source: bytes) -> bytes:

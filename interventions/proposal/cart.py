@@ -176,14 +176,14 @@ def _row_prices(
     values = [number(text(n)) for n in nodes]
     one = (
         price
-        if price in values
+        if price is not None and (price in values or price * pieces in values)
         else next((v for v in values if v is not None and v * pieces in values), None)
     )
     if one is None:
         return None, None
     ones = [n for n, v in zip(nodes, values, strict=True) if v == one]
     sums = [n for n, v in zip(nodes, values, strict=True) if v == one * pieces]
-    if pieces == 1:
+    if pieces == 1:  # one figure may be either
         return ones[0], (sums[-1] if len(sums) > 1 else None)
     return next(iter(ones), None), next(iter(sums), None)
 

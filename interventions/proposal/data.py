@@ -79,14 +79,17 @@ def _pattern(path: str, found: dict[str, Any], key: str) -> str:
 def _links(answer: Answer, found: dict[str, Any], key: str) -> Iterator[Any]:
     """What says which product an object shows: an address, or a part of the product's address."""
     folder, _, last = key.rpartition("/")
-    for each, value in found.items():
-        if not KEY.fullmatch(each) or isinstance(value, bool) or not isinstance(value, str | int):
+    waiting: list[tuple[str, Any]] = [("$", found)]
+    while waiting:
+        path, value = waiting.pop(0)
+        if isinstance(value, dict) and path.count(".") < _DEEPEST:
+            waiting += [(f"{path}.{each}", inner) for each, inner in value.items() if KEY.fullmatch(each)]
+        elif isinstance(value, bool) or not isinstance(value, str | int):
             continue
-        if isinstance(value, str) and "/" in value and product_key(value, answer.page) == key:
-            yield f"$.{each}"
+        elif isinstance(value, str) and "/" in value and product_key(value, answer.page) == key:
+            yield path
         elif str(value).lower() == last:
-            page = f"/{folder}/${{value}}" if folder else "/${value}"
-            yield {"path": f"$.{each}", "page": page}
+            yield {"path": path, "page": f"/{folder}/${{value}}" if folder else "/${value}"}
 
 
 def _numbers(root: dict[str, Any]) -> Iterator[tuple[str, Decimal]]:

@@ -27,7 +27,9 @@ _ID_NAMES: Final = re.compile(
     r"product|item|variant|variation|article|artikel|sku|merchandise|\bid\b|_id$|Id$", re.I
 )
 _NO_IDS: Final = re.compile(
-    r"qty|quant|amount|count|token|csrf|nonce|form_key|return|redirect|next|uenc|url|session", re.I
+    r"qty|quant|amount|count|token|csrf|nonce|form_key|return|redirect|next|uenc|url|session"
+    r"|supplier|vendor|seller|merchant|store_?id|shop_?id|cart_?id|basket_?id|category|currency|region",
+    re.I,
 )
 _CART_PATH: Final = re.compile(
     r"cart|basket|bag|add|line-?item|order|warenkorb|panier|carrito|koszyk|korb", re.I

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from interventions.html.numbers import Figure, figures
+from interventions.html.shadow import SHADOW, opened
 from interventions.yaml.sitemap import product_key
 
 _SILENT = frozenset(["script", "style", "template", "noscript", "svg", "head", "title", "option"])
@@ -43,7 +44,8 @@ class Scan:
 
     def __init__(self, capture: Capture) -> None:
         self.url, self.key = capture.url, product_key(capture.url)
-        self.tree = LexborHTMLParser(capture.html, scripting=True)
+        source = opened(capture.html.encode(errors="replace")).decode()
+        self.tree = LexborHTMLParser(source, scripting=True)
         self.order: dict[int, int] = {}
         self.nodes: list[LexborNode] = []
         for index, node in enumerate(self.tree.root.traverse() if self.tree.root else ()):
@@ -92,9 +94,12 @@ class Scan:
 
 
 def ancestors(node: LexborNode) -> Iterator[LexborNode]:
-    """Yield the elements around an element, nearest first, without `<body>` and `<html>`."""
+    """Yield the elements around an element, nearest first, without `<body>` and `<html>`.
+
+    Those around a shadow tree are left out: no selector for an element in it can name them.
+    """
     around = node.parent
-    while around is not None and around.tag not in ("body", "html", "-undef"):
+    while around is not None and around.tag not in ("body", "html", "-undef", SHADOW):
         yield around
         around = around.parent
 

@@ -72,6 +72,20 @@ addEventListener("click", (event) => {
 });
 addEventListener("popstate", () => move());
 let move = draw;
+const put = (html, done) => {
+  const within = document.createElement("div");
+  within.innerHTML = html;
+  app.append(within);
+  const scripts = [...within.querySelectorAll("script")];
+  for (const script of scripts) {
+    const made = document.createElement("script");
+    made.text = script.text;
+    document.head.append(made);
+    made.parentNode.removeChild(made);
+    script.remove();
+  }
+  done(scripts.length);
+};
 """
 
 KINDS: Final = {
@@ -123,6 +137,15 @@ KINDS: Final = {
     "declarative shadow": "",
     "twice": """draw().then(() => {
         app.querySelector("h1").before(app.querySelector("p.price").cloneNode(true)); });""",
+    "an old library": "String.prototype.at = () => ''; draw();",
+    # As jQuery puts HTML into a page: it runs the scripts in it, and takes each away afterwards.
+    "a piece of HTML": """draw().then(async () => {
+        put(await (await fetch(`/pieces/${slug()}`)).text(), ran => { if (ran !== 1) app.remove(); }); });""",
+    "a page within": """draw().then(async () => {
+        put(await (await fetch("/pages/own")).text(), ran => { if (ran !== 2) app.remove(); }); });""",
+    "a cart on the page": """draw(); addEventListener("click", ({ target: { dataset: { slug } } }) => {
+        if (slug) setTimeout(() => { app.insertAdjacentHTML("beforeend",
+          `<p class=in-cart>1 x <a href="/lamps/${slug}">in your cart</a></p>`); }, 50); });""",
     # Shops that undo what is done
     "the nudge goes at once": """draw(); new MutationObserver(() =>
         document.querySelectorAll("[class*=-details]").forEach((each) => each.remove()))
@@ -172,6 +195,10 @@ class DrawnShop:
             return JSONResponse(lamp(key)) if key in LAMPS else Response(status_code=404)
         if path == "/api/lamps":
             return JSONResponse([lamp(each) for each in LAMPS])
+        if path.startswith("/pieces/"):
+            return HTMLResponse("<p>Sent in two days.</p><script>window.two = 2;</script>")
+        if path == "/pages/own":
+            return HTMLResponse("<!doctype html><p>Sent in two days.</p><script>window.two = 2;</script>")
         return HTMLResponse(self.page(key), headers=self.headers)
 
     def page(self, key: str) -> str:

@@ -13,6 +13,7 @@ import sys
 import time
 import venv
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -52,22 +53,39 @@ def _install(name: str) -> None:
     shutil.rmtree(folder(name), ignore_errors=True)
     folder(name).mkdir()
     venv.create(folder(name) / "venv", with_pip=True)
-    _run(name, python(name), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
-         "-r", HERE / name / "requirements.txt")  # fmt: skip
+    requirements = HERE / name / "requirements.txt"
+    if requirements.is_file():
+        pip = (python(name), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
+        _run(name, *pip, "-r", requirements)
     STOREFRONTS[name]()
     (folder(name) / ".ready").write_text(_version(name))
 
 
-def _evershop() -> None:
+def _npm(name: str, *options: str) -> None:
     for program in ("node", "npm"):
         if shutil.which(program) is None:
-            raise CannotInstall(f"{program} is not installed; EverShop needs Node.js 20 or later")
-    shutil.copy(HERE / "evershop" / "package.json", folder("evershop"))
+            raise CannotInstall(f"{program} is not installed; {name} needs Node.js 20 or later")
+    shutil.copy(HERE / name / "package.json", folder(name))
+    _run(name, "npm", "install", "--no-audit", "--no-fund", "--loglevel=error", *options)
+
+
+def _evershop() -> None:
+    _npm("evershop")
     # Folders that the shop looks into and does not make.
     for name in ("config", "public", "media", "themes", "extensions"):
         (folder("evershop") / name).mkdir(exist_ok=True)
-    _run("evershop", "npm", "install", "--no-audit", "--no-fund", "--loglevel=error")
     _run("evershop", python("evershop"), HERE / "evershop" / "serve.py", "--build")
+
+
+def _medusa() -> None:
+    _npm("medusa", "--legacy-peer-deps")
+    # It is read where the packages are found.
+    shutil.copy(HERE / "medusa" / "medusa-config.cjs", folder("medusa") / "medusa-config.js")
+
+
+def _shuup() -> None:
+    if sys.version_info >= (3, 12):
+        raise CannotInstall("what Shuup 3.1 is built on does not run on Python 3.12 or later")
 
 
 def _python_only() -> None:
@@ -78,6 +96,9 @@ STOREFRONTS: dict[str, Callable[[], None]] = {
     "oscar": _python_only,
     "cartridge": _python_only,
     "pretix": _python_only,
+    "shuup": _shuup,
+    "vendure": partial(_npm, "vendure"),
+    "medusa": _medusa,
     "evershop": _evershop,
 }
 

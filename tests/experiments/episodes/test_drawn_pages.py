@@ -172,3 +172,14 @@ async def test_souk_run_in_a_shop_that_scripts_draw(drawn: bool, tmp_path: Path)
         roles = {role for (role,) in connection.execute("SELECT role FROM receipts")}
     assert outcomes == [("choice", 3)]
     assert roles >= ({"product.title", "product.stock"} if drawn else {"data.price"})
+
+
+async def test_what_scripts_draw_in_the_cart_is_a_choice(stage: Stage) -> None:
+    """The shop's request is not known; the cart's row tells which product was added."""
+    site = SITE | {
+        "roles": SITE["roles"] | {"row": "p.in-cart", "row.link": {"css": "a", "attribute": "href"}},
+        "choice": {"cart": "row"},
+    }
+    outcome, reason, _, session = await run(stage, DrawnShop("a cart on the page"), site=site)
+    assert outcome == "choice", reason
+    assert [(each.by, each.product) for each in session.added[:1]] == [("cart", "harbour-lamp")]

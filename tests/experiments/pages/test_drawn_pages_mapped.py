@@ -53,6 +53,18 @@ async def test_the_proposed_map_is_enough_for_a_preview_of_page_and_data(tmp_pat
             assert {receipt.product for receipt in found.receipts} == {"lamps/harbour-lamp"}
 
 
+async def test_open_shadow_trees_that_scripts_make_are_mapped_and_previewed(tmp_path: Path) -> None:
+    (tmp_path / "nudges.yaml").write_text(yaml.safe_dump(NUDGES))
+    async with serve(DrawnShop("shadow").app()) as address:
+        url = f"{address}lamps/harbour-lamp"
+        mapped = await map_site(url, None, name="lamps", render=True, follow=0)
+        site, _ = save(mapped, tmp_path / "lamps.yaml")
+        nudges = load_interventions(str(tmp_path / "nudges.yaml"), site)
+        for name, wanted in (("few", b"Only two left"), ("cheap", b"$949.00")):
+            async with fetched(url, None, drawn=True) as page:
+                assert wanted in preview(page, nudges[name], site, values={}).after
+
+
 async def test_an_empty_shell_is_told_to_be_drawn_first(tmp_path: Path) -> None:
     command = ("interventions", "map", "--name", "lamps", "--follow", "0", "--no-buy")
     async with serve(DrawnShop("shell").app()) as address:

@@ -450,3 +450,31 @@ def test_variables_stand_in_every_argument_that_says_what_is_shown(
 def test_every_edit_says_what_it_does() -> None:
     for name, kind in EDITS.items():
         assert kind.__doc__ and kind.__module__ == f"interventions.edits.{name}"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "line", "total"), [(1, "$25.00", "$1,025.00"), (3, "$75.00", "$1,075.00")]
+)
+def test_a_line_of_the_cart_that_shows_only_its_sum_follows(pieces: int, line: str, total: str) -> None:
+    row = '<li><a href="/{key}">{key}</a> <input value={pieces}> <b>${total:,.2f}</b></li>'
+    rows = row.format(key="lamp", pieces=pieces, total=10.0 * pieces)
+    rows += row.format(key="other", pieces=1, total=1000.0)
+    site = SiteMap.model_validate(
+        {
+            "name": "sums",
+            "pages": {"cart": "li"},
+            "roles": {
+                "row": "li",
+                "row.link": {"css": "a", "attribute": "href"},
+                "row.quantity": {"css": "input", "attribute": "value"},
+                "row.subtotal": "b",
+                "cart.total": "i",
+            },
+        }
+    )
+    body = f"<!doctype html><ul>{rows}</ul><i>${1000 + 10 * pieces:,.2f}</i>".encode()
+    plan = Plan((Treatment("dear", "lamp", (edit_from_dict({"set_price": 25}),)),))
+    done = rewrite(body, content_type="text/html", url="http://shop.test/cart", plan=plan, site=site)
+    assert texts(done.body, "b") == [line, "$1,000.00"]
+    assert texts(done.body, "i") == [total]
+    assert [(receipt.role, receipt.after) for receipt in done.receipts] == [("row.subtotal", line)]

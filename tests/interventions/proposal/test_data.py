@@ -38,6 +38,16 @@ FETCHED: dict[str, tuple[str, Any, Any, Any]] = {
 }
 
 
+def variants(cents: int) -> dict[str, Any]:
+    """As Vendure sends what is in a collection."""
+    found = {"id": "1", "name": "Harbour Lamp", "priceWithTax": cents, "product": {"slug": "harbour-lamp"}}
+    other = {"id": "2", "name": "Other", "priceWithTax": 500, "product": {"slug": "other"}}
+    return {"data": {"collection": {"productVariants": {"items": [found, other]}}}}
+
+
+FETCHED["a slug in an inner object"] = ("/shop-api", variants(129900), "/shop-api", variants(94900))
+
+
 @pytest.mark.parametrize("name", FETCHED)
 def test_the_rule_changes_what_was_fetched(name: str) -> None:
     path, fetched, pattern, changed = FETCHED[name]

@@ -1,0 +1,42 @@
+"""What one product put into the cart teaches: the id that requests name it by, and the line of the cart."""
+
+from decimal import Decimal
+
+from interventions.proposal.cart import Purchase, Sent, cart_roles
+from interventions.proposal.purchase import learn
+from interventions.proposal.scan import Capture, Scan
+
+URL = "http://shop.test/p/1-lamp/"
+# As Shuup writes it: the first field with the product's id holds the number of the warehouse.
+PAGE = """<!doctype html><title>Lamp</title><h1>Lamp</h1><p>$39.90</p><form method=post action=/basket/>
+<input type=hidden name=supplier_id value=1><input type=hidden name=command value=add>
+<input type=hidden name=product_id value=1><button>Add to cart</button></form>"""
+CART = """<!doctype html><title>Cart</title><div class=basket-items><div class=single-item>
+<h4 class=name><a href="/p/1-lamp/">Lamp</a></h4><input type=number class=line_quantity name=q value=2>
+<div class=product-sum><h4 class=price><small>Total: </small>$79.80</h4></div></div></div>
+<div class=total-price><strong>$79.80</strong></div>"""
+SENT = Sent(
+    "POST", "http://shop.test/basket/", "application/x-www-form-urlencoded",
+    "supplier_id=1&command=add&product_id=1&quantity=1", 302, False,
+)  # fmt: skip
+PURCHASE = Purchase(
+    "Lamp", URL, Decimal("39.90"), Capture(URL, PAGE), Capture(URL, PAGE), (SENT,),
+    Capture("http://shop.test/basket/", CART.replace("79.80", "39.90").replace("value=2", "value=1")),
+    Capture("http://shop.test/basket/", CART), Capture(URL, PAGE),
+)  # fmt: skip
+
+
+def test_the_id_is_the_product_s_and_not_the_warehouse_s() -> None:
+    learned = learn(PURCHASE)
+    (request,) = learned.choice.request
+    assert request.field == "product_id"
+    (place,) = next(role.places for role in learned.roles if role.role == "product.id")
+    assert place.css == "input[name=product_id]"
+
+
+def test_a_line_that_shows_only_its_sum() -> None:
+    cart, page = Scan(Capture("http://shop.test/basket/", CART)), Scan(Capture(URL, PAGE))
+    roles = {role.role: role.text for role in cart_roles(cart, page, PURCHASE, 2, "row")}
+    assert roles["row.subtotal"] == "Total: $79.80"
+    assert "row.price" not in roles
+    assert roles["cart.total"] == "$79.80"
