@@ -14,7 +14,7 @@
   const MAX_TEXT = 20_000;
 
   // `\s` holds U+FEFF, which takes no room: it parts no words.
-  const squeeze = (text) => text.replace(/\uFEFF/g, "").replace(/\s+/g, " ").trim();
+  const squeeze = (text) => text.replace(/\uFEFF/g, "").replace(/\s+/g, " ").replace(/^ | $/g, "");
   const rootsFrom = (root, list) => {
     list.push(root);
     for (const element of root.querySelectorAll("*")) if (element.shadowRoot) rootsFrom(element.shadowRoot, list);

@@ -40,7 +40,7 @@
       const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
       while (ownTexts && walker.nextNode()) {
         const { parentElement: parent, data } = walker.currentNode;
-        if (parent && data.trim() && counts(parent)) own.push(data);
+        if (parent && /\S/.test(data) && counts(parent)) own.push(data);
       }
       for (const element of ownTexts ? root.querySelectorAll("*") : []) {
         if (!counts(element)) continue;

@@ -3,7 +3,7 @@
 () => {
   const READS = {
     Array: "every filter find findIndex flatMap includes indexOf join map push reduce slice some",
-    String: "match matchAll replace slice startsWith toString trim",
+    String: "match matchAll replace slice startsWith toString",
     RegExp: "dotAll exec flags global hasIndices ignoreCase multiline sticky test unicode unicodeSets",
     Map: "get has set",
     WeakMap: "get has set",
