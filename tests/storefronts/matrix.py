@@ -82,7 +82,8 @@ def written(page: str, rows: dict[str, Row]) -> str:
 
 def _parts(page: str) -> tuple[dict[str, str], list[str]]:
     known = cases()
-    rows = {line.split("|")[1].strip(): line for line in page.splitlines() if line.startswith("| ")}
+    table = page.partition("<!-- table -->")[2].partition("<!-- end -->")[0]
+    rows = {line.split("|")[1].strip(): line for line in table.splitlines() if line.startswith("| ")}
     reasons = [line for line in page.splitlines() if re.match(r"\* [\w-]+, ", line)]
     kept = [line for line in reasons if line[2:].partition(",")[0] in known]
     return {name: line for name, line in rows.items() if name in known}, kept
