@@ -284,7 +284,7 @@ async def looks(
 async def test_a_trial_does_not_count_where_its_reader_was_not_shown_the_edit(page: Page, kind: str) -> None:
     made, rng = KINDS[kind], random.Random(kind)
     edit = edit_from_dict(made.edit)
-    for view in made.views:
+    for view in dict.fromkeys(made.views):
         reason, new, old = await looks(page, edit, made, "window.struck = 2", "load", view)
         assert (reason, new, any(old)) == ("", [True, True], False), "without an attack the trial counts"
     wrong = []
@@ -354,8 +354,8 @@ def honest(parts: dict[str, str]) -> str:
 
 @pytest.mark.parametrize("shop", HONEST)
 async def test_honest_pages_count(page: Page, shop: str) -> None:
-    failed = []
-    for kind, made in KINDS.items():
+    failed, number = [], list(HONEST).index(shop)
+    for kind, made in list(KINDS.items())[number % size(5, 1) :: size(5, 1)]:
         view = made.views[0]
         edit = edit_from_dict(made.edit)
         reason, *_ = await looks(page, edit, made, "window.struck = 2", "load", view, honest(HONEST[shop]))
