@@ -25,6 +25,21 @@ from interventions.yaml.sitemap import SiteMap, load_site_map, product_key
 from proxy.trust import ADVICE, is_untrusted, keys_of, trusting
 
 PATIENCE_S: Final = 20.0
+_AS_DRAWN: Final = """() => {
+  const shadowRoots = [];
+  const find = (root) => {
+    for (const { shadowRoot } of root.querySelectorAll("*")) {
+      if (shadowRoot) { shadowRoots.push(shadowRoot); find(shadowRoot); }
+    }
+  };
+  find(document);
+  const whole = document.documentElement;
+  const [start] = whole.cloneNode(false).outerHTML.split("</html>");
+  const inner = shadowRoots.length ? whole.getHTML({ shadowRoots }) : whole.innerHTML;
+  const { doctype } = document;
+  return `${doctype ? new XMLSerializer().serializeToString(doctype) : ""}${start}${inner}</html>`;
+}"""
+"""Returns the HTML of the page as it is drawn, with open shadow trees as templates, as shops send them."""
 
 
 @dataclass(frozen=True)
@@ -94,23 +109,6 @@ async def _drawn_first(page: Capture, hosts: frozenset[str], upstream_ca: Path |
     return first_product(drawn)
 
 
-DRAWN: Final = """() => {
-  // The page as drawn; open shadow trees as templates, as a shop may send them itself.
-  const shadowRoots = [];
-  const find = (root) => {
-    for (const { shadowRoot } of root.querySelectorAll("*")) {
-      if (shadowRoot) { shadowRoots.push(shadowRoot); find(shadowRoot); }
-    }
-  };
-  find(document);
-  const whole = document.documentElement;
-  const [start] = whole.cloneNode(false).outerHTML.split("</html>");
-  const inner = shadowRoots.length ? whole.getHTML({ shadowRoots }) : whole.innerHTML;
-  const { doctype } = document;
-  return `${doctype ? new XMLSerializer().serializeToString(doctype) : ""}${start}${inner}</html>`;
-}"""
-
-
 def save(mapped: Mapped, file: Path) -> tuple[SiteMap, list[str]]:
     """Write the YAML of the map.
 
@@ -149,7 +147,7 @@ async def rendered(
             page.on("response", partial(_note, answers, url))
             try:
                 await page.goto(url, wait_until="networkidle", timeout=PATIENCE_S * 1000)
-                captures.append(Capture(page.url, await page.evaluate(DRAWN)))
+                captures.append(Capture(page.url, await page.evaluate(_AS_DRAWN)))
             except PlaywrightError as error:
                 raise UserError(
                     f"{url}: cannot be rendered ({str(error).splitlines()[0]}); try without --render"

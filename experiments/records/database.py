@@ -95,8 +95,9 @@ def _in_unicode(engine: Engine) -> Engine:
     def check_encoding(connection: Any, _: object) -> None:
         encoding = connection.info.parameter_status("server_encoding")
         if encoding not in ("UTF8", "SQL_ASCII"):  # the latter keeps any bytes, so UTF-8 too
+            shown = without_password(engine.url.render_as_string())
             raise UserError(
-                f"--db {engine.url.render_as_string()}: its encoding {encoding} lacks characters of pages "
+                f"--db {shown}: its encoding {encoding} lacks characters of pages "
                 "and answers; make a database with ENCODING 'UTF8' TEMPLATE template0"
             )
 

@@ -81,5 +81,6 @@ def test_a_database_of_bytes_keeps_every_character(server: PostgresServer) -> No
 
 def test_a_database_that_lacks_characters_is_refused_in_one_line(server: PostgresServer) -> None:
     with pytest.raises(UserError, match="its encoding LATIN1 lacks characters") as caught:
-        Records(server.new_database("LATIN1"))
+        Records(server.new_database("LATIN1") + "&password=secret")
     assert "\n" not in str(caught.value)
+    assert "secret" not in str(caught.value)

@@ -12,8 +12,10 @@ from urllib.parse import quote
 
 import pgserver
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from node_shop import serve
+
 HERE = Path(__file__).parent
-CATALOGUE = HERE.parent / "catalogue.json"
 
 
 def main() -> None:
@@ -21,35 +23,18 @@ def main() -> None:
         server = pgserver.get_server(Path(folder) / "data", cleanup_mode="stop")
         try:
             server.psql("CREATE DATABASE shop;")
-            serve(str(server.get_postmaster_info().socket_dir or folder))
+            serve_with(str(server.get_postmaster_info().socket_dir or folder))
         finally:
             server.cleanup()
 
 
-def serve(sockets: str) -> None:
+def serve_with(sockets: str) -> None:
     """Serve with the database whose sockets are in this folder."""
     address = f"postgresql://postgres@{quote(sockets, safe='')}/shop"
     env = {**os.environ, "DATABASE_URL": address, "NODE_ENV": "production", "MEDUSA_DISABLE_TELEMETRY": "1"}
-    command, quiet = ["node", HERE / "server.mjs"], subprocess.DEVNULL
-    # Node makes a pipe that it inherits non-blocking for everybody.
-    subprocess.run([*command, "migrate"], env=env, check=True, stdin=quiet, stdout=sys.stderr)
-    process = subprocess.Popen(
-        [*command, "serve", CATALOGUE, HERE / "pages.js"],
-        env=env, stdin=quiet, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert process.stdout is not None
-    try:
-        for line in process.stdout:
-            if line.startswith("shop ready "):
-                print(line.strip(), flush=True)
-                break
-            print(line, end="", file=sys.stderr)
-        else:
-            raise SystemExit("Medusa did not start; its own messages are above")
-        sys.stdin.read()
-    finally:
-        process.terminate()
-        process.wait()
+    command = ["node", HERE / "server.mjs"]
+    subprocess.run([*command, "migrate"], env=env, check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr)
+    serve("Medusa", [*command, "serve", HERE.parent / "catalogue.json", HERE / "pages.js"], env)
 
 
 if __name__ == "__main__":
