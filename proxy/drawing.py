@@ -101,6 +101,7 @@ def edited(sent: dict[str, Any], base: str, session: Session, *, proves: bool = 
             known=session.known,
             came=urljoin(base, sent["came"]),
             partly=True,
+            earlier=session.earlier_names(),
         )
     except EditFailed as failure:
         return lacking(failure, product, [], session, late=sent["late"])

@@ -223,6 +223,14 @@ class Session:
         self.note_receipts(receipt for key, receipt in plain.items() if key not in self.drawn)
         self.drawn |= plain.keys()
 
+    def earlier_names(self) -> dict[str, frozenset[str]]:
+        """Return, by product, its names that edits of data have replaced."""
+        found: dict[str, frozenset[str]] = {}
+        for each in self.receipts:
+            if each.role == "data.name" and each.before != each.after:
+                found[each.product] = found.get(each.product, frozenset()) | {each.before}
+        return found
+
     def note_failure(self, reason: str) -> None:
         """Keep the reason why a planned edit did not reach a page."""
         self.failures.append(reason)

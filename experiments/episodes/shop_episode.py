@@ -14,6 +14,7 @@ from environments.episode import Episode, Look
 from environments.stops import guard, stops_of
 from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.episodes.choice import Chosen, chosen
+from experiments.episodes.sights import Sight
 from experiments.episodes.trajectory import (
     Traced,
     Trajectory,
@@ -26,7 +27,6 @@ from experiments.episodes.trajectory import (
     usage_of,
 )
 from experiments.episodes.treatment_check import (
-    Sight,
     placed,
     shown_product,
     sights,

@@ -1,77 +1,31 @@
 """Check that a trial's treatment reached the agent: receipts, and what stood on the pages it looked at."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
 from html import unescape
-from typing import Final, NamedTuple
-from urllib.parse import urljoin
+from typing import NamedTuple
 
 from environments.episode import Look
 from environments.observe import Wanted
 from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.designs.shop.listing import ShowOnly
 from experiments.episodes.list_order import ORDERS, looked_at, misplaced, order_spots
+from experiments.episodes.old_values import LEFT_NOWHERE, old_value
+from experiments.episodes.sights import Done, Proof, Sight
 from experiments.episodes.trajectory import Trajectory
 from interventions.apply.engine import is_for_own_page
 from interventions.apply.mapped_page import MappedPage
 from interventions.apply.plan import Plan
-from interventions.edits.base import Change, Edit
+from interventions.edits.base import Edit
 from interventions.edits.in_browser import (
     NotRead,
-    Standing,
     There,
     Verdict,
     as_read,
-    bounded,
     holds,
-    in_pieces,
 )
 from interventions.edits.remove import Remove
-from interventions.edits.replace_text import ReplaceText
-from interventions.edits.set_image import SetImage
-from interventions.edits.set_price import SetPrice
-from interventions.edits.set_rating import SetRating
-from interventions.edits.set_reviews import SetReviews
-from interventions.edits.set_stock import SetStock
-from interventions.edits.set_title import SetTitle
-from interventions.html.numbers import Figure, figures, read_figure
 from interventions.yaml.sitemap import SiteMap
 from proxy.session import Session, ShownPage
-
-OLD_TEXTS: Final = (SetRating, SetReviews, SetStock, SetTitle, Remove)
-"""The edits whose old text must not stand on the product's page as a text of its own."""
-LEFT_NOWHERE: Final = (SetPrice, SetImage, ReplaceText, *OLD_TEXTS)
-"""The edits whose old value must not stand on the product's page anywhere."""
-LONG_SENTENCE: Final = 4
-"""The fewest words of a sentence that stands nowhere by chance."""
-_SENTENCE_ENDS = re.compile(r"(?<=[.!?。])\s+")
-_DECIMALS = re.compile(r"[.,٫]\d")
-_CENTS = re.compile(r"\s*[.,]?\s*\n\s*(\d\d)(?=\s*(?:\n|\Z))")
-
-
-class Proof(NamedTuple):
-    """The key of a receipt of an edit on a product's own page."""
-
-    intervention: str
-    edit: str
-    role: str
-    product: str
-
-
-@dataclass(frozen=True, slots=True)
-class Sight:
-    """A product's own page as its reader was given it once, as HTML.
-
-    `standing`: the same page as the browser had it. `url`: its address, where that is known. Other pages have
-    no product.
-    """
-
-    product: str
-    html: str
-    standing: Standing | None = None
-    url: str = ""
 
 
 def wanted_in_browser(design: ShopDesign, trial: ShopTrial) -> Wanted:
@@ -155,7 +109,7 @@ def unchecked(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Effec
     Only edits that have changed a page count. Edits of data are left out: nobody reads data but the page's
     scripts.
     """
-    done = _Done(session)
+    done = Done(session)
     proven = {
         proof
         for key in {sight.product for sight in seen}
@@ -194,7 +148,7 @@ class Placed(NamedTuple):
 
 def placed(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Placed]:
     """Return where the planned edits stood at each look after which the agent acted (`seen`, in order)."""
-    done = _Done(session)
+    done = Done(session)
     found = []
     for step, sight in enumerate(seen):
         for edit, proof in _planned(plan, sight.product, session.site):
@@ -215,30 +169,7 @@ def _planned(plan: Plan, key: str, site: SiteMap) -> Iterator[tuple[Edit, Proof]
                     yield edit, Proof(treatment.intervention, edit.kind(), edit.roles()[0], key)
 
 
-class _Done:
-    """What the receipts say of products' own pages."""
-
-    def __init__(self, session: Session) -> None:
-        self.site = session.site
-        self.changes: dict[Proof, list[Change]] = {}
-        roles = {(t.intervention, e.kind()): e.roles()[0] for t in session.plan.treatments for e in t.edits}
-        self.prices: dict[str, set[tuple[str, str]]] = {}
-        """By product, the prices in data before and after."""
-        for each in session.receipts:
-            role = each.role
-            if role == "data.price":
-                self.prices.setdefault(each.product, set()).add((each.before, each.after))
-            if each.page_type == "data" and not self.site.drawn:
-                # A page whose data carry the edit needs none itself: its scripts show it.
-                role = roles.get((each.intervention, each.edit), role)
-            elif each.page_type != "product":
-                continue
-            proof = Proof(each.intervention, each.edit, role, each.product)
-            change = Change(each.matches, as_read(each.before), as_read(each.after))
-            self.changes.setdefault(proof, []).append(change)
-
-
-def _verdict(edit: Edit, proof: Proof, done: _Done, sight: Sight) -> Verdict | None:
+def _verdict(edit: Edit, proof: Proof, done: Done, sight: Sight) -> Verdict | None:
     """Whether what an edit made stands in a sight of its page; None: that cannot be told."""
     if sight.standing is None or proof not in done.changes:
         return None
@@ -251,7 +182,7 @@ def _verdict(edit: Edit, proof: Proof, done: _Done, sight: Sight) -> Verdict | N
 def _untreated_pages(
     plan: Plan, seen: Sequence[Sight], session: Session, keys: list[str], chosen: str
 ) -> str:
-    done = _Done(session)
+    done = Done(session)
     for key in keys:
         mine = [sight for sight in seen if sight.product == key]
         for edit, proof in _planned(plan, key, session.site) if mine or key == chosen else ():
@@ -259,13 +190,12 @@ def _untreated_pages(
                 return f"{proof.intervention}: {proof.edit} has no receipt for {key}"
             if mine and (reason := _not_shown(edit, proof, done, mine)):
                 return f"{proof.intervention}: {reason} on {key}"
-        for old in (_old_price, _old_text, _old_sentence, _old_picture):
-            if reason := old(key, mine, done):
-                return reason
+        if reason := old_value(key, mine, done):
+            return reason
     return ""
 
 
-def _not_shown(edit: Edit, proof: Proof, done: _Done, mine: Sequence[Sight]) -> str:
+def _not_shown(edit: Edit, proof: Proof, done: Done, mine: Sequence[Sight]) -> str:
     """Why what an edit made was not shown, or an empty string."""
     verdicts = [_verdict(edit, proof, done, sight) for sight in mine]
     for verdict in verdicts:
@@ -280,122 +210,6 @@ def _not_shown(edit: Edit, proof: Proof, done: _Done, mine: Sequence[Sight]) -> 
         if not any(holds(squeeze(sight.html), wanted) for sight in mine):
             return f"the agent was not shown {wanted!r}"
     return ""
-
-
-def _old_price(key: str, mine: Sequence[Sight], done: _Done) -> str:
-    """Where an agent was shown the price that an edit has replaced, beside the new one."""
-    prices = [
-        change
-        for proof, changes in done.changes.items()
-        if proof.edit == SetPrice.kind() and proof.product == key
-        for change in changes
-        if read_figure(change.before) != read_figure(change.after)
-    ]
-    texts = [
-        change.after for proof, changes in done.changes.items() if proof.product == key for change in changes
-    ]
-    for sight in mine:
-        for change in (*prices, *_replaced_in_data(key, done, sight)):
-            price = figures(change.before, spaced=True)[0]
-            # A whole number may count anything.
-            old = price.text if re.search(r"[.,٫]\d\d$", price.text) else change.before
-            shown = sight.standing.own if sight.standing else ""
-            for text in sorted(texts, key=len, reverse=True):
-                if holds(text, old):  # an edit may itself name the old price
-                    shown = shown.replace(text, " ")
-            found = re.search(bounded(old), shown) or (price.sign and in_pieces(change.before).search(shown))
-            span = found.span() if found else _amount(shown, price)
-            if span:
-                around = shown[max(0, span[0] - 40) : span[1] + 20]
-                return f"the agent was shown the old price too on {key}: {' '.join(around.split())!r}"
-    return ""
-
-
-def _old_text(key: str, mine: Sequence[Sight], done: _Done) -> str:
-    """Where an agent was shown a text that an edit has replaced, beside the new one."""
-    kinds = {edit.kind() for edit in OLD_TEXTS}
-    made = [(proof, change) for proof, changes in done.changes.items() for change in changes]
-    new = {change.after for _, change in made}
-    for sight in mine:
-        lines = sight.standing.own.split("\n") if sight.standing else []
-        others = "\n".join(line for line in lines if line not in new)
-        for proof, change in made:
-            if proof.edit == SetRating.kind() and not _DECIMALS.search(change.before):
-                continue  # a whole one may be what a customer gave
-            if proof.product != key or proof.edit not in kinds or change.before in new:
-                continue
-            if change.before and in_pieces(change.before, alone=True).search(others):
-                return f"the agent was shown the old text too on {key}: {change.before!r}"
-    return ""
-
-
-def _old_sentence(key: str, mine: Sequence[Sight], done: _Done) -> str:
-    """Where an agent was shown a sentence in which an edit has replaced words, beside the new one.
-
-    A short one may stand there for something else; it counts as a text of its own.
-    """
-    for proof, changes in done.changes.items():
-        if proof.edit != ReplaceText.kind() or proof.product != key:
-            continue
-        for change in changes:
-            for old in sorted(_sentences(change.before) - _sentences(change.after)):
-                found = in_pieces(old, alone=len(old.split()) < LONG_SENTENCE)
-                if any(sight.standing and found.search(sight.standing.own) for sight in mine):
-                    return f"the agent was shown the old text too on {key}: {old!r}"
-    return ""
-
-
-def _sentences(text: str) -> set[str]:
-    """The sentences of a receipt's text; the last may be cut."""
-    found = _SENTENCE_ENDS.split(text.removesuffix("…"))
-    return {each.strip() for each in (found[:-1] if text.endswith("…") and len(found) > 1 else found)}
-
-
-def _old_picture(key: str, mine: Sequence[Sight], done: _Done) -> str:
-    """Where an agent was shown the picture that an edit has replaced, beside the new one."""
-    for proof, changes in done.changes.items():
-        if proof.edit != SetImage.kind() or proof.product != key:
-            continue
-        for sight in mine:
-            shown = sight.standing.pictures if sight.standing else frozenset()
-            for change in changes:
-                old, new = (urljoin(sight.url, each) for each in (change.before, change.after))
-                if old != new and old in shown:
-                    return f"the agent was shown the old picture too on {key}: {change.before}"
-    return ""
-
-
-def _replaced_in_data(key: str, done: _Done, sight: Sight) -> Iterator[Change]:
-    """The prices that edits have replaced in data, as the page would write them."""
-    if sight.standing is None or key not in done.prices:
-        return
-    _, element = next(There(done.site, sight.standing).all("product.price"), (None, None))
-    if element is None:
-        return
-    for price in figures(element.text, spaced=True)[:1]:
-        for before, after in done.prices[key]:
-            if (new := read_figure(after)) and before != after:
-                old = price.write(price.value * read_figure(before) / new)
-                yield Change(1, element.text.replace(price.text, old, 1), element.text)
-
-
-def _amount(shown: str, price: Figure) -> tuple[int, int] | None:
-    """Where texts, a line each, write the amount of a price otherwise: `$1299`, or its cents in a line.
-
-    Only beside the price's own currency: figures may count anything.
-    """
-    if not price.sign:
-        return None
-    for figure in figures(shown, spaced=True):
-        amount, end = figure.value, figure.end
-        if (cents := _CENTS.match(shown, end)) and amount == amount.to_integral():
-            amount, end = amount + Decimal(cents[1]) / 100, cents.end()
-        if amount == price.value and (
-            price.sign in (figure.sign, shown[end:].lstrip()[: len(price.sign)])
-            or "" != price.currency == figure.currency
-        ):
-            return figure.start, end
-    return None
 
 
 def _untreated_cards(plan: Plan, session: Session, keys: list[str]) -> str:

@@ -31,8 +31,9 @@ from experiments.episodes.shop_episode import (
     start_urls,
     to_record,
 )
+from experiments.episodes.sights import Sight
 from experiments.episodes.trajectory import Traced, Trajectory, failed_on_the_way
-from experiments.episodes.treatment_check import Sight, wanted_in_browser
+from experiments.episodes.treatment_check import wanted_in_browser
 from experiments.executors.start_pages import check_start_pages
 from experiments.records.database import DatabaseFailure, cause
 from experiments.records.record import Row, TrialRecord, artifact_hash

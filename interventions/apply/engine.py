@@ -2,10 +2,10 @@
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
 
 from interventions.apply.mapped_page import NONE_KNOWN, MappedPage, product_at
 from interventions.apply.plan import Plan, Treatment
@@ -88,6 +88,9 @@ class OtherPage(EditFailed):
         self.product = product
 
 
+NONE_EARLIER: Final[Mapping[str, frozenset[str]]] = {}
+
+
 def rewrite(
     body: bytes,
     *,
@@ -99,6 +102,7 @@ def rewrite(
     places: "Places | None" = None,
     came: str | None = None,
     partly: bool = False,
+    earlier: Mapping[str, frozenset[str]] = NONE_EARLIER,
 ) -> Rewrite:
     """Return the page, or the answer in JSON, with the plan's edits made, and a receipt of each edit.
 
@@ -108,7 +112,7 @@ def rewrite(
     Where scripts draw a site's pages (`drawn`), edits are made in the page as it is sent to the browser only
     in data. The others are made in the page as its scripts have drawn it: `came` is the address at which that
     page came; `url` is its address now. `partly`: of a page that is not complete yet, the edits that can be
-    made are.
+    made are. `earlier`: by product, its names that edits of data have replaced.
 
     On a product's own page all its treatments have to succeed; in cards, cart rows and data only those of the
     products that are there. A body that the plan does not concern is returned as the same object. Raises
@@ -117,7 +121,7 @@ def rewrite(
     untouched = Rewrite(body, "", None, ())
     if not plan.treatments or not body:
         return untouched
-    task = _Rewriting(body, url, plan, site, known, came, partly=partly)
+    task = _Rewriting(body, url, plan, site, known, came, earlier, partly=partly)
     places = places or Places()
     try:
         if is_json(content_type):
@@ -181,11 +185,12 @@ class _Rewriting:
         site: SiteMap,
         known: Mapping[str, str],
         came: str | None,
+        earlier: Mapping[str, frozenset[str]],
         *,
-        partly: bool = False,
+        partly: bool,
     ) -> None:
         self.body, self.url, self.plan, self.site, self.known, self.came = body, url, plan, site, known, came
-        self.partly = partly
+        self.earlier, self.partly = earlier, partly
         self.lacks: EditFailed | None = None
         self.current: Owner = ("", "", "")
         self.done: list[tuple[Owner, str, Change]] = []
@@ -200,7 +205,8 @@ class _Rewriting:
         page_type, product = view.page_type, view.product
         if product is None:
             self.check_address()
-        for key, showing in view.showings():
+        for key, shown in view.showings():
+            showing = replace(shown, earlier=self.earlier.get(key, shown.earlier))
             for treatment, edit in self.planned(key, showing, page_type):
                 role = edit.role_at(showing)
                 page.owner = self.begin(treatment, edit, showing.role(role) or role)

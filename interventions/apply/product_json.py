@@ -56,8 +56,8 @@ class Document:
         entries = [Entry(self, data, match.obj) for match in found if isinstance(match.obj, dict)]
         keys = [entry.key(url, query) for entry in entries]
         # Of several that do not say what they show, none is surely the page's own product.
-        default = own if own and keys.count("") == 1 else ""
-        return [(key or default, entry) for key, entry in zip(keys, entries, strict=True)]
+        default = own if own and keys.count(None) == 1 else ""
+        return [(default if key is None else key, entry) for key, entry in zip(keys, entries, strict=True)]
 
     def shift(self, data: Data, delta: Decimal) -> None:
         """Add `delta` to the document's totals."""
@@ -91,16 +91,21 @@ class Entry:
     data: Data
     object: dict[str, Any]
 
-    def key(self, page: str, query: tuple[str, ...] = ()) -> str:
-        """Return the key of the product that the object links to; empty when it links to none."""
+    def key(self, page: str, query: tuple[str, ...] = ()) -> str | None:
+        """Return the key of the product that the object links to; None without a link.
+
+        It is empty where the link leads to what is no product's page, such as the shop's first page.
+        """
+        linked = False
         for link in self.data.link:
             for match in _matches(link.path, self.object):
                 value = match.obj
                 if link.page and isinstance(value, str | int) and not isinstance(value, bool):
                     value = link.page.replace("${value}", quote(str(value)))
+                linked = linked or (isinstance(value, str) and bool(value))
                 if isinstance(value, str) and (key := product_key(value, page, query)):
                     return key
-        return ""
+        return "" if linked else None
 
     def has(self, part: str) -> bool:
         """Return whether the object holds a value of this part, such as `price`."""

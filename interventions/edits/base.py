@@ -61,13 +61,14 @@ class Target:
 class Showing:
     """Where a product shows: on its own page (`group` product), in a card (item) or a cart row (row).
 
-    The group `page` is the page as a whole.
+    The group `page` is the page as a whole. `earlier`: names of the product that edits of data have replaced.
     """
 
     page: Page
     site: SiteMap
     group: str
     root: LexborNode | None = None
+    earlier: frozenset[str] = frozenset()
 
     def role(self, name: str) -> str:
         """Return the role's name here: `product.title` is `item.title` in a card.
@@ -201,8 +202,11 @@ class Showing:
         matches = 1
         for target in (*others, *(t for t in self.all(role) if t.place != first.place)):
             value = self.value(target)
-            if before and before in value:
-                self._write_text(target, value.replace(before, after))
+            old = next((each for each in (before, *self.earlier) if each and each in value), "")
+            if before == after and after in value:  # here too the page's data have carried the text
+                matches += 1
+            elif old:
+                self._write_text(target, value.replace(old, after))
                 matches += 1
         return Change(matches, before, after)
 

@@ -15,7 +15,8 @@ from playwright.async_api import Page
 from environments.browser import run_browsers
 from environments.observe import View, Wanted, observe
 from experiments.episodes.list_order import order_spots
-from experiments.episodes.treatment_check import Sight, unchecked, untreated
+from experiments.episodes.sights import Sight
+from experiments.episodes.treatment_check import unchecked, untreated
 from interventions.apply.engine import rewrite
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.registry import edit_from_dict

@@ -17,7 +17,9 @@ from playwright.async_api import Page
 
 from environments.browser import run_browsers
 from environments.observe import View, Wanted, observe
-from experiments.episodes.treatment_check import LEFT_NOWHERE, Sight, shows_on_own_page, untreated
+from experiments.episodes.old_values import LEFT_NOWHERE
+from experiments.episodes.sights import Sight
+from experiments.episodes.treatment_check import shows_on_own_page, untreated
 from interventions.apply.engine import rewrite
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.base import Edit

@@ -13,7 +13,8 @@ from starlette.responses import Response
 
 from environments.browser import run_browsers
 from environments.observe import View, Wanted, observe
-from experiments.episodes.treatment_check import Sight, untreated
+from experiments.episodes.sights import Sight
+from experiments.episodes.treatment_check import untreated
 from interventions.apply.engine import rewrite
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.set_image import SetImage

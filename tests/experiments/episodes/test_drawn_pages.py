@@ -132,6 +132,20 @@ async def test_a_shell_whose_data_carry_no_text_is_not_treated(stage: Stage) -> 
     assert "drawn: true" in reason
 
 
+@pytest.mark.parametrize("mapped", [True, False], ids=["mapped", "not mapped"])
+async def test_where_data_carry_the_name_the_tab_shows_it_too_or_the_trial_fails(
+    mapped: bool, stage: Stage
+) -> None:
+    names = ["h1.name", "title"] if mapped else ["h1.name"]
+    site = SITE | {"data": DATA, "roles": SITE["roles"] | {"product.name": names}}
+    shop = DrawnShop(script="document.title = {'harbour-lamp': 'Harbour Lamp | Lamps'}[slug()]; draw();")
+    outcome, reason, _, session = await run(stage, shop, site=site, edits=[{"set_title": "Pier Lamp"}])
+    assert ("data.name", "Harbour Lamp", "Pier Lamp") in {
+        (each.role, each.before, each.after) for each in session.receipts
+    }
+    assert outcome == ("choice" if mapped else "treatment_failed"), reason
+
+
 async def test_edits_come_and_go_with_the_product_that_the_page_shows(stage: Stage) -> None:
     """From the carrier's page to the other's and back, without another page from the shop."""
     shop = DrawnShop("shell", headers={"content-security-policy": "default-src 'self' 'unsafe-inline'"})

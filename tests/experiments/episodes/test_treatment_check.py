@@ -261,6 +261,9 @@ RESTORED: dict[str, tuple[Edits, str, str]] = {
     "set_reviews": (edit("set_reviews", 4321), put("a.action.view", "12 Reviews"), ""),
     "set_stock": (edit("set_stock", "Only two left"), put("div.stock > span", "In stock"), ""),
     "set_title": (edit("set_title", "Golden Lamp"), put("span.base", "Harbour Desk Lamp"), ""),
+    "the old name in the tab's title": (
+        edit("set_title", "Golden Lamp"), "document.title = 'Buy Harbour Desk Lamp | Shop';", "",
+    ),
     "replace_text": (
         edit("replace_text", {"in": "product.description", "from": "warm", "to": "cold"}),
         put("#description", "A warm light for long evenings."), "",

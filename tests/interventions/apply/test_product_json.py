@@ -138,6 +138,13 @@ def test_the_product_is_the_one_that_the_data_link_to() -> None:
     assert [key for key, _ in two.entries(LIST, HOST, "own")] == ["", ""]
 
 
+def test_a_link_to_the_first_page_is_no_link_to_the_page_s_own_product() -> None:
+    """As in the path of links above a product: Home, Lamps, the lamp."""
+    crumbs = Document('[{"url": "/", "name": "Home"}, {"url": "/lamps"}, {"url": "/lamps/own"}]')
+    data = LIST.model_copy(update={"items": "$[*]"})
+    assert [key for key, _ in crumbs.entries(data, HOST, "lamps/own")] == ["", "lamps", "lamps/own"]
+
+
 @pytest.mark.parametrize(
     ("items", "found"),
     [

@@ -1,0 +1,174 @@
+"""Find, on a product's own page, what an edit has replaced: an agent must not be shown both."""
+
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import Final
+from urllib.parse import urljoin
+
+from experiments.episodes.sights import Done, Sight
+from interventions.edits.base import Change
+from interventions.edits.in_browser import There, bounded, holds, in_pieces
+from interventions.edits.remove import Remove
+from interventions.edits.replace_text import ReplaceText
+from interventions.edits.set_image import SetImage
+from interventions.edits.set_price import SetPrice
+from interventions.edits.set_rating import SetRating
+from interventions.edits.set_reviews import SetReviews
+from interventions.edits.set_stock import SetStock
+from interventions.edits.set_title import SetTitle
+from interventions.html.numbers import Figure, figures, read_figure
+
+OLD_TEXTS: Final = (SetRating, SetReviews, SetStock, Remove)
+"""The edits whose old text must not stand on the product's page as a text of its own."""
+LEFT_NOWHERE: Final = (SetPrice, SetImage, SetTitle, ReplaceText, *OLD_TEXTS)
+"""The edits whose old value must not stand on the product's page anywhere."""
+LONG_SENTENCE: Final = 4
+"""The fewest words of a sentence that stands nowhere by chance."""
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?。])\s+")
+_DECIMALS = re.compile(r"[.,٫]\d")
+_CENTS = re.compile(r"\s*[.,]?\s*\n\s*(\d\d)(?=\s*(?:\n|\Z))")
+
+
+def old_value(key: str, mine: Sequence[Sight], done: Done) -> str:
+    """Return where the sights of a product's page show what an edit has replaced; empty where they do not."""
+    for old in (_old_price, _old_text, _old_name, _old_sentence, _old_picture):
+        if reason := old(key, mine, done):
+            return reason
+    return ""
+
+
+def _old_price(key: str, mine: Sequence[Sight], done: Done) -> str:
+    """Where an agent was shown the price that an edit has replaced, beside the new one."""
+    prices = [
+        change
+        for proof, changes in done.changes.items()
+        if proof.edit == SetPrice.kind() and proof.product == key
+        for change in changes
+        if read_figure(change.before) != read_figure(change.after)
+    ]
+    texts = [
+        change.after for proof, changes in done.changes.items() if proof.product == key for change in changes
+    ]
+    for sight in mine:
+        for change in (*prices, *_replaced_in_data(key, done, sight)):
+            price = figures(change.before, spaced=True)[0]
+            # A whole number may count anything.
+            old = price.text if re.search(r"[.,٫]\d\d$", price.text) else change.before
+            shown = sight.standing.own if sight.standing else ""
+            for text in sorted(texts, key=len, reverse=True):
+                if holds(text, old):  # an edit may itself name the old price
+                    shown = shown.replace(text, " ")
+            found = re.search(bounded(old), shown) or (price.sign and in_pieces(change.before).search(shown))
+            span = found.span() if found else _amount(shown, price)
+            if span:
+                around = shown[max(0, span[0] - 40) : span[1] + 20]
+                return f"the agent was shown the old price too on {key}: {' '.join(around.split())!r}"
+    return ""
+
+
+def _old_text(key: str, mine: Sequence[Sight], done: Done) -> str:
+    """Where an agent was shown a text that an edit has replaced, beside the new one."""
+    kinds = {edit.kind() for edit in OLD_TEXTS}
+    made = [(proof, change) for proof, changes in done.changes.items() for change in changes]
+    new = {change.after for _, change in made}
+    for sight in mine:
+        lines = sight.standing.own.split("\n") if sight.standing else []
+        others = "\n".join(line for line in lines if line not in new)
+        for proof, change in made:
+            if proof.edit == SetRating.kind() and not _DECIMALS.search(change.before):
+                continue  # a whole one may be what a customer gave
+            if proof.product != key or proof.edit not in kinds or change.before in new:
+                continue
+            if change.before and in_pieces(change.before, alone=True).search(others):
+                return f"the agent was shown the old text too on {key}: {change.before!r}"
+    return ""
+
+
+def _old_name(key: str, mine: Sequence[Sight], done: Done) -> str:
+    """Where an agent was shown the name that an edit has replaced: as one of its texts, or in a tab's title."""
+    names = done.names.get(key, set()) | {
+        (change.before, change.after)
+        for proof, changes in done.changes.items()
+        if proof.edit == SetTitle.kind() and proof.product == key
+        for change in changes
+    }
+    new = sorted({after for _, after in names}, key=len, reverse=True)
+    for sight in mine:
+        title, *lines = (sight.standing.own if sight.standing else "").split("\n")
+        for name in new:
+            title = title.replace(name, " ")
+        others = "\n".join(line for line in lines if line not in new)
+        for old in sorted({before for before, _ in names} - {"", *new}):
+            if in_pieces(old).search(title) or in_pieces(old, alone=True).search(others):
+                return f"the agent was shown the old text too on {key}: {old!r}"
+    return ""
+
+
+def _old_sentence(key: str, mine: Sequence[Sight], done: Done) -> str:
+    """Where an agent was shown a sentence in which an edit has replaced words, beside the new one.
+
+    A short one may stand there for something else; it counts as a text of its own.
+    """
+    for proof, changes in done.changes.items():
+        if proof.edit != ReplaceText.kind() or proof.product != key:
+            continue
+        for change in changes:
+            for old in sorted(_sentences(change.before) - _sentences(change.after)):
+                found = in_pieces(old, alone=len(old.split()) < LONG_SENTENCE)
+                if any(sight.standing and found.search(sight.standing.own) for sight in mine):
+                    return f"the agent was shown the old text too on {key}: {old!r}"
+    return ""
+
+
+def _sentences(text: str) -> set[str]:
+    """The sentences of a receipt's text; the last may be cut."""
+    found = _SENTENCE_ENDS.split(text.removesuffix("…"))
+    return {each.strip() for each in (found[:-1] if text.endswith("…") and len(found) > 1 else found)}
+
+
+def _old_picture(key: str, mine: Sequence[Sight], done: Done) -> str:
+    """Where an agent was shown the picture that an edit has replaced, beside the new one."""
+    for proof, changes in done.changes.items():
+        if proof.edit != SetImage.kind() or proof.product != key:
+            continue
+        for sight in mine:
+            shown = sight.standing.pictures if sight.standing else frozenset()
+            for change in changes:
+                old, new = (urljoin(sight.url, each) for each in (change.before, change.after))
+                if old != new and old in shown:
+                    return f"the agent was shown the old picture too on {key}: {change.before}"
+    return ""
+
+
+def _replaced_in_data(key: str, done: Done, sight: Sight) -> Iterator[Change]:
+    """The prices that edits have replaced in data, as the page would write them."""
+    if sight.standing is None or key not in done.prices:
+        return
+    _, element = next(There(done.site, sight.standing).all("product.price"), (None, None))
+    if element is None:
+        return
+    for price in figures(element.text, spaced=True)[:1]:
+        for before, after in done.prices[key]:
+            if (new := read_figure(after)) and before != after:
+                old = price.write(price.value * read_figure(before) / new)
+                yield Change(1, element.text.replace(price.text, old, 1), element.text)
+
+
+def _amount(shown: str, price: Figure) -> tuple[int, int] | None:
+    """Where texts, a line each, write the amount of a price otherwise: `$1299`, or its cents in a line.
+
+    Only beside the price's own currency: figures may count anything.
+    """
+    if not price.sign:
+        return None
+    for figure in figures(shown, spaced=True):
+        amount, end = figure.value, figure.end
+        if (cents := _CENTS.match(shown, end)) and amount == amount.to_integral():
+            amount, end = amount + Decimal(cents[1]) / 100, cents.end()
+        if amount == price.value and (
+            price.sign in (figure.sign, shown[end:].lstrip()[: len(price.sign)])
+            or "" != price.currency == figure.currency
+        ):
+            return figure.start, end
+    return None

@@ -1,0 +1,58 @@
+"""Looks at products' own pages, and what the receipts say that stands there."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from interventions.edits.base import Change
+from interventions.edits.in_browser import Standing, as_read
+from proxy.session import Session
+
+
+class Proof(NamedTuple):
+    """The key of a receipt of an edit on a product's own page."""
+
+    intervention: str
+    edit: str
+    role: str
+    product: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A product's own page as its reader was given it once, as HTML.
+
+    `standing`: the same page as the browser had it. `url`: its address, where that is known. Other pages have
+    no product.
+    """
+
+    product: str
+    html: str
+    standing: Standing | None = None
+    url: str = ""
+
+
+class Done:
+    """What the receipts say of products' own pages."""
+
+    def __init__(self, session: Session) -> None:
+        self.site = session.site
+        self.changes: dict[Proof, list[Change]] = {}
+        roles = {(t.intervention, e.kind()): e.roles()[0] for t in session.plan.treatments for e in t.edits}
+        self.prices: dict[str, set[tuple[str, str]]] = {}
+        """By product, the prices in data before and after."""
+        self.names: dict[str, set[tuple[str, str]]] = {}
+        """By product, the names in data before and after."""
+        for each in session.receipts:
+            role = each.role
+            if role == "data.price":
+                self.prices.setdefault(each.product, set()).add((each.before, each.after))
+            if role == "data.name":
+                self.names.setdefault(each.product, set()).add((as_read(each.before), as_read(each.after)))
+            if each.page_type == "data" and not self.site.drawn:
+                # A page whose data carry the edit needs none itself: its scripts show it.
+                role = roles.get((each.intervention, each.edit), role)
+            elif each.page_type != "product":
+                continue
+            proof = Proof(each.intervention, each.edit, role, each.product)
+            change = Change(each.matches, as_read(each.before), as_read(each.after))
+            self.changes.setdefault(proof, []).append(change)
