@@ -12,7 +12,7 @@ import pytest
 
 from tests.support import size
 
-hypothesis.settings.register_profile("souk", deadline=None, max_examples=size(40, 100))
+hypothesis.settings.register_profile("souk", deadline=None, max_examples=size(25, 100))
 hypothesis.settings.load_profile("souk")
 
 

@@ -17,9 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 # Importing the program takes most of a short command's time: it is done once, and every command is a fork.
 _forks = get_context("forkserver")
-_forks.set_forkserver_preload(
-    ["experiments.cli", "experiments.runs.experiment_run", "experiments.studies.kinds"]
-)
+_forks.set_forkserver_preload(["tests.experiments.loaded"])
 
 
 @dataclass(frozen=True)
