@@ -13,6 +13,7 @@ from pathlib import Path
 from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
+from environments.pulse import Pulse
 from environments.system_packages import describe_install, find_missing_library
 from environments.through_proxy import DEAD_END, Passage
 from interventions.errors import UserError
@@ -85,6 +86,7 @@ class BrowserPool:
     """One Chromium that is launched again when it has died; each episode gets a context of its own."""
 
     def __init__(self, spki: str | None, trusted: Sequence[str] = ()) -> None:
+        self._pulse: Pulse | None = None
         self._flags = flags(spki)
         if trusted:
             self._flags.append(f"--ignore-certificate-errors-spki-list={','.join(trusted)}")
@@ -99,7 +101,12 @@ class BrowserPool:
                 await self.close()
                 self._playwright = await _start_driver()
                 self._browser = await self._launch(self._playwright)
+                self._pulse = await Pulse.of(self._browser)
             return self._browser
+
+    def silent(self) -> float:
+        """Return for how many seconds the browser has not answered."""
+        return self._pulse.silent() if self._pulse else 0.0
 
     @asynccontextmanager
     async def context(self, proxy_url: str | None) -> AsyncIterator[BrowserContext]:
@@ -133,6 +140,8 @@ class BrowserPool:
     async def close(self) -> None:
         """End the browser, and Playwright's own process; either may be dead already."""
         browser, playwright, self._browser, self._playwright = self._browser, self._playwright, None, None
+        if self._pulse:
+            self._pulse.end()
         with suppress(Exception):  # what is dead says so in many ways
             if browser is not None and browser.is_connected():
                 await browser.close()

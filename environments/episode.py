@@ -49,6 +49,9 @@ LOAD_TIMEOUT_MS: Final = 30_000
 SETTLE_SECONDS: Final = 5.0
 """The longest wait for a page that keeps requesting; an ordinary page settles as soon as it is quiet."""
 
+LOOK_SECONDS: Final = 30.0
+"""The longest time in which a page is read; one whose script never ends cannot be."""
+
 MAX_TABS: Final = 20
 """The most open tabs; further tabs are closed as they open.
 
@@ -183,7 +186,10 @@ class Episode:
             BrowserFailure: the tab or the browser is gone.
         """
         try:
-            seen = await self._observe()
+            async with asyncio.timeout(LOOK_SECONDS):
+                seen = await self._observe()
+        except TimeoutError:
+            raise BrowserFailure("the page does not answer") from None
         except (PlaywrightError, Disturbed) as error:
             raise BrowserFailure(first_line(error)) from error
         self._titles[self._active] = seen.title

@@ -9,6 +9,7 @@ is passed on. Everything that no edit can touch is streamed through.
 import ipaddress
 import logging
 import re
+import time
 from collections.abc import Callable
 
 from mitmproxy import http
@@ -44,6 +45,8 @@ MEDIA_TYPE = re.compile(r"\s*([!#-'*+.\w^`|~-]+/[!#-'*+.\w^`|~-]+)(?=[\s;(]|$)",
 UNKNOWN = frozenset({"unknown/unknown", "application/unknown", "*/*"})
 """Content types that browsers treat like a missing one."""
 EMPTY_PAGE = b"\n"
+READING = ("GET", "HEAD")
+"""Methods that change nothing at the shop. Pages may ask in this way for what comes when it comes."""
 Ends = tuple[tuple[str, int], tuple[str, int]]
 ABORTS = ("Client disconnected", "stream reset by client (CANCEL)")
 """How mitmproxy's messages begin when a client gives up a request over HTTP/1 and HTTP/2."""
@@ -101,6 +104,8 @@ class Rewriter:
             respond(flow, 403, "Service workers are blocked", "They could serve pages past the proxy.")
         else:
             ask_for_whole_pages(request, session)
+            if is_document_request(request) or request.method not in READING:
+                session.asked[flow.id] = time.monotonic()
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Hold back only documents that the plan may touch; stream the rest."""
@@ -108,6 +113,8 @@ class Rewriter:
         response = flow.response
         if session is None or response is None:
             return
+        if not is_treatable(flow, session):
+            session.asked.pop(flow.id, None)
         if response.status_code >= 500 and is_document_request(flow.request):
             session.note_upstream_error(
                 f"{flow.request.url}: HTTP {response.status_code} {response.reason}".rstrip()
@@ -129,6 +136,7 @@ class Rewriter:
         session: Session | None = flow.metadata.get(SESSION)
         if session is None or flow.response is None:
             return
+        session.asked.pop(flow.id, None)
         try:
             if is_treatable(flow, session):
                 treat(flow.request, flow.response, session, self._places)
@@ -151,6 +159,8 @@ class Rewriter:
     def error(self, flow: http.HTTPFlow) -> None:
         """Note a document that the shop did not deliver; a client that hangs up is no error."""
         session: Session | None = flow.metadata.get(SESSION)
+        if session is not None:
+            session.asked.pop(flow.id, None)
         if session is None or flow.error is None or flow.error.msg.startswith(ABORTS):
             return
         if flow.response is not None and TOO_LARGE in flow.error.msg:

@@ -1,6 +1,7 @@
 """The proxy's knowledge of one episode: its plan, the hosts it may reach, and what happened."""
 
 import re
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
@@ -146,6 +147,13 @@ class Session:
     """The receipts of pages as drawn, without hashes: those of a page that is drawn again are not new."""
     as_sent: dict[str, ShownPage] = field(default_factory=dict)
     """By address, pages for which no edits were planned, so that they are not among `pages`."""
+
+    asked: dict[str, float] = field(default_factory=dict)
+    """When the shop was asked what it has not answered yet, by the flow's id (this process's clock)."""
+
+    def silent(self) -> float:
+        """Return for how many seconds the shop has not answered."""
+        return time.monotonic() - min(self.asked.values()) if self.asked else 0.0
 
     def redirected(self, url: str, location: str) -> None:
         """Note that an address leads to another one.

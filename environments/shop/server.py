@@ -2,51 +2,117 @@
 
 import argparse
 import asyncio
+import logging
 import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from interventions.errors import UserError
+
+logger = logging.getLogger(__name__)
 
 _READY: Final = "shop ready "
 _LOOPBACK: Final = "127.0.0.1"
 _ROOT: Final = Path(__file__).parents[2]
 _PATIENCE_S: Final = 5.0
 """How long a shop that is stopping may take before it is killed, in seconds."""
+_BEAT_S: Final = 1
+"""The time between two signs of life of a shop that was started by another process, in seconds."""
+STANDSTILL_S: Final = 12
+"""How long it may give no sign of life before it is killed and started again, in seconds."""
+MOST_RESTARTS: Final = 20
+"""How often a shop is started again in all."""
+
+Say = Callable[[str], None]
+"""A function that shows a line to the person who started the program."""
 
 
 @asynccontextmanager
-async def shop(seed: int = 0, port: int = 0) -> AsyncIterator[str]:
+async def shop(seed: int = 0, port: int = 0, say: Say = logger.warning) -> AsyncIterator[str]:
     """Start a shop on 127.0.0.1 and yield its base URL, which ends with a slash.
 
-    Port 0 takes any free port. The process ends with the block, or when this process dies.
+    Port 0 takes any free port. The process ends with the block, or when this process dies. One that dies or
+    stands still meanwhile is started again at the same port, without its sessions; `say` is told.
 
     Raises:
         UserError: when the port is taken, or the shop does not start.
     """
     # Bound here, so that a taken port is known at once; the child inherits the socket.
     with _bind(port) as listener:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "environments.shop", "--seed", str(seed)),
-            *("--socket", str(listener.fileno()), "--end-with-stdin"),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            pass_fds=(listener.fileno(),),
-            cwd=_ROOT,
-        )
+        process = await _start(seed, "--socket", str(listener.fileno()), sockets=(listener.fileno(),))
+    url = await _ready(process)
+    keeping = asyncio.create_task(_keep(process, seed, url, say))
+    try:
+        yield url
+    finally:
+        keeping.cancel()
+        with suppress(asyncio.CancelledError):
+            await keeping
+
+
+async def _keep(process: asyncio.subprocess.Process, seed: int, url: str, say: Say) -> None:
+    """See that a shop is there until this is cancelled; then end it."""
+    try:
+        for _ in range(MOST_RESTARTS):
+            await _until_still(process)
+            if process.returncode is None:
+                process.kill()
+            await process.wait()
+            # It listens only when it is ready: whoever watches the port sees that it was away.
+            process = await _start(seed, "--port", str(urlsplit(url).port))
+            await _ready(process)
+            say(f"the shop {url} died, or stood still; it was started again")
+    except UserError as error:
+        say(f"the shop {url} died and cannot be started again: {error}")
+    finally:
+        await _end(process)
+
+
+async def _until_still(process: asyncio.subprocess.Process) -> None:
+    """Wait until a shop gives no signs of life, in seconds in which this process moves."""
+    assert process.stdout is not None  # noqa: S101 - it is a pipe
+    silent = 0
+    reading = asyncio.ensure_future(process.stdout.readline())
+    try:
+        while silent < STANDSTILL_S:
+            silent += 1
+            if not (await asyncio.wait([reading], timeout=_BEAT_S))[0]:
+                continue
+            if not reading.result():
+                return  # it has ended
+            silent = 0
+            reading = asyncio.ensure_future(process.stdout.readline())
+    finally:
+        reading.cancel()
+
+
+async def _start(seed: int, *where: str, sockets: tuple[int, ...] = ()) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "environments.shop", "--seed", str(seed), *where, "--end-with-stdin"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        pass_fds=sockets,
+        cwd=_ROOT,
+    )
+
+
+async def _ready(process: asyncio.subprocess.Process) -> str:
+    """Return the address of a shop once it is ready; end it where it is not. Raises UserError."""
     try:
         assert process.stdout is not None  # noqa: S101 - it is a pipe
         line = (await process.stdout.readline()).decode().strip()
         if not line.startswith(_READY):
             raise UserError("the shop did not start; its own message is above")
-        yield line.removeprefix(_READY)
-    finally:
+    except BaseException:
         await _end(process)
+        raise
+    return line.removeprefix(_READY)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -96,6 +162,9 @@ async def _serve(listener: socket.socket, seed: int, end_with_stdin: bool) -> No
                 self.should_exit = True
                 asyncio.get_running_loop().remove_reader(sys.stdin)
 
+    async def beat() -> None:
+        print(flush=True)
+
     config = uvicorn.Config(
         create_app(generate(seed)),
         log_level="warning",
@@ -104,6 +173,8 @@ async def _serve(listener: socket.socket, seed: int, end_with_stdin: bool) -> No
         server_header=False,
         timeout_keep_alive=60,
         timeout_graceful_shutdown=1,
+        callback_notify=beat if end_with_stdin else None,
+        timeout_notify=_BEAT_S,
     )
     server = Server(config)
     if end_with_stdin:

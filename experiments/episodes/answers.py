@@ -8,7 +8,7 @@ from agents.base import Call, Usage
 from experiments.designs.cards.trial import CardTrial
 from experiments.designs.design import Mode
 from experiments.episodes.trajectory import Trajectory, trial_row, usage_of
-from experiments.records.record import Row, TrialRecord, to_row
+from experiments.records.record import Row, Start, TrialRecord, to_row
 from interventions.cards.card import Card, InvalidAnswer
 
 ANSWER_LIMIT: Final = 200
@@ -68,7 +68,7 @@ def card_record(
     *,
     mode: Mode,
     steps: int,
-    began: float,
+    start: Start,
     attempts: int,
     usage: Usage | None = None,
 ) -> TrialRecord:
@@ -83,7 +83,7 @@ def card_record(
             trajectory,
             usage or usage_of(calls),
             steps=steps,
-            began=began,
+            start=start,
             attempts=attempts,
         ),
         options=[_option_row(trial, position) for position in range(len(trial.options))],

@@ -13,6 +13,7 @@ from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.trial import CardTrial
 from experiments.episodes.answers import GivenAnswer, card_record, conclude
 from experiments.episodes.shop_episode import is_error_page
+from experiments.episodes.time_limit import NOBODY, Silent
 from experiments.episodes.trajectory import (
     Trajectory,
     act_until,
@@ -21,7 +22,7 @@ from experiments.episodes.trajectory import (
     recorded_calls,
     trace,
 )
-from experiments.records.record import TrialRecord, to_row
+from experiments.records.record import Start, TrialRecord, to_row
 from interventions.apply.plan import Plan, Treatment
 from interventions.cards.card import Card
 from interventions.edits.ask import Ask
@@ -61,14 +62,19 @@ class CardTrialRunner:
         return session
 
     async def episode(
-        self, trial: CardTrial, agent: Agent, context: BrowserContext, session: Session
+        self,
+        trial: CardTrial,
+        agent: Agent,
+        context: BrowserContext,
+        session: Session,
+        silent: Silent = NOBODY,
     ) -> Trajectory:
         """Run one episode in a fresh context whose traffic passes through the session's proxy port."""
         limits = self._design.experiment.limits
         trajectory = Trajectory()
         system = trial.cards[0].system
         url = f"{self._base_url}{trial.page}.html" if trial.page else CARD_ADDRESS
-        async with limited(trajectory, limits.seconds):
+        async with limited(trajectory, limits.seconds, silent):
             episode = Episode(context, f"{system}\n\n{GOAL}" if system else GOAL)
             await episode.open([url])
             over = partial(_is_over, session=session)
@@ -79,7 +85,7 @@ class CardTrialRunner:
         return trajectory
 
     def record(
-        self, trial: CardTrial, trajectory: Trajectory, session: Session, *, began: float, attempts: int
+        self, trial: CardTrial, trajectory: Trajectory, session: Session, *, start: Start, attempts: int
     ) -> TrialRecord:
         """Make the record of a finished trial."""
         record = card_record(
@@ -90,7 +96,7 @@ class CardTrialRunner:
             recorded_calls(trajectory),
             mode="page",
             steps=len(trajectory.decisions),
-            began=began,
+            start=start,
             attempts=attempts,
         )
         receipts = [to_row(receipt, number=number) for number, receipt in enumerate(session.receipts)]

@@ -86,7 +86,7 @@ def _old_text(key: str, mine: Sequence[Sight], done: Done) -> str:
 
 
 def _old_name(key: str, mine: Sequence[Sight], done: Done) -> str:
-    """Where an agent was shown the name that an edit has replaced: as one of its texts, or in a tab's title."""
+    """Where an agent was shown the name that an edit has replaced: as a text, or in a tab's title."""
     names = done.names.get(key, set()) | {
         (change.before, change.after)
         for proof, changes in done.changes.items()

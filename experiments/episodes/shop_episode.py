@@ -15,6 +15,7 @@ from environments.stops import guard, stops_of
 from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.episodes.choice import Chosen, chosen
 from experiments.episodes.sights import Sight
+from experiments.episodes.time_limit import NOBODY, Silent
 from experiments.episodes.trajectory import (
     Traced,
     Trajectory,
@@ -34,7 +35,7 @@ from experiments.episodes.treatment_check import (
     untreated,
     wanted_in_browser,
 )
-from experiments.records.record import Row, TrialRecord, to_row
+from experiments.records.record import Row, Start, TrialRecord, to_row
 from interventions.apply.consistency import disagreements
 from proxy.error_page import NOT_TREATED
 from proxy.session import AllowList, Session
@@ -96,16 +97,21 @@ class ShopTrialRunner:
         return session(self._design, trial, self._base_url, self._allow)
 
     async def episode(
-        self, trial: ShopTrial, agent: Agent, context: BrowserContext, session: Session
+        self,
+        trial: ShopTrial,
+        agent: Agent,
+        context: BrowserContext,
+        session: Session,
+        silent: Silent = NOBODY,
     ) -> Trajectory:
         """Run one episode in a fresh context whose traffic passes through the session's proxy port."""
-        return await run_episode(trial, self._design, agent, context, session, self._base_url)
+        return await run_episode(trial, self._design, agent, context, session, self._base_url, silent)
 
     def record(
-        self, trial: ShopTrial, trajectory: Trajectory, session: Session, *, began: float, attempts: int
+        self, trial: ShopTrial, trajectory: Trajectory, session: Session, *, start: Start, attempts: int
     ) -> TrialRecord:
         """Make the record of a finished trial."""
-        return to_record(trial, self._design, trajectory, session, began=began, attempts=attempts)
+        return to_record(trial, self._design, trajectory, session, start=start, attempts=attempts)
 
 
 async def run_episode(
@@ -115,11 +121,12 @@ async def run_episode(
     context: BrowserContext,
     session: Session,
     base_url: str,
+    silent: Silent = NOBODY,
 ) -> Trajectory:
     """Run one episode in a fresh context whose traffic passes through the session's proxy port."""
     limits, live = design.experiment.limits, design.experiment.live
     trajectory = Trajectory()
-    async with limited(trajectory, limits.seconds):
+    async with limited(trajectory, limits.seconds, silent):
         if live:
             await context.add_init_script(guard(live.stop_before))
         wanted = wanted_in_browser(design, trial)
@@ -230,7 +237,7 @@ def to_record(
     trajectory: Trajectory,
     session: Session,
     *,
-    began: float,
+    start: Start,
     attempts: int,
     guest: GuestFacts | None = None,
 ) -> TrialRecord:
@@ -246,7 +253,7 @@ def to_record(
             trajectory,
             usage_of(calls),
             steps=len(steps) if guest else len(trajectory.decisions),
-            began=began,
+            start=start,
             attempts=attempts,
             nudge=trial.nudge,
             match=design.match,

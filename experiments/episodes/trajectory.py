@@ -1,6 +1,5 @@
 """What happens in a trial, and how it is recorded: looks and actions, the outcome, the pages seen."""
 
-import asyncio
 import base64
 import re
 import time
@@ -15,7 +14,8 @@ from environments.episode import Episode, Look
 from environments.observation import Observation
 from environments.through_proxy import BrowserFailure
 from experiments.designs.design import Trial
-from experiments.records.record import Cause, Row, TrialRow, artifact_hash
+from experiments.episodes.time_limit import NOBODY, Silent, Standstill, time_limit
+from experiments.records.record import Cause, Row, Start, TrialRow, artifact_hash
 from interventions.files.schema import Intervention
 from proxy.session import Session
 
@@ -52,16 +52,19 @@ class Trajectory:
 
 
 @asynccontextmanager
-async def limited(trajectory: Trajectory, seconds: float) -> AsyncIterator[None]:
+async def limited(trajectory: Trajectory, seconds: float, silent: Silent = NOBODY) -> AsyncIterator[None]:
     """Turn whatever ends an attempt early within the block into its outcome.
 
-    Such ends are the limit of `seconds`, and errors of the agent, the provider or the browser.
+    Such ends are the limit of `seconds` (see `time_limit`), and errors of the agent, the provider or the
+    browser.
     """
     try:
-        async with asyncio.timeout(seconds):
+        async with time_limit(seconds, silent):
             yield
     except TimeoutError:
         trajectory.end("agent_limit", f"{seconds:g} seconds have passed")
+    except Standstill as standstill:
+        trajectory.fail(standstill.cause, str(standstill))
     except AgentError as error:
         trajectory.vain_calls = error.calls
         trajectory.end("agent_error", str(error))
@@ -118,7 +121,7 @@ def trial_row(
     usage: Usage,
     *,
     steps: int,
-    began: float,
+    start: Start,
     attempts: int,
     nudge: Intervention | None = None,
     match: str = "none",
@@ -126,7 +129,7 @@ def trial_row(
 ) -> TrialRow:
     """Make the row of a finished trial.
 
-    steps: the number of actions, answers or pages. began: when the first attempt did (Unix time).
+    steps: the number of actions, answers or pages. start: of the first attempt.
     """
     return TrialRow(
         run=run,
@@ -147,8 +150,8 @@ def trial_row(
         choice=trajectory.choice,
         reason=trajectory.reason,
         attempts=attempts,
-        started_at=datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
-        seconds=time.time() - began,
+        started_at=datetime.fromtimestamp(start.at, UTC).isoformat(timespec="milliseconds"),
+        seconds=start.seconds,
         steps=steps,
         tokens_in=usage.tokens_in,
         tokens_out=usage.tokens_out,

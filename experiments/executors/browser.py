@@ -1,7 +1,8 @@
 """Run attempts in the browser: slots, each with a proxy port and a fresh browser context per episode."""
 
+import logging
 import os
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,13 +17,16 @@ from environments.episode import first_line
 from environments.shop.server import shop
 from environments.through_proxy import BrowserFailure
 from experiments.designs.design import Trial
+from experiments.episodes.time_limit import Silent
 from experiments.episodes.trajectory import Trajectory
 from experiments.executors.executor import Attempt, T_contra
 from experiments.executors.shop_watch import ShopWatch, watch_shop
-from experiments.records.record import TrialRecord
+from experiments.records.record import Start, TrialRecord
 from proxy.server import Proxy, Slot, run_proxy
 from proxy.session import Session
 from proxy.trust import trusting
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +41,19 @@ class Testbed:
 
 @asynccontextmanager
 async def open_testbed(
-    folder: Path, base_url: str | None = None, upstream_ca: Path | None = None
+    folder: Path,
+    base_url: str | None = None,
+    upstream_ca: Path | None = None,
+    say: Callable[[str], None] = logger.warning,
 ) -> AsyncIterator[Testbed]:
     """Start the shop, the proxy (its certificate authority lives in `folder`) and the browser.
 
     With `base_url`, the address of a shop that runs already (it ends with a slash), none is started. Its
-    certificate may be one of the authorities in the file `upstream_ca`.
+    certificate may be one of the authorities in the file `upstream_ca`. `say` is told where a shop that was
+    started has to be started again.
     """
     async with (
-        shop() if base_url is None else nullcontext(base_url) as shop_url,
+        shop(say=say) if base_url is None else nullcontext(base_url) as shop_url,
         watch_shop(shop_url, trusting(upstream_ca)) as shop_watch,
         run_proxy(folder / "ca", upstream_ca=upstream_ca) as proxy,
         run_browsers(proxy.spki) as browsers,
@@ -66,12 +74,15 @@ class TrialRunner(Protocol[T_contra]):
         """Make a fresh session of the proxy for one attempt."""
 
     async def episode(
-        self, trial: T_contra, agent: Agent, context: BrowserContext, session: Session
+        self, trial: T_contra, agent: Agent, context: BrowserContext, session: Session, silent: Silent
     ) -> Trajectory:
-        """Run one attempt in a fresh context whose traffic passes through the session's proxy port."""
+        """Run one attempt in a fresh context whose traffic passes through the session's proxy port.
+
+        `silent` tells for how long a part of the infrastructure has not answered.
+        """
 
     def record(
-        self, trial: T_contra, trajectory: Trajectory, session: Session, *, began: float, attempts: int
+        self, trial: T_contra, trajectory: Trajectory, session: Session, *, start: Start, attempts: int
     ) -> TrialRecord:
         """Make the record of a finished trial."""
 
@@ -100,7 +111,7 @@ class BrowserExecutor(Generic[T]):
         if trajectory.outcome == "infra_error":
             await shop.until_back()
         return episodes.record(
-            attempt.trial, trajectory, session, began=attempt.began, attempts=attempt.number
+            attempt.trial, trajectory, session, start=attempt.start, attempts=attempt.number
         )
 
     async def _slot(self) -> Slot:
@@ -113,10 +124,11 @@ class BrowserExecutor(Generic[T]):
 
     async def _episode(self, trial: T, slot: Slot, session: Session) -> Trajectory:
         slot.session = session
-        agent = self._episodes.agent(trial)
+        agent, browsers = self._episodes.agent(trial), self._testbed.browsers
+        silent: Silent = {"browser": browsers.silent, "shop": session.silent}
         try:
-            async with self._testbed.browsers.context(slot.url) as context:
-                return await self._episodes.episode(trial, agent, context, session)
+            async with browsers.context(slot.url) as context:
+                return await self._episodes.episode(trial, agent, context, session, silent)
         except (PlaywrightError, BrowserFailure) as error:
             trajectory = Trajectory()
             trajectory.fail("browser", f"browser: {first_line(error)}")

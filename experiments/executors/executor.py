@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
 from experiments.designs.design import Trial
-from experiments.records.record import TrialRecord
+from experiments.records.record import Start, TrialRecord
 
 MAX_ATTEMPTS: Final = 3
 """How often a trial is tried when the infrastructure fails. Nothing else is ever repeated."""
@@ -16,11 +16,11 @@ T_contra = TypeVar("T_contra", bound=Trial, contravariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Attempt(Generic[T_co]):
-    """An attempt at a trial: its number from 1, and when (Unix time) the first one began."""
+    """An attempt at a trial: its number from 1, and the start of the first one."""
 
     trial: T_co
     number: int
-    began: float
+    start: Start
 
 
 class Executor(Protocol[T_contra]):

@@ -2,10 +2,11 @@
 
 import asyncio
 import os
+import signal
 import socket
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -20,6 +21,12 @@ from experiments.executors.worker_protocol import receive_answer, send_order
 from experiments.records.record import TrialRecord
 
 ROOT: Final = Path(__file__).parents[2]
+
+STANDSTILL_SECONDS: Final = 20
+"""How long a worker may give no sign of life before it is killed and replaced.
+
+The time limit of its trials does not count while it stands still (see `experiments.episodes.time_limit`).
+"""
 
 
 @asynccontextmanager
@@ -48,10 +55,12 @@ async def worker_process(setup: Setup, number: int) -> AsyncIterator[Worker]:
         # Each has a certificate authority of its own, whose key no other process writes.
         await worker.begin(replace(setup, folder=setup.folder.absolute() / f"worker-{number}"))
         reading = asyncio.create_task(worker.read())
+        watching = asyncio.create_task(worker.watch())
         try:
             yield worker
         finally:
             reading.cancel()
+            watching.cancel()
     finally:
         writer.close()
         await _end(process)
@@ -65,6 +74,7 @@ class ProcessWorker:
         self._pid = pid
         self._reader = reader
         self._writer = writer
+        self._silent = 0
         self._numbers = count()
         self._running: dict[int, asyncio.Future[TrialRecord]] = {}
 
@@ -91,11 +101,20 @@ class ProcessWorker:
         finally:
             del self._running[number]
 
+    async def watch(self) -> None:
+        """Kill a worker that stands still; the seconds are those in which this process moves."""
+        while self._silent < STANDSTILL_SECONDS:
+            await asyncio.sleep(1)
+            self._silent += 1
+        with suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGKILL)
+
     async def read(self) -> None:
-        """Receive records until the worker is dead."""
+        """Receive records and signs of life until the worker is dead."""
         try:
             while True:
                 number, answer = await receive_answer(self._reader)
+                self._silent = 0
                 running = self._running.get(number)
                 if running is None or running.done():  # nobody waits for it any longer
                     continue

@@ -138,7 +138,7 @@ class PromptScoring:
                 trajectory,
                 _usage(trial.agent),
                 steps=1,
-                began=attempt.began,
+                start=attempt.start,
                 attempts=attempt.number,
             ),
             prompts=[{"anchor": trial.anchor, "fields": "+".join(trial.fields)}],
@@ -180,7 +180,7 @@ class CardScoring:
             [],
             mode="logprobs",
             steps=1,
-            began=attempt.began,
+            start=attempt.start,
             attempts=attempt.number,
             usage=_usage(trial.agent),
         )

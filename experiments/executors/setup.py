@@ -1,6 +1,7 @@
 """What a process needs to run trials of an experiment, and how it prepares for them."""
 
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from experiments.executors.executor import Attempt, Executor
 from experiments.executors.kinds import KINDS
 from experiments.executors.text import TextExecutor
 from experiments.records.record import TrialRecord
+
+logger = logging.getLogger(__name__)
 
 NOWHERE = "http://127.0.0.1/"
 
@@ -50,7 +53,7 @@ class Setup:
         """Make the record of an attempt that never came back from another process."""
         trajectory = Trajectory()
         trajectory.fail("worker", reason)
-        trial, began, attempts = attempt.trial, attempt.began, attempt.number
+        trial, start, attempts = attempt.trial, attempt.start, attempt.number
         if self.is_text:
             return card_record(
                 self.design.run_id,
@@ -60,18 +63,21 @@ class Setup:
                 [],
                 mode="text",
                 steps=0,
-                began=began,
+                start=start,
                 attempts=attempts,
             )
         runner = self.trial_runner(NOWHERE)
-        return runner.record(trial, trajectory, runner.session(trial), began=began, attempts=attempts)
+        return runner.record(trial, trajectory, runner.session(trial), start=start, attempts=attempts)
 
 
 @asynccontextmanager
-async def open_executor(setup: Setup) -> AsyncIterator[Executor[AnyTrial]]:
+async def open_executor(
+    setup: Setup, say: Callable[[str], None] = logger.warning
+) -> AsyncIterator[Executor[AnyTrial]]:
     """Open the executor of this process.
 
-    For text it needs nothing else, for pages a shop, a proxy and a browser.
+    For text it needs nothing else, for pages a shop, a proxy and a browser; `say` is told what happens to
+    them.
 
     Raises:
         UserError: one of them does not start.
@@ -80,7 +86,7 @@ async def open_executor(setup: Setup) -> AsyncIterator[Executor[AnyTrial]]:
         if setup.is_text:
             yield TextExecutor(setup.design.run_id, setup.design.most_seconds, setup.slots)
         else:
-            async with open_testbed(setup.folder, setup.base_url, setup.upstream_ca) as testbed:
+            async with open_testbed(setup.folder, setup.base_url, setup.upstream_ca, say) as testbed:
                 yield BrowserExecutor(setup.trial_runner(testbed.base_url), testbed, setup.slots)
     finally:
         await close_agents()

@@ -44,7 +44,7 @@ class TextExecutor:
             conversation.calls,
             mode="text",
             steps=len(conversation.given),
-            began=attempt.began,
+            start=attempt.start,
             attempts=attempt.number,
         )
         steps, artifacts = conversation.trace()

@@ -21,7 +21,10 @@ from experiments.executors.worker_protocol import Answer, receive_order, send_an
 from interventions.errors import UserError
 
 READY: Final = -1
-"""The number of the answer to the setup."""
+"""The number of the answer to the setup, and of signs of life."""
+
+BEAT_SECONDS: Final = 2.0
+"""The time between two signs of life."""
 
 
 async def serve(connection: socket.socket) -> None:
@@ -31,7 +34,7 @@ async def serve(connection: socket.socket) -> None:
     try:
         async with open_executor(setup) as executor:
             await send_answer(writer, READY, None)
-            tasks: set[asyncio.Task[None]] = set()
+            tasks: set[asyncio.Task[None]] = {asyncio.create_task(_beat(writer))}
             with suppress(EOFError):
                 while True:
                     number, attempt = await receive_order(reader)
@@ -42,6 +45,13 @@ async def serve(connection: socket.socket) -> None:
             await asyncio.gather(*tasks, return_exceptions=True)
     except UserError as error:
         await send_answer(writer, READY, error)
+
+
+async def _beat(writer: asyncio.StreamWriter) -> None:
+    with suppress(OSError):
+        while True:
+            await asyncio.sleep(BEAT_SECONDS)
+            await send_answer(writer, READY, None)
 
 
 async def _answer(

@@ -57,12 +57,12 @@ async def open_workers(workers: Workers, setup: Setup, say: Say) -> AsyncIterato
         async with open_ray(setup, workers.count, workers.address, say) as pool:
             yield pool
     elif workers.count == 1:
-        async with open_executor(setup) as executor:
+        async with open_executor(setup, say) as executor:
             yield executor
     else:
         needs_shop = setup.base_url is None and not setup.is_text
         async with (
-            shop() if needs_shop else nullcontext(setup.base_url) as base_url,
+            shop(say=say) if needs_shop else nullcontext(setup.base_url) as base_url,
             open_processes(replace(setup, base_url=base_url), workers.count, say) as pool,
         ):
             yield pool

@@ -1,9 +1,10 @@
 """The records of a trial and of a run as plain values, which need no database."""
 
 import hashlib
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 Row = dict[str, Any]
 
@@ -12,6 +13,35 @@ Cause = Literal["provider", "browser", "proxy", "shop", "worker"]
 
 Trace = Literal["full", "light", "none"]
 """How much of the steps of trials is kept: all, no pages, nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The start of a trial: `at` is its date in Unix time, `clock` was this process's monotonic clock.
+
+    A wall clock may jump, so that it measures nothing.
+    """
+
+    at: float
+    clock: float
+
+    @classmethod
+    def now(cls) -> Self:
+        """Return the start of what starts now."""
+        return cls(time.time(), time.monotonic())
+
+    @property
+    def seconds(self) -> float:
+        """How long ago it was."""
+        return time.monotonic() - self.clock
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the seconds that have passed: other machines have other clocks."""
+        return _started_before, (self.at, self.seconds)
+
+
+def _started_before(at: float, seconds: float) -> Start:
+    return Start(at, time.monotonic() - seconds)
 
 
 @dataclass(frozen=True, kw_only=True)

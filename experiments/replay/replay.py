@@ -24,7 +24,7 @@ from experiments.executors.kinds import KINDS
 from experiments.executors.setup import Setup
 from experiments.executors.shop_watch import ShopWatch
 from experiments.records.queries import answers_of, carriers, has_actions, steps_of, trial_rows
-from experiments.records.record import Row, TrialRecord, TrialRow
+from experiments.records.record import Row, Start, TrialRecord, TrialRow
 from experiments.records.store import Records
 from experiments.replay.difference import Difference, Stored, in_episode, in_prompts
 from interventions.errors import UserError
@@ -208,7 +208,7 @@ def _changes(design: AnyDesign, found: Row) -> Iterator[str]:
 
 async def _attempted(runner: BrowserExecutor[T], trial: T, attempts: int) -> TrialRecord:
     for number in range(1, attempts + 1):
-        record = await runner.run(Attempt(trial, number, 0.0))
+        record = await runner.run(Attempt(trial, number, Start.now()))
         if record.trial.outcome != "infra_error":
             break
     return record

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
@@ -19,7 +18,7 @@ from experiments.executors.executor import (
     WorkerDied,
     first_leaf,
 )
-from experiments.records.record import TrialRecord
+from experiments.records.record import Start, TrialRecord
 from experiments.records.writer import Writer
 from experiments.runs.admission import Admission
 from experiments.runs.claims import ClaimedTrials
@@ -106,9 +105,9 @@ class Coordinator:
             self._places.release()
 
     async def _outcome(self, trial: Trial) -> TrialRecord:
-        began, failed = time.time(), list[TrialRecord]()
+        start, failed = Start.now(), list[TrialRecord]()
         for number in count(1):
-            record = await self._attempt(Attempt(trial, number, began))
+            record = await self._attempt(Attempt(trial, number, start))
             if record.trial.outcome != "infra_error":
                 self._outages.answered(trial.agent)
                 break

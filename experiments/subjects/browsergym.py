@@ -32,7 +32,7 @@ from experiments.episodes.treatment_check import wanted_in_browser
 from experiments.executors.browser import Testbed, open_testbed
 from experiments.executors.start_pages import check_start_pages
 from experiments.records.control import named
-from experiments.records.record import TrialRecord
+from experiments.records.record import Start, TrialRecord
 from experiments.records.store import Records
 from experiments.records.writer import Writer
 from experiments.runs.admission import Admission
@@ -211,7 +211,7 @@ class TrialEnv(ShopEnv):
         self._venue.claim(self._trial)
         self._facts |= {"outcome": "", "reason": ""}
         self._attempts += 1
-        self._began, self._trajectory, self._unusable = time.time(), Trajectory(), 0
+        self._start, self._trajectory, self._unusable = Start.now(), Trajectory(), 0
         self._absences = self._venue.testbed.shop.absences
         self._slot.session = self._session = self._venue.session(self._trial)
         try:
@@ -295,7 +295,7 @@ class TrialEnv(ShopEnv):
             trajectory.end("agent_error", f"{steps} actions, the last {UNUSABLE_ANSWERS} of which were none")
         elif steps >= limits.steps:
             trajectory.end("agent_limit", f"{limits.steps} actions without a choice")
-        elif time.time() - self._began > limits.seconds:
+        elif self._start.seconds > limits.seconds:
             trajectory.end("agent_limit", f"{limits.seconds:g} seconds have passed")
         else:
             return
@@ -312,7 +312,7 @@ class TrialEnv(ShopEnv):
     def _store(self) -> None:
         trajectory, design = self._trajectory, self._venue.design
         record = to_record(
-            self._trial, design, trajectory, self._session, began=self._began, attempts=self._attempts
+            self._trial, design, trajectory, self._session, start=self._start, attempts=self._attempts
         )
         self._venue.store(record)
         self._facts |= {"outcome": trajectory.outcome, "reason": trajectory.reason}

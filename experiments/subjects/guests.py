@@ -5,7 +5,6 @@ import json
 import secrets
 import sys
 import tempfile
-import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -36,7 +35,7 @@ from experiments.episodes.trajectory import Traced, Trajectory, failed_on_the_wa
 from experiments.episodes.treatment_check import wanted_in_browser
 from experiments.executors.start_pages import check_start_pages
 from experiments.records.database import DatabaseFailure, cause
-from experiments.records.record import Row, TrialRecord, artifact_hash
+from experiments.records.record import Row, Start, TrialRecord, artifact_hash
 from experiments.records.store import Records
 from experiments.runs.admission import Admission
 from interventions.errors import UserError
@@ -95,7 +94,7 @@ class GuestTrial:
     outcome: str = ""
     seen: bool = False
     """Whether a page of the shop has come through the proxy."""
-    _began: float = field(default_factory=time.time)
+    _start: Start = field(default_factory=Start.now)
     _opened: list[str] = field(default_factory=list)
     """The addresses of the pages that were opened, in order."""
     _looks: list[Sight] = field(default_factory=list)
@@ -121,7 +120,7 @@ class GuestTrial:
     @property
     def note(self) -> str:
         """What the guest should know besides: no page of the shop has come through the proxy yet."""
-        late = time.time() - self._began > UNSEEN_SECONDS
+        late = self._start.seconds > UNSEEN_SECONDS
         return f"{UNSEEN} {self.advice}" if late and not self.seen and not self.outcome else ""
 
     def opened(self, url: str, *, shown: bool) -> None:
@@ -222,7 +221,7 @@ class GuestTrial:
             self.design,
             trajectory,
             self.session,
-            began=self._began,
+            start=self._start,
             attempts=1,
             guest=GuestFacts(_trace(self.session.pages), self._shown(), self._times_opened()),
         )

@@ -22,6 +22,7 @@ from environments.observation import Observation
 from experiments.designs.loading import load_design
 from experiments.designs.shop.design import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
+from experiments.episodes.time_limit import NOBODY, Silent
 from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import BrowserExecutor, Testbed, open_testbed
 from experiments.executors.setup import Setup, open_executor
@@ -54,7 +55,12 @@ class Disturbed(ShopTrialRunner):
         self._testbed = testbed
 
     async def episode(
-        self, trial: ShopTrial, agent: Agent, context: BrowserContext, session: Session
+        self,
+        trial: ShopTrial,
+        agent: Agent,
+        context: BrowserContext,
+        session: Session,
+        silent: Silent = NOBODY,
     ) -> Trajectory:
         class Saboteur:
             async def act(self, observation: Observation) -> Decision:
@@ -64,7 +70,7 @@ class Disturbed(ShopTrialRunner):
                 return await agent.act(observation)
 
         episodes = self
-        return await super().episode(trial, Saboteur(), context, session)
+        return await super().episode(trial, Saboteur(), context, session, silent)
 
 
 def descendants(number: int) -> dict[int, str]:

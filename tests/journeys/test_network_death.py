@@ -29,7 +29,7 @@ from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.executors.browser import BrowserExecutor, Testbed
 from experiments.executors.executor import Attempt
-from experiments.records.record import TrialRecord
+from experiments.records.record import Start, TrialRecord
 from experiments.replay.replay import NeverAway
 from interventions.apply.plan import Plan
 from interventions.yaml.sitemap import load_site_map
@@ -149,7 +149,7 @@ async def test_what_counts_is_what_an_undisturbed_run_gives(world: World, tmp_pa
         async def attempt(trial: ShopTrial, moment: tuple[str, int] | None) -> TrialRecord:
             world.requests = world.decisions = 0
             world.strike_at = moment
-            return await runner.run(Attempt(trial, 1, 0.0))
+            return await runner.run(Attempt(trial, 1, Start.now()))
 
         calm = {trial.id: await attempt(trial, None) for trial in trials}
         requests, decisions = world.requests, world.decisions

@@ -14,6 +14,7 @@ from experiments.designs.shop.design import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner, judge
 from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import Testbed, open_testbed
+from experiments.records.record import Start
 from interventions.yaml.sitemap import load_site_map
 from proxy.server import Slot
 from proxy.session import Session
@@ -374,7 +375,7 @@ async def test_a_list_that_a_script_puts_back_fails_the_trial(
     for shop.script, outcome in PUT_BACK.items():
         trajectory, session, trial = await carry_out(place, tmp_path, edits=[kind])
         made = ShopTrialRunner(design(tmp_path / "foreign.yaml"), place.address)
-        record = made.record(trial, trajectory, session, began=0, attempts=1)
+        record = made.record(trial, trajectory, session, start=Start.now(), attempts=1)
         assert nudges(session) == {trial.carrier}
         assert record.trial.outcome == outcome, record.trial.reason
         assert record.unchecked == []

@@ -16,6 +16,7 @@ from experiments.executors import pool
 from experiments.executors.executor import Attempt
 from experiments.executors.workers import Workers
 from experiments.records import tables
+from experiments.records.record import Start
 from experiments.runs.experiment_run import ExperimentRun
 from interventions.errors import UserError
 from tests.experiments.command_line import left_after, processes_with
@@ -86,7 +87,7 @@ def ended(run: ExperimentRun) -> list[tuple[str, str, int, str]]:
 def test_designs_and_their_trials_reach_another_process(name: str) -> None:
     design = load_design(name)
     trials = list(islice(design.trials(["simulated:balanced"]), 3))
-    sent = pickle.loads(pickle.dumps([design, *(Attempt(trial, 1, 0.0) for trial in trials)]))
+    sent = pickle.loads(pickle.dumps([design, *(Attempt(trial, 1, Start.now()) for trial in trials)]))
     assert sent[0].run_id == design.run_id
     assert [attempt.trial for attempt in sent[1:]] == trials
     assert list(islice(sent[0].trials(["simulated:balanced"]), 3)) == trials

@@ -19,7 +19,7 @@ from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.executors.browser import BrowserExecutor, Testbed
 from experiments.executors.executor import Attempt
 from experiments.executors.shop_watch import ShopWatch
-from experiments.records.record import TrialRecord, artifact_hash
+from experiments.records.record import Start, TrialRecord, artifact_hash
 from experiments.records.store import Records
 from experiments.replay.replay import Again, Replay
 from interventions.errors import UserError
@@ -157,7 +157,7 @@ async def test_a_recording_answers_for_the_shop(here: Path) -> None:
         runner: BrowserExecutor[Any] = BrowserExecutor(
             episodes, Testbed(url, ShopWatch(url), proxy, browsers), 1
         )
-        assert (await runner.run(Attempt(trial, 1, 0.0))).trial.outcome == "choice"
+        assert (await runner.run(Attempt(trial, 1, Start.now()))).trial.outcome == "choice"
     told: list[TrialRecord] = []
     found = await again.run(told.append, upstream=here / "recording")
     assert found == [], found[0]

@@ -23,6 +23,7 @@ from experiments.designs.shop.listing import ShowOnly, category_address
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.episodes.trajectory import Trajectory, as_stored, trace, without_screenshot
 from experiments.executors.browser import Testbed, open_testbed
+from experiments.records.record import Start
 from interventions.yaml.sitemap import product_key
 from interventions.yaml.yaml_source import parse_yaml
 from proxy.server import Slot
@@ -100,7 +101,7 @@ async def test_a_shipped_experiment_gives_the_weights_choices(
         trajectory, session = await carry_out(testbed, made, trial)
         assert (trajectory.outcome, trajectory.choice) == ("choice", expected(made, trial)), trajectory.reason
         record = ShopTrialRunner(made, "http://shop.test/").record(
-            trial, trajectory, session, began=0, attempts=1
+            trial, trajectory, session, start=Start.now(), attempts=1
         )
         assert record.trial.profile == trial.profile
         assert record.disagreements == []
@@ -125,7 +126,7 @@ async def test_a_listing_shows_the_choice_set_alone_and_in_order(testbed: tuple[
     assert ("insert_text", nudged.carrier, "listing") in receipts
     assert ("show_only", nudged.products[0].key, "listing") in receipts
     record = ShopTrialRunner(made, "http://shop.test/").record(
-        nudged, trajectory, session, began=0, attempts=1
+        nudged, trajectory, session, start=Start.now(), attempts=1
     )
     assert [(row["position"], row["viewed_first"]) for row in record.options] == [(0, 1), (1, 0)]
 

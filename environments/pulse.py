@@ -1,0 +1,89 @@
+"""Ask a browser every second whether it is there, and end one that stands still: another takes its place."""
+
+import asyncio
+import os
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, Self
+
+from playwright.async_api import Browser, CDPSession
+from playwright.async_api import Error as PlaywrightError
+
+EVERY_SECONDS: Final = 1.0
+STANDSTILL_SECONDS: Final = 12
+"""How long a browser may not answer before it is ended.
+
+The seconds are counted one by one: those in which this process stands still itself do not count.
+"""
+
+
+class Pulse:
+    """The pulse of one browser and of Playwright's own process, through which it is asked."""
+
+    def __init__(self, session: CDPSession, processes: list[int]) -> None:
+        self._session = session
+        self._processes = processes
+        self._asked: float | None = None
+        self._beating = asyncio.create_task(self._beat())
+
+    @classmethod
+    async def of(cls, browser: Browser) -> Self:
+        """Begin to ask a browser that has just been launched."""
+        session = await browser.new_browser_cdp_session()
+        told = await session.send("SystemInfo.getProcessInfo")
+        own = next(int(each["id"]) for each in told["processInfo"] if each["type"] == "browser")
+        return cls(session, between(own))
+
+    def silent(self) -> float:
+        """Return for how many seconds it has not answered."""
+        return 0.0 if self._asked is None else time.monotonic() - self._asked
+
+    def end(self) -> None:
+        """Ask no more."""
+        self._beating.cancel()
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(EVERY_SECONDS)
+            self._asked = time.monotonic()
+            answering = asyncio.ensure_future(self._session.send("Browser.getVersion"))
+            if not await _comes(answering, STANDSTILL_SECONDS):
+                for process in self._processes:  # the browser first: Playwright's own may be well
+                    with suppress(ProcessLookupError):
+                        os.kill(process, signal.SIGKILL)
+                    if await _comes(answering, 2):
+                        break
+            try:
+                await answering
+            except PlaywrightError:
+                return  # it is gone
+            finally:
+                self._asked = None
+
+
+async def _comes(answering: asyncio.Future[Any], seconds: int) -> bool:
+    """Whether an answer comes within so many seconds of this process's own time."""
+    for _ in range(seconds):
+        if (await asyncio.wait([answering], timeout=1))[0]:
+            return True
+    return False
+
+
+def between(process: int) -> list[int]:
+    """Return the number of a process and those that stand between it and this one, which started them.
+
+    Playwright starts its own process, and that one the browser. Where the system has no `/proc` it is the
+    first alone.
+    """
+    found = [process]
+    with suppress(OSError):
+        while (parent := _parent(found[-1])) not in (os.getpid(), 0, 1):
+            found.append(parent)
+    return found
+
+
+def _parent(process: int) -> int:
+    status = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    return int(status.rpartition(")")[2].split()[1])
