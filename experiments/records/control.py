@@ -10,7 +10,8 @@ import socket
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import sqlalchemy as sql
@@ -61,6 +62,11 @@ class Claimed:
     """The trials claimed by another process that is not known to be gone."""
 
 
+def _unset_clock() -> float:
+    """A clock that nobody sets, in seconds; where the system has one, it counts while the machine sleeps."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
 @dataclass(slots=True)
 class Runner:
     """A process that runs a run, by its own account: this one by default."""
@@ -77,6 +83,9 @@ class Runner:
     started_at: str = field(default_factory=now)
     host: str = field(default_factory=socket.gethostname)
     pid: int = field(default_factory=os.getpid)
+    _began: datetime = field(default_factory=lambda: datetime.now(UTC), init=False, repr=False)
+    _clock: float = field(default_factory=_unset_clock, init=False, repr=False)
+    """When this process began, by the database's clock and by one that nobody sets."""
     _signs: dict[Process, tuple[str, float]] = field(default_factory=dict, init=False, repr=False)
     """The last sign of life of other processes, and when this one first read it (its own clock, seconds)."""
 
@@ -86,7 +95,8 @@ class Runner:
         Of two processes that begin at the same time, one is told of the other.
         """
         with records.writing() as connection:
-            self.started_at = time_in(connection).isoformat(timespec="seconds")
+            self._began, self._clock = time_in(connection), _unset_clock()
+            self.started_at = self._began.isoformat(timespec="seconds")
             # What an earlier process of this number had claimed is nobody's: it ran on this machine.
             connection.execute(claims.delete().where(*self._is_mine(claims)))
             self._say(connection)
@@ -140,7 +150,8 @@ class Runner:
         return table.c.run == self.run, table.c.host == self.host, table.c.pid == self.pid
 
     def _say(self, connection: sql.Connection, *, ended: bool = False) -> None:
-        time_now = time_in(connection).isoformat(timespec="seconds")
+        passed = timedelta(seconds=_unset_clock() - self._clock)
+        time_now = (self._began + passed).isoformat(timespec="seconds")
         said = {
             "seen_at": time_now,
             "ended_at": time_now if ended else None,
@@ -201,9 +212,22 @@ def _rows(connection: sql.Connection, run: str) -> list[Row]:
 
 def _is_alive(row: Row, time_now: datetime) -> bool:
     """Whether a process has neither ended nor, as far as can be known, been killed."""
-    if row["ended_at"] or time_now - datetime.fromisoformat(row["seen_at"]) > LOST:
+    if row["ended_at"] or not _may_exist(row["host"], row["pid"]):
         return False
-    return _may_exist(row["host"], row["pid"])
+    silent = time_now - datetime.fromisoformat(row["seen_at"])
+    # The date may have been set anew meanwhile; that the process runs on this machine outweighs it.
+    return silent <= LOST or _runs_here(row["host"], row["pid"])
+
+
+def _runs_here(host: str, pid: int) -> bool:
+    """Whether this process is surely one of Souk's on this machine, and has not been stopped."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2]
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+    souk = b"souk" in command or b"experiments." in command
+    return host == socket.gethostname() and souk and state.split()[0] in ("R", "S", "D")
 
 
 def _may_exist(host: str, pid: int) -> bool:

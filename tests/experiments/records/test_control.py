@@ -1,6 +1,7 @@
 """What processes say of themselves, and what they are told."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -68,6 +69,22 @@ os.kill(os.getpid(), 9)
     assert (row["trials"], row["ended_at"], row["alive"]) == (7, None, False)
     Runner("r-1").beat(records)
     assert [row["alive"] for row in runners_of(records, "r-1")] == [True], "what is gone makes room"
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+def test_a_process_of_this_machine_is_alive_whatever_the_date_says(records: Records) -> None:
+    command = [sys.executable, "-c", "input()", "experiments.cli"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        Runner("r-1", pid=process.pid).beat(records)
+        with records.writing() as connection:
+            connection.execute(runners.update().values(seen_at="2001-01-01T00:00:00+00:00"))
+        assert [row["alive"] for row in runners_of(records, "r-1")] == [True]
+        process.send_signal(signal.SIGSTOP)
+        os.waitpid(process.pid, os.WUNTRACED)
+        assert [row["alive"] for row in runners_of(records, "r-1")] == [False], "it gives no more signs"
+        process.send_signal(signal.SIGCONT)
+        process.communicate()
+    assert [row["alive"] for row in runners_of(records, "r-1")] == [False]
 
 
 def test_a_process_on_another_machine_is_gone_when_it_is_silent(records: Records) -> None:
