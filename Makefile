@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ROOMS := interventions proxy environments agents experiments analysis
 
-.PHONY: demo test thorough check lint bench storefronts containers setup small-torch local lock clean
+.PHONY: demo test thorough check lint bench storefronts containers faults setup small-torch local lock clean
 
 demo: setup  ## set everything up, run the nudge experiment with a simulated shopper, print the effects
 	$(BIN)/souk run nudges --agent simulated:balanced --limit 240
@@ -41,6 +41,9 @@ storefronts: setup  ## shops that are not ours: install them, try all steps in e
 	$(BIN)/python -m tests.storefronts.install
 	SOUK_THOROUGH=1 $(BIN)/pytest tests/storefronts
 	$(BIN)/python -m tests.storefronts.matrix
+
+faults: setup  ## random faults over runs (SCHEDULES=500, SEED=0), and what must hold after them; writes docs/faults.md
+	$(BIN)/python -m tests.faults --schedules $(or $(SCHEDULES),500) --seed $(or $(SEED),0) --write
 
 containers: setup  ## build the images and try them on the container engine of this machine
 	@$(BIN)/souk env status >/dev/null  # without an engine it says what to install

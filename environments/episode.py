@@ -2,8 +2,9 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
-from contextlib import suppress
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -48,6 +49,9 @@ ACTION_TIMEOUT_MS: Final = 5_000
 LOAD_TIMEOUT_MS: Final = 30_000
 SETTLE_SECONDS: Final = 5.0
 """The longest wait for a page that keeps requesting; an ordinary page settles as soon as it is quiet."""
+
+ANSWER_SECONDS: Final = 2.0
+"""How long a page may take to answer after an action has had its time-out."""
 
 LOOK_SECONDS: Final = 30.0
 """The longest time in which a page is read; one whose script never ends cannot be."""
@@ -116,6 +120,7 @@ class Episode:
         self._error = ""
         self._step = 0
         self._crashed = False
+        self._asked: float | None = None
         context.on("page", self._opened)
         context.on("request", self._began)
         context.on("requestfinished", self._ended)
@@ -131,33 +136,35 @@ class Episode:
             BrowserFailure: a tab could not be loaded.
         """
         try:
-            first = await self._context.new_page()
-            self._started[first] = 0
-            answered, loading = self._load(first, urls[0])
-            rest = [await self._context.new_page() for _ in urls[1:]]  # while the shop answers
-            self._started |= {page: number for number, page in enumerate(rest, start=1)}
-            await answered.wait()
-            async with asyncio.timeout(SETTLE_SECONDS):  # a network service that has died answers nothing
-                cookies = await self._context.cookies()
-            if all(cookie["name"] == MARK["name"] for cookie in cookies):
-                await loading
-                self._active = first  # its scripts may still begin a session
-                await self._settle()
-            await asyncio.gather(
-                loading, *(self._load(page, url)[1] for page, url in zip(rest, urls[1:], strict=True))
-            )
-            pages = [first, *rest]
-            self._pages.sort(
-                key=lambda page: self._started.get(page, len(pages))
-            )  # what pages opened is last
-            for page in pages:
-                self._titles[page] = storable(await page.title())
-            await self._focus(pages[-1])
-            await self._settle()
+            with self._asking():
+                await self._open(urls)
         except TimeoutError:
             raise BrowserFailure("its network service does not answer") from None
         except PlaywrightError as error:
             raise BrowserFailure(first_line(error)) from error
+
+    async def _open(self, urls: Sequence[str]) -> None:
+        first = await self._context.new_page()
+        self._started[first] = 0
+        answered, loading = self._load(first, urls[0])
+        rest = [await self._context.new_page() for _ in urls[1:]]  # while the shop answers
+        self._started |= {page: number for number, page in enumerate(rest, start=1)}
+        await answered.wait()
+        async with asyncio.timeout(SETTLE_SECONDS):  # a network service that has died answers nothing
+            cookies = await self._context.cookies()
+        if all(cookie["name"] == MARK["name"] for cookie in cookies):
+            await loading
+            self._active = first  # its scripts may still begin a session
+            await self._settle()
+        await asyncio.gather(
+            loading, *(self._load(page, url)[1] for page, url in zip(rest, urls[1:], strict=True))
+        )
+        pages = [first, *rest]
+        self._pages.sort(key=lambda page: self._started.get(page, len(pages)))  # what pages opened is last
+        for page in pages:
+            self._titles[page] = storable(await page.title())
+        await self._focus(pages[-1])
+        await self._settle()
 
     def _load(self, page: Page, url: str) -> tuple[asyncio.Event, asyncio.Future[Response | None]]:
         """Begin to load a tab; return what tells that it is answered, and that it is loaded."""
@@ -186,8 +193,9 @@ class Episode:
             BrowserFailure: the tab or the browser is gone.
         """
         try:
-            async with asyncio.timeout(LOOK_SECONDS):
-                seen = await self._observe()
+            with self._asking():
+                async with asyncio.timeout(LOOK_SECONDS):
+                    seen = await self._observe()
         except TimeoutError:
             raise BrowserFailure("the page does not answer") from None
         except (PlaywrightError, Disturbed) as error:
@@ -207,6 +215,19 @@ class Episode:
         stop = self._stops[seen.stop] if seen.stop >= 0 else None
         return Look(observation, seen.url, stop, seen.said, self._started.get(self._active), seen.standing)
 
+    def silent(self) -> float:
+        """Return for how many seconds a page has not answered what it has to answer at once."""
+        return 0.0 if self._asked is None else time.monotonic() - self._asked
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        began = self._asked
+        self._asked = began or time.monotonic()
+        try:
+            yield
+        finally:
+            self._asked = began
+
     async def act(self, action: Action) -> str:
         """Take one action and wait until the page has settled.
 
@@ -221,6 +242,8 @@ class Episode:
         try:
             self._error = await self._dispatch(action) or ""
         except PlaywrightTimeout as error:
+            if not await self._answers():
+                raise BrowserFailure("the page does not answer") from error
             self._error = f"{action.name}: {first_line(error)}"
         except PlaywrightError as error:
             if self._is_gone():
@@ -229,6 +252,17 @@ class Episode:
         await self._settle()
         self._may_leave = False
         return self._error
+
+    async def _answers(self) -> bool:
+        """Whether the active tab answers, or loads another page: if it stands still, no agent is to blame."""
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await self._active.evaluate("0")
+        except TimeoutError:
+            return bool(self._pending)
+        except PlaywrightError:
+            return not self._is_gone()
+        return True
 
     async def _observe(self) -> Seen:
         # A page that navigates by itself destroys the first call's context; the second sees the new page.
@@ -252,15 +286,19 @@ class Episode:
                     async with asyncio.timeout(SETTLE_SECONDS):
                         await page.evaluate(SCROLL, [dx, dy])
             case "keyboard_press", (str(key),):
-                await page.keyboard.press(key)
+                with self._asking():
+                    await page.keyboard.press(key)
             case "goto", (str(url),):
                 if not re.match(r"https?://", url, re.IGNORECASE):
                     return "goto: only http:// and https:// addresses can be opened"
-                await page.goto(url, wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
+                with self._asking():
+                    await page.goto(url, wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
             case "go_back", ():
-                await page.go_back(wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
+                with self._asking():
+                    await page.go_back(wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
             case "go_forward", ():
-                await page.go_forward(wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
+                with self._asking():
+                    await page.go_forward(wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
             case "tab_focus", (int(index),):
                 if not 0 <= index < len(self._pages):
                     return f"tab_focus: there is no tab {index}; tabs are 0 to {len(self._pages) - 1}"
@@ -289,7 +327,8 @@ class Episode:
     async def _focus(self, page: Page) -> None:
         self._active = page
         if len(self._pages) > 1:
-            await page.bring_to_front()
+            with self._asking():
+                await page.bring_to_front()
 
     async def _settle(self) -> None:
         """Wait until the active tab is loaded and its requests are answered: by events, not by time."""

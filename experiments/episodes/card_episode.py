@@ -71,11 +71,12 @@ class CardTrialRunner:
     ) -> Trajectory:
         """Run one episode in a fresh context whose traffic passes through the session's proxy port."""
         limits = self._design.experiment.limits
-        trajectory = Trajectory()
+        trajectory, parts = Trajectory(), dict(silent)
         system = trial.cards[0].system
         url = f"{self._base_url}{trial.page}.html" if trial.page else CARD_ADDRESS
-        async with limited(trajectory, limits.seconds, silent):
+        async with limited(trajectory, limits.seconds, parts):
             episode = Episode(context, f"{system}\n\n{GOAL}" if system else GOAL)
+            parts["page"] = episode.silent
             await episode.open([url])
             over = partial(_is_over, session=session)
             await act_until(over, trajectory, episode, agent, most_steps=limits.steps, wanted="an answer")

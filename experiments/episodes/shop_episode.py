@@ -125,12 +125,13 @@ async def run_episode(
 ) -> Trajectory:
     """Run one episode in a fresh context whose traffic passes through the session's proxy port."""
     limits, live = design.experiment.limits, design.experiment.live
-    trajectory = Trajectory()
-    async with limited(trajectory, limits.seconds, silent):
+    trajectory, parts = Trajectory(), dict(silent)
+    async with limited(trajectory, limits.seconds, parts):
         if live:
             await context.add_init_script(guard(live.stop_before))
         wanted = wanted_in_browser(design, trial)
         episode = Episode(context, trial.goal, stops_of(design.site.choice), design.view, wanted, design.site)
+        parts["page"] = episode.silent
         await episode.open(start_urls(base_url, trial))
         over = partial(is_over, trajectory=trajectory, trial=trial, design=design, session=session)
         await act_until(over, trajectory, episode, agent, most_steps=limits.steps, wanted="a choice")

@@ -10,7 +10,7 @@ import math
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from experiments.records.record import Cause
 
@@ -18,17 +18,24 @@ TICK_SECONDS: Final = 0.5
 GRACE_SECONDS: Final = 2.0
 """How long a part may take to answer while time goes on."""
 
-STANDSTILLS: Final[Mapping[Cause, float]] = {"worker": 10.0, "browser": 15.0, "shop": 20.0}
-"""How long a part may stand still at once before the attempt is given up, in seconds."""
 
-WORDS: Final[Mapping[Cause, str]] = {
-    "worker": "the process that ran the trial stood still",
-    "browser": "the browser did not answer",
-    "shop": "the shop did not answer",
+class Part(NamedTuple):
+    """A part of the infrastructure. An attempt is given up when it has stood still for `seconds` at once."""
+
+    cause: Cause
+    seconds: float
+    words: str
+
+
+PARTS: Final = {
+    "process": Part("worker", 10.0, "the process that ran the trial stood still"),
+    "browser": Part("browser", 15.0, "the browser did not answer"),
+    "page": Part("browser", 25.0, "the page did not answer"),
+    "shop": Part("shop", 20.0, "the shop did not answer"),
 }
 
-Silent = Mapping[Cause, Callable[[], float]]
-"""By part, a function that tells for how many seconds it has not answered."""
+Silent = Mapping[str, Callable[[], float]]
+"""By part (see PARTS), a function that tells for how many seconds it has not answered."""
 
 NOBODY: Final[Silent] = {}
 
@@ -36,9 +43,9 @@ NOBODY: Final[Silent] = {}
 class Standstill(Exception):
     """A part of the infrastructure has stood still for too long."""
 
-    def __init__(self, cause: Cause, seconds: float) -> None:
-        super().__init__(f"{WORDS[cause]} for {seconds:.0f} seconds")
-        self.cause: Cause = cause
+    def __init__(self, part: Part, seconds: float) -> None:
+        super().__init__(f"{part.words} for {seconds:.0f} seconds")
+        self.cause: Cause = part.cause
 
 
 @dataclass
@@ -62,11 +69,11 @@ class _Count:
 
     def _note(self, passed: float) -> None:
         """Count the seconds since the last tick, in which this process may have stood still itself."""
-        stood: dict[Cause, float] = {cause: seconds() for cause, seconds in self.silent.items()}
-        stood["worker"] = max(0.0, passed - TICK_SECONDS)
-        cause = max(stood, key=lambda each: stood[each] / STANDSTILLS[each])
-        if stood[cause] > STANDSTILLS[cause]:
-            self.standstill = Standstill(cause, stood[cause])
+        stood = {part: seconds() for part, seconds in self.silent.items()}
+        stood["process"] = max(0.0, passed - TICK_SECONDS)
+        worst = max(stood, key=lambda part: stood[part] / PARTS[part].seconds)
+        if stood[worst] > PARTS[worst].seconds:
+            self.standstill = Standstill(PARTS[worst], stood[worst])
         elif max(stood.values()) <= GRACE_SECONDS:
             self.left -= passed
 

@@ -116,6 +116,16 @@ def processes_with(variable: str, value: str) -> dict[int, str]:
     return found
 
 
+def descendants(number: int) -> dict[int, str]:
+    """The command lines of a process's children and theirs, by id."""
+    found = {}
+    for task in Path(f"/proc/{number}/task").iterdir():
+        for child in map(int, (task / "children").read_text().split()):
+            found[child] = Path(f"/proc/{child}/cmdline").read_text().replace("\0", " ")
+            found |= descendants(child)
+    return found
+
+
 def left_after(variable: str, value: str, seconds: float) -> dict[int, str]:
     """Those of `processes_with` that have not ended by themselves after `seconds`."""
     left = {}

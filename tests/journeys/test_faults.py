@@ -32,6 +32,7 @@ from experiments.records.store import Records
 from experiments.runs import outages
 from experiments.runs.coordinator import with_calls_of
 from proxy.session import Session
+from tests.experiments.command_line import descendants
 from tests.experiments.records.test_store import a_record
 from tests.experiments.running import HOTELS, run_trials
 from tests.support import serve
@@ -71,16 +72,6 @@ class Disturbed(ShopTrialRunner):
 
         episodes = self
         return await super().episode(trial, Saboteur(), context, session, silent)
-
-
-def descendants(number: int) -> dict[int, str]:
-    """The command lines of a process's children and theirs, by id."""
-    found = {}
-    for task in Path(f"/proc/{number}/task").iterdir():
-        for child in map(int, (task / "children").read_text().split()):
-            found[child] = Path(f"/proc/{child}/cmdline").read_text().replace("\0", " ")
-            found |= descendants(child)
-    return found
 
 
 async def kill_the_browser(*_: object) -> None:

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from experiments.designs.inputs.experiment_file import LIBRARY
-from tests.experiments.command_line import forked_souk, start, wait_for_trials
-from tests.journeys.test_faults import descendants
+from tests.experiments.command_line import descendants, forked_souk, start, wait_for_trials
 from tests.support import THOROUGH
 
 pytestmark = [

@@ -1,0 +1,51 @@
+"""`python -m tests.faults [--schedules N] [--seed S]`: a laboratory of faults.
+
+Carries out random schedules of faults over runs. A schedule that fails is printed with its seed, and
+`--schedules 1 --seed SEED` carries it out again.
+"""
+
+import argparse
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+
+from rich.console import Console
+
+from tests.faults.document import DOCUMENT, write_document
+from tests.faults.schedules import Schedule, carry_out
+
+
+def main() -> None:
+    """Carry out the schedules."""
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description="Do what must not matter.")
+    parser.add_argument("--schedules", type=int, default=500, help="how many (default: 500)")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of the first (default: 0)")
+    parser.add_argument("--at-once", type=int, default=3, help="how many at the same time (default: 3)")
+    parser.add_argument("--write", action="store_true", help=f"write {DOCUMENT.name}")
+    options = parser.parse_args()
+    console, began = Console(stderr=True, highlight=False, soft_wrap=True), time.monotonic()
+    reports, broken = [], 0
+    with ProcessPoolExecutor(options.at_once, get_context("spawn")) as pool:
+        schedules = [Schedule.of(options.seed + number) for number in range(options.schedules)]
+        waiting = [pool.submit(carry_out, schedule) for schedule in schedules]
+        for done in as_completed(waiting):
+            reports.append(report := done.result())
+            if report.broken:
+                broken += 1
+                console.print(
+                    f"FAILED {report.schedule}", *report.broken, sep="\n  ", markup=False, highlight=False
+                )
+            rate = len(reports) / (time.monotonic() - began)
+            left = (len(schedules) - len(reports)) / rate / 60
+            console.print(
+                f"{len(reports)} of {len(schedules)}, {broken} failed, {left:.0f} min left", highlight=False
+            )
+    if options.write:
+        write_document(reports, seed=options.seed)
+        console.print(f"written to {DOCUMENT}")
+    sys.exit(1 if broken else 0)
+
+
+if __name__ == "__main__":
+    main()

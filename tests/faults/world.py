@@ -1,0 +1,134 @@
+"""One run in a laboratory: a folder, a database, the command that runs it, and its processes."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any, Final
+
+import sqlalchemy as sql
+import zstandard
+
+from experiments.records import tables
+from experiments.records.record import artifact_hash
+from tests.experiments.command_line import descendants, environment, processes_with, start
+from tests.experiments.postgres_server import PostgresServer
+
+PROGRAMS: Final = {
+    "worker": lambda command: "executors.worker" in command,
+    "browser": lambda command: "--remote-debugging-pipe" in command and "--type=" not in command,
+    "renderer": lambda command: "--type=renderer" in command,
+    "network service": lambda command: "--type=utility" in command and "network" in command,
+    "Playwright": lambda command: "run-driver" in command,
+    "shop": lambda command: "environments.shop" in command,
+}
+"""How a process is known by its command line."""
+
+Row = tuple[Any, ...]
+
+
+@dataclass
+class World:
+    """A run that is disturbed. `arguments` are those of `souk run`."""
+
+    folder: Path
+    temporary: Path
+    db: str
+    arguments: tuple[str, ...]
+    server: PostgresServer | None = None
+    process: BaseProcess | None = None
+    others: list[BaseProcess] = field(default_factory=list)
+    """Commands that run beside it."""
+    stopped: set[int] = field(default_factory=set)
+
+    def begin(self, name: str = "first") -> BaseProcess:
+        """Start `souk run` in a folder of its own."""
+        folder = self.folder / name
+        folder.mkdir()
+        command = ("run", *self.arguments, "--db", self.db)
+        return start(*command, cwd=folder, env={"TMPDIR": str(self.temporary)})
+
+    def said(self) -> str:
+        """All that commands have written to the terminal."""
+        return "\n".join(file.read_text() for file in sorted(self.folder.glob("*/err.txt")))
+
+    def find(self, part: str) -> list[int]:
+        """The processes of a part of the run."""
+        if self.process is None or self.process.pid is None:
+            return []
+        if part == "command":
+            return [self.process.pid] if self.process.is_alive() else []
+        with suppress(FileNotFoundError):
+            return [pid for pid, command in descendants(self.process.pid).items() if PROGRAMS[part](command)]
+        return []
+
+    def send(self, process: int, number: signal.Signals) -> None:
+        """Send a signal to a process that may have ended."""
+        with suppress(ProcessLookupError):
+            os.kill(process, number)
+
+    def left(self) -> dict[int, str]:
+        """The processes of the run that are there."""
+        found = dict(processes_with("TMPDIR", str(self.temporary)))
+        for folder in Path("/proc").iterdir():
+            with suppress(OSError):
+                if folder.name.isdigit() and str(self.temporary) in (folder / "cmdline").read_text():
+                    found[int(folder.name)] = (folder / "cmdline").read_text().replace("\0", " ")
+        return found
+
+    @contextmanager
+    def reading(self) -> Iterator[sql.Connection]:
+        """A connection to the run's database."""
+        engine = sql.create_engine(self.db, poolclass=sql.NullPool)
+        try:
+            with engine.connect() as connection:
+                yield connection
+        finally:
+            engine.dispose()
+
+    def ended(self) -> dict[str, Row]:
+        """The stored trials that never run again; empty where there is no database yet."""
+        own = tables.trials.c
+        try:
+            with self.reading() as connection:
+                query = sql.select(own.trial, own.started_at, own.outcome, own.choice)
+                rows = connection.execute(query.where(own.outcome != "infra_error")).all()
+        except sql.exc.DBAPIError:
+            return {}
+        return {row.trial: tuple(row) for row in rows}
+
+    def contents(self) -> dict[str, list[Row]]:
+        """What a disturbed run has in common with an undisturbed one."""
+        kept = {
+            "trials": [tables.trials.c[name] for name in ("trial", "outcome", "choice", "steps")],
+            "options": [
+                tables.options.c[name] for name in ("trial", "position", "option", "price", "nudged")
+            ],
+            "receipts": [
+                tables.receipts.c[name] for name in ("trial", "number", "edit", "product", "before", "after")
+            ],
+            "steps": [tables.steps.c[name] for name in ("trial", "step", "action", "thought")],
+        }
+        with self.reading() as connection:
+            return {
+                name: sorted(map(tuple, connection.execute(sql.select(*columns)).all()))
+                for name, columns in kept.items()
+            }
+
+    def damaged_pages(self) -> list[str]:
+        """The pages of steps that are not there, or are not what their names say."""
+        with self.reading() as connection:
+            named = {row[0] for row in connection.execute(sql.select(tables.steps.c.observation).distinct())}
+            pages = connection.execute(sql.select(tables.artifacts.c.hash, tables.artifacts.c.data)).all()
+        unpack = zstandard.ZstdDecompressor()
+        stored = {name: unpack.decompress(data).decode() for name, data in pages}
+        wrong = [name for name, text in stored.items() if artifact_hash(text) != name]
+        return sorted({*wrong, *(name for name in named if name and name not in stored)})
+
+
+def where(folder: Path) -> dict[str, str]:
+    """The environment of a command beside the run."""
+    return environment({"TMPDIR": str(folder)})
