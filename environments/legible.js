@@ -11,16 +11,26 @@
   const REPLACED = new Set(["IMG", "VIDEO", "CANVAS", "IFRAME", "OBJECT", "EMBED", "INPUT", "TEXTAREA", "SELECT"]);
   const PSEUDO = ["::before", "::after"];
   const MAX_FOUND = 100;
+  const MAX_RULES = 100;
   const MAX_TEXT = 20_000;
 
   // `\s` holds U+FEFF, which takes no room: it parts no words.
   const squeeze = (text) => text.replace(/\uFEFF/g, "").replace(/\s+/g, " ").replace(/^ | $/g, "");
-  const rootsFrom = (root, list) => {
-    list.push(root);
-    for (const element of root.querySelectorAll("*")) if (element.shadowRoot) rootsFrom(element.shadowRoot, list);
+  const memo = (find, known = new Map()) => (key) => {
+    if (!known.has(key)) known.set(key, find(key));
+    return known.get(key);
+  };
+  const styleOf = memo((element) => getComputedStyle(element));
+  const boxOf = memo((element) => element.getBoundingClientRect());
+  const rootsFrom = (root) => {
+    const list = [root], walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT);
+    while (walker.nextNode()) {
+      const { shadowRoot } = walker.currentNode;
+      if (shadowRoot) list.push(...rootsFrom(shadowRoot));
+    }
     return list;
   };
-  const roots = rootsFrom(document, []);
+  const roots = rootsFrom(document);
   const query = (css) => {
     try { return roots.flatMap((root) => [...root.querySelectorAll(css)]); } catch { return null; }
   };
@@ -30,7 +40,31 @@
     right: Math.min(a.right, b.right), bottom: Math.min(a.bottom, b.bottom),
   });
 
+  const { innerWidth, innerHeight, scrollX, scrollY } = self;
   const viewport = { left: 0, top: 0, right: innerWidth, bottom: innerHeight };
+
+  // The elements to which a rule may give a style for which `test` holds; all, where that cannot be told.
+  // `test` gets the declarations of rules, in which what is not declared is empty.
+  const rulesOf = (sheet) => [...sheet.cssRules].flatMap((rule) => {
+    const inner = rule.styleSheet ?? rule;
+    return inner.cssRules?.length ? [rule, ...rulesOf(inner)] : rule;
+  });
+  let rules;
+  const readRules = () => {
+    try {
+      const isDriven = ({ animationName, transitionProperty }) => !animationName && !transitionProperty;
+      return roots.some((root) => root.getAnimations().some(isDriven)) ? null
+        : roots.flatMap((root) => [...root.styleSheets, ...root.adoptedStyleSheets]).flatMap(rulesOf);
+    } catch { return null; }  // a sheet of another origin is closed
+  };
+  const styledBy = (test) => {
+    if (rules === undefined) rules = readRules();
+    const told = rules?.filter(({ style }) => style && test(style));
+    if (told?.length === 0) return [];
+    const css = told?.map(({ selectorText }) => selectorText ?? "&").join() ?? "&";
+    const own = css.replace(/::(before|after|marker)/g, ":is(*)");
+    return !(told?.length > MAX_RULES || /&|::|:host|:scope/.test(own)) && query(own) || query("*");
+  };
 
   // How text for screen readers only is hidden from the eye.
   const isClippedAway = (style) =>
@@ -76,20 +110,13 @@
   };
   const parentOf = (element) =>
     element.assignedSlot ?? element.parentElement ?? element.getRootNode().host ?? null;
-  const contains = (outer, inner) => {
-    for (let at = inner; at; at = parentOf(at)) if (at === outer) return true;
-    return false;
-  };
+  const lineOf = memo((element) => (element ? [element, ...lineOf(parentOf(element))] : []));  // up to the root
+  const contains = (outer, inner) => lineOf(inner).includes(outer);
 
   // Why the text of an element cannot be read by the eye, wherever it stands on the page; empty: it can.
-  const faded = new Map();
-  const whyFaded = (element) => {
-    if (!faded.has(element)) faded.set(element, findWhyFaded(element));
-    return faded.get(element);
-  };
-  const findWhyFaded = (element) => {
+  const whyFaded = memo((element) => {
     if (!element.checkVisibility({ visibilityProperty: true, contentVisibilityAuto: true })) return "hidden";
-    const own = getComputedStyle(element);
+    const own = styleOf(element);
     if (own.contentVisibility === "hidden") return "hidden";
     if (own.webkitTextSecurity !== "none") return "masked";
     const ink = isPicture(element) ? { alpha: 1 } : colour(own.webkitTextFillColor);
@@ -97,16 +124,15 @@
     const isCutOut = own.backgroundClip === "text" && ink.alpha < 0.5;
     let inks = isPicture(element) ? [0, 1] : isCutOut ? painted(own) : [ink.light], grounds = [], blend = null;
     let opacity = isCutOut ? 1 : ink.alpha;
-    for (let at = element; at; at = parentOf(at)) {
-      const style = at === element ? own : getComputedStyle(at);
-      opacity *= Number(style.opacity);
+    for (const style of lineOf(element).map(styleOf)) {
+      opacity *= style.opacity;
       for (const [, share, unit] of style.filter.matchAll(/opacity\(([\d.]+)(%?)\)/g)) {
         opacity *= unit ? share / 100 : share;
       }
       if (/blur\((?!0(px)?\))/.test(style.filter) || style.maskImage !== "none") return "masked";
       if (!grounds.length && style.backgroundClip !== "text") grounds = painted(style);
       for (const [, name, share] of style.filter.matchAll(/(invert|brightness)\(([\d.]+)\)/g)) {
-        [inks, grounds] = [inks, grounds].map((list) => list.map((light) => FILTERS[name](light, Number(share))));
+        [inks, grounds] = [inks, grounds].map((list) => list.map((light) => FILTERS[name](light, share)));
       }
       if (!grounds.length) blend ??= BLENDS.find(([name]) => name.test(style.mixBlendMode))?.[1];
     }
@@ -117,49 +143,38 @@
       return (Math.max(seen, ground) + 0.05) / (Math.min(seen, ground) + 0.05) < 1.2;
     }));
     return isPale && own.textShadow === "none" ? "as pale as its ground" : "";
-  };
+  });
 
   // What of a box is left inside the elements around it that cut off what does not fit.
   const uncut = (box, element) => {
-    let left = box;
-    let placed = getComputedStyle(element).position;
-    for (let at = parentOf(element); at && at !== document.scrollingElement; at = parentOf(at)) {
-      const style = getComputedStyle(at);
-      if (placed === "fixed") break;
+    let left = box, placed = styleOf(element).position;
+    for (const at of lineOf(parentOf(element))) {
+      const style = styleOf(at);
+      if (at === document.scrollingElement || placed === "fixed") break;
       if (placed === "absolute" && style.position === "static") continue;
       if (at.tagName !== "BODY" && (style.overflowX !== "visible" || style.overflowY !== "visible" ||
         /paint|strict|content/.test(style.contain))) {
-        left = intersect(left, at.getBoundingClientRect());
+        left = intersect(left, boxOf(at));
       }
       placed = style.position;
     }
     return left;
   };
-  const isClipped = (element) => {
-    for (let at = element; at; at = parentOf(at)) {
-      const { clipPath, clip } = getComputedStyle(at);
-      if (clipPath !== "none" || clip !== "auto") return true;
-    }
-    return false;
-  };
+  const isClipped = (element) => lineOf(element).map(styleOf)
+    .some(({ clipPath, clip }) => clipPath !== "none" || clip !== "auto");
   const TINY = 4;
   const range = document.createRange();
 
   // Why a text, or a picture (an element), cannot be seen by the eye; empty: it can.
   const isPicture = (element) => element.tagName === "IMG";
-  const unseen = new Map();
-  const whyUnseen = (node) => {
-    if (!unseen.has(node)) unseen.set(node, findWhyUnseen(node));
-    return unseen.get(node);
-  };
   const whyNoPicture = (element) => {
-    const { content, objectPosition } = getComputedStyle(element);
+    const { content, objectPosition } = styleOf(element);
     if (!element.complete || !element.naturalWidth) return "not loaded";
     if (content !== "normal") return "replaced";
     const isInside = objectPosition.split(" ").every((part) => /^(\d?\d(\.\d+)?|100)%$/.test(part));
     return isInside ? "" : "out of view";
   };
-  const findWhyUnseen = (node) => {
+  const whyUnseen = memo((node) => {
     const element = node.nodeType === Node.TEXT_NODE ? node.parentElement : node;
     const why = whyFaded(element) || (isPicture(node) && whyNoPicture(node));
     if (why) return why;
@@ -168,8 +183,8 @@
       bottom: document.documentElement.scrollHeight - scrollY };
     const boxes = [...(element === node ? element : range).getClientRects()];
     if (boxes.every(({ width, height }) => width < TINY || height < TINY)) return boxes.length ? "tiny" : "";
-    const own = getComputedStyle(element);
-    const cut = own.overflowX !== "visible" && own.display !== "inline" ? element.getBoundingClientRect() : page;
+    const own = styleOf(element);
+    const cut = own.overflowX !== "visible" && own.display !== "inline" ? boxOf(element) : page;
     const left = boxes.map((box) => intersect(uncut(intersect(box, cut), element), wholePage ? page : viewport))
       .filter((box) => box.right - box.left >= TINY && box.bottom - box.top >= TINY);
     const area = (list) => list.reduce((sum, { left: x, right, top, bottom }) => sum + (right - x) * (bottom - top), 0);
@@ -179,19 +194,15 @@
       [1 / 6, 1 / 2, 5 / 6].map((share) => [x + share * (right - x), (top + bottom) / 2]));
     const open = points.filter(([x, y]) => isOnTop(element, x, y));
     return open.length >= points.length / 2 ? "" : "covered or clipped";
-  };
+  });
 
   // What lies over an element at a point, from the top.
   const stack = (root, x, y) => root.elementsFromPoint(x, y).filter((each) => each.getRootNode() === root)
     .flatMap((each) => (each.shadowRoot ? [...stack(each.shadowRoot, x, y), each] : [each]));
-  const isPainted = (style) => Number(style.opacity) >= 0.5 && painted(style).length > 0;
-  const opacityOf = (element) => {
-    let opacity = 1;
-    for (let at = element; at; at = parentOf(at)) opacity *= Number(getComputedStyle(at).opacity);
-    return opacity;
-  };
+  const isPainted = (style) => style.opacity >= 0.5 && painted(style).length > 0;
+  const opacityOf = (element) => lineOf(element).reduce((share, at) => share * styleOf(at).opacity, 1);
   const paintsOver = (cover, element) => opacityOf(cover) >= 0.5 && (
-    !contains(cover, element) && (REPLACED.has(cover.tagName) || isPainted(getComputedStyle(cover))) ||
+    !contains(cover, element) && (REPLACED.has(cover.tagName) || isPainted(styleOf(cover))) ||
     PSEUDO.some((where) => {
       const style = getComputedStyle(cover, where);
       return style.content !== "none" && style.position !== "static" && isPainted(style);
@@ -199,24 +210,30 @@
   const isOnTop = (element, x, y) => {
     if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return wholePage;
     const there = stack(document, x, y);
-    const isPassedOver = getComputedStyle(element).pointerEvents === "none" || element.closest("[inert]");
+    const isPassedOver = styleOf(element).pointerEvents === "none" || element.closest("[inert]");
     const at = there.findIndex((each) => each === element || isPassedOver && contains(each, element));
     if (at < 0) return false;
     const over = [...there.slice(0, at), ...passedOver().filter((each) => isOver(each, element, x, y))];
     return !over.some((each) => paintsOver(each, element)) && !coversItself(element);
   };
   // No pointer finds these, so that no stack holds them.
-  let known = null;
-  const passedOver = () => (known ??= query("*").filter((each) => {
-    const style = getComputedStyle(each);
-    return (style.pointerEvents === "none" || each.closest("[inert]")) && isPainted(style) &&
-      !/url\(|rgba\(/.test(style.backgroundImage) && each.checkVisibility({ visibilityProperty: true });
-  }));
+  let passed = null;
+  const passedOver = () => {
+    if (passed) return passed;
+    const outer = [...styledBy(({ pointerEvents }) => pointerEvents && pointerEvents !== "auto"),
+      ...query("[style*=pointer-events], [pointer-events], [inert]")];
+    const inner = roots[1] ? query("*") : outer.flatMap((each) => [each, ...each.querySelectorAll("*")]);
+    passed = [...new Set(inner)].filter((each) => {
+      const style = styleOf(each);
+      return (style.pointerEvents === "none" || each.closest("[inert]")) && isPainted(style) &&
+        !/url\(|rgba\(/.test(style.backgroundImage) && each.checkVisibility({ visibilityProperty: true });
+    });
+    return passed;
+  };
   const isOver = (cover, element, x, y) => {
-    const { left, right, top, bottom } = cover.getBoundingClientRect();
+    const { left, right, top, bottom } = boxOf(cover);
     if (x < left || x > right || y < top || y > bottom || contains(cover, element)) return false;
-    let common = cover;
-    while (common && !contains(common, element)) common = parentOf(common);
+    const common = lineOf(cover).find((each) => contains(each, element));
     const [mine, its] = [cover, element].map((each) => layerOf(each, common));
     return mine === its
       ? Boolean(element.compareDocumentPosition(cover) & Node.DOCUMENT_POSITION_FOLLOWING) : mine > its;
@@ -224,15 +241,16 @@
   // The layer of an element among those of an element around it; what is not positioned lies below layer 0.
   const layerOf = (element, around) => {
     let layer = -0.5;
-    for (let at = element; at && at !== around; at = parentOf(at)) {
-      const { position, zIndex } = getComputedStyle(at);
+    for (const at of lineOf(element)) {
+      if (at === around) break;
+      const { position, zIndex } = styleOf(at);
       if (position !== "static") layer = Number(zIndex) || 0;
     }
     return layer;
   };
   // An element's own style sheet may draw over its text.
   const coversItself = (element) => {
-    const { width, height } = element.getBoundingClientRect();
+    const { width, height } = boxOf(element);
     return PSEUDO.some((where) => {
       const style = getComputedStyle(element, where);
       return style.content !== "none" && ["absolute", "fixed"].includes(style.position) && isPainted(style) &&
@@ -255,7 +273,7 @@
   // Where an element is on the screen, and why nothing of its text, or of its picture, can be seen there; empty:
   // something can.
   const onScreen = (element) => {
-    const { left, top, width, height } = element.getBoundingClientRect();
+    const { left, top, width, height } = boxOf(element);
     const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
     let why = isPicture(element) ? whyUnseen(element) || (isSeen(element) ? "" : "out of view") : null;
     while (why !== "" && walker.nextNode()) {
@@ -291,7 +309,7 @@
   // What style sheets write before and after an element, and as its mark in a list: no text of the page.
   const written = (element) => {
     const texts = PSEUDO.map((where) => getComputedStyle(element, where).content);
-    const { display, listStyleType } = getComputedStyle(element);
+    const { display, listStyleType } = styleOf(element);
     if (display.includes("list-item")) texts.push(listStyleType, getComputedStyle(element, "::marker").content);
     return texts.filter((text) => text.startsWith('"')).map((text) => squeeze(text.replace(/" "/g, "").slice(1, -1)));
   };
@@ -299,7 +317,7 @@
   // The addresses of the pictures that an element draws; smaller ones stand for pictures that are still to come.
   const pictured = (element) => {
     const drawn = isPicture(element) && element.naturalWidth >= TINY ? [element.currentSrc] : [];
-    const behind = getComputedStyle(element).backgroundImage.matchAll(/url\("([^"]*)"\)/g);
+    const behind = styleOf(element).backgroundImage.matchAll(/url\("([^"]*)"\)/g);
     return [...drawn, ...[...behind].map(([, address]) => address)];
   };
 
@@ -313,6 +331,6 @@
       return { ...standing(element, attribute, part), list: parents.indexOf(element.parentNode) };
     }) ?? null;
   });
-  return { found, query, roots, squeeze, written, pictured, intersect, isClippedAway, viewport, ATTRIBUTES,
-    NO_TEXT };
+  return { found, query, roots, squeeze, written, pictured, intersect, isClippedAway, viewport, memo, styleOf,
+    boxOf, parentOf, styledBy, ATTRIBUTES, NO_TEXT };
 }

@@ -9,9 +9,9 @@
 //
 // `found`: what stands at each of `places`, and what of it is in the observation and can be read on the screen
 // (`placesOf` is legible.js). `own`: the page's title and the texts that the observation holds outside of
-// `cards`, where `ownTexts` are wanted; `pictures` of the same. `closed`: how many elements there may draw texts that no script can read;
+// `cards`, where `ownTexts` are wanted; `pictures` of the same, where `ownPictures` are. `closed`: how many elements there may draw texts that no script can read;
 // where a picture is shown, a symbol leads to them. `said`: the texts of the elements that meet the stop condition.
-({ wholePage, tree, picture, stops, places, ownTexts, cards }) => {
+({ wholePage, tree, picture, stops, places, ownTexts, ownPictures, cards }) => {
   const SKIPPED = new Set(["HEAD", "SCRIPT", "STYLE", "LINK", "META", "NOSCRIPT", "TEMPLATE", "BR"]);
   const UNWRAPPED = new Set(["HTML", "BODY", "DIV", "SPAN", "I", "P", "PICTURE", "CENTER", "FONT"]);
   const INTERACTIVE = new Set(["BUTTON", "SELECT", "TEXTAREA", "SUMMARY"]);
@@ -105,7 +105,7 @@
     if (isCard) around += 1;
     if (ownTexts && isShown && !around) {
       own.push(...written(element));
-      if (picture) for (const address of pictured(element)) pictures.add(address);
+      if (picture && ownPictures) for (const address of pictured(element)) pictures.add(address);
     }
     const pieces = [];
     const add = (list) => { for (const piece of list) pieces.push(piece); };

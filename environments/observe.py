@@ -42,12 +42,14 @@ class Wanted:
 
     `own`: whether to read the texts of the observation too, but for those in `cards` (selectors). `drawn`:
     selectors of what a product's page has to show before it is looked at, where scripts draw the pages.
+    `pictures`: whether to read the pictures of the observation too, but for those in `cards`.
     """
 
     spots: tuple[Spot, ...] = ()
     own: bool = False
     cards: tuple[str, ...] = ()
     drawn: tuple[str, ...] = ()
+    pictures: bool = False
 
 
 NOTHING: Final = Wanted()
@@ -88,6 +90,7 @@ async def observe(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted 
         "stops": [asdict(stop) for stop in stops],
         "places": [asdict(spot) for spot in wanted.spots],
         "ownTexts": wanted.own,
+        "ownPictures": wanted.pictures,
         "cards": wanted.cards,
     }
     seen = await page.evaluate(OBSERVE, arguments)

@@ -1,88 +1,109 @@
 // Reports what stands at places of a guest's page, and what of it can be read on the screen, whenever the page
-// rests: once it has loaded, and after it has changed or was scrolled. (`placesOf` is legible.js, `untouched` is
-// untouched.js; what is said of the key in drawn.js holds here too.)
-({ key, path, wholePage, places, ownTexts, cards, drawn }) => {
+// rests: once it has loaded, and after it has changed or was scrolled. (`placesOf` is legible.js, `undisturbed`
+// is undisturbed.js; what is said of the key in drawn.js holds here too.)
+({ key, path, wholePage, places, ownTexts, ownPictures, cards, drawn }) => {
   if (!document.dispatchEvent(new CustomEvent(path, { cancelable: true }))) return; // it is here already
   document.addEventListener(path, (event) => event.preventDefault());
   document.currentScript?.remove();
   if (!key || self !== top || !location.protocol.startsWith("http")) return;
   const QUIET = 100, LATEST = 1000; // milliseconds
-  const CHANGES = { subtree: true, childList: true, characterData: true, attributes: true };
+  const CHANGES = { __proto__: null, subtree: true, childList: true, characterData: true, attributes: true };
   const WRITTEN_IN = /^(text|search|number|tel|email|url|button|submit|reset|textarea)$/;
   const Request = XMLHttpRequest;
   const { open, send } = Request.prototype;
   const { sendBeacon } = navigator;
   const { apply: call } = Reflect;
   const { stringify } = JSON;
-  const replaced = untouched();
+  const { now } = Date;
+  const undisturbedly = undisturbed();
 
+  // What each text says; and whether it was shown, which is not asked again while it says the same on one page.
+  let texts = new WeakMap(), page = "";
   const read = () => {
-    const memo = (find, known = new Map()) => (key) => {
-      if (!known.has(key)) known.set(key, find(key));
-      return known.get(key);
-    };
-    const isAway = memo((element) => isClippedAway(getComputedStyle(element)) ||
-      element.parentElement !== null && isAway(element.parentElement));
+    const { found, query, roots, squeeze, written, pictured, intersect, isClippedAway, viewport, memo, styleOf,
+      boxOf, parentOf, styledBy, NO_TEXT } = placesOf(
+      { wholePage, picture: !wholePage, isSeen: (element) => isSeen(element), bidOf: () => "" });
+    const isAway = memo((element) => element !== null && (isClippedAway(styleOf(element)) || isAway(parentOf(element))));
+    // The style of what is not drawn takes long: it is not asked inside of what is not drawn.
+    const isDrawn = memo((element) => element !== null && (element.checkVisibility() ||
+      isDrawn(parentOf(element)) && styleOf(element).display === "contents"));
     const isInView = (element) => {
-      const box = intersect(element.getBoundingClientRect(), viewport);
+      const box = intersect(boxOf(element), viewport);
       return box.left < box.right && box.top < box.bottom;
     };
-    const isSeen = memo((element) => (wholePage || isInView(element)) &&
-      (element.checkVisibility({ visibilityProperty: true }) ||
-        getComputedStyle(element).display === "contents") && !isAway(element));
-    const { found, query, roots, squeeze, written, pictured, intersect, isClippedAway, viewport, NO_TEXT } = placesOf(
-      { wholePage, picture: !wholePage, isSeen, bidOf: () => "" });
-    const own = [document.title], pictures = new Set();
-    const left = [NO_TEXT, ...cards.filter(query)].join();
-    const counts = memo((element) => !element.closest(left) && isSeen(element));
+    const isSeen = memo((element) => isDrawn(element) && (wholePage || isInView(element)) &&
+      styleOf(element).visibility === "visible" && !isAway(element));
+    const left = new Set(query([NO_TEXT, ...cards.filter(query)].join()));
+    const isLeft = memo((element) => element !== null && (left.has(element) || isLeft(element.parentElement)));
+    const counts = (element) => !isLeft(element) && isSeen(element);
+    if (location.href !== page) texts = new WeakMap();
+    page = location.href;
+    const own = [squeeze(document.title)], pictures = new Set();
     for (const root of roots) {
       observer.observe(root, CHANGES);
       const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
       while (ownTexts && walker.nextNode()) {
-        const { parentElement: parent, data } = walker.currentNode;
-        if (parent && /\S/.test(data) && counts(parent)) own.push(data);
-      }
-      for (const element of ownTexts ? root.querySelectorAll("*") : []) {
-        if (!counts(element)) continue;
-        own.push(...written(element), WRITTEN_IN.test(element.type) ? element.value || element.placeholder || "" : "");
-        if (!wholePage) for (const address of pictured(element)) pictures.add(address);
+        const { currentNode: node } = walker, { data } = node;
+        let known = texts.get(node);
+        if (known?.data !== data) texts.set(node, known = { data, text: squeeze(data), isShown: false });
+        if (known.text && (known.isShown ||= counts(node.parentElement ?? root.host))) own.push(known.text);
       }
     }
-    return {
-      __proto__: null, found: found(places), own: ownTexts ? own.map(squeeze).join("\n") : "",
-      pictures: [...pictures],
-      drawn: drawn.every((css) => query(css)?.length), replaced: "",
-    };
-  };
-  const readIfSound = () => {
-    try {
-      return replaced() ? { __proto__: null, replaced: replaced() } : read();
-    } catch {
-      return { __proto__: null, replaced: "what reads the page" };
+    // What style sheets write, and what stands in fields
+    if (ownTexts) {
+      const isMarked = styledBy(({ listStyle, listStyleType }) => /"|var/.test(listStyle + listStyleType))[0] ||
+        query("[style*=list-style]")[0];
+      const writing = isMarked ? query("*")
+        : styledBy(({ content }) => content !== "none" && content !== "normal" && /[\p{L}\p{N}\p{Sc}.,]/u.test(content));
+      for (const element of writing) if (counts(element)) own.push(...written(element));
+      for (const field of query("input, textarea, button")) {
+        if (WRITTEN_IN.test(field.type) && counts(field)) own.push(squeeze(field.value || field.placeholder || ""));
+      }
     }
+    if (ownPictures) {
+      const drawing = styledBy(({ background, backgroundImage }) => /url|image|var/.test(background + backgroundImage));
+      for (const element of [...drawing, ...query("img, [style*=background]")]) {
+        if (counts(element)) for (const address of pictured(element)) pictures.add(address);
+      }
+    }
+    const isWhole = drawn.every((css) => query(css)?.length);
+    if (!isWhole) page = "";
+    return { __proto__: null, found: found(places), own: ownTexts ? own.join("\n") : "", pictures: [...pictures],
+      drawn: isWhole };
   };
 
   let due = 0, since = 0, known = "";
+  const tell = () => {
+    if (document.readyState === "loading") return later();
+    if (document.hidden && !wholePage) return;
+    const seen = read();
+    // Where a text stands is no news as long as it can be read.
+    const news = stringify(seen, (key, value) => (key === "box" ? 0 : value));
+    if (news === known) return;
+    known = news;
+    return stringify({ __proto__: null, ...seen, at: location.pathname + location.search });
+  };
   const look = (wait) => {
     clearTimeout(due);
     due = 0;
-    if (document.readyState === "loading") return later();
-    const seen = document.hidden && !wholePage ? null : readIfSound();
-    // Where a text stands is no news as long as it can be read.
-    const news = stringify(seen, (key, value) => (key === "box" ? 0 : value));
-    if (!seen || news === known) return;
-    known = news;
-    const report = key + stringify({ __proto__: null, ...seen, at: location.pathname + location.search });
-    if (!wait && call(sendBeacon, navigator, [path, report])) return;
+    let report;
+    try {
+      report = undisturbedly(tell);
+    } catch (cause) {
+      const replaced = typeof cause === "string" ? cause : "what reads the page";
+      report = known === replaced ? "" : stringify({ __proto__: null, replaced });
+      known = replaced;
+    }
+    if (!report || !wait && call(sendBeacon, navigator, [path, key + report])) return;
     const request = new Request();
     call(open, request, ["POST", path, !wait]);
-    call(send, request, [report]);
+    call(send, request, [key + report]);
   };
   const later = () => {
-    const now = performance.now();
-    if (!due) since = now;
+    if (!due) since = now();
     clearTimeout(due);
-    due = setTimeout(look, Math.max(0, Math.min(QUIET, since + LATEST - now)));
+    const left = since + LATEST - now();
+    due = setTimeout(look, left < QUIET ? left : QUIET);
   };
   const observer = new MutationObserver(later);
   const always = (types, listener) => {

@@ -10,14 +10,14 @@ from typing import Final, Literal
 
 from environments.observe import LEGIBLE, Disturbed, Wanted, source_of, standing_of
 from interventions.edits.in_browser import Standing
-from interventions.html.inline_script import UNTOUCHED, called, with_functions
+from interventions.html.inline_script import UNDISTURBED, called, with_functions
 from proxy import keys
 
 Sees = Literal["page", "viewport"]
 """What counts as shown to a guest: the page as it is drawn, wherever it is scrolled to, or what was in the
 viewport at some time."""
 
-_OBSERVER: Final = with_functions(source_of("observer.js"), placesOf=LEGIBLE, untouched=UNTOUCHED)
+_OBSERVER: Final = with_functions(source_of("observer.js"), placesOf=LEGIBLE, undisturbed=UNDISTURBED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,7 @@ def observer(wanted: Wanted, path: str, sees: Sees) -> str:
         "wholePage": sees == "page",
         "places": [asdict(spot) for spot in wanted.spots],
         "ownTexts": wanted.own,
+        "ownPictures": wanted.pictures,
         "cards": wanted.cards,
         "drawn": wanted.drawn,
     }

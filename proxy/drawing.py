@@ -17,7 +17,7 @@ from mitmproxy import http
 
 from interventions.apply.engine import EditFailed, OtherPage, rewrite
 from interventions.html.differences import NUMBER, differences
-from interventions.html.inline_script import UNTOUCHED, called, with_functions
+from interventions.html.inline_script import UNDISTURBED, called, with_functions
 from interventions.yaml.sitemap import SiteMap
 from proxy import keys
 from proxy.addon import SESSION, respond
@@ -36,7 +36,7 @@ FAILED: Final = UNCHANGED | {"failed": True}
 
 KIND: Final = "text/html; charset=utf-8"
 _DRAWN: Final = Path(__file__).with_name("drawn.js").read_text(encoding="utf-8")
-_SOURCE: Final = with_functions(_DRAWN, untouched=UNTOUCHED)
+_SOURCE: Final = with_functions(_DRAWN, undisturbed=UNDISTURBED)
 _NUMBERS: Final = re.compile(rb' %b="\d+"' % NUMBER.encode())
 
 

@@ -1,7 +1,7 @@
 // Has the proxy's edits made in a page that scripts draw. Whenever something changes at a place that the site
 // map names, the page as its own scripts have drawn it is sent to the proxy, which edits it as it edits any page
 // and answers what is to be changed. All of this happens before the browser draws, or lets others look.
-// (`untouched` is untouched.js.) The key proves that this script sends: nothing that holds it may be left where
+// (`undisturbed` is undisturbed.js.) The key proves that this script sends: nothing that holds it may be left where
 // the page's scripts can come by, in a global name, the document, an address, or a function that they replace.
 ({ key, path, parts, whole, number, patience }) => {
   // A page that a script fetched brings this script once more; the first one goes on alone.
@@ -19,7 +19,13 @@
   const { get: answerOf } = Object.getOwnPropertyDescriptor(Request.prototype, "responseText");
   const { apply: call } = Reflect;
   const { parse, stringify } = JSON;
-  const replaced = untouched();
+  const { attachShadow } = Element.prototype;
+  Element.prototype.attachShadow = function (options) {
+    const root = call(attachShadow, this, [options]);
+    if (options?.mode === "open") watch(root);
+    return root;
+  };
+  const undisturbedly = undisturbed();
   const came = location.pathname + location.search;
   // Nothing can be edited while the browser still reads the page. It is shown once it has been looked at.
   const veil = new CSSStyleSheet();
@@ -187,7 +193,12 @@
   // another product in the place of the one before.
   const note = (records) => {
     const seen = new Set();
-    for (const { target, type, attributeName } of records) {
+    for (const { target, type, attributeName, addedNodes } of records) {
+      for (const node of addedNodes) {
+        for (const each of node.querySelectorAll ? [node, ...node.querySelectorAll("*")] : []) {
+          if (each.shadowRoot && !roots.includes(each.shadowRoot)) watch(each.shadowRoot);
+        }
+      }
       if (type === "characterData" && texts.has(target)) undone = texts.delete(target);
       if (type === "attributes") {
         if (values.get(target)?.has(attributeName)) undone = values.get(target).delete(attributeName);
@@ -247,40 +258,25 @@
   };
   const look = (records, isLate = false) => {
     if (ended) return;
-    ended = replaced();
     try {
-      if (!ended) {
+      undisturbedly(() => {
         note(records);
         note(observer.takeRecords());
         if (document.readyState !== "loading" && (isLate || isNews())) round(isLate);
         observer.takeRecords();
-      }
-    } catch { ended = "what reads the page"; }
-    if (!ended) return;
-    ask("", false, ended);
-    location.replace(path);
+      });
+    } catch (cause) {
+      ended = typeof cause === "string" ? cause : "what reads the page";
+      ask("", false, ended);
+      location.replace(path);
+    }
   };
   const watch = (root) => {
     if (!roots.includes(root)) roots.push(root);
     observer.observe(root, { subtree: true, childList: true, characterData: true, attributes: true });
   };
-  const observer = new MutationObserver((records) => {
-    for (const { addedNodes } of records) {
-      for (const node of addedNodes) {
-        for (const each of node.querySelectorAll ? [node, ...node.querySelectorAll("*")] : []) {
-          if (each.shadowRoot && !roots.includes(each.shadowRoot)) watch(each.shadowRoot);
-        }
-      }
-    }
-    look(records);
-  });
+  const observer = new MutationObserver((records) => look(records));
   watch(document);
-  const { attachShadow } = Element.prototype;
-  Element.prototype.attachShadow = function (options) {
-    const root = call(attachShadow, this, [options]);
-    if (options?.mode === "open") watch(root);
-    return root;
-  };
   const again = () => look([]);
   document.addEventListener("DOMContentLoaded", again);
   window.navigation?.addEventListener("currententrychange", again);

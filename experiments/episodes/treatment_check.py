@@ -24,6 +24,7 @@ from interventions.edits.in_browser import (
     holds,
 )
 from interventions.edits.remove import Remove
+from interventions.edits.set_image import SetImage
 from interventions.yaml.sitemap import SiteMap
 from proxy.session import Session, ShownPage
 
@@ -41,7 +42,13 @@ def wanted_in_browser(design: ShopDesign, trial: ShopTrial) -> Wanted:
     cards = [place.css for card in design.site.cards for place in design.site.role(card)]
     if design.experiment.task != "compare-tabs" or any(isinstance(edit, ORDERS) for edit in edits):
         spots += order_spots(design.site)
-    return Wanted(tuple(dict.fromkeys(spots)), own, tuple(cards) if own else (), _drawn(edits, design.site))
+    return Wanted(
+        tuple(dict.fromkeys(spots)),
+        own=own,
+        cards=tuple(cards) if own else (),
+        drawn=_drawn(edits, design.site),
+        pictures=any(isinstance(edit, SetImage) for edit in edits),
+    )
 
 
 def _drawn(edits: Sequence[Edit], site: SiteMap) -> tuple[str, ...]:

@@ -6,17 +6,26 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-UNTOUCHED: Final = Path(__file__).with_name("untouched.js").read_text(encoding="utf-8")
-"""A function that scripts share: it tells whether a page has replaced the browser's own functions."""
+UNDISTURBED: Final = Path(__file__).with_name("undisturbed.js").read_text(encoding="utf-8")
+"""A function that scripts share: it reads with the browser's own functions, whatever a page has replaced."""
+_KEPT: Final = (
+    "Array", "Boolean", "Map", "Math", "Node", "NodeFilter", "Number", "Object", "OffscreenCanvas", "Set",
+    "URL", "WeakMap", "clearTimeout", "getComputedStyle", "navigator", "parseFloat", "self", "setTimeout",
+)  # fmt: skip
+"""The global names that scripts use after their start: a page can give them another meaning."""
 
 _LEFT_OUT = re.compile(r"(?m)^ *(?://.*\n?|\n)?| +//.*$")
 """Comments and indentation."""
 
 
 def with_functions(source: str, **functions: str) -> str:
-    """Return a script that knows other scripts, each a function, by these names."""
+    """Return a script that knows other scripts, each a function, by these names.
+
+    All of them keep the meaning that global names had when the script began.
+    """
     values = ",\n".join(functions.values())
-    return f"(({', '.join(functions)}) =>\n{source}\n)(\n{values}\n)"
+    kept = ", ".join(_KEPT)
+    return f"(({{ {kept} }}) => (({', '.join(functions)}) =>\n{source}\n)(\n{values}\n))(self)"
 
 
 def called(source: str, told: Mapping[str, Any]) -> str:

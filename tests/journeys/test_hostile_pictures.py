@@ -124,7 +124,7 @@ async def look(page: Page, view: View, script: str = "", **parts: str) -> tuple[
         session = Session(plan, SITE)
         session.note_receipts(treated.receipts)
         session.note_page(ShownPage(page.url, HTML, treated.body, KEY))
-        wanted = Wanted(tuple(SetImage("/new.png").spots(SITE)), own=True, cards=("li.carte",))
+        wanted = Wanted(tuple(SetImage("/new.png").spots(SITE)), own=True, pictures=True, cards=("li.carte",))
         seen = await observe(page, view, (), wanted)
         found = await colours(page)
         reason = untreated(plan, [Sight(KEY, seen.html, seen.standing, page.url)], session, [KEY])
