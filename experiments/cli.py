@@ -34,6 +34,7 @@ try:
     )
     from experiments.console.terminal import PlainFormatter, plain
     from interventions.errors import UserError
+    from interventions.yaml.limited import TooSlow
 except KeyboardInterrupt:  # importing takes a moment, and main cannot help yet
     sys.exit(130)
 
@@ -122,7 +123,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, interrupt)
     try:
         command_line()()
-    except (UserError, AnalysisError) as error:
+    except (UserError, AnalysisError, TooSlow) as error:
         for line in error.lines if isinstance(error, UserError) else [str(error)]:
             sys.stderr.write(f"error: {' '.join(plain(line).splitlines())}\n")
         sys.exit(2)

@@ -20,7 +20,7 @@ from interventions.errors import CannotEdit
 from interventions.html import charset
 from interventions.html.marking import hints
 from interventions.yaml.choice import CartRequest
-from interventions.yaml.notations import json_path
+from interventions.yaml.limited import find, fullmatch, one_page, search
 from interventions.yaml.sitemap import SiteMap
 from proxy.addon import HOLD, SESSION, content_type, is_document_request, is_page, is_treatable, whole_body
 from proxy.decoding import Undecodable
@@ -43,10 +43,18 @@ class ChoiceWatch:
         session: Session | None = flow.metadata.get(SESSION)
         if session and session.cards is None and flow.response and session.site.knows_choices:
             flow.metadata[HOLD] = (
-                rule_of(flow.request, session.site) is not None
+                self._may_add(flow.request, session)
                 or is_page(flow.response)
                 or any(data.cart for data in session.site.data_at(flow.request.url))
             )
+
+    @staticmethod
+    def _may_add(request: http.Request, session: Session) -> bool:
+        """Whether a request may add to the cart; `response` says so where this takes too long to find out."""
+        try:
+            return rule_of(request, session.site) is not None
+        except CannotEdit:
+            return True
 
     def response(self, flow: http.HTTPFlow) -> None:
         """Note a choice, and keep the pages that nobody else keeps for the ids that they hold."""
@@ -54,7 +62,10 @@ class ChoiceWatch:
         if session is None or flow.response is None or not flow.metadata.get(HOLD):
             return
         try:
-            self._note(flow, flow.request, flow.response, session)
+            with one_page():
+                self._note(flow, flow.request, flow.response, session)
+        except CannotEdit as error:
+            session.note_failure(f"{flow.request.url}: {error}")
         except Exception as error:  # a choice that is not noticed would be taken for none
             logger.exception("looking for a choice in %s failed", flow.request.url)
             session.note_failure(f"{flow.request.url}: {type(error).__name__}: {error}")
@@ -100,7 +111,7 @@ def rule_of(request: http.Request, site: SiteMap) -> CartRequest | None:
     """Return the rule by which a request adds to the cart; None where there is none."""
     path = urlsplit(request.path).path
     for rule in site.choice.request:
-        if request.method == rule.method and re.fullmatch(rule.path, path):
+        if request.method == rule.method and fullmatch(rule.path, path):
             if rule.operation is None and (rule.field is None or next(values(request, rule), None)):
                 return rule
             if rule.operation and next(operations(request, rule.operation), None):
@@ -112,17 +123,17 @@ def is_refused(request: http.Request, response: http.Response, rule: CartRequest
     """Return whether the shop refuses to add the product."""
     if response.status_code >= 400:
         return True
-    if rule.refused_to and re.search(rule.refused_to, response.headers.get("location", "")):
+    if rule.refused_to and search(rule.refused_to, response.headers.get("location", "")):
         return True
     answer = ShownPage(request.url, content_type(response), readable_body(request, response), None)
     if rule.operation and any(each.get("errors") for each in objects(answer.body)):
         return True
-    return bool(rule.refused_by and re.search(rule.refused_by, answer.text))
+    return bool(rule.refused_by and search(rule.refused_by, answer.text))
 
 
 def added_id(request: http.Request, rule: CartRequest) -> str:
     """Return the id of the product that is to be put into the cart; empty when the request does not tell."""
-    match = re.fullmatch(rule.path, urlsplit(request.path).path)
+    match = fullmatch(rule.path, urlsplit(request.path).path)
     if match and match.groups():
         return match[1] or ""
     return next(values(request, rule), "")
@@ -139,7 +150,7 @@ def values(request: http.Request, rule: CartRequest) -> Iterator[str]:
     content = request.get_content(strict=False)
     asked = operations(request, rule.operation) if rule.operation else objects(content)
     for each in asked:
-        for match in json_path(rule.field).finditer(each):
+        for match in find(rule.field, each):
             if isinstance(match.obj, str | int) and not isinstance(match.obj, bool):
                 yield str(match.obj)
 

@@ -1,6 +1,5 @@
 """The proxy's knowledge of one episode: its plan, the hosts it may reach, and what happened."""
 
-import re
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -17,6 +16,7 @@ from interventions.html import charset
 from interventions.html.content_type import is_html
 from interventions.html.marking import Marks
 from interventions.html.page import Page
+from interventions.yaml.limited import TooSlow, fullmatch
 from interventions.yaml.sitemap import SiteMap
 from proxy.card_run import CardRun
 from proxy.keys import new_key
@@ -182,10 +182,13 @@ class Session:
     def reached(self, url: str) -> None:
         """Note that a page is reached, which may tell that a product is in the cart."""
         path = urlsplit(url).path
-        for pattern in self.site.choice.address:
-            if found := re.fullmatch(pattern, path):
-                named = (found[1] or "") if found.groups() else ""
-                self.added.append(Added("address", self.product_with(named), named))
+        try:
+            for pattern in self.site.choice.address:
+                if found := fullmatch(pattern, path):
+                    named = (found[1] or "") if found.groups() else ""
+                    self.added.append(Added("address", self.product_with(named), named))
+        except TooSlow as error:
+            self.note_failure(f"{url}: {error}")
 
     def product_with(self, wanted: str) -> str:
         """Return the product that has this id on a page that was sent; empty where no page tells."""

@@ -6,21 +6,25 @@ rendered in a sandbox, and both are given all of `Content`.
 
 import functools
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from jinja2 import FunctionLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError, UndefinedError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.exceptions import SecurityError
 
 from agents.language_model.answer import KEYS, TAGS
+from agents.language_model.bounded_templates import BoundedEnvironment
 from environments.actions import ACTIONS
 from environments.observation import Tab
 from interventions.errors import UserError
 
 DEFAULT: Final = "default"
 """The name of the templates that come with Souk."""
+
+LONGEST_TEMPLATE: Final = 100_000
+"""The longest template, in characters."""
 
 SHIPPED: Final = Path(__file__).parent / "templates"
 FILES: Final = ("system.j2", "step.j2")
@@ -93,9 +97,9 @@ class PromptTemplates:
         values = {field.name: getattr(content, field.name) for field in fields(content)}
         return Prompt(*(self._render(file, values) for file in FILES))
 
-    def _render(self, file: str, values: Mapping[str, object]) -> str:
+    def _render(self, file: str, values: dict[str, object]) -> str:
         try:
-            text = _environment(self).get_template(file).render(values)
+            text = _environment(self).render_bounded(file, values)
         except Exception as error:  # whatever a template's own code raises, its author has to mend it
             raise UserError(self._mistake(file, error)) from None
         return text.encode(errors="replace").decode()  # pages can hold lone surrogates, which cannot be sent
@@ -111,6 +115,8 @@ class PromptTemplates:
             trace = trace.tb_next
         place = f"{self.name}/{file}:{line}" if line else f"{self.name}/{file}"
         cause, fix = " ".join(str(error).split()).rstrip(".") or type(error).__name__, "mend the template"
+        if isinstance(error, SecurityError) and "; " in cause:
+            cause, _, fix = cause.rpartition("; ")
         if isinstance(error, UndefinedError):
             fix = f"there are {', '.join(field.name for field in fields(Content))}"
         elif isinstance(error, TemplateNotFound):
@@ -141,19 +147,22 @@ def default_prompt() -> PromptTemplates:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; copy it from a folder that souk prompts new makes") from None
     except UnicodeDecodeError:
         raise UserError(f"{path}: not UTF-8; save it as UTF-8") from None
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
+    if len(text) > LONGEST_TEMPLATE:
+        raise UserError(f"{path}: longer than {LONGEST_TEMPLATE:,} characters; shorten it")
+    return text
 
 
 @functools.lru_cache(maxsize=8)
-def _environment(templates: PromptTemplates) -> ImmutableSandboxedEnvironment:
+def _environment(templates: PromptTemplates) -> BoundedEnvironment:
     sources = templates.sources
-    return ImmutableSandboxedEnvironment(
+    return BoundedEnvironment(
         loader=FunctionLoader(lambda file: (sources[file], file, None) if file in sources else None),
         autoescape=False,  # a prompt is plain text, and the model has to see the page's HTML as it is
         undefined=StrictUndefined,

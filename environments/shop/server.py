@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from environments.watchdog import end_with_parent
 from interventions.errors import UserError
 
 logger = logging.getLogger(__name__)
@@ -134,6 +135,7 @@ def main(arguments: list[str] | None = None) -> None:
         if options.socket is None:
             listener = _bind(options.port, options.host)
         else:
+            end_with_parent()
             listener = socket.socket(fileno=options.socket)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from experiments.commands.common import AsJson
+from experiments.runs.interrupts import run_until_stopped
 from interventions.errors import UserError
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def check(
         check_name(name)
         typer.echo(f"{name} is there; it is not asked")
     else:
-        typer.echo(asyncio.run(ask(name)))
+        typer.echo(run_until_stopped(ask(name)))
 
 
 def check_name(name: str) -> None:

@@ -1,6 +1,5 @@
 """souk catalogue: the products of a running shop as a table."""
 
-import asyncio
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from experiments.commands.common import UpstreamCa
+from experiments.runs.interrupts import run_until_stopped
 
 if TYPE_CHECKING:
     from experiments.designs.catalogue.importer import Importer
@@ -65,7 +65,7 @@ def import_(
 
     importer = Importer(url if url.endswith("/") else f"{url}/", out, load_site_map(site), limit, upstream_ca)
     try:
-        asyncio.run(_show(importer, category or []))
+        run_until_stopped(_show(importer, category or []))
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
     done = importer.progress

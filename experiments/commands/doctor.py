@@ -1,6 +1,5 @@
 """souk doctor."""
 
-import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from experiments.commands.common import AsJson
+from experiments.runs.interrupts import run_until_stopped
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,7 +21,7 @@ def doctor(as_json: AsJson = False) -> None:
     from experiments.commands.checks import check_machine
     from experiments.console.terminal import stdout_console
 
-    checks = asyncio.run(check_machine())
+    checks = run_until_stopped(check_machine())
     if as_json:
         typer.echo(json.dumps([asdict(check) for check in checks], indent=2))
     else:

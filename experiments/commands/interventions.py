@@ -10,6 +10,7 @@ import typer
 from experiments.commands.common import AsJson, UpstreamCa
 from experiments.commands.sitemap import map_
 from experiments.console.terminal import plain
+from experiments.runs.interrupts import run_until_stopped
 from interventions.errors import UserError
 
 if TYPE_CHECKING:
@@ -173,7 +174,8 @@ def validate(
     from interventions.yaml.sitemap import load_site_map
 
     site_map, known = load_site_map(site), _products(categories, products)
-    found: list[tuple[str, Problem]] = []
+    slow = [Problem(site, None, None, key, why) for key, why in site_map.slow_expressions()]
+    found = [("error" if strict else "warning", problem) for problem in slow]
     placebo = nudge = ""
     for name in files:
         findings = check(name, site_map, known)
@@ -239,8 +241,6 @@ def preview_page(
 
       souk interventions preview nudges wirecutter http://127.0.0.1:7770/ --var category=cookies
     """
-    import asyncio
-
     from experiments.console.terminal import stdout_console
     from experiments.pages.describe import print_hunks, print_receipts
     from experiments.pages.html_diff import html_diff
@@ -277,7 +277,7 @@ def preview_page(
                 seconds = await write_side_by_side(found, id, png, await keys_of([page.url], upstream_ca))
                 typer.echo(f"{png}: before and after, in {seconds:.1f} s", err=True)
 
-    asyncio.run(run())
+    run_until_stopped(run())
 
 
 @app.command("schema")

@@ -1,11 +1,11 @@
 """souk judge."""
 
-import asyncio
 from typing import Annotated
 
 import typer
 
 from experiments.commands.common import DEFAULT_DB, Db, open_records
+from experiments.runs.interrupts import run_until_stopped
 
 
 def judge(
@@ -46,7 +46,7 @@ def judge(
     )
     try:
         with RunProgress(console, len(judging.waiting)) as progress:
-            failures = asyncio.run(judging.carry_out(slots, progress.note))
+            failures = run_until_stopped(judging.carry_out(slots, progress.note))
     except KeyboardInterrupt:
         console.print("stopped; what was judged is stored. The same command goes on from here.")
         raise typer.Exit(130) from None

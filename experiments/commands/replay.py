@@ -1,6 +1,5 @@
 """souk replay."""
 
-import asyncio
 import json
 import logging
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Annotated
 import typer
 
 from experiments.commands.common import DEFAULT_DB, AsJson, Db, UpstreamCa, open_records
+from experiments.runs.interrupts import run_until_stopped
 
 SHOWN_LINES = 40
 """The most lines of the first difference that are shown."""
@@ -57,7 +57,7 @@ def replay(
         console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
     try:
         with RunProgress(console, len(again.trials)) as progress:
-            found = asyncio.run(
+            found = run_until_stopped(
                 again.run(progress.note, slots=slots, upstream=upstream, upstream_ca=upstream_ca)
             )
     except KeyboardInterrupt:

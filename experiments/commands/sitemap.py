@@ -8,6 +8,7 @@ from rich.markup import escape
 
 from experiments.commands.common import UpstreamCa
 from experiments.console.terminal import new_table, stdout_console
+from experiments.runs.interrupts import run_until_stopped
 
 if TYPE_CHECKING:
     from experiments.pages.whole_map import Done
@@ -53,7 +54,6 @@ def map_(
 
       souk interventions map https://shop.example/products/desk-lamp --name example --render --no-buy
     """
-    import asyncio
     import json
 
     from experiments.pages.site_mapping import default_name
@@ -66,7 +66,7 @@ def map_(
     for path, option in ((file, "--out"), (png, "--png")):
         if path.exists():
             raise UserError(f"{path}: exists and is not overwritten; choose another with {option}")
-    done = asyncio.run(
+    done = run_until_stopped(
         map_and_prove(
             url, listing, name=name, file=file, png=png, render=render, follow=follow, buys=buy,
             upstream_ca=upstream_ca,

@@ -1,14 +1,19 @@
 """Start a command that goes on in the background, with its output in a file."""
 
+import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from environments.watchdog import VARIABLE
 from interventions.errors import UserError
 
 
-def detach(log: Path, fix: str, **options: Any) -> "subprocess.Popen[bytes]":
+def detach(
+    log: Path, fix: str, env: Mapping[str, str] = os.environ, **options: Any
+) -> "subprocess.Popen[bytes]":
     """Start this command again without `--detach`, apart from the terminal; `log` gets its output.
 
     `fix` is what to do where the log cannot be written, `options` are those of `subprocess.Popen`.
@@ -25,6 +30,7 @@ def detach(log: Path, fix: str, **options: Any) -> "subprocess.Popen[bytes]":
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
+                env={name: value for name, value in env.items() if name != VARIABLE},
                 start_new_session=True,
                 **options,
             )

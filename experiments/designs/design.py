@@ -137,6 +137,11 @@ class Design(ABC, Generic[T]):
     def trials(self, agents: Sequence[str]) -> Iterator[T]:
         """Yield all trials of these agents, block by block; any number of whole blocks is balanced."""
 
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """About how many trials each agent has, without making them; where they differ, at most as many."""
+
     @abstractmethod
     def block_size(self) -> int:
         """Count the trials of a block and agent."""

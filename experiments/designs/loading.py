@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from experiments.designs.cards.design import CardDesign, make_card_design
 from experiments.designs.design import Design, Mode
@@ -18,6 +18,11 @@ AnyTrial = Any
 
 AnyDesign = Design[AnyTrial]
 
+SomeDesign = TypeVar("SomeDesign", bound=AnyDesign)
+
+MOST_TRIALS: Final = 1_000_000
+"""The most trials of an agent that an experiment may have."""
+
 
 def load_design(name: str, mode: Mode | None = None) -> AnyDesign:
     """Make the design of a shipped experiment, or of a file.
@@ -25,7 +30,7 @@ def load_design(name: str, mode: Mode | None = None) -> AnyDesign:
     mode: used in place of the file's own mode. Raises UserError with file, line and key.
     """
     source = experiment_source(name)
-    return _TASKS.get(str(source.data.get("task")), _shop)(source, name, mode)
+    return _sized(_TASKS.get(str(source.data.get("task")), _shop)(source, name, mode), source)
 
 
 def load_shop_design(name: str, subject: str) -> ShopDesign:
@@ -36,14 +41,24 @@ def load_shop_design(name: str, subject: str) -> ShopDesign:
         raise UserError(
             f"{name}: its trials are no visits to a shop (task: {task}); choose another experiment"
         )
-    return ShopDesign(source, subject=subject)
+    return _sized(ShopDesign(source, subject=subject), source)
 
 
 def stored_design(source: Source, subject: str) -> AnyDesign:
     """Make a design from the experiment that the records have kept. Raises UserError."""
     if make := _TASKS.get(str(source.data.get("task"))):
-        return make(source, source.name, None)
-    return ShopDesign(source, subject=subject)
+        return _sized(make(source, source.name, None), source)
+    return _sized(ShopDesign(source, subject=subject), source)
+
+
+def _sized(design: SomeDesign, source: Source) -> SomeDesign:
+    """The design, if its trials can be made in a reasonable time. Raises UserError."""
+    if design.size > MOST_TRIALS:
+        cause = f"{design.size:,} trials for each agent are more than {MOST_TRIALS:,}"
+        raise source.error(
+            ("design" if "design" in source.data else "repeats",), f"{cause}; lower repeats or sets"
+        )
+    return design
 
 
 def _shop(source: Source, name: str, mode: Mode | None) -> ShopDesign:

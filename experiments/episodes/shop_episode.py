@@ -1,9 +1,9 @@
 """Run one trial in a shop: bind the plan, open the tabs, let the agent act, check the treatment."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 from urllib.parse import urljoin
 
 from playwright.async_api import BrowserContext
@@ -37,8 +37,12 @@ from experiments.episodes.treatment_check import (
 )
 from experiments.records.record import Row, Start, TrialRecord, to_row
 from interventions.apply.consistency import disagreements
+from interventions.apply.plan import Plan
+from interventions.yaml.limited import TooSlow
 from proxy.error_page import NOT_TREATED
 from proxy.session import AllowList, Session
+
+T = TypeVar("T")
 
 
 def start_urls(base_url: str, trial: ShopTrial) -> list[str]:
@@ -144,11 +148,15 @@ def judge(trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session:
 
     What the proxy saw outweighs what the page showed.
     """
-    if not failed_on_the_way(trajectory, session) and trajectory.outcome == "choice":
+    if failed_on_the_way(trajectory, session) or trajectory.outcome != "choice":
+        return
+    try:
         choice = chosen(trial, session, trajectory.looks[-1])
         seen = sights(trajectory, design, trial, session)
         opened = choice.product if design.experiment.task == "compare-tabs" else ""
         end_with(choice, trajectory, trial, session, seen, opened)
+    except TooSlow as error:
+        trajectory.end("treatment_failed", str(error))
 
 
 def end_with(
@@ -267,15 +275,25 @@ def to_record(
         disagreements=[{"number": number, "text": text} for number, text in enumerate(disagreements(shown))],
         unchecked=[
             {"number": number, **effect._asdict()}
-            for number, effect in enumerate(unchecked(session.plan, seen, session))
+            for number, effect in enumerate(_readable(unchecked, session, seen))
         ],
         on_screen=[
             {"number": number, **place._asdict()}
-            for number, place in enumerate(placed(session.plan, seen, session))
+            for number, place in enumerate(_readable(placed, session, seen))
         ],
         artifacts=artifacts,
         cause=trajectory.cause,
     )
+
+
+def _readable(
+    find: Callable[[Plan, Sequence[Sight], Session], list[T]], session: Session, seen: Sequence[Sight]
+) -> list[T]:
+    """What is found on the pages that were looked at; nothing where that takes too long."""
+    try:
+        return find(session.plan, seen, session)
+    except TooSlow:  # then this is why the trial has failed
+        return []
 
 
 def _option_rows(trial: ShopTrial, design: ShopDesign, opened: Mapping[str, int] | None) -> list[Row]:

@@ -17,6 +17,7 @@ from experiments.designs.design import Trial
 from experiments.episodes.time_limit import NOBODY, Silent, Standstill, time_limit
 from experiments.records.record import Cause, Row, Start, TrialRow, artifact_hash
 from interventions.files.schema import Intervention
+from interventions.yaml.limited import TooSlow
 from proxy.session import Session
 
 Outcome = Literal["choice", "no_choice", "agent_limit", "agent_error", "treatment_failed", "infra_error"]
@@ -71,6 +72,8 @@ async def limited(trajectory: Trajectory, seconds: float, silent: Silent = NOBOD
     except ProviderError as error:
         trajectory.vain_calls = error.calls
         trajectory.fail("provider", f"provider: {error}")
+    except TooSlow as error:
+        trajectory.end("treatment_failed", str(error))
     except BrowserFailure as error:
         trajectory.fail("browser", f"browser: {error}")
 

@@ -13,6 +13,7 @@ import traceback
 from contextlib import suppress
 from typing import Final
 
+from environments.watchdog import end_with_parent
 from experiments.console.terminal import PlainFormatter
 from experiments.designs.design import Trial
 from experiments.executors.executor import Attempt, Executor
@@ -71,6 +72,7 @@ async def _answer(
 
 def main() -> None:
     """Run the worker on the socket from the process that started this one."""
+    end_with_parent()
     os.set_inheritable(number := int(sys.argv[1]), False)
     log = logging.StreamHandler()
     log.setFormatter(PlainFormatter("%(levelname)s %(name)s: %(message)s"))

@@ -1,16 +1,22 @@
-"""Handle Ctrl-C in a command that runs trials: the first one cleans up, a second one ends at once."""
+"""Handle Ctrl-C in a command: the first one cleans up within seconds, a second one ends at once."""
 
 import asyncio
 import os
 import signal
 import sys
+import threading
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final, NoReturn, TypeVar
 
+from environments.watchdog import watched
+
 T = TypeVar("T")
 
 STOPPED: Final = "stopped; what was finished is stored. The same command goes on from here."
+
+PATIENCE_SECONDS: Final = 4.0
+"""How long cleaning up may take; a second later the watchdog kills what still runs."""
 
 
 @contextmanager
@@ -27,29 +33,41 @@ def run_until_stopped(main: Coroutine[Any, Any, T]) -> T:
 
     This is `asyncio.run` but for the second Ctrl-C. Python's own answer to the second is an exception in
     whatever is being put away, which leaves threads and processes to be waited for. A process that ends
-    closes its pipes, and those it has started end with it. SIGTERM is like Ctrl-C, also where a shell has
-    started the program in the background, and Ctrl-C is ignored.
+    closes its pipes, and its watchdog ends those that it has started. The same happens where cleaning up
+    takes longer than PATIENCE_SECONDS. SIGTERM is like Ctrl-C, also where a shell has started the program in
+    the background, and Ctrl-C is ignored.
     """
+    late = threading.Timer(PATIENCE_SECONDS, _end)
+    late.daemon = True
 
-    async def watched() -> T:
-        cancel = signal.getsignal(signal.SIGINT)
-        if callable(cancel) and cancel is not signal.default_int_handler:
+    async def stoppable() -> T:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        handler = signal.getsignal(signal.SIGINT)
 
-            def interrupted(number: int, frame: Any) -> None:
-                signal.signal(signal.SIGINT, _end)
-                cancel(number, frame)
+        def interrupted(number: int, frame: Any) -> None:
+            signal.signal(signal.SIGINT, _end)
+            if not late.is_alive():
+                late.start()
+            if callable(handler):
+                handler(number, frame)
+            elif task:
+                signal.signal(signal.SIGTERM, _end)
+                loop.call_soon_threadsafe(task.cancel)
 
+        if callable(handler) and handler is not signal.default_int_handler:
             signal.signal(signal.SIGINT, interrupted)
-        elif cancel is signal.SIG_IGN and (task := asyncio.current_task()):
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        elif handler is signal.SIG_IGN:
+            signal.signal(signal.SIGTERM, interrupted)
         return await main
 
     handler, ended = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     try:
-        return asyncio.run(watched())
+        with watched():
+            return asyncio.run(stoppable())
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
     finally:
+        late.cancel()
         signal.signal(signal.SIGTERM, ended)
         if signal.getsignal(signal.SIGINT) not in (handler, _end):
             signal.signal(signal.SIGINT, handler)

@@ -39,6 +39,7 @@ from experiments.records.record import Row, Start, TrialRecord, artifact_hash
 from experiments.records.store import Records
 from experiments.runs.admission import Admission
 from interventions.errors import UserError
+from interventions.yaml.limited import TooSlow
 from interventions.yaml.yaml_source import did_you_mean
 from proxy import keys
 from proxy.guests import PREFIX, SHOP_NAME, Guests
@@ -167,8 +168,11 @@ class GuestTrial:
     def chose(self) -> None:
         """End the trial with a choice: a product is in the cart."""
         trajectory = Trajectory()
-        choice = chosen(self.definition, self.session)
-        end_with(choice, trajectory, self.definition, self.session, self._shown())
+        try:
+            choice = chosen(self.definition, self.session)
+            end_with(choice, trajectory, self.definition, self.session, self._shown())
+        except TooSlow as error:
+            trajectory.end("treatment_failed", str(error))
         if trajectory.outcome == "choice" and (reason := self._unseen(choice.product)):
             trajectory.end("treatment_failed", reason)
         self._end(trajectory)

@@ -13,6 +13,7 @@ from interventions.html import charset
 from interventions.html.content_type import is_html, is_json
 from interventions.html.marking import Marks
 from interventions.html.page import Page
+from interventions.yaml.limited import one_page
 from interventions.yaml.sitemap import Data, SiteMap
 
 PARTS = ("price", "rating", "reviews")
@@ -43,6 +44,7 @@ def sightings(body: bytes, *, content_type: str, url: str, site: SiteMap) -> lis
     return []
 
 
+@one_page()
 def sightings_on(page: Page, site: SiteMap) -> list[Sighting]:
     """Return the figures that a page shows for products; none where it cannot be read."""
     try:

@@ -19,6 +19,7 @@ from interventions.html.marking import ALL_TAGS, Marks, hints, marks_for
 from interventions.html.page import Page
 from interventions.html.source_page import Unmarked
 from interventions.html.splices import Owner
+from interventions.yaml.limited import one_page
 from interventions.yaml.sitemap import Data, SiteMap, product_key
 
 _MAX_TEXT = 200
@@ -91,6 +92,7 @@ class OtherPage(EditFailed):
 NONE_EARLIER: Final[Mapping[str, frozenset[str]]] = {}
 
 
+@one_page()
 def rewrite(
     body: bytes,
     *,

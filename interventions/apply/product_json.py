@@ -19,7 +19,7 @@ from interventions.edits.base import LONGEST
 from interventions.errors import CannotEdit
 from interventions.html.markup import Written, read_text
 from interventions.html.numbers import figures, machine_figure, on_scale
-from interventions.yaml.notations import json_path
+from interventions.yaml.limited import find
 from interventions.yaml.sitemap import Data, product_key
 
 _MARKUP = re.compile(rb"<[^>]*>")
@@ -52,7 +52,7 @@ class Document:
             return []  # a search for `$..price` would walk through everything
         # To a filter among descendants the document itself is no child of anything.
         root = [self.root] if data.items.startswith("$..[?") else self.root
-        found = json_path(data.items).finditer(root)
+        found = find(data.items, root)
         entries = [Entry(self, data, match.obj) for match in found if isinstance(match.obj, dict)]
         keys = [entry.key(url, query) for entry in entries]
         # Of several that do not say what they show, none is surely the page's own product.
@@ -172,7 +172,7 @@ def _needed(path: str) -> list[str]:
 
 
 def _matches(path: str, root: Any) -> Iterator[JSONPathMatch]:
-    return (match for match in json_path(path).finditer(root) if match.parent is not None)
+    return (match for match in find(path, root) if match.parent is not None)
 
 
 def _written(

@@ -24,6 +24,7 @@ from interventions.html.numbers import (
     rating_out_of,
 )
 from interventions.html.page import Page, Piece, Where
+from interventions.yaml.limited import search
 from interventions.yaml.notations import check_css
 from interventions.yaml.sitemap import Place, SiteMap
 from interventions.yaml.variables import VARIABLE
@@ -226,16 +227,14 @@ class Showing:
 
 def pattern_part(place: Place, text: str) -> str | None:
     """Return what the place's pattern takes of a text; None where it finds nothing."""
-    # A site map's own pattern may take long on what it does not expect.
-    match = re.search(place.pattern, text) if place.pattern and len(text) <= LONGEST else None
+    match = search(place.pattern, text) if place.pattern and len(text) <= LONGEST else None
     return match[1] if match else None
 
 
 def figures_at(place: Place, text: str, usage: Usage = UNKNOWN, *, spaced: bool = False) -> list[Figure]:
     """Return the figures of a text that give the value of a place: one, where the text is as expected."""
     if place.pattern:
-        # A site map's own pattern may take long on what it does not expect.
-        match = re.search(place.pattern, text) if len(text) <= LONGEST else None
+        match = search(place.pattern, text) if len(text) <= LONGEST else None
         figure = figure_within(text, *match.span(1), usage) if match and match[1] else None
         return [figure] if figure else []
     if place.attribute and (machine := machine_figure(text.strip())):

@@ -1,15 +1,13 @@
 """The notations of a site map: CSS selectors, JSONPaths, regular expressions, one value for a list."""
 
-import re
-from functools import lru_cache
 from typing import Annotated
 
-from jsonpath import JSONPath, JSONPathEnvironment, JSONPathError
 from pydantic import AfterValidator
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
+from interventions.yaml.limited import json_path, problem_of
+
 _NOTHING = LexborHTMLParser("")
-_JSON_PATHS = JSONPathEnvironment(strict=True)
 
 
 def check_css(selector: str) -> str:
@@ -21,18 +19,6 @@ def check_css(selector: str) -> str:
     return selector
 
 
-@lru_cache(maxsize=256)
-def json_path(path: str) -> JSONPath:
-    """Return a compiled JSONPath (RFC 9535). Raises ValueError."""
-    try:
-        compiled = _JSON_PATHS.compile(path)
-    except JSONPathError as error:
-        cause = " ".join(str(error).split())
-        raise ValueError(f'"{path}" is no JSONPath ({cause}); write it like $.offers.price') from None
-    assert isinstance(compiled, JSONPath)  # noqa: S101 - strict paths are never compounds
-    return compiled
-
-
 def check_json_path(path: str) -> str:
     """Return the JSONPath if it is valid. Raises ValueError."""
     json_path(path)
@@ -41,10 +27,9 @@ def check_json_path(path: str) -> str:
 
 def check_regex(pattern: str) -> str:
     """Return the regular expression if it is valid. Raises ValueError."""
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f'"{pattern}" is no regular expression ({error}); check its brackets') from None
+    if problem := problem_of(pattern):
+        shown = pattern if len(pattern) <= 80 else f"{pattern[:79]}…"
+        raise ValueError(f'"{shown}" {problem}')
     return pattern
 
 

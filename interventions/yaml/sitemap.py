@@ -1,6 +1,7 @@
 """Site maps: which CSS selector plays which role on the pages of a shop."""
 
 import re
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import lru_cache, partial
 from pathlib import Path
@@ -11,8 +12,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, field_va
 
 from interventions.errors import UserError
 from interventions.yaml.choice import CartRequest, Choice
-from interventions.yaml.notations import Css, JsonPath, expanded, listed
-from interventions.yaml.yaml_source import did_you_mean, load_model
+from interventions.yaml.limited import is_slow, name_expression
+from interventions.yaml.notations import Css, JsonPath, check_regex, expanded, listed
+from interventions.yaml.yaml_source import did_you_mean, dotted, is_there, load_model
 
 PageType = Literal["product", "listing", "home", "cart", "other"]
 
@@ -27,10 +29,7 @@ def _alone(value: object) -> object:
 
 
 def _check_pattern(pattern: str) -> str:
-    try:
-        groups = re.compile(pattern).groups
-    except re.error as error:
-        raise ValueError(f'"{pattern}" is no regular expression ({error}); check its brackets') from None
+    groups = re.compile(check_regex(pattern)).groups
     if groups != 1:
         raise ValueError(f'"{pattern}" has {groups} groups; put round brackets around the figure only')
     return pattern
@@ -223,6 +222,16 @@ class SiteMap(BaseModel, frozen=True, extra="forbid"):
         """Return the key of the product that has its page at an address (see `product_key`)."""
         return product_key(url, page, self.query)
 
+    def expressions(self) -> Iterator[tuple[str, str]]:
+        """Yield the regular expressions and JSONPaths with their keys (`roles.item.price[0].pattern`)."""
+        yield from _expressions(self.model_dump(include={"roles", "data", "choice"}), ())
+
+    def slow_expressions(self) -> Iterator[tuple[str, str]]:
+        """Yield the key of each regular expression that takes too long on some texts, and what that means."""
+        for key, expression in self.expressions():
+            if not expression.startswith("$") and is_slow(expression):
+                yield key, _SLOW
+
     def loads(self, url: str) -> bool:
         """Return whether the JSON at this address is known to show products."""
         return bool(self.data_at(url))
@@ -238,7 +247,7 @@ def load_site_map(name_or_path: str | Path) -> SiteMap:
 
 def _load(name_or_path: str | Path, users: tuple[Path, ...]) -> SiteMap:
     path = Path(name_or_path)
-    if not path.suffix and not path.exists():
+    if not path.suffix and not is_there(path):
         shipped = {file.stem: file for file in _FOLDER.glob("*.yaml")}
         if str(name_or_path) not in shipped:
             hint = did_you_mean(str(name_or_path), shipped, noun="shipped")
@@ -250,10 +259,12 @@ def _load(name_or_path: str | Path, users: tuple[Path, ...]) -> SiteMap:
     if own.add_to_cart:
         rules = own.choice.model_dump(exclude_unset=True) | {"request": (own.add_to_cart,)}
         own = own.model_copy(update={"choice": Choice(**rules), "add_to_cart": None})
+    for key, expression in own.expressions():
+        name_expression(expression, f"{path}: {key}")
     if own.extends is None:
         return _checked(own, path)
     beside = path.parent / own.extends
-    base = _load(beside if beside.is_file() else own.extends, (*users, path))
+    base = _load(beside if is_there(beside) else own.extends, (*users, path))
     rest = {kind: test for kind, test in base.pages.items() if kind not in own.pages}
     merged = {
         "pages": own.pages | rest,
@@ -274,6 +285,26 @@ def _checked(site: SiteMap, path: Path) -> SiteMap:
             raise UserError(f'{path}: choice.cart: "{card}" is no kind of card of this map; {hint}')
     return site
 
+
+def _expressions(data: Any, path: tuple[str | int, ...]) -> Iterator[tuple[str, str]]:
+    if isinstance(data, str):
+        keys = [key for key in path if isinstance(key, str)]
+        if keys[-1] in _EXPRESSIONS:
+            yield dotted(path), data
+        return
+    parts = (
+        data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list | tuple) else ()
+    )
+    for key, part in parts:
+        yield from _expressions(part, (*path, key))
+
+
+_SLOW: Final = (
+    "the regular expression takes too long on some texts, and a page with such a text fails its trial; "
+    "leave out repetitions within repetitions, such as (a+)+"
+)
+_EXPRESSIONS: Final = ("pattern", "path", "items", "field", "refused_to", "refused_by", "address")
+"""The keys whose texts are regular expressions or JSONPaths."""
 
 _LATER: Final[dict[str, Any]] = {
     **dict.fromkeys(("part", "factor", "page", "operation")),

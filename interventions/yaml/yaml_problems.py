@@ -3,6 +3,7 @@
 import difflib
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -65,12 +66,17 @@ def _show(value: object) -> str:
     return f'"{text}"' if isinstance(value, str) else text
 
 
+@lru_cache(maxsize=64)
+def _schema(model: type[BaseModel]) -> dict[str, Any]:
+    return model.model_json_schema()
+
+
 def unknown_key(location: tuple[str | int, ...], model: type[BaseModel]) -> str:
     """Describe an unknown key as `cause; fix`.
 
     The known keys come from the JSON Schema, which is the same for every way to write a model down.
     """
-    schema = model.model_json_schema()
+    schema = _schema(model)
 
     def flatten(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
         if "$ref" in node:

@@ -9,7 +9,8 @@ Reading goes on after a mistake, so that `validate` can name all of them at once
 import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +26,12 @@ KeyPath = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
 
 _MAX_DEPTH = 50
+_MAX_BYTES = 10_000_000
+_MAX_VALUES = 50_000
+_MOST_PROBLEMS = 100
+"""How many mistakes of a file are told."""
+_MAX_KEY = 80
+_LONGEST_MESSAGE = 2_000
 _PLAIN: tuple[tuple[str, Callable[[str], object]], ...] = (
     (r"~|null|Null|NULL|", lambda text: None),
     (r"true|True|TRUE|false|False|FALSE", lambda text: text.lower() == "true"),
@@ -46,7 +53,10 @@ class Problem:
 
     def __str__(self) -> str:
         place = [self.file, self.line, self.column] if self.line else [self.file]
-        return ": ".join([":".join(map(str, place)), *([self.key] if self.key else []), self.message])
+        message = self.message
+        if len(message) > _LONGEST_MESSAGE:  # it quotes the file
+            message = f"{message[: _LONGEST_MESSAGE // 2]} … {message[-_LONGEST_MESSAGE // 2 :]}"
+        return ": ".join([":".join(map(str, place)), *([self.key] if self.key else []), message])
 
     def to_dict(self) -> dict[str, str | int | None]:
         """Return the problem as plain JSON data, with `message` and `fix` apart."""
@@ -101,17 +111,17 @@ class Source:
         """
         beside = Path(self.name).parent / written
         for found in (beside, Path(written)):
-            if found.exists():
+            if is_there(found):
                 return found
-        folders = dict.fromkeys(str(place.resolve()) for place in (beside.parent, Path(written).parent))
-        raise self.error(path, f"{written}: no such file in {' or in '.join(folders)}; check the path")
+        folders = dict.fromkeys(str(place.absolute()) for place in (beside.parent, Path(written).parent))
+        raise self.error(path, f"{_cut(written)}: no such file in {' or in '.join(folders)}; check the path")
 
     def shipped_or_file(self, path: KeyPath, written: str) -> str:
         """Return the value at `path` where it is a shipped name, else the path of the file that it names.
 
         Raises YamlError as `file_at` does.
         """
-        is_path = Path(written).suffix or "/" in written or (Path(self.name).parent / written).is_file()
+        is_path = Path(written).suffix or "/" in written or is_there(Path(self.name).parent / written)
         return str(self.file_at(path, written)) if is_path else written
 
     def is_consequence(self, path: KeyPath) -> bool:
@@ -120,13 +130,29 @@ class Source:
         return (
             path in self.doubtful
             or (not written and path[:-1] in self.doubtful)
-            or any(other[:-1] == path for other in self.doubtful if other)
+            or path in self._around_doubtful
         )
+
+    @cached_property
+    def _around_doubtful(self) -> frozenset[KeyPath]:
+        return frozenset(path[:-1] for path in self.doubtful if path)
 
 
 def dotted(path: KeyPath) -> str:
     """Write a key path such as `("edits", 0, "after")` as `edits[0].after`."""
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{_cut(part)}" for part in path).lstrip(".")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_KEY else f"{text[: _MAX_KEY - 1]}…"
+
+
+def is_there(path: Path) -> bool:
+    """Return whether there is a file or folder; what never ends, such as /dev/zero, is neither."""
+    try:
+        return path.is_file() or path.is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def problem_at(*path: str | int, message: str) -> PydanticCustomError:
@@ -138,13 +164,19 @@ def load_yaml(path: str | Path) -> Source:
     """Read a YAML file whose root is a mapping. Raises YamlError when nothing can be read."""
     name = str(path)
     try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
+        with Path(path).open("rb") as file:
+            data = file.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES:
+            raise _unreadable(name, f"the file is larger than {_MAX_BYTES:,} bytes; make it smaller")
+        text = data.decode("utf-8-sig")
     except FileNotFoundError:
         raise _unreadable(name, "no such file; check the path") from None
     except UnicodeDecodeError as error:
         before = error.object[: error.start].decode("utf-8-sig")
         place = before.count("\n") + 1, len(before) - before.rfind("\n")
         raise _unreadable(name, "the text is not UTF-8; save the file as UTF-8", *place) from None
+    except ValueError:  # the name has a null character
+        raise _unreadable(repr(name), "no such file; check the path") from None
     except OSError as error:
         cause = (error.strerror or "cannot be read").lower()
         raise _unreadable(name, f"{cause}; check the path") from None
@@ -174,8 +206,12 @@ def validate(source: Source, model: type[Model], context: object = None) -> Mode
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """Return each problem once, in the order of the file."""
-    return sorted(dict.fromkeys(problems), key=lambda problem: (problem.line or 0, problem.column or 0))
+    """Return each problem once, in the order of the file; of very many the first ones."""
+    found = sorted(dict.fromkeys(problems), key=lambda problem: (problem.line or 0, problem.column or 0))
+    if (more := len(found) - _MOST_PROBLEMS) > 0:
+        rest = replace(found[_MOST_PROBLEMS], key="", message=f"and {more:,} more mistakes; mend these first")
+        return [*found[:_MOST_PROBLEMS], rest]
+    return found
 
 
 def _unreadable(name: str, message: str, line: int | None = None, column: int | None = None) -> YamlError:
@@ -195,6 +231,7 @@ class _Builder:
         self.problems: list[Problem] = []
         self.doubtful: set[KeyPath] = set()
         self.too_deep = False
+        self.values = 0
 
     def build(self) -> Source:
         next(self.events)  # the stream starts
@@ -246,6 +283,10 @@ class _Builder:
         if len(path) > _MAX_DEPTH and not self.too_deep:
             self.too_deep = True
             self.note(event, (), f"nested more than {_MAX_DEPTH} levels deep; make it flatter")
+        self.values += 1
+        if self.values > _MAX_VALUES:
+            message = f"the file has more than {_MAX_VALUES:,} values; make it smaller"
+            raise _unreadable(self.name, message, *_place(event))
         if isinstance(event, yaml.ScalarEvent):
             return self.scalar(event, path)
         if isinstance(event, yaml.SequenceStartEvent):
@@ -327,21 +368,26 @@ def _locate(error: ErrorDetails, source: Source) -> KeyPath:
 
 
 def _problems(errors: list[ErrorDetails], source: Source, model: type[BaseModel]) -> Iterator[Problem]:
-    located = [(_locate(error, source), error) for error in errors]
+    placed = ((_locate(error, source), error) for error in errors)
+    located = sorted(placed, key=lambda each: source.place(each[0]))
+    around = {path[:length] for path, _ in located for length in range(len(path))}
     missing: dict[KeyPath, set[str]] = {}
     for path, error in located:
         if error["type"] == "missing":
             missing.setdefault(path[:-1], set()).add(str(path[-1]))
     misspelt = set()
-    for path, error in located:
+    for path, error in located[:_MOST_PROBLEMS]:
         if error["type"] == "extra_forbidden":
             close = difflib.get_close_matches(str(path[-1]), missing.get(path[:-1], ()), n=1)
             misspelt |= {(*path[:-1], name) for name in close}
-    for path, error in located:
+    for told, (path, error) in enumerate(located):
         # What is wrong inside a value tells more than what it makes of the whole,
         # and a key that is unknown because it is misspelt more than its absence.
-        inside = any(other[: len(path)] == path and len(other) > len(path) for other, _ in located)
-        if inside or path in misspelt or source.is_consequence(path):
+        if path in around or path in misspelt or source.is_consequence(path):
             continue
-        unknown = error["type"] == "extra_forbidden"
-        yield source.problem(path, unknown_key(error["loc"], model) if unknown else explain(error))
+        if told > 2 * _MOST_PROBLEMS:  # it is only counted
+            yield source.problem(path, "")
+        elif error["type"] == "extra_forbidden":
+            yield source.problem(path, unknown_key(error["loc"], model))
+        else:
+            yield source.problem(path, explain(error))

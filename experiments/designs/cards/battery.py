@@ -29,6 +29,13 @@ class BatteryDesign:
         """The number of biases."""
         return len(self._biases)
 
+    @property
+    def size(self) -> int:
+        """The number of questions to an agent, where each is asked as often as it may be."""
+        spec = self._spec
+        cells = self.sets * len(spec.scenarios) * len(spec.temperatures) * len(CONDITIONS)
+        return cells * max(spec.valid, spec.attempts)
+
     def content(self) -> object:
         """Return what the design is made of, to be hashed."""
         return [

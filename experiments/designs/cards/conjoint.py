@@ -71,6 +71,12 @@ class ConjointDesign:
         """The number of choice sets."""
         return sum(map(len, self._sets.values())) or len({shown_set.set for shown_set in self._ready})
 
+    @property
+    def size(self) -> int:
+        """The number of cards that an agent is shown."""
+        formed = sum(block.sets * block.repeats for block in self._spec.blocks)
+        return (len(self._ready) or formed) * (2 if self._both_orders else 1)
+
     def content(self) -> object:
         """Return what the design is made of, to be hashed."""
         card = self._card.fill(next(self._shown_sets()).alternatives)

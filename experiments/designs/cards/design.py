@@ -32,6 +32,10 @@ class Part(Protocol):
     def sets(self) -> int:
         """The number of choice sets or questions."""
 
+    @property
+    def size(self) -> int:
+        """The number of trials of an agent."""
+
     def blocks(self) -> Iterator[list[CardTrial]]:
         """Yield balanced blocks of trials, without agent, id and seed."""
 
@@ -192,6 +196,11 @@ class CardDesign(Design[CardTrial]):
         cell = [*trial.cell, trial.ordering, trial.repeat, trial.page]
         identity = digest([self.experiment.seed, cell, cards])
         return replace(trial, id=identity, seed=int(identity[:12], 16))
+
+    @property
+    def size(self) -> int:
+        """The number of trials of an agent."""
+        return self._part.size
 
     def block_size(self) -> int:
         """Return the number of trials per block and agent."""

@@ -80,6 +80,11 @@ class FactorialDesign:
         """The number of products."""
         return len(self._products)
 
+    @property
+    def size(self) -> int:
+        """The number of questions to an agent."""
+        return self.sets * len(self._spec.conditions) * self._spec.repeats
+
     def content(self) -> object:
         """Return what the design is made of, to be hashed."""
         products = [product.model_dump(mode="json") for product in self._products]
@@ -114,10 +119,9 @@ class FactorialDesign:
     def summary(self) -> str:
         """Describe in words what is asked."""
         conditions, repeats = self._spec.conditions, self._spec.repeats
-        number = self.sets * len(conditions) * repeats
         return (
             f"{self.sets} products x {len(conditions)} conditions ({', '.join(conditions)}) x {repeats:,} "
-            f"repeats = {number:,} questions"
+            f"repeats = {self.size:,} questions"
         )
 
 

@@ -38,14 +38,14 @@ class Options(BaseModel, extra="forbid", frozen=True, use_attribute_docstrings=T
     hardly in rating; `rating-coverage`: the other way round."""
     set_size: int = Field(default=2, ge=2, le=8)
     """Alternatives in a choice set; the coverage pairings form pairs."""
-    sets: int = Field(default=50, ge=1)
+    sets: int = Field(default=50, ge=1, le=100_000)
     """How many choice sets to sample."""
     max_price_gap: Share = 0.5
     """Largest |price difference| / lower price between two alternatives of a set; not of price-coverage."""
     max_rating_gap: Share = 0.1
     """Largest rating difference, as a share of the scale (0.1: ten points of a hundred); not of
     rating-coverage. With matched-ratings there is none."""
-    per_category: int = Field(default=50, ge=2)
+    per_category: int = Field(default=50, ge=2, le=100_000)
     """For the coverage pairings: products of a category that are chosen, spread over its bins."""
     categories: int | None = Field(default=None, ge=1)
     """For the coverage pairings: only so many categories, those whose products fill the most bins."""

@@ -96,6 +96,11 @@ class ScoreDesign(Design[ScoreTrial]):
                     seed=int(identity[:12], 16),
                 )
 
+    @property
+    def size(self) -> int:
+        """The number of trials of an agent."""
+        return len(CONDITIONS) * sum(len(present) for present in self._present.values())
+
     def block_size(self) -> int:
         """Return the number of trials per block and agent."""
         return sum(1 for _ in self._block("", next(iter(self.stimuli.stimuli))))

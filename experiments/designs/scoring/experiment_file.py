@@ -56,7 +56,7 @@ class ScoreExperiment(Model):
 
     `permutations`: those that random orders of the fields pass through; `none`: only whole prompts.
     """
-    permutations: int = Field(default=200, ge=2)
+    permutations: int = Field(default=200, ge=2, le=10_000)
     """How many orders `permutations` draws."""
     legacy_scoring: bool = False
     """Score as the published data were: the tokens of the bare target in the place of those in the text."""

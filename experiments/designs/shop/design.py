@@ -213,7 +213,8 @@ class ShopDesign(Design[ShopTrial]):
         There may be fewer choice sets than asked for, roles that the site map lacks, or interventions that
         simulated shoppers do not see.
         """
-        notes = [*self._notes, *self._lacks()]
+        slow = [f"the site map {self.site.name}: {key}: {why}" for key, why in self.site.slow_expressions()]
+        notes = [*self._notes, *slow, *self._lacks()]
         if not any(is_simulated(name) for name in agents):
             return notes
         if unseen := self.unreadable():
@@ -315,6 +316,13 @@ class ShopDesign(Design[ShopTrial]):
                         goal=self._goal(products[0].category, profile),
                         start=self._start(shown),
                     )
+
+    @property
+    def size(self) -> int:
+        """The number of trials of an agent, where all choice sets are as large as the largest."""
+        largest = max(self.sets, key=lambda name: len(self.sets[name]))
+        block = sum(1 for _ in self._block("", largest, self.nudges[0], 0))
+        return len(self.sets) * len(self.nudges) * block * self.experiment.repeats
 
     def block_size(self) -> int:
         """Return the number of trials per block and agent."""

@@ -1,0 +1,64 @@
+"""Let nothing that a command has started outlive it: not after SIGKILL, and not where it is stopped or busy.
+
+Workers, the shop, Playwright's driver and browsers end by themselves when the command is gone, unless they
+are stopped or busy. So each command has a watchdog: a small process that holds one end of a pipe, sees
+it close when the command ends in whatever way, and kills what is left. It tells the command's processes by a
+variable in their environments.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+VARIABLE: Final = "SOUK_COMMAND"
+"""The variable in the environment of all that a command starts."""
+_PROGRAM: Final = Path(__file__).with_name("watchdog_process.py")
+_PR_SET_PDEATHSIG: Final = 1
+
+
+@contextmanager
+def watched() -> Iterator[None]:
+    """Keep a watchdog for the time of this block; it also kills this process where it does not end.
+
+    Five seconds after the first Ctrl-C or SIGTERM it kills this process too. Signals are written to its pipe
+    by the interpreter itself, so this works also where no Python code runs any longer. Elsewhere than on
+    Linux, which shows the environments of processes in `/proc`, there is none.
+    """
+    in_main = threading.current_thread() is threading.main_thread()
+    if sys.platform != "linux" or not in_main:
+        yield
+        return
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    token, before = os.urandom(16).hex(), os.environ.get(VARIABLE)
+    command = (sys.executable, "-I", "-S", str(_PROGRAM), f"{VARIABLE}={token}", str(os.getpid()))
+    process = subprocess.Popen(  # noqa: S603 (our own program)
+        command, stdin=reading, stdout=subprocess.DEVNULL, start_new_session=True
+    )
+    os.close(reading)
+    os.environ[VARIABLE] = token
+    earlier = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(earlier)
+        os.environ.pop(VARIABLE)
+        if before is not None:
+            os.environ[VARIABLE] = before
+        os.close(writing)
+        # It looks through all processes, and whoever ends need not wait for that.
+        threading.Thread(target=process.wait, daemon=True).start()
+
+
+def end_with_parent() -> None:
+    """Let the kernel kill this process when the one that started it ends; only Linux can do this."""
+    if sys.platform == "linux":
+        import ctypes  # noqa: PLC0415 (few processes need it)
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

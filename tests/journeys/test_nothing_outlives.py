@@ -1,0 +1,119 @@
+"""No worker, browser, shop or driver outlives its command, also where they are stopped: each test ends."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from environments.watchdog import VARIABLE
+from tests.experiments.command_line import environment, left_after, processes_with, start, wait_for_trials
+
+pytestmark = [
+    pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for processes in /proc"),
+    pytest.mark.timeout(120),
+]
+
+RUN = ("run", "nudges", "--limit", "40", "--workers", "2", "--db", "sqlite:///t.db")
+KINDS = ("executors.worker", "environments.shop", "run-driver", "--headless", "--type=renderer")
+"""What the command lines of a worker, the shop, Playwright's driver, a browser and its renderer hold."""
+STUCK = """
+from experiments.runs.interrupts import run_until_stopped
+async def main():
+    print("ready", flush=True)
+    sum(range(10**15))  # looks at no signal, and lets no other thread run
+run_until_stopped(main())
+"""
+
+
+def below(process: int) -> dict[int, str]:
+    """The processes below a process, by id, with their command lines."""
+    parents, found = {}, {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+    known = {process}
+    while more := {child for child, parent in parents.items() if parent in known} - known:
+        known |= more
+    for child in known - {process}:
+        try:
+            found[child] = Path(f"/proc/{child}/cmdline").read_text().replace("\0", " ")
+        except OSError:
+            continue
+    return found
+
+
+def stop_all(process: int) -> dict[int, str]:
+    """Stop everything below a command but its watchdog; all of it, by id."""
+    found = below(process)
+    for kind in KINDS:
+        assert any(kind in command for command in found.values()), (kind, found)
+    for child, command in found.items():
+        if "watchdog" not in command:
+            os.kill(child, signal.SIGSTOP)
+    return found
+
+
+def alive(processes: dict[int, str]) -> Iterator[str]:
+    for process, command in processes.items():
+        try:
+            now = Path(f"/proc/{process}/cmdline").read_text().replace("\0", " ")
+        except OSError:
+            continue
+        if now == command:
+            yield command
+
+
+def test_what_is_stopped_ends_with_a_command_that_is_killed(tmp_path: Path, short_folder: Path) -> None:
+    process = start(*RUN, cwd=tmp_path, env={"TMPDIR": str(short_folder)})
+    wait_for_trials(process, tmp_path / "t.db", 1)
+    found = stop_all(process.pid or 0)
+    os.kill(process.pid or 0, signal.SIGKILL)
+    process.join()
+    assert not left_after("TMPDIR", str(short_folder), seconds=20)
+    assert not list(alive(found))
+
+
+def test_ctrl_c_ends_a_command_and_what_is_stopped(tmp_path: Path, short_folder: Path) -> None:
+    process = start(*RUN, cwd=tmp_path, env={"TMPDIR": str(short_folder)})
+    wait_for_trials(process, tmp_path / "t.db", 1)
+    found = stop_all(process.pid or 0)
+    os.kill(process.pid or 0, signal.SIGINT)
+    process.join()
+    assert process.exitcode == 130
+    assert (tmp_path / "err.txt").read_text().splitlines()[-1].startswith("stopped; what was finished")
+    assert not left_after("TMPDIR", str(short_folder), seconds=20)
+    assert not list(alive(found))
+
+
+def test_a_command_that_hears_no_signal_is_killed() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", STUCK],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment({}),
+        text=True,
+    ) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        told = process.stderr.read()
+    assert process.returncode == -signal.SIGKILL
+    assert "did not end within 5 seconds" in told
+
+
+def test_a_command_in_the_background_has_a_watchdog_of_its_own(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from pathlib import Path; from experiments.console.detach import detach\n"
+        f"os.environ['{VARIABLE}'] = 'outer'; sys.orig_argv[1:] = ['-c', 'input()']\n"
+        "detach(Path('log.txt'), '')"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment({}), check=True)
+    assert not processes_with(VARIABLE, "outer")
