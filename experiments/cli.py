@@ -18,6 +18,7 @@ try:
         bundle,
         catalogue,
         control,
+        db,
         doctor,
         env,
         experiments,
@@ -79,6 +80,7 @@ app.command()(replay.replay)
 app.command()(doctor.doctor)
 app.add_typer(experiments.app, name="experiments")
 app.add_typer(runs.app, name="runs")
+app.add_typer(db.app, name="db")
 app.add_typer(analyze.app, name="analyze")
 app.add_typer(power.app, name="power")
 app.add_typer(agents.app, name="agents")
@@ -140,6 +142,21 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output has gone, e.g. `souk ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except Exception as error:
+        if not (line := database_failure(error)):
+            raise
+        logging.getLogger(__name__).debug("database", exc_info=error)
+        sys.stderr.write(f"error: {plain(line)}\n")
+        sys.exit(2)
+
+
+def database_failure(error: Exception) -> str:
+    """Return the line for an error that the database raised; empty for any other error."""
+    if "sqlalchemy" not in sys.modules:  # it takes long to import
+        return ""
+    from experiments.records.errors import told  # noqa: PLC0415
+
+    return told(error)
 
 
 if __name__ == "__main__":

@@ -88,12 +88,14 @@ def make_bundle(records: Records, found: Row) -> bytes:
     run, kind = str(found["run"]), kind_of(found)
     members: dict[str, bytes] = {DESIGN: _json(without_folders(found["facts"]))}
     study = STUDIES[kind]
-    for name, analysed in zip(study.tables, study.stored(records, run, ()), strict=True):
+    with records.reading():  # one state of a run that goes on
+        tables = study.stored(records, run, ())
+        stored = {name: stored_rows(records, run, *where) for name, where in STORED.items()}
+    for name, analysed in zip(study.tables, tables, strict=True):
         if analysed is not None:
             members[f"data/{name}.csv"] = _csv(analysed)
             members[f"data/{name}.parquet"] = _parquet(analysed)
-    for name, (table, columns) in STORED.items():
-        rows = stored_rows(records, run, table, columns)
+    for name, rows in stored.items():
         if not rows.empty:
             members[f"records/{name}.csv"] = _csv(rows)
     members[ESTIMATES] = _json(estimates(kind, members))

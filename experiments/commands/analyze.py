@@ -344,6 +344,7 @@ def export(
     records = open_records(db)
     found = records.latest_run(named or run)
     tables = {"montecarlo": response_table, "biases": response_table, "anchoring": score_table}
-    table = tables.get(kind_of(found), tidy_table)(records, found["run"])
+    with records.reading():  # one state of a run that goes on
+        table = tables.get(kind_of(found), tidy_table)(records, found["run"])
     write_table(table, out)
     typer.echo(f"{out}: {len(table):,} rows, {table['trial'].nunique():,} trials of run {found['run']}")

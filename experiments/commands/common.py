@@ -15,6 +15,7 @@ from interventions.errors import UserError
 
 if TYPE_CHECKING:
     from analysis.reporting.sections import Report
+    from experiments.records.check import Finding
     from experiments.records.store import Records
     from experiments.studies.kinds import StudyAnalysis
 
@@ -74,14 +75,30 @@ def uncollected() -> Iterator[None]:
 def open_records(db: str) -> "Records":
     """Open the database.
 
-    Raises UserError for a SQLite file that does not exist: reading must not create one.
+    Raises UserError for one that does not exist, or has no tables: reading must not create any.
     """
     from experiments.records.store import Records
 
+    require_database(db)
+    return Records(db, create=False)
+
+
+def require_database(db: str) -> None:
+    """Raise UserError for a SQLite file that does not exist."""
     prefix = "sqlite:///"
-    if db.startswith(prefix) and not Path(db.removeprefix(prefix)).exists():
+    file = Path(db.removeprefix(prefix))
+    if db.startswith(prefix) and not file.exists() and not file.with_name(f"{file.name}-wal").exists():
         raise UserError(f"--db {db}: no such file; run an experiment first: souk run nudges --db {db}")
-    return Records(db)
+
+
+def checked_database(db: str) -> "list[Finding]":
+    """Check everything in a database of runs, with what is done shown on stderr. Raises UserError."""
+    from experiments.console.progress import counting
+    from experiments.records.check import check_database
+
+    require_database(db)
+    with counting() as progress:
+        return check_database(db, progress)
 
 
 def run_or_files(named: list[str] | None, run: str | None) -> tuple[str | None, list[Path]]:

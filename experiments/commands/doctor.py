@@ -3,11 +3,11 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.commands.common import AsJson
+from experiments.commands.common import AsJson, checked_database
 from experiments.runs.interrupts import run_until_stopped
 
 if TYPE_CHECKING:
@@ -16,12 +16,23 @@ if TYPE_CHECKING:
     from experiments.commands.checks import Check
 
 
-def doctor(as_json: AsJson = False) -> None:
-    """Check browser, proxy, ports, folder and keys; say how to fix what is missing."""
-    from experiments.commands.checks import check_machine
+def doctor(
+    db: Annotated[
+        str | None,
+        typer.Option("--db", metavar="URL", help="Check this database of runs, too, as souk db check does."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check browser, proxy, ports, folder and keys; say how to fix what is missing.
+
+    Example: souk doctor --db sqlite:///runs/souk.db
+    """
+    from experiments.commands.checks import Check, check_machine
     from experiments.console.terminal import stdout_console
 
+    of_database = checked_database(db) if db else []
     checks = run_until_stopped(check_machine())
+    checks += [Check(f"database {each.name}", each.ok, each.found, each.fix) for each in of_database]
     if as_json:
         typer.echo(json.dumps([asdict(check) for check in checks], indent=2))
     else:

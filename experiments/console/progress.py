@@ -1,13 +1,18 @@
 """Show the progress of a run: a bar with rate and time left on a terminal, else a line now and then."""
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Final, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from experiments.console.terminal import stderr_console
+
 LINE_EVERY_SECONDS: Final = 15.0
+QUIET_SECONDS: Final = 2.0
 
 
 class RunProgress:
@@ -81,3 +86,33 @@ def duration(seconds: float) -> str:
     if minutes < 90:
         return f"{minutes} min"
     return f"{minutes // 60} h {minutes % 60} min"
+
+
+@contextmanager
+def counting() -> Iterator[Callable[[str, int, int], None]]:
+    """Show how far a long command is; yields a function of what is done, how much of it, and of how much.
+
+    What takes less than two seconds shows nothing.
+    """
+    console, began = stderr_console(), time.monotonic()
+    last = began
+    status = console.status("") if console.is_terminal else None
+
+    def tell(what: str, done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        line = f"{what}: {done:,} of {total:,}"
+        if now - began < QUIET_SECONDS:
+            return
+        if status:
+            status.update(line)
+            status.start()
+        elif now - last >= LINE_EVERY_SECONDS or last == began:
+            last = now
+            console.print(line, highlight=False, markup=False)
+
+    try:
+        yield tell
+    finally:
+        if status:
+            status.stop()

@@ -17,9 +17,11 @@ from typing import Any, Final, Literal
 import sqlalchemy as sql
 
 from experiments.records.database import time_in
+from experiments.records.errors import CHECK_IT, Unreadable
 from experiments.records.record import Row
+from experiments.records.seals import seal_run
 from experiments.records.store import Records, now
-from experiments.records.tables import claims, control, runners, trials
+from experiments.records.tables import claims, control, runners, strange_cell, trials
 
 Wanted = Literal["running", "paused"]
 
@@ -43,11 +45,12 @@ def _control(connection: sql.Connection, run: str, **changes: Any) -> None:
     if not connection.execute(changed.values(changes)).rowcount:
         connection.execute(control.insert().values(run=run, wanted="running", wasted=0.0, updated_at=now()))
         connection.execute(changed.values(changes))
+    seal_run(connection, run)
 
 
 def requested_state(records: Records, run: str) -> Wanted:
     """Return the state that was requested of a run."""
-    with records.engine.connect() as connection:
+    with records.reading() as connection:
         wanted = connection.scalar(sql.select(control.c.wanted).where(control.c.run == run))
     return "paused" if wanted == "paused" else "running"
 
@@ -193,9 +196,31 @@ class Runner:
 
 
 def runners_of(records: Records, run: str) -> list[Row]:
-    """Return the processes that run a run, or those that ran it last; with `alive`."""
-    with records.engine.connect() as connection:
-        return _rows(connection, run)
+    """Return the processes that run a run, or those that ran it last; with `alive`.
+
+    Raises:
+        Unreadable: the database is away, or what it says of a process makes no sense.
+    """
+    with records.reading() as connection:
+        found = _rows(connection, run)
+    for row in found:
+        if strange := _strange(row):
+            raise Unreadable(f"--db {records.url}: {strange}; {CHECK_IT}, and the next souk run removes it")
+    return found
+
+
+def is_reported(records: Records, run: str) -> bool:
+    """Return whether a process has reported the run, and its report makes sense."""
+    with records.reading() as connection:
+        return any(not _strange(row) for row in _rows(connection, run))
+
+
+def at_work(records: Records, run: str | None = None) -> str:
+    """Name the processes at work on a run, or on any; empty: there are none."""
+    with records.reading() as connection:
+        of_runs = [run] if run else list(connection.scalars(sql.select(runners.c.run).distinct()))
+        rows = [row for each in of_runs for row in _rows(connection, each) if row["alive"]]
+    return ", ".join(named((row["host"], row["pid"])) for row in rows)
 
 
 def named(process: Process) -> str:
@@ -212,7 +237,7 @@ def _rows(connection: sql.Connection, run: str) -> list[Row]:
 
 def _is_alive(row: Row, time_now: datetime) -> bool:
     """Whether a process has neither ended nor, as far as can be known, been killed."""
-    if row["ended_at"] or not _may_exist(row["host"], row["pid"]):
+    if row["ended_at"] or _strange(row) or not _may_exist(row["host"], row["pid"]):
         return False
     silent = time_now - datetime.fromisoformat(row["seen_at"])
     # The date may have been set anew meanwhile; that the process runs on this machine outweighs it.
@@ -228,6 +253,20 @@ def _runs_here(host: str, pid: int) -> bool:
         return False
     souk = b"souk" in command or b"experiments." in command
     return host == socket.gethostname() and souk and state.split()[0] in ("R", "S", "D")
+
+
+def _strange(row: Row) -> str:
+    """What is wrong with a row of `runners`; empty: nothing."""
+    row = {name: value for name, value in row.items() if name != "alive"}
+    if strange := strange_cell(runners, row):
+        return strange
+    for name in ("started_at", "seen_at", "ended_at"):
+        try:
+            if row[name] and datetime.fromisoformat(row[name]).tzinfo is None:
+                raise ValueError
+        except ValueError:
+            return f"runners.{name} is {row[name][:40]!r}, which is no time"
+    return ""
 
 
 def _may_exist(host: str, pid: int) -> bool:

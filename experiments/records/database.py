@@ -1,28 +1,31 @@
-"""Open a database by its URL, lock it for writing, and tell failures that pass from those that do not."""
+"""Open a database by its URL, lock it for writing, and let it be read as it was at one moment."""
 
-import re
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 import sqlalchemy as sql
 from sqlalchemy.engine import URL, Engine, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
+from experiments.records.errors import corrupt, unusable, without_password
+from experiments.records.sqlite_file import GuardedFile
 from interventions.errors import UserError
 
 _LOCK: Final = 0x50_55_4B
 """The advisory lock that writers of one PostgreSQL database take in turn; any number would do."""
 
-_PASSING: Final = re.compile(r"08|40001|40P01|53300|55P03|57P0")
-"""SQLSTATE of PostgreSQL: connection lost, serialisation, deadlock, too many clients, lock, shutting down."""
+_NO_TEXT: Final = "database disk image is malformed: its names are no text"
 
-_FULL: Final = re.compile(r"53100|53200|58030")
-"""SQLSTATE of PostgreSQL: disk full, out of memory, input/output error."""
-
-
-DatabaseFailure = SQLAlchemyError
-"""The errors that a database raises, for other rooms that go on without it."""
+_LASTING: Final = {
+    "connect_timeout": 10,
+    "keepalives_idle": 20,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 40_000,
+}
+"""Seconds (the last: milliseconds) after which a server counts as gone whose network answers no more."""
 
 
 class Text(sql.types.TypeDecorator[str]):
@@ -33,9 +36,14 @@ class Text(sql.types.TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: sql.Dialect) -> str | None:
         """Return the value as it goes into the database."""
-        if value is None or (value.isascii() and "\0" not in value):
-            return value
-        return value.replace("\0", "\ufffd").encode(errors="replace").decode()
+        return None if value is None else clean(value)
+
+
+def clean(text: str) -> str:
+    """Return a text as it is stored: without NUL and halves of characters."""
+    if text.isascii() and "\0" not in text:
+        return text
+    return text.replace("\0", "\ufffd").encode(errors="replace").decode()
 
 
 def connect(url: str) -> Engine:
@@ -65,9 +73,7 @@ def _engine(url: URL) -> Engine:
             url = url.set(drivername="postgresql+psycopg")
         # A connection that a restarted server has closed is noticed before it is used.
         return _in_unicode(
-            sql.create_engine(
-                url, pool_pre_ping=True, connect_args={"connect_timeout": 10, "client_encoding": "utf8"}
-            )
+            sql.create_engine(url, pool_pre_ping=True, connect_args={**_LASTING, "client_encoding": "utf8"})
         )
     if url.get_backend_name() != "sqlite":
         shown = without_password(url.render_as_string())
@@ -75,17 +81,52 @@ def _engine(url: URL) -> Engine:
             f"--db {shown}: runs are kept in SQLite or PostgreSQL; "
             "write sqlite:///FILE or postgresql://USER@HOST/NAME"
         )
-    if url.database and url.database != ":memory:":
-        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
-    engine = sql.create_engine(url, connect_args={"timeout": float(str(url.query.get("timeout", 30)))})
+    path = sqlite_path(url)
+    if path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    seconds = float(str(url.query.get("timeout", 30)))
+    engine = sql.create_engine(url, connect_args={"timeout": seconds}, json_deserializer=_from_json)
 
     @sql.event.listens_for(engine, "connect")
     def set_pragmas(connection: Any, _: object) -> None:
         # WAL: readers do not stop the writer, and a killed writer leaves a sound file behind.
-        connection.execute("PRAGMA journal_mode=WAL")
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except UnicodeDecodeError as error:
+            raise corrupt(_NO_TEXT) from error
         connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA cell_size_check=ON")
 
+    @sql.event.listens_for(engine, "handle_error")
+    def name_damage(context: sql.engine.ExceptionContext) -> None:
+        # The driver cannot read a message of SQLite that quotes a damaged name.
+        if isinstance(context.original_exception, UnicodeDecodeError):
+            raise corrupt(_NO_TEXT)
+
+    if path:
+        _guard(engine, GuardedFile(path))
     return engine
+
+
+def _from_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise corrupt(f"no JSON where JSON was stored: {error}") from None
+
+
+def _guard(engine: Engine, file: GuardedFile) -> None:
+    """Let each use of the file look first whether it is still there."""
+    sql.event.listen(engine, "do_connect", lambda *_: file.check())
+    sql.event.listen(engine, "connect", lambda *_: file.opened())
+    sql.event.listen(engine, "checkout", lambda connection, *_: file.check(connection))
+
+
+def sqlite_path(url: URL) -> Path | None:
+    """Return the file of a SQLite database; None where it has none."""
+    if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
+        return None
+    return Path(str(url.database))
 
 
 def _in_unicode(engine: Engine) -> Engine:
@@ -115,6 +156,14 @@ def lock(connection: sql.Connection) -> None:
         connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_LOCK)))
 
 
+def hold(connection: sql.Connection) -> None:
+    """Let everything that is read in this transaction be as it is now, whatever others write meanwhile."""
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("BEGIN")
+    elif connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+
+
 def time_in(connection: sql.Connection) -> datetime:
     """Return the time by the clock that all who use the database share.
 
@@ -124,46 +173,3 @@ def time_in(connection: sql.Connection) -> datetime:
         told: datetime = connection.execute(sql.select(sql.func.clock_timestamp())).scalar_one()
         return told.astimezone(UTC)
     return datetime.now(UTC)
-
-
-def is_away(error: BaseException) -> bool:
-    """Return whether the database is locked or cannot be reached, so that another try may succeed later."""
-    if not isinstance(error, DBAPIError):
-        return False
-    if error.connection_invalidated:
-        return True
-    if name := getattr(error.orig, "sqlite_errorname", ""):
-        return name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
-    if isinstance(error, sql.exc.OperationalError | sql.exc.InterfaceError):
-        # psycopg gives no code to what the server had no chance to say.
-        state = getattr(error.orig, "sqlstate", "")
-        return state is None or bool(_PASSING.match(state))
-    return False
-
-
-def is_full(error: BaseException) -> bool:
-    """Return whether nothing can be written any more.
-
-    Then the disk is full or broken, or the file may not be written.
-    """
-    if not isinstance(error, DBAPIError):
-        return isinstance(error, OSError)
-    if name := getattr(error.orig, "sqlite_errorname", ""):
-        return name.startswith(("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN"))
-    return bool(_FULL.match(getattr(error.orig, "sqlstate", None) or ""))
-
-
-def cause(error: BaseException) -> str:
-    """Return the database's message in one line."""
-    return str(getattr(error, "orig", None) or error).split("\n", 1)[0]
-
-
-def unusable(url: str, error: SQLAlchemyError | OSError) -> UserError:
-    """Return the user's error for a database that cannot be used."""
-    return UserError(f"--db {without_password(url)}: {cause(error)}; check that it exists and can be written")
-
-
-def without_password(url: str) -> str:
-    """Return a database URL, well formed or not, in a form that may be shown."""
-    url = re.sub(r"(//[^:/@]*):.*@", r"\1:***@", url)
-    return re.sub(r"(password=)[^&]*", r"\1***", url)

@@ -6,7 +6,7 @@ from typing import Final
 import sqlalchemy as sql
 import zstandard
 
-from experiments.records.control import runners_of
+from experiments.records.control import at_work
 from experiments.records.store import Records
 from experiments.records.tables import artifacts, metadata, steps
 from interventions.errors import UserError
@@ -24,10 +24,8 @@ def delete_run(records: Records, run: str) -> int:
         UserError: a process is at work on the run.
     """
     with records.writing() as connection:
-        alive = [each for each in runners_of(records, run) if each["alive"]]
-        if alive:
-            at_work = ", ".join(f"process {each['pid']} on {each['host']}" for each in alive)
-            raise UserError(f"{run}: {at_work} is at work on it; stop it first, with Ctrl-C or kill")
+        if processes := at_work(records, run):
+            raise UserError(f"{run}: {processes} is at work on it; stop it first, with Ctrl-C or kill")
         held = _held(connection, run)
         for table in metadata.sorted_tables:
             if "run" in table.c:

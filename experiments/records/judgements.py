@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import sqlalchemy as sql
 
 from experiments.records.record import Row
+from experiments.records.seals import seal_trial
 from experiments.records.store import Records
 from experiments.records.tables import factors, steps, trials
 
@@ -28,7 +29,7 @@ def judgeable(records: Records, run: str, judge: str) -> Judgeable:
     words = sql.select(steps.c.trial).where(
         steps.c.run == run, (steps.c.thought != "") | (steps.c.memory != "")
     )
-    with records.engine.connect() as connection:
+    with records.reading() as connection:
         choices = frozenset(connection.scalars(chosen))
         done, spoken = set(connection.scalars(judged)), set(connection.scalars(words))
     return Judgeable(choices, choices & spoken, choices & done)
@@ -37,8 +38,9 @@ def judgeable(records: Records, run: str, judge: str) -> Judgeable:
 def add_factors(records: Records, run: str, trial: str, rows: Sequence[Row]) -> None:
     """Store the factors of a trial, numbered from 0, after what other judges said of it."""
     own = (factors.c.run == run) & (factors.c.trial == trial)
-    with records.engine.begin() as connection:
+    with records.writing() as connection:
         last = connection.scalar(sql.select(sql.func.max(factors.c.number)).where(own))
         first = 0 if last is None else last + 1
         numbered = ({**row, "number": first + row["number"]} for row in rows)
         connection.execute(factors.insert(), [{"run": run, "trial": trial, **row} for row in numbered])
+        seal_trial(connection, run, trial)

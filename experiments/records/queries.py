@@ -1,6 +1,6 @@
 """Answer questions about runs for people, budgets and replays; tables are in `tidy_tables.py`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import sqlalchemy as sql
 
@@ -53,15 +53,16 @@ def run_names(records: Records, run: str | None = None) -> list[tuple[str, str, 
     """Return the id, name and start of all runs, the latest first, or of the one with this id."""
     query = sql.select(runs.c.run, runs.c.name, runs.c.started_at)
     query = query.order_by(runs.c.started_at.desc(), runs.c.run)
-    with records.engine.connect() as connection:
+    with records.reading() as connection:
         found = connection.execute(query if run is None else query.where(runs.c.run == run))
-        return [(row.run, row.name, row.started_at) for row in found]
+        rows = [records.checked(runs, row) for row in found.mappings()]
+    return [(row["run"], row["name"], row["started_at"]) for row in rows]
 
 
 def agents_of(records: Records, run: str) -> list[str]:
     """Return the agents that have trials in a run, in order of their names."""
     query = sql.select(trials.c.agent).where(trials.c.run == run).distinct()
-    with records.engine.connect() as connection:
+    with records.reading() as connection:
         return sorted(connection.scalars(query))
 
 
@@ -73,7 +74,7 @@ def partly_opened(records: Records, run: str) -> int:
         .join_from(trials, options, here)
         .where(trials.c.run == run, trials.c.outcome == "choice", options.c.opened == 0)
     )
-    with records.engine.connect() as connection:
+    with records.reading() as connection:
         return connection.scalar(query) or 0
 
 
@@ -91,7 +92,7 @@ def cells(records: Records, run: str) -> list[Cell]:
         .group_by(*columns)
         .order_by(*columns)
     )
-    with records.engine.connect() as connection:
+    with records.reading() as connection:
         return [
             Cell(
                 agent=row.agent,
@@ -109,8 +110,9 @@ def cells(records: Records, run: str) -> list[Cell]:
 
 def wasted(records: Records, run: str) -> float:
     """Return the cost of stored attempts that were replaced, in USD."""
-    with records.engine.connect() as connection:
-        return connection.scalar(sql.select(control.c.wasted).where(control.c.run == run)) or 0.0
+    with records.reading() as connection:
+        found = connection.execute(sql.select(control.c.wasted).where(control.c.run == run)).mappings()
+        return sum((records.checked(control, row)["wasted"] for row in found), 0.0)
 
 
 def costs(records: Records, run: str) -> dict[str, Costs]:
@@ -121,7 +123,7 @@ def costs(records: Records, run: str) -> dict[str, Costs]:
         sql.func.max(trials.c.cost),
         sql.func.count() - sql.func.count(trials.c.cost),
     ).where(trials.c.run == run)
-    with records.engine.connect() as connection:
+    with records.reading() as connection:
         found = connection.execute(query.group_by(trials.c.agent))
         return {
             agent: Costs(total or 0.0, dearest or 0.0, unknown) for agent, total, dearest, unknown in found
@@ -134,7 +136,7 @@ def means(records: Records, run: str, agent: str) -> Means | None:
     query = sql.select(sql.func.count(), sql.func.count(trials.c.cost), *averages).where(
         trials.c.run == run, trials.c.agent == agent, trials.c.outcome != "infra_error"
     )
-    with records.engine.connect() as connection:
+    with records.reading() as connection:
         number, priced, tokens_in, tokens_out, cost, seconds = connection.execute(query).one()
     if not number:
         return None
@@ -145,33 +147,35 @@ def means(records: Records, run: str, agent: str) -> Means | None:
 def has_actions(records: Records, run: str) -> bool:
     """Return whether the run has a stored action of an agent."""
     query = sql.select(steps.c.trial).where(steps.c.run == run, steps.c.action != "").limit(1)
-    with records.engine.connect() as connection:
+    with records.reading() as connection:
         return connection.scalar(query) is not None
 
 
 def trial_rows(records: Records, run: str) -> dict[str, TrialRow]:
     """Return the rows of a run's trials by their ids."""
-    with records.engine.connect() as connection:
+    names = [each.name for each in fields(TrialRow)]
+    with records.reading() as connection:
         found = connection.execute(sql.select(trials).where(trials.c.run == run)).mappings()
-        return {row["trial"]: TrialRow(**row) for row in found}
+        rows = [records.checked(trials, row) for row in found]
+    return {row["trial"]: TrialRow(**{name: row[name] for name in names}) for row in rows}
 
 
 def carriers(records: Records, run: str) -> dict[str, str]:
     """Return the option that carried the treatment, by trial id, for trials in which one did."""
     nudged = sql.select(options.c.trial, options.c.option).where(options.c.run == run, options.c.nudged == 1)
-    with records.engine.connect() as connection:
+    with records.reading() as connection:
         return {trial: option for trial, option in connection.execute(nudged)}
 
 
 def steps_of(records: Records, run: str, trial: str) -> list[Row]:
     """Return the steps of a trial, in order."""
     query = sql.select(steps).where(steps.c.run == run, steps.c.trial == trial).order_by(steps.c.step)
-    with records.engine.connect() as connection:
-        return [dict(row) for row in connection.execute(query).mappings()]
+    with records.reading() as connection:
+        return [records.checked(steps, row) for row in connection.execute(query).mappings()]
 
 
 def answers_of(records: Records, run: str, trial: str) -> list[str | None]:
     """Return the values of a trial's answers to cards, in order; None stands for an invalid answer."""
     own = sql.select(answers.c.value).where(answers.c.run == run, answers.c.trial == trial)
-    with records.engine.connect() as connection:
+    with records.reading() as connection:
         return list(connection.scalars(own.order_by(answers.c.number)))

@@ -46,7 +46,7 @@ def _started_before(at: float, seconds: float) -> Start:
 
 @dataclass(frozen=True, kw_only=True)
 class TrialRow:
-    """A row of the table of trials; each field is the column of its name."""
+    """A row of the table of trials without its seal; each field is the column of its name."""
 
     run: str
     trial: str

@@ -7,21 +7,30 @@ killed run loses at most the trials that were running, and a re-run knows which 
 import hashlib
 import json
 import re
+import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sql
 import zstandard
 from sqlalchemy.exc import SQLAlchemyError
 
-from experiments.records.database import connect, lock, unusable, without_password
-from experiments.records.record import Row, RunFacts, TrialRecord
+from experiments.records.database import connect, hold, lock
+from experiments.records.errors import (
+    CHECK_IT,
+    Unreadable,
+    is_damaged,
+    unreadable,
+    unusable,
+    without_password,
+)
+from experiments.records.record import Row, RunFacts, TrialRecord, artifact_hash
+from experiments.records.seals import rows_of_run, seal, seal_run
 from experiments.records.tables import (
     SCHEMA_VERSION,
-    UPGRADES,
     answers,
     artifacts,
     attributes,
@@ -31,6 +40,7 @@ from experiments.records.tables import (
     disagreements,
     factors,
     metadata,
+    missing_tables,
     on_screen,
     options,
     prompts,
@@ -41,9 +51,11 @@ from experiments.records.tables import (
     schema_version,
     scores,
     steps,
+    strange_cell,
     trials,
     unchecked,
 )
+from experiments.records.upgrades import UPGRADES
 from interventions.errors import UserError
 
 RUNS: Final = Path("runs")
@@ -72,24 +84,35 @@ _ROWS: Final[Mapping[sql.Table, Callable[[TrialRecord], Sequence[Row]]]] = {
 class Records:
     """A database of runs. Any number of processes may write and read it."""
 
-    def __init__(self, url: str) -> None:
-        """Open the database; create its tables where they are missing, and bring older ones up to date.
+    def __init__(self, url: str, *, create: bool = True) -> None:
+        """Open the database; bring an older one up to date.
+
+        `create`: make the tables where there are none yet.
 
         Raises:
-            UserError: the URL is malformed, or the database cannot be reached or written.
+            UserError: the URL is malformed, or the database cannot be reached or written, or lacks tables.
         """
         self.url = without_password(url)
         self._seen_artifacts: set[str] = set()
         # Making one takes longer than compressing a page with it.
         self._packer = zstandard.ZstdCompressor(level=9)
         self.engine = connect(url)
+        self._held = threading.local()
         try:
             with self.engine.connect() as connection:
                 version = schema_version(connection)
+                missing = missing_tables(connection)
+            unmade = version is None and len(missing) == len(metadata.tables)
+            if missing and version in (SCHEMA_VERSION, None) and not unmade:
+                raise Unreadable(f"--db {self.url}: the table {missing[0]} is missing; {CHECK_IT}")
+            if unmade and not create:
+                raise Unreadable(
+                    f"--db {self.url}: no runs are in it; a copy of a database in use needs its -wal file too"
+                )
             if version != SCHEMA_VERSION:
                 self._upgrade()
         except (SQLAlchemyError, OSError) as error:
-            raise unusable(url, error) from None
+            raise (unreadable if is_damaged(error) else unusable)(url, error) from None
 
     def _upgrade(self) -> None:
         with self.writing() as connection:
@@ -118,9 +141,57 @@ class Records:
     @contextmanager
     def writing(self) -> Iterator[sql.Connection]:
         """Open a transaction that no other writer interrupts."""
-        with self.engine.begin() as connection:
-            lock(connection)
-            yield connection
+        try:
+            with self.engine.begin() as connection:
+                lock(connection)
+                yield connection
+        except SQLAlchemyError as error:
+            error.add_note(f"--db {self.url}")  # for whoever tells the user
+            raise
+
+    @contextmanager
+    def reading(self) -> Iterator[sql.Connection]:
+        """Open a transaction in which everything is as it was at one moment, whatever others write.
+
+        A block within a block, in the same thread, is part of the outer one.
+
+        Raises:
+            Unreadable: the database is away, damaged, or not there any more.
+        """
+        if outer := getattr(self._held, "connection", None):
+            yield outer
+            return
+        try:
+            with self.engine.connect() as connection:
+                hold(connection)
+                self._held.connection = connection
+                try:
+                    yield connection
+                finally:
+                    self._held.connection = None
+        except SQLAlchemyError as error:
+            raise unreadable(self.url, error) from error
+
+    def fault(self) -> str:
+        """Return the first fault in the structure of the database; empty where there is none.
+
+        PostgreSQL looks after its own.
+        """
+        if self.engine.dialect.name != "sqlite":
+            return ""
+        with self.reading() as connection:
+            found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
+        return "" if found == "ok" else str(found)
+
+    def checked(self, table: sql.Table, row: Mapping[Any, Any]) -> Row:
+        """Return a row as it was read.
+
+        Raises:
+            Unreadable: a cell holds what its column cannot hold.
+        """
+        if strange := strange_cell(table, row):
+            raise Unreadable(f"--db {self.url}: {strange}; {CHECK_IT}")
+        return dict(row)
 
     def begin_run(self, run: str, name: str, facts: RunFacts) -> None:
         """Note a run; one that is known keeps its start and its agents, and takes the new facts."""
@@ -131,22 +202,24 @@ class Records:
                 row = {"run": run, "name": name, "started_at": now(), "facts": new}
                 connection.execute(runs.insert().values(row))
             else:
-                new["agents"] = list(dict.fromkeys([*known.get("agents", ()), *facts.agents]))
+                before = known.get("agents", ()) if isinstance(known, dict) else ()
+                new["agents"] = list(dict.fromkeys([*before, *facts.agents]))
                 connection.execute(runs.update().where(runs.c.run == run).values(facts=new))
             if not connection.scalar(sql.select(control.c.run).where(control.c.run == run)):
                 first = {"run": run, "wanted": "running", "wasted": 0.0, "updated_at": now()}
                 connection.execute(control.insert().values(first))
+            seal_run(connection, run)
 
     def finished(self, run: str) -> set[str]:
         """Return the ids of the run's trials with an outcome other than `infra_error`."""
         query = sql.select(trials.c.trial).where(trials.c.run == run, trials.c.outcome != "infra_error")
-        with self.engine.connect() as connection:
+        with self.reading() as connection:
             return set(connection.scalars(query))
 
     def received(self, run: str) -> set[str]:
         """Return the interventions for which a page of the run has a receipt."""
         query = sql.select(receipts.c.intervention).distinct().where(receipts.c.run == run)
-        with self.engine.connect() as connection:
+        with self.reading() as connection:
             return set(connection.scalars(query))
 
     def answered(self, run: str) -> tuple[set[str], set[str]]:
@@ -155,7 +228,7 @@ class Records:
         Returned are also the ids of those among them with a valid answer.
         """
         query = sql.select(trials.c.trial).where(trials.c.run == run, trials.c.outcome == "choice")
-        with self.engine.connect() as connection:
+        with self.reading() as connection:
             return self.finished(run), set(connection.scalars(query))
 
     def save(self, *finished: TrialRecord) -> None:
@@ -171,10 +244,17 @@ class Records:
             rows: dict[sql.Table, list[Row]] = {trials: [], **{table: [] for table in _ROWS}}
             for record in wanted:
                 key = {"run": record.trial.run, "trial": record.trial.trial}
-                rows[trials].append(vars(record.trial))
-                for table, its_rows in _ROWS.items():
-                    rows[table] += ({**key, **row} for row in its_rows(record))
-            known = set(connection.scalars(sql.select(artifacts.c.hash).where(artifacts.c.hash.in_(new))))
+                own: dict[sql.Table, list[Row]] = {trials: [dict(vars(record.trial))]}
+                own |= {table: [{**key, **row} for row in kept(record)] for table, kept in _ROWS.items()}
+                own[trials][0]["seal"] = seal(key["run"], key["trial"], own, new=True)
+                for table, its_rows in own.items():
+                    rows[table] += its_rows
+            # Of what a repair has found lost, only the name is known, without any data.
+            there = sql.select(artifacts.c.hash, artifacts.c.data == b"").where(artifacts.c.hash.in_(new))
+            found = {name: bool(lost) for name, lost in connection.execute(there)}
+            known = {name for name, lost in found.items() if not lost}
+            if lost := found.keys() - known:
+                connection.execute(artifacts.delete().where(artifacts.c.hash.in_(lost)))
             rows[artifacts] = [
                 {"hash": name, "data": self._packer.compress(text.encode())}
                 for name, text in new.items()
@@ -207,15 +287,24 @@ class Records:
                 if lost and (started_at, seconds) != (record.started_at, record.seconds):
                     changed = control.update().where(control.c.run == run)
                     connection.execute(changed.values(wasted=control.c.wasted + lost))
+                    seal_run(connection, run)
         return list(new.values())
 
     def artifact(self, name: str) -> str:
-        """Return the text stored under a hash. Raises KeyError when there is none."""
-        with self.engine.connect() as connection:
+        """Return the text stored under a hash.
+
+        Raises:
+            KeyError: there is none, or it was lost.
+            UserError: it is damaged.
+        """
+        with self.reading() as connection:
             data = connection.scalar(sql.select(artifacts.c.data).where(artifacts.c.hash == name))
-        if data is None:
+        if not data:
             raise KeyError(name)
-        return zstandard.ZstdDecompressor().decompress(data).decode()
+        text = unpacked(name, data)
+        if text is None:
+            raise Unreadable(f"--db {self.url}: the page {name} is damaged; {CHECK_IT}")
+        return text
 
     def latest_run(self, name: str | None = None, kind: str | None = None) -> Row:
         """Return the run started last, or the one with this id, or the last one with this name.
@@ -227,12 +316,11 @@ class Records:
         """
         kinds = sql.func.coalesce(runs.c.facts["analysis"].as_string(), "choice").label("kind")
         query = sql.select(runs.c.run, runs.c.name, kinds).order_by(runs.c.started_at.desc(), runs.c.run)
-        with self.engine.connect() as connection:
+        with self.reading() as connection:
             known = connection.execute(query).all()
             for row in known:
                 if name in (None, row.run, row.name) and kind in (None, row.kind):
-                    whole = sql.select(runs).where(runs.c.run == row.run)
-                    return dict(connection.execute(whole).mappings().one())
+                    return self._whole_run(connection, row.run)
         wanted = f"no run {name!r}" if name else "no run"
         if kind and (others := [row for row in known if name in (None, row.run, row.name)]):
             if name:
@@ -242,10 +330,21 @@ class Records:
         hint = f"runs: {', '.join(names)}" if names else "run an experiment first: souk run nudges"
         raise UserError(f"{self.url}: {wanted} in this database; {hint}")
 
+    def _whole_run(self, connection: sql.Connection, run: str) -> Row:
+        """The row of a run, as it was stored."""
+        rows = rows_of_run(connection, run)
+        row = self.checked(runs, rows[runs][0])
+        if row.pop("seal") != seal(run, "", rows):
+            raise Unreadable(
+                f"--db {self.url}: the facts of run {run} are not what was stored; {CHECK_IT}, and the same "
+                "souk run writes them again"
+            )
+        return row
+
     def outcomes(self, run: str, only: Collection[str] | None = None) -> dict[str, int]:
         """Count the run's trials (of those in `only`, best a set) by outcome."""
         counts: dict[str, int] = {}
-        with self.engine.connect() as connection:
+        with self.reading() as connection:
             if only is None:
                 counted = sql.select(trials.c.outcome, sql.func.count()).where(trials.c.run == run)
                 return {name: n for name, n in connection.execute(counted.group_by(trials.c.outcome))}
@@ -265,7 +364,7 @@ class Records:
             .where(disagreements.c.run == run)
             .order_by(disagreements.c.trial, disagreements.c.number)
         )
-        with self.engine.connect() as connection:
+        with self.reading() as connection:
             found = [(trial, text) for trial, text in connection.execute(query) if trial in only]
         return len({trial for trial, _ in found}), found[0][1] if found else ""
 
@@ -277,7 +376,7 @@ class Records:
             .order_by(trials.c.started_at)
             .limit(1)
         )
-        with self.engine.connect() as connection:
+        with self.reading() as connection:
             return connection.scalar(query) or ""
 
 
@@ -298,6 +397,17 @@ def run_folder(database: sql.URL, run: str) -> Path:
     where = json.dumps([database.host, database.port, name, sorted(database.query.items())])
     digest = hashlib.blake2b(where.encode(), digest_size=4).hexdigest()
     return RUNS / f"{re.sub(r'[^A-Za-z0-9-]', '_', name)}-{digest}" / run
+
+
+def unpacked(name: str, data: object) -> str | None:
+    """Return the text of an artifact; None if it is not the one of this name."""
+    if not data or not isinstance(data, bytes):
+        return None
+    try:
+        text = zstandard.ZstdDecompressor().decompress(data).decode()
+    except (zstandard.ZstdError, UnicodeDecodeError, MemoryError):
+        return None
+    return text if artifact_hash(text) == name else None
 
 
 def now() -> str:

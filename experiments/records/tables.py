@@ -1,13 +1,13 @@
-"""Define the tables of a database of runs, and bring an older database up to date."""
+"""Define the tables of a database of runs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import sqlalchemy as sql
 
 from experiments.records.database import Text
 
-SCHEMA_VERSION: Final = 7
+SCHEMA_VERSION: Final = 8
 
 metadata = sql.MetaData()
 
@@ -20,6 +20,7 @@ runs = sql.Table(
     sql.Column("name", Text, nullable=False),
     sql.Column("started_at", Text, nullable=False),
     sql.Column("facts", sql.JSON, nullable=False),
+    sql.Column("seal", Text),
 )
 
 
@@ -65,9 +66,11 @@ trials = _of_trial(
     sql.Column("tokens_in", sql.BigInteger, nullable=False),
     sql.Column("tokens_out", sql.BigInteger, nullable=False),
     sql.Column("cost", sql.Float),
+    sql.Column("seal", Text),
     key=None,
     ordered=True,
 )
+"""One row for each trial; `seal`: the digest of all its rows in all tables, as they were stored."""
 
 options = _of_trial(
     "options",
@@ -262,43 +265,41 @@ claims = sql.Table(
 )
 """The trials that have been taken to be run and are not stored yet, and the process (`runners`) of each."""
 
+OF_TRIAL: Final = tuple(
+    table
+    for table in metadata.sorted_tables
+    if {"run", "trial"} <= {*table.columns.keys()} and table is not claims
+)
+"""The tables with the rows of trials."""
+
 
 def schema_version(connection: sql.Connection) -> int | None:
     """Return the schema's version of a database; None where it has none yet."""
     if not sql.inspect(connection).has_table(schema.name):
         return None
-    return connection.scalar(sql.select(schema.c.version))
+    return connection.scalar(sql.select(schema.c.version)) or 0
 
 
-def _from_1(connection: sql.Connection) -> None:
-    """Texts of any length, larger whole numbers, an index, and the tables that were not there."""
-    if connection.dialect.name == "postgresql":
-        quote = connection.dialect.identifier_preparer.quote
-        there = set(sql.inspect(connection).get_table_names())
-        for table in metadata.sorted_tables:
-            for column in table.columns if table.name in there else ():
-                if isinstance(column.type, Text | sql.BigInteger):
-                    kind = column.type.compile(connection.dialect)
-                    change = f"ALTER TABLE {quote(table.name)} ALTER {quote(column.name)} TYPE {kind}"
-                    connection.execute(sql.text(change))
-    metadata.create_all(connection)
-    for index in trials.indexes:
-        index.create(connection, checkfirst=True)
+def missing_tables(connection: sql.Connection) -> list[str]:
+    """Return the names of the tables that are not there."""
+    return sorted(metadata.tables.keys() - set(sql.inspect(connection).get_table_names()))
 
 
-def _from_6(connection: sql.Connection) -> None:
-    """How often each option was opened."""
-    there = {column["name"] for column in sql.inspect(connection).get_columns(options.name)}
-    if options.c.opened.name not in there:  # an older database has just been given the whole table
-        connection.execute(sql.text("ALTER TABLE options ADD COLUMN opened INTEGER"))
+def strange_cell(table: sql.Table, row: Mapping[Any, Any]) -> str:
+    """Describe the first cell of a row that its column cannot hold; empty: there is none."""
+    for name, value in row.items():
+        column = table.c[name]
+        if not (column.nullable if value is None else isinstance(value, _held_by(column.type))):
+            return f"{table.name}.{name} is {repr(value)[:40]}, which its column cannot hold"
+    return ""
 
 
-UPGRADES: Final[Mapping[int, Callable[[sql.Connection], None]]] = {
-    1: _from_1,
-    2: metadata.create_all,  # the tables of prompts and scores
-    3: metadata.create_all,  # the table of claims
-    4: metadata.create_all,  # the table of edits that were not checked
-    5: metadata.create_all,  # the table of where edits stood
-    6: _from_6,
-}
-"""The functions that lead from each older schema to the next one."""
+def _held_by(kind: sql.types.TypeEngine[Any]) -> tuple[type, ...]:
+    """The types of the values that a column holds."""
+    if isinstance(kind, sql.JSON):
+        return (dict,)
+    if isinstance(kind, sql.LargeBinary):
+        return (bytes,)
+    if isinstance(kind, sql.Float):
+        return (float, int)
+    return (int,) if isinstance(kind, sql.Integer) else (str,)

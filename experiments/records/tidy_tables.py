@@ -11,6 +11,7 @@ import pyarrow as pa
 import sqlalchemy as sql
 
 from analysis.tables.choice_table import COLUMNS, check_table
+from experiments.records.errors import CHECK_IT, Unreadable, cause
 from experiments.records.store import Records
 from experiments.records.tables import (
     attributes,
@@ -76,7 +77,7 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
     frame["condition"] = frame["condition"].mask(placebos, "placebo")
     made = frame["outcome"] == "choice"
     frame["chosen"] = (frame["option"] == frame["choice"]).astype("Int64").where(made)
-    more = _decoded(frame["attributes"]).add_prefix("attr_")
+    more = _decoded(records, frame["attributes"]).add_prefix("attr_")
     documented = [*(column.name for column in COLUMNS), "attr_name"]
     return pd.concat([check_table(frame)[documented], more], axis=1)
 
@@ -84,15 +85,19 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
 def _placebos(records: Records, run: str) -> list[str]:
     """The ids of the run's interventions that are placebos."""
     inputs = sql.select(runs.c.facts["inputs"]).where(runs.c.run == run)
-    with records.engine.connect() as connection:
+    with records.reading() as connection:
         known = (connection.scalar(inputs) or {}).get("interventions", [])
     return [item["id"] for item, *_ in known if item["kind"] == "placebo"]
 
 
-def _decoded(texts: "pd.Series[str]") -> pd.DataFrame:
+def _decoded(records: Records, texts: "pd.Series[str]") -> pd.DataFrame:
     """The JSON objects in a column as columns; each text, of which there may be few, is read once."""
     codes, known = pd.factorize(texts)
-    rows = [json.loads(text) for text in known] + [{}] * bool((codes < 0).any())  # the last: of none
+    try:
+        rows = [dict(json.loads(text)) for text in known]
+    except (ValueError, TypeError) as error:
+        raise Unreadable(f"--db {records.url}: attributes: {error}; {CHECK_IT}") from None
+    rows += [{}] * bool((codes < 0).any())  # the last: of none
     return pd.DataFrame(rows).iloc[codes].set_axis(texts.index)
 
 
@@ -194,7 +199,7 @@ def factors_table(records: Records, run: str) -> pd.DataFrame | None:
         .where(factors.c.run == run)
         .order_by(factors.c.trial, factors.c.number)
     )
-    with records.engine.connect() as connection:
+    with records.reading() as connection:
         found = pd.read_sql(query, connection)
     return None if found.empty else found
 
@@ -207,7 +212,7 @@ def stored_rows(records: Records, run: str, name: str, columns: Sequence[str] = 
     table = metadata.tables[name]
     wanted = [table.c[column] for column in columns] or list(table.c)
     query = sql.select(*wanted).where(table.c.run == run).order_by(*table.primary_key.columns)
-    with records.engine.connect() as connection:
+    with records.reading() as connection:
         return pd.read_sql(query, connection)
 
 
@@ -240,13 +245,20 @@ def _read(records: Records, query: sql.Select[Any]) -> pd.DataFrame:
     """The answer, its columns typed as the query's are. Rows are packed as they come: they are many."""
     schema = pa.schema([(column.name, _packed(column.type)) for column in query.selected_columns])
     packed = []
-    with records.engine.connect() as connection:
+    with records.reading() as connection:
         for rows in connection.execute(query).partitions(_PACKED):
-            columns = zip(*rows, strict=True)
-            values = [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
+            columns = zip(zip(*rows, strict=True), schema, strict=True)
+            values = [_array(records, cells, column) for cells, column in columns]
             packed.append(pa.record_batch(values, schema=schema))
     frame: pd.DataFrame = pa.Table.from_batches(packed, schema).to_pandas()
     return frame
+
+
+def _array(records: Records, cells: tuple[Any, ...], column: pa.Field) -> pa.Array:
+    try:
+        return pa.array(cells, column.type)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        raise Unreadable(f"--db {records.url}: {column.name}: {cause(error)}; {CHECK_IT}") from None
 
 
 def _packed(kind: sql.types.TypeEngine[Any]) -> pa.DataType:

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 from sqlalchemy.exc import SQLAlchemyError
 
 from experiments.records.control import Claimed, Runner
-from experiments.records.database import cause, is_away, is_full
+from experiments.records.errors import cause, is_away, is_damaged, is_full, unreadable
 from experiments.records.record import Trace, TrialRecord
 from experiments.records.store import Records
 from interventions.errors import UserError
@@ -128,6 +128,8 @@ class Writer:
                         f"--db {self._records.url}: {cause(error)}; make room, or mend it, and the same "
                         "command goes on (what was stored is safe)"
                     ) from None
+                if is_damaged(error):
+                    raise unreadable(self._records.url, error) from None
                 if not is_away(error):
                     raise
                 if self._closing.is_set() or loop.time() - began > self._patience:

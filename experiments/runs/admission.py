@@ -10,7 +10,7 @@ from typing import Final, Protocol, Self, TypeVar
 from agents.base import is_simulated
 from agents.providers.pricing import price_of
 from experiments.records.control import BEAT, Runner, named, requested_state
-from experiments.records.database import DatabaseFailure
+from experiments.records.errors import DatabaseFailure
 from experiments.records.queries import costs, wasted
 from experiments.records.record import Row, TrialRecord
 from experiments.records.store import Records

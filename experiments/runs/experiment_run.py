@@ -1,5 +1,6 @@
 """One `souk run`: find what is to be done, do it, and report what went wrong."""
 
+import os
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -19,7 +20,7 @@ from experiments.executors.executor import Executor
 from experiments.executors.kinds import KINDS
 from experiments.executors.scores import Scoring, open_scoring
 from experiments.executors.workers import Workers, open_workers
-from experiments.records.control import Runner
+from experiments.records.control import Runner, is_reported
 from experiments.records.record import Trace, TrialRecord
 from experiments.records.store import Records
 from experiments.records.writer import Writer
@@ -153,6 +154,8 @@ class ExperimentRun:
 
         `trace` is what is kept of each step; `budget`, in USD, what the run may cost in all.
         """
+        if self.done == self.total and not is_reported(self.records, self.design.run_id):
+            self._report(trace)  # a repair has lost it
         await self._check_start_pages()
         for turn in count():
             if self.done < self.total:
@@ -220,6 +223,13 @@ class ExperimentRun:
         setup = replace(workers.setup(design, self.folder, self.agents), upstream_ca=self._upstream_ca)
         async with open_workers(workers, setup, progress.say) as pool:
             yield pool, setup.lost
+
+    def _report(self, trace: Trace) -> None:
+        """Note the run, all trials of which have ended."""
+        self.begin(trace)
+        runner = self.runner(os.getpid(), None)
+        runner.begin(self.records)
+        runner.end(self.records)
 
     def runner(self, process: int, budget: float | None) -> Runner:
         """Return another process of this machine that is to run the run, before it can report itself."""

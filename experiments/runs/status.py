@@ -10,7 +10,7 @@ from experiments.records.queries import cells, partly_opened, run_names, wasted
 from experiments.records.record import Row
 from experiments.records.store import Records
 
-State = Literal["running", "paused", "finished", "stopped", "lost"]
+State = Literal["running", "paused", "finished", "stopped", "lost", "damaged"]
 
 STATES: Final[dict[State, str]] = {
     "running": "running",
@@ -18,6 +18,7 @@ STATES: Final[dict[State, str]] = {
     "finished": "finished",
     "stopped": "stopped: the same souk run goes on",
     "lost": "stopped without a word, killed perhaps: the same souk run goes on",
+    "damaged": "the database is damaged: souk db check says what is lost and what is not",
 }
 
 
@@ -57,7 +58,12 @@ class RunStatus:
 
 def run_statuses(records: Records, run: str | None = None) -> list[RunStatus]:
     """Return the status of all runs, the latest first, or of the one with this id."""
-    return [_status(records, *named) for named in run_names(records, run)]
+    found = [_status(records, *named) for named in run_names(records, run)]
+    ended = [each for each in found if each.state == "finished"]
+    if ended and records.fault():
+        for each in ended:
+            each.state = "damaged"
+    return found
 
 
 def _status(records: Records, run: str, name: str, started_at: str) -> RunStatus:

@@ -125,11 +125,13 @@ def analyze_run(
     agents: Sequence[str] = ()
     if only or without:
         agents = agents_left(agents_of(records, run), only, without)
+    with records.reading():  # one state of a run that goes on
+        frames = study.stored(records, run, agents)
     tables = (
         frame[frame["agent"].isin(agents)].reset_index(drop=True)
         if agents and frame is not None and "agent" in frame
         else frame
-        for frame in study.stored(records, run, agents)
+        for frame in frames
     )
     return study.analyze(*tables, **{**_of_design(found), **options})
 

@@ -34,7 +34,7 @@ from experiments.episodes.sights import Sight
 from experiments.episodes.trajectory import Traced, Trajectory, failed_on_the_way
 from experiments.episodes.treatment_check import wanted_in_browser
 from experiments.executors.start_pages import check_start_pages
-from experiments.records.database import DatabaseFailure, cause
+from experiments.records.errors import DatabaseFailure, cause
 from experiments.records.record import Row, Start, TrialRecord, artifact_hash
 from experiments.records.store import Records
 from experiments.runs.admission import Admission

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agents.registry import KEYS
+from experiments.records.store import Records
 from tests.experiments.command_line import Ended, forked_souk, souk
 
 
@@ -31,8 +32,11 @@ def test_this_machine_is_fit(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_key_that_is_set_is_not_shown(tmp_path: Path) -> None:
-    ended = forked_souk("doctor", "--json", cwd=tmp_path, env={"OPENAI_API_KEY": "sk-hidden"})
+    Records(f"sqlite:///{tmp_path}/t.db").close()
+    asked = ("doctor", "--db", "sqlite:///t.db", "--json")
+    ended = forked_souk(*asked, cwd=tmp_path, env={"OPENAI_API_KEY": "sk-hidden"})
     assert by_name(ended)["key openai"]["ok"] is True
+    assert by_name(ended)["database trials"]["found"] == "0 as stored"
     assert "sk-hidden" not in ended.out + ended.err
 
 

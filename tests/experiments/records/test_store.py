@@ -7,14 +7,18 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import sqlalchemy as sql
 
 from experiments.records import tables
+from experiments.records.check import check_database
 from experiments.records.control import Runner
 from experiments.records.queries import partly_opened
 from experiments.records.record import RunFacts, TrialRecord, TrialRow, artifact_hash
+from experiments.records.seals import seal_run
 from experiments.records.store import Records
+from experiments.records.tidy_tables import tidy_table
 from interventions.errors import UserError
 
 SCHEMA_1 = (Path(__file__).parent / "schema_1.sql").read_text()
@@ -126,7 +130,9 @@ def test_a_stored_outcome_is_never_replaced(records: Records, stored: str) -> No
         assert records.finished("r-1") == {"t1", "t2"}, "the others are stored"
         with records.engine.connect() as connection:
             kept = sql.select(tables.trials).where(tables.trials.c.trial == "t1")
-            assert connection.execute(kept).mappings().one() == asdict(first.trial)
+            stored_row = dict(connection.execute(kept).mappings().one())
+            assert stored_row.pop("seal")
+            assert stored_row == asdict(first.trial)
             assert connection.scalar(sql.select(tables.control.c.wasted)) == 0.25 * number, "it was paid for"
         assert [count(records, table) for table in (tables.options, tables.steps)] == [4, 2]
     with pytest.raises(KeyError):
@@ -137,6 +143,18 @@ def test_a_run_has_the_agents_of_all_its_commands(records: Records) -> None:
     for agents in (["a", "b"], ["c", "b"], ["c"]):
         records.begin_run("r-1", "nudges", some_facts(agents=agents, sets=len(agents)))
     assert records.latest_run()["facts"] == some_facts(agents=["a", "b", "c"], sets=1).to_dict()
+
+
+def test_what_is_read_together_is_of_one_moment(url: str) -> None:
+    reader, writer = Records(url), Records(url)
+    reader.begin_run("r-1", "nudges", some_facts())
+    reader.save(a_record("t1"), a_record("t2", "infra_error"))
+    with reader.reading():
+        before = tidy_table(reader, "r-1")
+        writer.save(a_record("t2"), a_record("t3"))
+        assert reader.outcomes("r-1") == {"choice": 1, "infra_error": 1}
+        pd.testing.assert_frame_equal(tidy_table(reader, "r-1"), before)
+    assert reader.outcomes("r-1") == {"choice": 3}
 
 
 def test_only_the_trials_of_the_same_run_are_replaced(records: Records) -> None:
@@ -158,6 +176,7 @@ def test_the_latest_run_is_the_one_that_was_started_last(records: Records) -> No
         with records.writing() as connection:
             changed = tables.runs.update().where(tables.runs.c.run == run)
             connection.execute(changed.values(started_at=f"{when}T00:00:00+00:00"))
+            seal_run(connection, run)
     assert records.latest_run()["run"] == records.latest_run("nudges")["run"] == "r-2"
 
 
@@ -177,6 +196,7 @@ def test_what_a_killed_process_had_saved_is_there(url: str) -> None:
 import os, sys
 sys.path.insert(0, {str(Path(__file__).parents[3])!r})
 from tests.experiments.records.test_store import a_record
+from experiments.records.seals import seal_run
 from experiments.records.store import Records
 records = Records({url!r})
 for number in range(20):
@@ -231,6 +251,7 @@ def test_a_database_of_schema_1_is_brought_up_to_date_with_what_it_holds(url: st
     records.save(long)
     records.begin_run("r-1", "nudges", some_facts())
     assert Records(url).finished("r-1") == {"t1", "t2"}
+    assert [finding for finding in check_database(url, lambda *_: None) if not finding.ok] == []
     assert set(sql.inspect(records.engine).get_table_names()) == set(tables.metadata.tables)
     indices = sql.inspect(records.engine).get_indexes("trials")
     assert [index["name"] for index in indices] == ["trials_by_outcome"]

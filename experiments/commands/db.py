@@ -1,0 +1,122 @@
+"""souk db: check, repair, shrink and move a database of runs."""
+
+import json
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from experiments.commands.common import DEFAULT_DB, AsJson, Db, checked_database, open_records
+from interventions.errors import UserError
+
+if TYPE_CHECKING:
+    from experiments.records.check import Finding
+
+app = typer.Typer(no_args_is_help=True, help="Check, repair, shrink and move a database of runs.")
+
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask; for scripts.")]
+
+
+@app.callback()
+def db_commands() -> None:
+    """Check, repair, shrink and move a database of runs."""
+
+
+@app.command("check")
+def check(db: Db = DEFAULT_DB, as_json: AsJson = False) -> None:
+    """Check a database: its structure, its tables, and whether all that is stored is as it was stored.
+
+    Nothing is changed, and runs may go on. The status is 2 if something is damaged.
+
+    Example: souk db check --db sqlite:///study.db
+    """
+    findings = checked_database(db)
+    if as_json:
+        typer.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
+    else:
+        _print(findings)
+    raise typer.Exit(0 if all(finding.ok for finding in findings) else 2)
+
+
+@app.command("repair")
+def repair(db: Db = DEFAULT_DB, yes: Yes = False) -> None:
+    """Keep what is as it was stored, and say what is lost; the same souk run runs lost trials again.
+
+    A damaged SQLite file stays beside the new one, as FILE.damaged. Pages that no trial shows are removed.
+
+    Example: souk db repair --db sqlite:///study.db
+    """
+    from experiments.console.progress import counting
+    from experiments.records.upkeep import repair as repair_database
+
+    findings = checked_database(db)
+    _print(findings)
+    if all(finding.ok for finding in findings):
+        typer.echo("nothing to repair")
+        return
+    if not yes:
+        if not sys.stdin.isatty():
+            raise UserError(f"--db {db}: to repair it where nobody can be asked, add --yes")
+        typer.confirm("Repair it?", abort=True)
+    with counting() as progress:
+        done = repair_database(db, progress)
+    found = done.found
+    typer.echo(
+        f"repaired: {found.trials:,} trials kept, {found.lost:,} lost; {found.pages:,} pages kept, "
+        f"{len(found.damaged_pages):,} lost, {len(found.unnamed):,} that no trial shows removed"
+    )
+    for run in found.lost_runs:
+        typer.echo(f"the facts of run {run} are lost: the same souk run writes them again")
+    for run, names in sorted(found.damaged.items()):
+        typer.echo(f"{run}: the same souk run runs {len(names):,} lost trials again")
+    if done.old:
+        typer.echo(f"the damaged file is now {done.old}")
+
+
+@app.command("vacuum")
+def vacuum(db: Db = DEFAULT_DB) -> None:
+    """Give the space back that deleted runs have left. A database that a run uses is left alone.
+
+    Example: souk db vacuum
+    """
+    from experiments.console.terminal import waiting
+    from experiments.records.upkeep import vacuum as vacuum_database
+
+    with waiting("giving space back ..."):
+        before, after = vacuum_database(open_records(db))
+    typer.echo(f"{max(0, before - after):,} bytes freed: {before:,} before, {after:,} now")
+
+
+@app.command("move")
+def move(
+    to: Annotated[
+        str, typer.Argument(metavar="TO", help="The new database, e.g. postgresql://USER@HOST/NAME.")
+    ],
+    db: Db = DEFAULT_DB,
+) -> None:
+    """Copy all runs, with their pages, to a new database, and check the copy. The old one stays as it is.
+
+    Example: souk db move postgresql://souk@localhost/souk
+    """
+    from experiments.console.progress import counting
+    from experiments.records.errors import without_password
+    from experiments.records.upkeep import move as move_database
+
+    records = open_records(db)
+    with counting() as progress:
+        found = move_database(records, to, progress)
+    findings = checked_database(to)
+    if not all(finding.ok for finding in findings):
+        _print(findings)
+        raise typer.Exit(2)
+    shown = without_password(to)
+    counted = f"{len(found.runs):,} runs, {found.trials:,} trials and {found.pages:,} pages"
+    typer.echo(f"{shown}: {counted}, checked")
+    typer.echo(f"the old database stays: {records.url}; from now on give --db {shown}")
+
+
+def _print(findings: "list[Finding]") -> None:
+    for finding in findings:
+        fix = f"; {finding.fix}" if finding.fix else ""
+        typer.echo(f"{'ok' if finding.ok else 'no'}  {finding.name}: {finding.found}{fix}")

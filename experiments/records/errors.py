@@ -1,0 +1,105 @@
+"""Tell failures of a database that pass from those that do not, each in one line."""
+
+import re
+import sqlite3
+from typing import Final
+
+import sqlalchemy as sql
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from interventions.errors import UserError
+
+_PASSING: Final = re.compile(r"08|40001|40P01|53300|55P03|57P0")
+"""SQLSTATE of PostgreSQL: connection lost, serialisation, deadlock, too many clients, lock, shutting down."""
+
+_FULL: Final = re.compile(r"53100|53200|58030")
+"""SQLSTATE of PostgreSQL: disk full, out of memory, input/output error."""
+
+_DAMAGED: Final = re.compile(r"XX00[012]|42P01|42703")
+"""SQLSTATE of PostgreSQL: damaged pages, damaged indices, a table or a column that is not there."""
+
+CHECK_IT: Final = "souk db check says what is lost and what is not"
+
+
+class Unreadable(UserError):
+    """A database that does not say what is asked: it is away, damaged, or not there any more."""
+
+
+DatabaseFailure: Final = (SQLAlchemyError, Unreadable)
+"""The errors that a database raises, for other rooms that go on without it."""
+
+
+def is_away(error: BaseException) -> bool:
+    """Return whether the database is locked or cannot be reached, so that another try may succeed later."""
+    if not isinstance(error, DBAPIError):
+        return False
+    if error.connection_invalidated:
+        return True
+    if name := getattr(error.orig, "sqlite_errorname", ""):
+        return name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+    if isinstance(error, sql.exc.OperationalError | sql.exc.InterfaceError):
+        # psycopg gives no code to what the server had no chance to say.
+        state = getattr(error.orig, "sqlstate", "")
+        return state is None or bool(_PASSING.match(state))
+    return False
+
+
+def is_full(error: BaseException) -> bool:
+    """Return whether nothing can be written any more.
+
+    Then the disk is full or broken, or the file may not be written.
+    """
+    if not isinstance(error, DBAPIError):
+        return isinstance(error, OSError)
+    if name := getattr(error.orig, "sqlite_errorname", ""):
+        return name.startswith(("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN"))
+    return bool(_FULL.match(getattr(error.orig, "sqlstate", None) or ""))
+
+
+def is_damaged(error: BaseException) -> bool:
+    """Return whether the database holds something else than what Souk has written."""
+    if not isinstance(error, DBAPIError):
+        return False
+    if name := getattr(error.orig, "sqlite_errorname", ""):
+        missing = name == "SQLITE_ERROR" and "no such" in str(error.orig)
+        return missing or name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
+    state = getattr(error.orig, "sqlstate", None) or ""
+    return bool(_DAMAGED.match(state)) or "decode" in str(error.orig)
+
+
+def corrupt(message: str) -> DBAPIError:
+    """Return the error of a database that holds what it cannot hold, where the driver has none."""
+    original = sqlite3.DatabaseError(message)
+    original.sqlite_errorname = "SQLITE_CORRUPT"
+    return sql.exc.DatabaseError(None, None, original)
+
+
+def cause(error: BaseException) -> str:
+    """Return the database's message in one line."""
+    return str(getattr(error, "orig", None) or error).split("\n", 1)[0]
+
+
+def unusable(url: str, error: SQLAlchemyError | OSError) -> UserError:
+    """Return the user's error for a database that cannot be used."""
+    return UserError(f"--db {without_password(url)}: {cause(error)}; check that it exists and can be written")
+
+
+def unreadable(url: str, error: BaseException) -> "Unreadable":
+    """Return the user's error for a database that does not say what is asked."""
+    if is_damaged(error):
+        return Unreadable(f"--db {without_password(url)}: {cause(error)}; {CHECK_IT}")
+    return Unreadable(f"--db {without_password(url)}: {cause(error)}; what is stored stays: try again later")
+
+
+def told(error: BaseException) -> str:
+    """Return the line for an error that a database has raised; empty for any other error."""
+    if not isinstance(error, SQLAlchemyError):
+        return ""
+    url = next(iter(getattr(error, "__notes__", [])), "the database")
+    return f"{url}: {cause(error)}; what was stored before stays, and {CHECK_IT}"
+
+
+def without_password(url: str) -> str:
+    """Return a database URL, well formed or not, in a form that may be shown."""
+    url = re.sub(r"(//[^:/@]*):.*@", r"\1:***@", url)
+    return re.sub(r"(password=)[^&]*", r"\1***", url)

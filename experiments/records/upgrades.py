@@ -1,0 +1,58 @@
+"""Bring an older database up to date."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import sqlalchemy as sql
+
+from experiments.records.database import Text
+from experiments.records.seals import seal_all
+from experiments.records.tables import metadata, options, runs, trials
+
+
+def _from_1(connection: sql.Connection) -> None:
+    """Texts of any length, larger whole numbers, an index, and the tables that were not there."""
+    if connection.dialect.name == "postgresql":
+        quote = connection.dialect.identifier_preparer.quote
+        there = set(sql.inspect(connection).get_table_names())
+        for table in metadata.sorted_tables:
+            for column in table.columns if table.name in there else ():
+                added_later = column.name == "seal"
+                if isinstance(column.type, Text | sql.BigInteger) and not added_later:
+                    kind = column.type.compile(connection.dialect)
+                    change = f"ALTER TABLE {quote(table.name)} ALTER {quote(column.name)} TYPE {kind}"
+                    connection.execute(sql.text(change))
+    metadata.create_all(connection)
+    for index in trials.indexes:
+        index.create(connection, checkfirst=True)
+
+
+def _from_6(connection: sql.Connection) -> None:
+    """How often each option was opened."""
+    _add(connection, options.c.opened)
+
+
+def _add(connection: sql.Connection, column: sql.Column[Any]) -> None:
+    """Add a column, unless an older database has just been given the whole table."""
+    table, kind = column.table.name, column.type.compile(connection.dialect)
+    if column.name not in {there["name"] for there in sql.inspect(connection).get_columns(table)}:
+        connection.execute(sql.text(f"ALTER TABLE {table} ADD COLUMN {column.name} {kind}"))
+
+
+def _from_7(connection: sql.Connection) -> None:
+    """A seal for each trial and run, as they are now."""
+    for table in (trials, runs):
+        _add(connection, table.c.seal)
+    seal_all(connection)
+
+
+UPGRADES: Final[Mapping[int, Callable[[sql.Connection], None]]] = {
+    1: _from_1,
+    2: metadata.create_all,  # the tables of prompts and scores
+    3: metadata.create_all,  # the table of claims
+    4: metadata.create_all,  # the table of edits that were not checked
+    5: metadata.create_all,  # the table of where edits stood
+    6: _from_6,
+    7: _from_7,
+}
+"""The functions that lead from each older schema to the next one."""

@@ -1,0 +1,246 @@
+"""Repair a database, give its free space back, or copy it to another place; the old one is never lost."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sql
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import SQLAlchemyError
+
+from experiments.records.borrowed_schema import borrowed_schema
+from experiments.records.control import at_work
+from experiments.records.database import sqlite_path
+from experiments.records.errors import Unreadable, cause, unusable, without_password
+from experiments.records.salvage import Findings, Progress, Salvage, counts
+from experiments.records.seals import Rows
+from experiments.records.sqlite_file import free_name, size_of
+from experiments.records.store import Records
+from experiments.records.tables import OF_TRIAL, artifacts, control, metadata, runners, runs
+from interventions.errors import UserError
+
+_AT_ONCE = 500
+"""The number of artifacts in one statement; databases limit the number of values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """What a repair has found, and the file that the damaged database was moved to."""
+
+    found: Findings
+    old: Path | None
+
+
+class _Copy:
+    """Writes what a salvage gives, in one transaction."""
+
+    def __init__(self, connection: sql.Connection) -> None:
+        self._connection = connection
+
+    def run(self, _: str, rows: Rows) -> None:
+        self._insert(rows)
+
+    def trials(self, several: list[Rows]) -> None:
+        together: dict[sql.Table, list[Any]] = {}
+        for rows in several:
+            for table, its in rows.items():
+                together.setdefault(table, []).extend(its)
+        self._insert(together)
+
+    def page(self, name: str, data: bytes) -> None:
+        self._insert({artifacts: [{"hash": name, "data": data}]})
+
+    def _insert(self, rows: Rows) -> None:
+        for table, its in rows.items():
+            if its:
+                self._connection.execute(table.insert(), list(its))
+
+
+def repair(url: str, progress: Progress) -> Repaired:
+    """Keep what is as it was stored, and nothing else; whatever was lost is run again by `souk run`.
+
+    A SQLite file is written anew, and the damaged one stays beside it. In PostgreSQL the damaged rows are
+    deleted, and missing tables made.
+
+    Raises:
+        UserError: nothing can be read, a process is at work on a run, or there is no room.
+    """
+    path = sqlite_path(make_url(url))
+    try:
+        if path:
+            _refuse_if_open(path)
+        with _opened(url, path) as salvage:
+            if path:
+                return Repaired(*_repair_file(salvage, path, progress))
+            return Repaired(_repair_here(salvage, progress), None)
+    except (SQLAlchemyError, OSError) as error:
+        raise UserError(
+            f"--db {without_password(url)}: {cause(error)}; nothing was changed: make room, or end what uses "
+            "it, and repair it again"
+        ) from None
+
+
+@contextmanager
+def _opened(url: str, path: Path | None) -> Iterator[Salvage]:
+    try:
+        opened = Salvage(url)
+    except Unreadable:
+        with borrowed_schema(path) if path else nullcontext() as found:
+            if found is None:
+                raise
+            yield found
+    else:
+        with opened:
+            yield opened
+
+
+def _repair_file(salvage: Salvage, path: Path, progress: Progress) -> tuple[Findings, Path]:
+    partial = path.with_name(f"{path.name}.repairing")
+    _remove(partial)
+    new = Records(f"sqlite:///{partial}")
+    with new.writing() as connection:
+        copy = _Copy(connection)
+        found = salvage.read(progress, copy.run, copy.trials, copy.page)
+        _note_lost_pages(connection, found.damaged_pages)
+    new.close()
+    # Whoever opens the file now finds it moved, and says so.
+    salvage.close()
+    old = free_name(path, "damaged")
+    for end in ("-wal", "-shm"):  # before the file: a file without them is still sound
+        beside = path.with_name(f"{path.name}{end}")
+        if beside.exists():
+            beside.rename(old.with_name(f"{old.name}{end}"))
+    path.rename(old)
+    partial.rename(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    return found, old
+
+
+def _refuse_if_open(path: Path) -> None:
+    """Raise OperationalError if another process has the file open: it would go on writing to the old one."""
+    engine = sql.create_engine(f"sqlite:///{path}", connect_args={"timeout": 2})
+    try:
+        with engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA locking_mode=EXCLUSIVE")
+            connection.exec_driver_sql("BEGIN EXCLUSIVE")
+    except sql.exc.DatabaseError as error:
+        if "locked" in str(error.orig):
+            raise
+    finally:
+        engine.dispose()
+
+
+def _note_lost_pages(connection: sql.Connection, names: Sequence[str]) -> None:
+    """Keep the names of lost pages, without data: what shows them is whole but for them."""
+    if names:
+        _forget_pages(connection, names)
+        connection.execute(artifacts.insert(), [{"hash": name, "data": b""} for name in names])
+
+
+def _forget_pages(connection: sql.Connection, names: Sequence[str]) -> None:
+    for start in range(0, len(names), _AT_ONCE):
+        some = names[start : start + _AT_ONCE]
+        connection.execute(artifacts.delete().where(artifacts.c.hash.in_(some)))
+
+
+def _repair_here(salvage: Salvage, progress: Progress) -> Findings:
+    found = salvage.read(progress)
+    salvage.close()
+    with salvage.engine.begin() as connection:
+        metadata.create_all(connection)
+    records = Records(salvage.engine.url.render_as_string(hide_password=False))
+    _refuse_at_work(records)
+    with records.writing() as connection:
+        for run, names in found.damaged.items():
+            for table in OF_TRIAL:
+                connection.execute(table.delete().where(table.c.run == run, table.c.trial.in_(names)))
+        for run in found.lost_runs:
+            for table in (runs, control):
+                connection.execute(table.delete().where(table.c.run == run))
+        _forget_pages(connection, found.unnamed)
+        _note_lost_pages(connection, found.damaged_pages)
+    records.close()
+    return found
+
+
+def vacuum(records: Records) -> tuple[int, int]:
+    """Give the free space of a database back; returns its size in bytes before and after.
+
+    Raises:
+        UserError: a process is at work on a run, or there is no room for a copy.
+    """
+    _refuse_at_work(records)
+    before = _size(records)
+    file = records.engine.dialect.name == "sqlite"
+    try:
+        with records.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.exec_driver_sql("VACUUM" if file else "VACUUM FULL")
+            if file:
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    except SQLAlchemyError as error:
+        raise unusable(records.url, error) from None
+    return before, _size(records)
+
+
+def _size(records: Records) -> int:
+    path = sqlite_path(records.engine.url)
+    if path:
+        return sum(size_of(path.with_name(f"{path.name}{end}")) for end in ("", "-wal"))
+    with records.reading() as connection:
+        return int(connection.scalar(sql.select(sql.func.pg_database_size(sql.func.current_database()))) or 0)
+
+
+def _refuse_at_work(records: Records) -> None:
+    if busy := at_work(records):
+        raise UserError(f"--db {records.url}: {busy} is at work; stop it first, with Ctrl-C or kill")
+
+
+def move(source: Records, to: str, progress: Progress) -> Findings:
+    """Copy everything to another, empty database, whole or not at all; the old one stays as it is.
+
+    Raises:
+        UserError: a process is at work on a run, something is damaged, or the other database is not empty.
+    """
+    _refuse_at_work(source)
+    url = source.engine.url.render_as_string(hide_password=False)
+    target = Records(to)
+    try:
+        with Salvage(url) as salvage, target.writing() as connection:
+            if any(counts(connection, [runs, *OF_TRIAL, artifacts]).values()):
+                raise UserError(f"{target.url}: there are runs in it already; move to a new database")
+            copy = _Copy(connection)
+            found = salvage.read(progress, copy.run, copy.trials, copy.page)
+            if found.lost or found.lost_runs or found.damaged_pages:
+                raise UserError(f"--db {source.url}: it is damaged; souk db repair first")
+            known_lost = sql.select(artifacts.c.hash).where(artifacts.c.data == b"")
+            names = set(salvage.connection.scalars(known_lost)) - set(found.unnamed)
+            _note_lost_pages(connection, sorted(names))
+            own = [dict(row) for row in salvage.connection.execute(sql.select(runners)).mappings()]
+            if own:
+                connection.execute(runners.insert(), own)
+            _compare(salvage.connection, connection, found)
+    finally:
+        target.close()
+    return found
+
+
+def _compare(old: sql.Connection, new: sql.Connection, found: Findings) -> None:
+    """Raise UserError if a table of the copy has another number of rows than the old one."""
+    tables = [runs, control, runners, *OF_TRIAL, artifacts]
+    wanted, there = counts(old, tables), counts(new, tables)
+    wanted[artifacts.name] -= len(found.unnamed)
+    if different := [name for name in wanted if wanted[name] != there[name]]:
+        name = different[0]
+        raise UserError(f"{name}: {there[name]:,} of {wanted[name]:,} rows were copied; nothing was moved")
+
+
+def _remove(path: Path) -> None:
+    for end in ("", "-wal", "-shm"):
+        path.with_name(f"{path.name}{end}").unlink(missing_ok=True)
