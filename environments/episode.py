@@ -45,6 +45,28 @@ DRAWN: Final = """({ known, product, parts }) => new Promise((done) => {
   else setTimeout(done, 20, false);
 })"""
 
+# What a script makes of an answer, it draws in later tasks, in the page or in shadow trees.
+STILL: Final = """([still, longest]) => new Promise((done) => {
+  let timer = setTimeout(done, still);
+  const watched = new Set();
+  const again = () => {
+    clearTimeout(timer);
+    timer = setTimeout(done, still);
+    watch(document);
+  };
+  const observer = new MutationObserver(again);
+  const watch = (root) => {
+    if (!watched.has(root)) observer.observe(root, { subtree: true, childList: true, characterData: true });
+    watched.add(root);
+    for (const { shadowRoot } of root.querySelectorAll("*")) if (shadowRoot) watch(shadowRoot);
+  };
+  watch(document);
+  setTimeout(done, longest);
+})"""
+STILL_MS: Final = 100
+STIRRING_MS: Final = 1_000
+"""How long nothing changes in a page that is still, and the longest wait for that."""
+
 ACTION_TIMEOUT_MS: Final = 5_000
 LOAD_TIMEOUT_MS: Final = 30_000
 SETTLE_SECONDS: Final = 5.0
@@ -117,6 +139,7 @@ class Episode:
         self._pending: set[Request] = set()
         self._quiet = asyncio.Event()
         self._quiet.set()
+        self._stirred = False
         self._error = ""
         self._step = 0
         self._crashed = False
@@ -331,7 +354,10 @@ class Episode:
                 await page.bring_to_front()
 
     async def _settle(self) -> None:
-        """Wait until the active tab is loaded and its requests are answered: by events, not by time."""
+        """Wait until the active tab is loaded and its requests are answered: by events, not by time.
+
+        Only where scripts draw the pages, what they make of an answer has to be waited for by time.
+        """
         try:
             async with asyncio.timeout(SETTLE_SECONDS):
                 while True:
@@ -344,7 +370,7 @@ class Episode:
                             raise
                         await asyncio.sleep(0)  # a dead browser fails at once, and would let no time-out pass
                         continue  # the page navigated away under the call
-                    if self._quiet.is_set() and await self._is_drawn():
+                    if self._quiet.is_set() and await self._is_drawn() and await self._is_still():
                         return
         except TimeoutError:
             return
@@ -364,6 +390,18 @@ class Episode:
             if self._is_gone():
                 raise
             return False
+
+    async def _is_still(self) -> bool:
+        """Whether nothing was asked; or what scripts draw no longer changes, and nothing more was asked."""
+        stirred, self._stirred = self._stirred, False
+        if not stirred or self._site is None or not self._site.drawn:
+            return True
+        try:
+            await self._active.evaluate(STILL, [STILL_MS, STIRRING_MS])
+        except PlaywrightError:
+            if self._is_gone():
+                raise
+        return self._quiet.is_set() and not self._stirred
 
     def _opened(self, page: Page) -> None:
         page.on("close", self._forget)
@@ -404,6 +442,7 @@ class Episode:
         if request.resource_type in AWAITED:
             self._pending.add(request)
             self._quiet.clear()
+            self._stirred = True
         if self._may_leave and is_departure(request, self._active):
             self._started.pop(self._active, None)
 

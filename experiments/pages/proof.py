@@ -155,11 +155,13 @@ async def _shown(
         value = await _value(target, place.attribute) if await target.count() else ""
         folded = bool(place.attribute) or group == "mini"  # a small cart is often folded up
         visible = folded or (bool(value) and await target.is_visible())
-        right = _spaced(receipt.after) in _spaced(value) and visible
+        right = _spaced(receipt.after) in _spaced(value)
         said = f"{_short(receipt.before)} became {_short(receipt.after)}"
-        proofs[receipt.role] = Proof(
-            right, said if right else f"{said}, but the browser shows {_short(value)!r}"
-        )
+        if not right:
+            said += f", but the browser shows {_short(value)!r}"
+        elif not visible:
+            said += ", but nobody can see it there"
+        proofs[receipt.role] = Proof(right and visible, said)
 
 
 async def _chosen(page: Page, site: SiteMap, session: Session, proofs: dict[str, Proof]) -> None:

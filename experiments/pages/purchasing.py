@@ -12,8 +12,8 @@ from playwright.async_api import Error as PlaywrightError
 
 from environments.browser import run_browsers
 from environments.episode import AWAITED, YIELD_TO_PAGE
-from experiments.pages.site_mapping import PATIENCE_S, Mapped, keep_to
-from interventions.proposal.cart import Purchase, Sent
+from experiments.pages.site_mapping import AS_DRAWN, PATIENCE_S, Mapped, keep_to, still
+from interventions.proposal.cart import Purchase, Sent, shows_line
 from interventions.proposal.phrases import is_cart_button, says_cart, says_checkout
 from interventions.proposal.purchase import learn
 from interventions.proposal.scan import Capture, Scan, number
@@ -23,7 +23,7 @@ PRESS_MS: Final = 5_000
 QUIET_MS: Final = 8_000
 """The longest wait for a page that keeps asking for more."""
 _CART: Final = re.compile(
-    r"(?:^|/)(?:shopping-?)?(?:cart|basket|bag|warenkorb|panier|carrito|cesta|carrello|carrinho|koszyk|sepet|kosik)\b",
+    r"(?:^|/)@*(?:shopping-?)?(?:cart|basket|bag|warenkorb|panier|carrito|cesta|carrello|carrinho|koszyk|sepet|kosik)\b",
     re.I,
 )
 _CHOOSE: Final = """button => {
@@ -75,27 +75,28 @@ async def purchase(mapped: Mapped) -> Purchase | None:
         page = await context.new_page()
         troubles: list[str] = []
         url = mapped.product.url
-        first = second = elsewhere = None
-        before = after = mapped.product
+        done = Purchase(name.text if name else "", url, shown, mapped.product, mapped.product)
         sent: list[Request] = []
         try:
             await open_page(page, url)
-            before = Capture(page.url, await page.content())
+            done = replace(done, before=Capture(page.url, await page.evaluate(AS_DRAWN)))
             sent = await press(page, css)
-            after = Capture(page.url, await page.content())
-            first = await cart_page(context, after, url)
-            if first is not None:
+            done = replace(done, after=Capture(page.url, await page.evaluate(AS_DRAWN)))
+            if first := await cart_page(context, done, mapped.render):
+                done = replace(done, first=first[0], drawn=first[1])
                 await open_page(page, url)
                 await press(page, css)
-                second = await _sent_page(page, first.url)
-                elsewhere = await _sent_page(page, url)
+                second = await _look(page, first[0].url, done, "row", mapped.render)
+                elsewhere = await _look(page, url, done, "mini", False)
+                done = replace(
+                    done,
+                    second=second[0] if second else None,
+                    elsewhere=elsewhere[0] if elsewhere else None,
+                )
         except PlaywrightError as error:
             troubles.append(f"{url}: {str(error).splitlines()[0]}")
         requests = [await _sent(request) for request in sent if urlsplit(request.url).netloc in mapped.hosts]
-        return Purchase(
-            name.text if name else "", url, shown, before, after, tuple(requests), first, second, elsewhere,
-            tuple(troubles),
-        )  # fmt: skip
+        return replace(done, requests=tuple(requests), troubles=tuple(troubles))
 
 
 def in_browser(css: str) -> str:
@@ -131,22 +132,26 @@ async def press(page: Page, css: str) -> list[Request]:
             while answered < len(asked):
                 request, answered = asked[answered], answered + 1
                 if request.resource_type in AWAITED:
-                    await request.response()
+                    if answer := await request.response():
+                        await answer.finished()
                     await page.evaluate(YIELD_TO_PAGE)
     await _quiet(page)
     page.remove_listener("request", note)
     return asked
 
 
-async def cart_page(context: BrowserContext, after: Capture, product: str) -> Capture | None:
-    """Return the cart's page as the shop sends it: one of those that the page links to."""
+async def cart_page(context: BrowserContext, done: Purchase, render: bool) -> tuple[Capture, bool] | None:
+    """Return the cart's page, one of those that the page links to.
+
+    The second value says whether it is as scripts have drawn it.
+    """
     page = await context.new_page()
-    for url in _carts(after, product)[:3]:
+    for url in _carts(done.after, done.url)[:3]:
         with suppress(PlaywrightError):
-            found = await _sent_page(page, url)
+            found = await _look(page, url, done, "row", render)
             if found is not None and any(
-                product_key(a.attributes.get("href") or "", found.url) == product_key(product)
-                for a in Scan(found).tree.css("a[href]")
+                product_key(a.attributes.get("href") or "", found[0].url) == product_key(done.url)
+                for a in Scan(found[0]).tree.css("a[href]")
             ):
                 await page.close()
                 return found
@@ -168,7 +173,8 @@ def _carts(after: Capture, product: str) -> list[str]:
             node.attributes.get("aria-label") or "",
             node.attributes.get("title") or "",
         )
-        if parts.netloc != own.netloc or is_cart_button(node) or any(map(says_checkout, labels)):
+        elsewhere = parts.netloc != own.netloc or product_key(address) == product_key(product)
+        if elsewhere or is_cart_button(node) or any(map(says_checkout, labels)):
             continue
         if re.search(r"add|remove|delete|wish|login|clear", parts.path, re.I):
             continue
@@ -180,9 +186,24 @@ def _carts(after: Capture, product: str) -> list[str]:
     return sorted(scored, key=lambda address: -scored[address])
 
 
-async def _sent_page(page: Page, url: str) -> Capture | None:
+async def _look(page: Page, url: str, done: Purchase, kind: str, render: bool) -> tuple[Capture, bool] | None:
+    """Return a page of the cart as the shop sends it.
+
+    render: as scripts draw it, where only then it shows the product in the cart; the second value says so.
+    """
     answer = await page.goto(url, wait_until="load", timeout=PATIENCE_S * 1000)
-    return Capture(page.url, await answer.text()) if answer is not None and answer.ok else None
+    if answer is None or not answer.ok:
+        return None
+    sent = Capture(page.url, await answer.text())
+    if render and not shows_line(sent, done, kind):
+        with suppress(TimeoutError):
+            async with asyncio.timeout(QUIET_MS / 1000):
+                while True:
+                    await still(page)
+                    drawn = Capture(page.url, await page.evaluate(AS_DRAWN))
+                    if shows_line(drawn, done, kind):
+                        return drawn, True
+    return sent, False
 
 
 async def _sent(request: Request) -> Sent:
@@ -200,3 +221,5 @@ async def _sent(request: Request) -> Sent:
 async def _quiet(page: Page) -> None:
     with suppress(PlaywrightError):
         await page.wait_for_load_state("networkidle", timeout=QUIET_MS)
+    with suppress(PlaywrightError):
+        await still(page)

@@ -10,9 +10,10 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 from playwright.async_api import Error as PlaywrightError
-from playwright.async_api import Response, Route
+from playwright.async_api import Page, Response, Route
 
 from environments.browser import run_browsers
+from environments.episode import STILL
 from experiments.pages.download import LARGEST, download
 from interventions.errors import UserError
 from interventions.html import charset
@@ -25,7 +26,9 @@ from interventions.yaml.sitemap import SiteMap, load_site_map, product_key
 from proxy.trust import ADVICE, is_untrusted, keys_of, trusting
 
 PATIENCE_S: Final = 20.0
-_AS_DRAWN: Final = """() => {
+STILL_MS: Final = 300
+STIRRING_MS: Final = 3_000
+AS_DRAWN: Final = """() => {
   const shadowRoots = [];
   const find = (root) => {
     for (const { shadowRoot } of root.querySelectorAll("*")) {
@@ -56,6 +59,8 @@ class Mapped:
     trusted: tuple[str, ...] = ()
     cart: str = ""
     """The address of the cart's page; empty where it is not known."""
+    render: bool = False
+    """Whether pages are looked at as they are after their scripts ran."""
 
 
 async def map_site(
@@ -100,7 +105,7 @@ async def map_site(
             product, listing = shown[0], shown[1] if listing else None
     else:
         proposal = propose(name, product, listing)
-    return Mapped(proposal, product, listing, hosts, trusted)
+    return Mapped(proposal, product, listing, hosts, trusted, render=render)
 
 
 async def _drawn_first(page: Capture, hosts: frozenset[str], upstream_ca: Path | None) -> str | None:
@@ -147,7 +152,8 @@ async def rendered(
             page.on("response", partial(_note, answers, url))
             try:
                 await page.goto(url, wait_until="networkidle", timeout=PATIENCE_S * 1000)
-                captures.append(Capture(page.url, await page.evaluate(_AS_DRAWN)))
+                await still(page)
+                captures.append(Capture(page.url, await page.evaluate(AS_DRAWN)))
             except PlaywrightError as error:
                 raise UserError(
                     f"{url}: cannot be rendered ({str(error).splitlines()[0]}); try without --render"
@@ -158,6 +164,14 @@ async def rendered(
             if is_json(answer.headers.get("content-type", "")) and (text := await _text(answer))
         ]
     return captures, texts
+
+
+async def still(page: Page) -> None:
+    """Wait until a page's scripts no longer draw, at the longest for `STIRRING_MS`.
+
+    That no request is under way does not tell it: what came may be drawn later, on a busy machine much later.
+    """
+    await page.evaluate(STILL, [STILL_MS, STIRRING_MS])
 
 
 def _note(answers: list[tuple[Response, str]], page: str, answer: Response) -> None:

@@ -86,6 +86,12 @@ class MappedPage:
         named = self.site.key(address)
         return named if named in self.known.values() else self.at(address)
 
+    def _is_template(self, showing: Showing) -> bool:
+        """Return whether a card is one that scripts will copy and fill: hidden, with a link to nowhere."""
+        link = next(showing.all(f"{showing.group}.link"), None)
+        nowhere = link is not None and (showing.names(link) or "").strip() in ("", "#")
+        return nowhere and any(map(_is_hidden, _around(showing.root)))
+
     def at(self, url: str) -> str:
         """Return the product that has its page at an address."""
         return product_at(url, self.known, self.site, self.page.url)
@@ -102,7 +108,8 @@ class MappedPage:
             for place in self.site.role(group):
                 for card in self.page.find(place.css):
                     showing = Showing(self.page, self.site, group, card)
-                    yield self.key(showing), showing
+                    if not self._is_template(showing):
+                        yield self.key(showing), showing
         yield self.product or "", Showing(self.page, self.site, "page")
 
     def documents(self) -> Iterator[Embedded]:
@@ -117,3 +124,14 @@ class MappedPage:
                     yield Embedded(node, attribute, Document(self.page.raw(node, attribute)), known)
                 except CannotEdit:
                     continue
+
+
+def _around(node: LexborNode | None) -> Iterator[LexborNode]:
+    while node is not None:
+        yield node
+        node = node.parent
+
+
+def _is_hidden(node: LexborNode) -> bool:
+    style = "".join((node.attributes.get("style") or "").lower().split())
+    return "hidden" in node.attributes or "display:none" in style

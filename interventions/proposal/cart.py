@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import chain
 from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
@@ -13,6 +14,7 @@ from interventions.proposal.scan import (
     Capture,
     Scan,
     ancestors,
+    called,
     is_aside,
     is_former_price,
     names_price,
@@ -41,7 +43,8 @@ class Purchase:
     """What was seen while one product was put into the cart of a fresh session.
 
     `before`, `after`: the page as it stood before and after the press. `first`, `second`: the cart's page as
-    the shop sends it, with one piece and with two. `elsewhere`: the product's page as sent with two pieces.
+    the shop sends it, with one piece and with two; `drawn`: as scripts draw it, where only then it shows the
+    product. `elsewhere`: the product's page as sent with two pieces.
     `troubles`: what could not be done.
     """
 
@@ -54,7 +57,13 @@ class Purchase:
     first: Capture | None = None
     second: Capture | None = None
     elsewhere: Capture | None = None
+    drawn: bool = False
     troubles: tuple[str, ...] = ()
+
+
+def shows_line(page: Capture, purchase: Purchase, kind: str) -> bool:
+    """Return whether a page shows the product in the cart; kind: as in `cart_roles`."""
+    return _row(Scan(page), purchase, kind) is not None
 
 
 def cart_roles(scan: Scan, other: Scan, purchase: Purchase, pieces: int, kind: str) -> Iterator[FoundRole]:
@@ -124,7 +133,7 @@ def _row(scan: Scan, purchase: Purchase, kind: str) -> LexborNode | None:
         for around in ancestors(link):
             if around.tag in ("main", "form", "table", "tbody") or len(text(around)) > 600:
                 break
-            prices = [node for node in around.css("*") if _innermost_price(node)]
+            prices = [node for node in around.css("*") if _innermost_price(node, purchase.price)]
             if not prices or purchase.name not in text(around):
                 continue
             held = held or around
@@ -146,11 +155,21 @@ def _address(scan: Scan, href: str) -> str:
     )
 
 
-def _innermost_price(node: LexborNode) -> bool:
+def _innermost_price(node: LexborNode, price: Decimal | None) -> bool:
+    return _is_price(node, price) and not any(_is_price(inner, price) for inner in node.iter())
+
+
+def _is_price(node: LexborNode, price: Decimal | None) -> bool:
+    """Whether an element shows a price: a figure with a currency, or one that is called a price.
+
+    A figure that is only called so must be the product's own price, or that of two pieces.
+    """
     value = text(node)
-    if not value or len(value) > 40 or number(value) is None or not names_price(value):
-        return False
-    return not any(names_price(text(inner)) and number(text(inner)) is not None for inner in node.iter())
+    figure = number(value) if 0 < len(value) <= 40 else None
+    if figure is None or names_price(value):
+        return figure is not None
+    bare = price is not None and figure in (price, 2 * price)
+    return bare and called(node, r"price|amount|total|\bsum|\bnet\b", 1)
 
 
 def _row_link(scan: Scan, row: LexborNode, purchase: Purchase) -> LexborNode | None:
@@ -172,7 +191,7 @@ def _row_prices(
     row: LexborNode, price: Decimal | None, pieces: int
 ) -> tuple[LexborNode | None, LexborNode | None]:
     """The elements that show the price of one piece, and the sum of the line."""
-    nodes = [n for n in row.css("*") if _innermost_price(n) and not is_former_price(n)]
+    nodes = [n for n in row.css("*") if _innermost_price(n, price) and not is_former_price(n)]
     values = [number(text(n)) for n in nodes]
     one = (
         price
@@ -213,8 +232,8 @@ def _totals(scan: Scan, row: LexborNode, price: Decimal | None, pieces: int) -> 
     inside = {row.mem_id, *(node.mem_id for node in row.css("*"))}
     places: list[Place] = []
     shown = ""
-    for node, value in scan.innermost(lambda value: number(value) == price * pieces and names_price(value)):
-        if node.mem_id in inside or is_aside(node) or is_former_price(node):
+    for node, value in scan.innermost(lambda value: number(value) == price * pieces):
+        if not _is_price(node, price) or node.mem_id in inside or is_aside(node) or is_former_price(node):
             continue
         if css := unique_selector([(root, node)]):
             places.append(Place(css=css))
@@ -227,10 +246,14 @@ def _totals(scan: Scan, row: LexborNode, price: Decimal | None, pieces: int) -> 
     return with_places(found, places[1:])
 
 
-def cart_page(scan: Scan, other: Scan, roles: Sequence[FoundRole]) -> str:
-    """Return a selector of what is on the cart's page, and not on the product's."""
-    row = scan.tree.css_first(roles[0].places[0].css)
-    around = [row, *ancestors(row)] if row is not None else []
+def cart_page(scan: Scan, others: Sequence[Scan], roles: Sequence[FoundRole]) -> str:
+    """Return a selector of what is on the cart's page, and not on the others."""
+    own = roles[0].places[0].css
+    row = scan.tree.css_first(own)
+    around = [*reversed([row, *ancestors(row)])] if row is not None else []
     body = [scan.tree.body] if scan.tree.body is not None else []
-    candidates = (css for node in (*body, *reversed(around)) if node is not None for css in names(node))
-    return next((css for css in candidates if not other.tree.css(css)), roles[0].places[0].css)
+    near = (css for node in (*body, *around) for css in names(node))
+    # A line of the cart may be on every page; then anything that is on this page only.
+    rest = (css for node in scan.visible for css in names(node))
+    candidates = chain(near, [own], rest)
+    return next((css for css in candidates if not any(other.tree.css(css) for other in others)), own)

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -63,10 +63,12 @@ def learn(purchase: Purchase) -> Learned:
     if page is not None:
         scan, other = Scan(page), Scan(purchase.before)
         found = list(cart_roles(scan, other, purchase, pieces, "row"))
+        found = [replace(role, scripted=purchase.drawn) for role in found]
         roles += found
         if found:
             cards.append("row")
-            tells_cart = cart_page(scan, other, found)
+            pages = [p for p in (purchase.before, purchase.after) if product_key(p.url) != scan.key]
+            tells_cart = cart_page(scan, [Scan(page) for page in pages], found)
     if purchase.elsewhere is not None:
         small = list(cart_roles(Scan(purchase.elsewhere), Scan(purchase.before), purchase, pieces, "mini"))
         roles += small

@@ -20,9 +20,8 @@ _ASIDE = re.compile(
     r"related|upsell|up-sell|cross-?sell|recommend|recently|similar|minicart|mini-?cart|mini-?basket|side-?cart"
     r"|cart-drawer|breadcrumb|footer|shipping|instal?lment|voucher|newsletter"
 )
-_FORMER = re.compile(
-    r"\b(?:old|was|former|compare|strike|msrp|rrp|list-price|before|crossed|saving|discount)"
-)
+_FORMER = re.compile(r"\b(?:old|was|former|compare|strike|msrp|rrp|list-price|before|crossed)")
+_OFF = re.compile(r"\b(?:saving|discount)")
 _WHITE = re.compile(r"[ \t\n\f\r]+")
 _WITHOUT_PRODUCT = re.compile(
     r"utm_\w+|[gf]clid|ref|page|sort|order|dir|q|query|search|view|per_?page|limit|currency|lang"
@@ -148,9 +147,15 @@ def is_aside(node: LexborNode) -> bool:
 
 
 def is_former_price(node: LexborNode) -> bool:
-    """Return whether an element shows a price that no longer holds, or a saving."""
+    """Return whether an element shows a price that no longer holds, or a saving.
+
+    What is called a discount is a saving only beside the price, else the price itself.
+    """
     around = [node, *ancestors(node)][:3]
-    return any(a.tag in ("del", "s", "strike") or _FORMER.search(words(a)) for a in around)
+    if any(a.tag in ("del", "s", "strike") or _FORMER.search(words(a)) for a in around):
+        return True
+    beside = sum(bool(figure.sign) for figure in _figures(text(around[-1])))
+    return beside > 1 and any(_OFF.search(words(a)) for a in around)
 
 
 @lru_cache(maxsize=8192)

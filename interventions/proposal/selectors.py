@@ -188,9 +188,20 @@ def names(node: LexborNode, slug: str = "") -> Iterator[str]:
         if made := _CSS_MODULE.fullmatch(name):
             yield f'{tag}[class*="{made[1]}"]'
     if tag == "input" and (value := attributes.get("name")):
-        yield f"input[name={_quoted(value)}]"
+        yield from _by_name(value)
     if (value := attributes.get("type")) and tag in ("button", "input"):
         yield f"{tag}[type={_quoted(value)}]"
+
+
+def _by_name(value: str) -> Iterator[str]:
+    """Selectors of a field by its name; where that has the number of a line, by the words beside it."""
+    if not any(_is_arbitrary(part) for part in re.split(r"[^a-zA-Z0-9]+", value)):
+        yield f"input[name={_quoted(value)}]"
+        return
+    if last := re.search(r"(?<=[^a-zA-Z])[a-zA-Z]{3,}\]?$", value):
+        yield f"input[name$={_quoted(last[0])}]"
+    if first := re.match(r"[a-zA-Z]{3,}", value):
+        yield f"input[name^={first[0]}]"
 
 
 def is_stable(name: str, slug: str = "") -> bool:

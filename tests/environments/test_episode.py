@@ -15,6 +15,7 @@ from environments.actions import Action
 from environments.browser import BrowserPool, run_browsers
 from environments.episode import Episode
 from environments.through_proxy import BrowserFailure
+from interventions.yaml.sitemap import SiteMap
 from tests.support import STOPS, pages, serve
 
 pytestmark = [pytest.mark.browser]
@@ -40,6 +41,17 @@ async function add() {
 }
 </script>"""
 
+LATE = """<!doctype html><title>Oats</title><main><button>Buy</button></main><section></section><script>
+const shadow = document.querySelector("section").attachShadow({mode: "open"});
+document.querySelector("button").onclick = async () => {
+  await (await fetch("/cart", {method: "POST"})).text();
+  setTimeout(async () => {
+    await (await fetch("/section")).text();
+    setTimeout(() => { shadow.innerHTML = "<p>In your cart</p>"; }, 50);
+  }, 50);
+};</script>"""
+DRAWN = SiteMap(name="drawn", drawn=True, pages={"product": "main"}, roles={"product.title": "main"})
+
 OTHER = """<!doctype html><title>Other</title><h1>Other page</h1><a href="/">Back home</a>"""
 
 
@@ -64,6 +76,7 @@ async def base_url() -> AsyncIterator[str]:
     answers = {
         "/": SHOP,
         "/other": OTHER,
+        "/late": LATE,
         "/cart": silent,
         "/section": silent,
         "/moved": lambda _: RedirectResponse("/other"),
@@ -93,6 +106,13 @@ async def test_the_last_tab_is_active_and_both_are_listed(episode: Episode, base
         ("Oats", base_url, True),
     ]
     assert observation.goal == "Buy oats."
+
+
+async def test_what_scripts_make_of_an_answer_is_awaited(context: BrowserContext, base_url: str) -> None:
+    episode = Episode(context, "Buy oats.", STOPS, site=DRAWN)
+    await episode.open([base_url + "late"])
+    assert await episode.act(Action("click", (await bid_of(episode, "Buy"),))) == ""
+    assert "In your cart" in (await episode.look()).observation.html
 
 
 FORM = """<!doctype html><title>{0}</title>

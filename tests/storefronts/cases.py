@@ -34,6 +34,7 @@ class Case:
         default_factory=lambda: {"edit": {"set_reviews": 1204}, "says": "1,204 reviews"}
     )
     buy: tuple[str, ...] = ("button.buy",)
+    asks: str = ""
     listed: bool = True
 
     @property

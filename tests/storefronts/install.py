@@ -100,6 +100,7 @@ STOREFRONTS: dict[str, Callable[[], None]] = {
     "vendure": partial(_npm, "vendure"),
     "medusa": _medusa,
     "evershop": _evershop,
+    "plone": _python_only,
 }
 
 

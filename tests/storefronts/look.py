@@ -66,7 +66,11 @@ async def buy(page: Page, case: Case) -> None:
         await page.locator(css).filter(visible=True).first.click(timeout=PATIENCE_MS)
     async with page.expect_event(
         "requestfinished",
-        lambda request: request.method == "POST" and "/.souk" not in request.url,
+        lambda request: (
+            case.asks in request.url
+            and (bool(case.asks) or request.method == "POST")
+            and "/.souk" not in request.url
+        ),
         timeout=PATIENCE_MS,
     ):
         await page.locator(last).filter(visible=True).first.click(timeout=PATIENCE_MS)

@@ -22,7 +22,7 @@ from tests.experiments.command_line import environment
 from tests.storefronts.cases import Case
 from tests.storefronts.look import buy, faults
 
-PATIENCE_S = 180.0
+PATIENCE_S = 400.0
 TRIALS = 14
 JSON = {"accept": "application/json"}
 

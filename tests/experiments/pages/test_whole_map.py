@@ -65,6 +65,47 @@ class SellingShop(MadeShop):
         return Decimal("1299") if NAMES.index(name) % 2 == 0 else Decimal("18.50")
 
 
+class DrawingShop(SellingShop):
+    """A shop whose cart scripts draw, from a template that is on every page; what it says comes late."""
+
+    def form(self, name: str) -> str:
+        press = f"""event.preventDefault();
+          fetch('/validate?what={self.number(name)}').then(answer => answer.text()).then(() =>
+            setTimeout(() => {{ {SAYS.replace("NAME", name)}; draw() }}, 150))"""
+        button = f'<a href="" onclick="{escape(press)}">{self.button}</a>'
+        return f'<div id="said"></div>{button}<a href="" title="Update cart">1</a>'
+
+    def cart_page(self, lines: dict[str, int]) -> str:
+        return self._page("Basket", '<main id="basket-page"><h1>Basket</h1></main>')
+
+    def data(self, lines: dict[str, int]) -> list[dict[str, Any]]:
+        return [
+            {"name": name, "url": self.path(name), "count": count, "sum": f"{self.cost(name) * count}"}
+            for name, count in lines.items()
+        ]
+
+    def _page(self, title: str, body: str) -> str:
+        drawn = """<aside><div id="form" style="display: none"><div class="basket-line">
+<a class="basket-link" href="#">Name</a><input type="number" class="basket-count">
+<b class="basket-price">0</b></div></div>
+<div id="lines"></div></aside><script>
+  const form = document.querySelector('#form .basket-line').cloneNode(true);
+  document.querySelector('#form').remove();
+  const draw = () => fetch('/basket.json').then(answer => answer.json()).then(lines => {
+    document.querySelector('#lines').replaceChildren(...lines.map(line => {
+      const made = form.cloneNode(true);
+      made.querySelector('a').textContent = line.name;
+      made.querySelector('a').href = line.url;
+      made.querySelector('input').setAttribute('value', line.count);
+      made.querySelector('b').textContent = line.sum;
+      return made;
+    }));
+  });
+  draw();
+</script>"""
+        return super()._page(title, f"{body}{drawn}")
+
+
 def money(value: Decimal) -> str:
     return f"${value:,.2f}"
 
@@ -95,6 +136,12 @@ async def selling(shop: SellingShop, asked: list[str]) -> AsyncIterator[str]:
             return (
                 RedirectResponse("/basket", 303) if shop.way == "form" else JSONResponse({"data": {"ok": 1}})
             )
+        if path == "/basket.json" and isinstance(shop, DrawingShop):
+            return JSONResponse(shop.data(cart))
+        if request.url.path == "/validate":
+            name = next(name for name in NAMES if str(shop.number(name)) == request.query_params["what"])
+            cart[name] = cart.get(name, 0) + 1
+            return JSONResponse({"success": True})
         if path == "/basket":
             return HTMLResponse(shop.cart_page(cart))
         if path in ("/", "/lamps"):
@@ -143,6 +190,26 @@ async def test_a_purchase_teaches_the_choice_and_the_cart(way: str, style: str, 
     wanted |= {"choice.request", "choice.cart"} | ({"choice.message"} if way != "form" else set())
     assert wanted <= proved, {role: done.proofs.get(role) for role in wanted - proved}
     assert done.as_json()["choice"]["request"]["proved"] is True
+
+
+@pytest.mark.browser
+async def test_a_cart_that_scripts_draw(tmp_path: Path) -> None:
+    shop = DrawingShop()
+    async with selling(shop, []) as url:
+        done = await map_and_prove(
+            f"{url.rstrip('/')}{shop.path(NAMES[0])}", f"{url}lamps",
+            name="made", file=tmp_path / "made.yaml", png=None, render=True,
+        )  # fmt: skip
+        assert done.mapped.cart == f"{url}basket"
+    assert done.troubles == ()
+    site = load_site_map(tmp_path / "made.yaml")
+    assert site.drawn
+    assert site.pages["cart"].css == "main#basket-page"
+    (message,) = site.choice.message
+    assert message.says == "${product} is in your basket"
+    proved = {role for role, proof in done.proofs.items() if proof.proved}
+    wanted = {"row", "row.link", "row.name", "row.quantity", "row.subtotal", "choice.cart", "choice.message"}
+    assert wanted <= proved, {role: done.proofs.get(role) for role in wanted - proved}
 
 
 @pytest.mark.browser

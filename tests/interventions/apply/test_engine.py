@@ -3,6 +3,7 @@
 import hashlib
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -64,6 +65,34 @@ def test_an_element_that_no_tag_has_written_fails_closed() -> None:
     page = product_page(extra="<table id='sizes'><tr><td>One size</td></tr></table>")
     with pytest.raises(EditFailed, match="cannot be found in the page's source"):
         run(page, treatment({"remove": "css:#sizes tbody"}))
+
+
+ROWS = """name: test
+pages: {product: h1}
+roles:
+  product.price: b
+  row: .row
+  row.link: {css: a, attribute: href}
+  row.quantity: {css: input, attribute: value}
+  row.subtotal: i
+"""
+
+
+@pytest.mark.parametrize("hidden", ['style="display: none;"', "hidden"])
+@pytest.mark.parametrize("product", [KEY, None])
+def test_a_template_that_scripts_fill_is_no_line_of_the_cart(
+    hidden: str, product: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "test.yaml").write_text(ROWS)
+    site = load_site_map(tmp_path / "test.yaml")
+    row = '<p class=row><a href="#">Name</a><input><i>Price</i></p>'
+    page = f"<h1>Lamp</h1><b>$10.00</b><div {hidden}>{row}</div>".encode()
+    price = treatment({"set_price": 5}, product=product)
+    done = run(page, price, url=f"{HOST}{KEY}.html", site=site)
+    assert texts(done.body, "b, i") == ["$5.00", "Price"]
+    shown = page.replace(hidden.encode(), b"")
+    with pytest.raises(EditFailed, match="exactly one figure"):
+        run(shown, price, url=f"{HOST}{KEY}.html", site=site)
 
 
 # Pages that are not concerned

@@ -103,6 +103,16 @@ def test_other_prices_of_the_page_are_not_the_product_s() -> None:
     assert site.role("product.price") == (Place(css="strong.price-now"),)
 
 
+@pytest.mark.parametrize(
+    ("beside", "price"), [("", "€ 39.90"), ('<span class="price">€ 49.90</span>', "€ 49.90")]
+)
+def test_what_is_called_a_discount_is_a_saving_only_beside_the_price(beside: str, price: str) -> None:
+    page = f"""<title>Lamp</title><body class="detail"><main><h1>Lamp</h1><div class="price-group">{beside}
+<span class="discount">€ 39.90</span></div><a href="" class="buy">Add to cart</a></main>"""
+    found, _ = proposed("lamp", page)
+    assert [role.text for role in found.roles if role.role == "product.price"] == [price]
+
+
 def test_roles_that_only_scripts_make_are_marked() -> None:
     sent = Capture(f"{HOST}/lamp", "<title>Lamp</title><body class=detail><h1>Lamp</h1><div id=app></div>")
     drawn = Capture(sent.url, sent.html.replace("<div id=app>", '<div id=app><p class="price">$5.00</p>'))

@@ -2,6 +2,8 @@
 
 from decimal import Decimal
 
+import pytest
+
 from interventions.proposal.cart import Purchase, Sent, cart_roles
 from interventions.proposal.purchase import learn
 from interventions.proposal.scan import Capture, Scan
@@ -40,3 +42,28 @@ def test_a_line_that_shows_only_its_sum() -> None:
     assert roles["row.subtotal"] == "Total: $79.80"
     assert "row.price" not in roles
     assert roles["cart.total"] == "$79.80"
+
+
+@pytest.mark.parametrize(
+    ("name", "css"),
+    [
+        ("m10234", "input[type=number]"),
+        ("form-0-quantity", "input[name$=quantity]"),
+        ("items[3][qty]", 'input[name$="qty]"]'),
+        ("updates_99", "input[name^=updates]"),
+        ("qty", "input[name=qty]"),
+    ],
+)
+def test_the_number_in_a_field_s_name_is_of_one_line_only(name: str, css: str) -> None:
+    cart = CART.replace("class=line_quantity name=q", f'name="{name}"')
+    roles = cart_roles(Scan(Capture(URL, cart)), Scan(Capture(URL, PAGE)), PURCHASE, 2, "row")
+    (place,) = next(role.places for role in roles if role.role == "row.quantity")
+    assert place.css == css
+
+
+def test_a_figure_that_is_called_a_price_needs_no_currency() -> None:
+    cart = CART.replace("$79.80", "79.80").replace("Total: ", "")
+    roles = cart_roles(Scan(Capture(URL, cart)), Scan(Capture(URL, PAGE)), PURCHASE, 2, "row")
+    shown = {role.role: role.text for role in roles}
+    assert (shown["row.subtotal"], shown["cart.total"]) == ("79.80", "79.80")
+    assert "row.price" not in shown
