@@ -100,6 +100,7 @@ async def _start(seed: int, *where: str, sockets: tuple[int, ...] = ()) -> async
         stdout=asyncio.subprocess.PIPE,
         pass_fds=sockets,
         cwd=_ROOT,
+        start_new_session=True,  # Ctrl-C is for the process that started it, which ends it then
     )
 
 
