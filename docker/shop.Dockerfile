@@ -13,7 +13,7 @@ RUN python3 -m venv --without-pip /opt/shop \
         --constraint requirements.lock starlette uvicorn jinja2 python-multipart
 WORKDIR /opt/shop/app
 COPY interventions/__init__.py interventions/errors.py interventions/
-COPY environments/__init__.py environments/
+COPY environments/__init__.py environments/watchdog.py environments/
 COPY environments/shop environments/shop
 RUN /opt/shop/bin/python -m compileall -q .
 

@@ -18,7 +18,7 @@ RUN touch README.md
 FROM build AS build-proxy
 # What `souk proxy serve --interventions` imports: without the agents, the records and the analysis.
 RUN python3 -m pip --python /opt/souk install --constraint requirements.lock \
-    babel brotli certifi h11 mitmproxy pydantic python-jsonpath pyyaml rich selectolax typer zstandard
+    babel brotli certifi h11 mitmproxy pydantic python-jsonpath pyyaml regex rich selectolax typer zstandard
 COPY . .
 RUN python3 -m pip --python /opt/souk install --no-deps .
 

@@ -35,8 +35,10 @@ def run_until_stopped(main: Coroutine[Any, Any, T]) -> T:
     whatever is being put away, which leaves threads and processes to be waited for. A process that ends
     closes its pipes, and its watchdog ends those that it has started. The same happens where cleaning up
     takes longer than PATIENCE_SECONDS. SIGTERM is like Ctrl-C, also where a shell has started the program in
-    the background, and Ctrl-C is ignored.
+    the background, and Ctrl-C is ignored. Only the main thread of a process gets signals.
     """
+    if threading.current_thread() is not threading.main_thread():
+        return asyncio.run(main)
     late = threading.Timer(PATIENCE_SECONDS, _end)
     late.daemon = True
 

@@ -128,8 +128,13 @@ def descendants(number: int) -> dict[int, str]:
 
 def left_after(variable: str, value: str, seconds: float) -> dict[int, str]:
     """Those of `processes_with` that have not ended by themselves after `seconds`."""
+    return not_ended(processes_with(variable, value), seconds)
+
+
+def not_ended(processes: dict[int, str], seconds: float) -> dict[int, str]:
+    """Those of these processes that have not ended after `seconds`."""
     left = {}
-    for number, command in processes_with(variable, value).items():
+    for number, command in processes.items():
         try:
             handle = os.pidfd_open(number)
         except ProcessLookupError:

@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc"),
 ]
 
-LIMIT = 4
+LIMIT = 8
 """The time limit of a trial, in seconds; an undisturbed one takes less than one."""
 TRIALS = 6
 STOPS = {

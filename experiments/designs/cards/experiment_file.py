@@ -27,7 +27,7 @@ class Block(Model):
 
     set_size: int = Field(ge=2, le=8)
     """Alternatives in a choice set."""
-    sets: Annotated[int, Field(ge=1, le=10_000)]
+    sets: Annotated[int, Field(ge=1, le=100_000)]
     """How many choice sets to form."""
     repeats: Positive = 1
     """How often each set is shown, with attributes drawn anew."""
