@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from environments.watchdog import VARIABLE
-from tests.experiments.command_line import environment, left_after, not_ended, start, wait_for_trials
+from tests.experiments.command_line import (
+    environment,
+    left_after,
+    not_ended,
+    processes_with,
+    start,
+    wait_for_trials,
+)
 
 pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for processes in /proc"),

@@ -144,7 +144,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Rows:
 
 
 def stored(url: str, *names: str) -> Rows:
-    """What the tables hold, without times (and the seals over them), ports in pages, and the order in which pages came."""
+    """What the tables hold, without times and seals, ports in pages, and the order in which pages came."""
     records, found = Records(url), {}
     for name in names:
         table = tables.metadata.tables[name]
