@@ -7,30 +7,106 @@ Its classes are extended in place.
 * Trailers of a chunked body are an error to mitmproxy. They are dropped, as any intermediary may
   (RFC 9110, section 6.5.1).
 * A connection in which mitmproxy has failed is closed; it would stay open without ever being answered.
+* A server may close an idle connection at the moment in which the next request is sent on it. Such a request
+  is sent once more on a connection of its own, where that cannot do anything twice (RFC 9110, section 9.2.2);
+  what cannot be sent twice is not sent on a connection that has been idle for long.
 """
 
 import logging
+import math
+import time
+from dataclasses import dataclass
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from h11 import EndOfMessage
 from h11._readers import ChunkedReader
+from mitmproxy.connection import Connection
 from mitmproxy.proxy import layer, mode_servers
 from mitmproxy.proxy.layers import http
 from mitmproxy.proxy.layers.http import _http1
+from mitmproxy.proxy.layers.http._events import (
+    RequestEndOfMessage,
+    RequestHeaders,
+    RequestProtocolError,
+    ResponseProtocolError,
+)
 
 BODY_SIZE_LIMIT: Final = "64m"
 TOO_LARGE: Final = "body exceeds mitmproxy's body_size_limit"
 """The text of mitmproxy's message about a body over the limit."""
 
 
-class BoundedStream(http.HttpStream):
+SENT_AGAIN: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+"""Methods of requests that are sent once more where a server has closed the connection."""
+IDLE_SECONDS: Final = 1.0
+"""How long after its last request other requests still use a connection; servers keep most for 5 or more."""
+
+_last_used: WeakKeyDictionary[Connection, float] = WeakKeyDictionary()
+
+
+@dataclass(eq=False)
+class GetFreshConnection(http.GetHttpConnection):
+    """Asks for a connection on which a request was sent in the last `idle` seconds, or for a new one."""
+
+    idle: float = math.inf
+
+    def connection_spec_matches(self, connection: Connection) -> bool:
+        """Return whether a connection is one to where this request goes, and fresh enough."""
+        now = time.monotonic()
+        is_fresh = now - _last_used.get(connection, now) < self.idle
+        return is_fresh and super().connection_spec_matches(connection)
+
+
+class Stream(http.HttpStream):
     """Carries one request and its answer; an answer of any length may pass."""
+
+    _uses_an_old_connection = False
+    _was_sent_again = False
 
     def check_body_size(self, request: bool) -> layer.CommandGenerator[bool]:
         """Return whether the exchange was ended because of a body's size."""
         if request or self.response_body_buf:
             return (yield from super().check_body_size(request))
         return False
+
+    def make_server_connection(self) -> layer.CommandGenerator[bool]:
+        """Take or make a connection to the server, and return whether there is one."""
+        request, server = self.flow.request, self.flow.server_conn
+        place = (request.host, request.port), request.scheme == "https", server.via, server.transport_protocol
+        idle = math.inf if request.method in SENT_AGAIN else IDLE_SECONDS
+        connection, error = yield GetFreshConnection(*place, idle=0 if self._was_sent_again else idle)
+        if error:
+            yield from self.handle_protocol_error(ResponseProtocolError(self.stream_id, error))
+            return False
+        self._uses_an_old_connection = connection in _last_used
+        _last_used[connection] = time.monotonic()
+        self.context.server = self.flow.server_conn = connection
+        return True
+
+    def handle_protocol_error(
+        self, event: RequestProtocolError | ResponseProtocolError
+    ) -> layer.CommandGenerator[None]:
+        """End the exchange with an error, or send its request once more."""
+        if not (isinstance(event, ResponseProtocolError) and self._can_be_sent_again()):
+            yield from super().handle_protocol_error(event)
+            return
+        self._was_sent_again = True
+        if (yield from self.make_server_connection()):
+            head = RequestHeaders(self.stream_id, self.flow.request, end_stream=True)
+            yield http.SendHttp(head, self.context.server)
+            yield http.SendHttp(RequestEndOfMessage(self.stream_id), self.context.server)
+
+    def _can_be_sent_again(self) -> bool:
+        request = self.flow.request
+        return (
+            self._uses_an_old_connection
+            and not self._was_sent_again
+            and self.flow.response is None
+            and self.client_state == self.state_done
+            and request.method in SENT_AGAIN
+            and not (request.raw_content or request.trailers)
+        )
 
 
 class TrailerlessReader(ChunkedReader):
@@ -58,6 +134,6 @@ class ClosingHandler(mode_servers.ProxyConnectionHandler):
 
 def install() -> None:
     """Put these classes in the place of mitmproxy's own."""
-    http.HttpStream = BoundedStream  # type: ignore[misc]
+    http.HttpStream = Stream  # type: ignore[misc]
     _http1.ChunkedReader = TrailerlessReader  # type: ignore[attr-defined]
     mode_servers.ProxyConnectionHandler = ClosingHandler  # type: ignore[misc]

@@ -23,7 +23,7 @@ from interventions.apply.plan import Plan, Treatment
 from interventions.edits.registry import edit_from_dict
 from interventions.yaml.sitemap import Data
 from proxy.addon import Rewriter
-from proxy.hardening import BoundedStream
+from proxy.hardening import Stream
 from proxy.server import Proxy, Slot
 from proxy.session import AllowList, Session
 from tests.proxy.test_decoding import CODINGS
@@ -296,7 +296,7 @@ async def test_where_mitmproxy_itself_fails_the_connection_ends(
     async with upstream(PAGE) as shop:
         slot.session = session(shop.url)
         with monkeypatch.context() as broken:
-            broken.setattr(BoundedStream, "send_response", defect)
+            broken.setattr(Stream, "send_response", defect)
             with pytest.raises(httpx.RemoteProtocolError):
                 await client.get(shop.url + "oats.html")
         assert NUDGE in (await client.get(shop.url + "oats.html")).text

@@ -22,6 +22,7 @@ from tests.storefronts.look import faults
 from tests.storefronts.matrix import hide_addresses, written
 from tests.storefronts.shops import running
 from tests.storefronts.steps import STEPS, Shop, run
+from tests.support import THOROUGH
 
 pytestmark = pytest.mark.browser
 
@@ -43,7 +44,7 @@ async def test_what_a_browser_shows(name: str, proxy: Proxy, browser: Browser, t
             install(name)
         except CannotInstall as error:
             pytest.skip(str(error))
-    if not case.is_hand_written and not is_installed(name):
+    elif not case.is_hand_written and not (THOROUGH and is_installed(name)):
         pytest.skip(f"{name}: run `make storefronts`")
     async with running(name) as base:
         case.write_files(tmp_path, base)
