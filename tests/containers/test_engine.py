@@ -189,11 +189,17 @@ def assert_confined(container: dict[str, Any], inside: str) -> None:
     assert settings["CapDrop"] == ["ALL"]
     assert not settings["CapAdd"]
     assert not settings["Privileged"]
+    assert_limited(settings)
     assert any(option.startswith("no-new-privileges") for option in settings["SecurityOpt"])
     told = dict(line.split(":\t", 1) for line in inside.splitlines() if ":\t" in line)
     assert told["Uid"].split() == ["10001"] * 4
     assert told["NoNewPrivs"] == "1"
     assert {int(told[name], 16) for name in ("CapEff", "CapPrm", "CapInh", "CapBnd", "CapAmb")} == {0}
+
+
+def assert_limited(settings: dict[str, Any]) -> None:
+    """Memory, processes and processor time of a container have limits."""
+    assert all(settings[name] > 0 for name in ("Memory", "PidsLimit", "CpuQuota")), settings
 
 
 def assert_on_loopback_alone(host: Host, container: dict[str, Any], port: int) -> None:
@@ -285,6 +291,7 @@ def test_the_proxy_for_a_browser_of_the_host(host: Host, shop: str) -> None:
     (container,) = host.containers("proxy")
     assert_confined(container, status_of(host, container))
     assert_on_loopback_alone(host, container, 8080)
+    assert container["HostConfig"]["ReadonlyRootfs"]
     sent, came = (
         unescape(httpx.get(shop, proxy=proxy, trust_env=False).text)
         for proxy in (None, "http://127.0.0.1:8080")
@@ -314,11 +321,44 @@ def test_the_runner_runs_a_study_of_ones_own(host: Host, undisturbed: Rows) -> N
     (container,) = json.loads(host.engine("inspect", name))
     host.engine("rm", "--volumes", name)
     assert_confined(container, inside)
+    assert container["HostConfig"]["ReadonlyRootfs"]
+
+
+FORKS: Final = """
+import os, time
+made = 0
+try:
+    while made < 20_000:
+        if not os.fork():
+            time.sleep(1e6)
+        made += 1
+except OSError:
+    print("refused after", made)
+"""
+EATS: Final = "held = []\nwhile True: held.append(b'x' * 10_000_000)"
+
+
+def test_a_container_that_takes_all_it_can_get_is_stopped(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = ("--profile", "runner", "run", "-T", "--rm", "--entrypoint", "python", "runner", "-c")
+    refused = host.compose(*python, FORKS)
+    assert 0 < int(refused.removeprefix("refused after ")) < 8000
+    monkeypatch.setenv("SOUK_MEMORY", "300m")
+    eats = subprocess.run([*host.found.command, *python, EATS], capture_output=True, check=False)
+    assert eats.returncode == 137, eats
+    writes = subprocess.run(
+        [*host.found.command, *python, "open('/home/souk/new', 'w')"], capture_output=True, check=False
+    )
+    assert b"Read-only file system" in writes.stdout + writes.stderr
 
 
 def test_records_in_postgres(host: Host, postgres: str, undisturbed: Rows) -> None:
     (container,) = host.containers("postgres")
     assert_on_loopback_alone(host, container, 5432)
+    assert_limited(container["HostConfig"])
+    assert container["HostConfig"]["ReadonlyRootfs"]
+    assert container["HostConfig"]["CapDrop"] == ["ALL"]
     wrong = souk("status", "--db", postgres.replace(PASSWORD, "lightship-2"), cwd=host.folder)
     assert wrong.status == 2
     assert "password authentication failed" in wrong.err
