@@ -107,6 +107,7 @@
   const FILTERS = {
     invert: (light, share) => light + share * (1 - 2 * light),
     brightness: (light, share) => Math.min(1, light * share),
+    contrast: (light, share) => Math.min(1, Math.max(0, 0.2 + share * (light - 0.2))),
   };
   const parentOf = (element) =>
     element.assignedSlot ?? element.parentElement ?? element.getRootNode().host ?? null;
@@ -131,7 +132,7 @@
       }
       if (/blur\((?!0(px)?\))/.test(style.filter) || style.maskImage !== "none") return "masked";
       if (!grounds.length && style.backgroundClip !== "text") grounds = painted(style);
-      for (const [, name, share] of style.filter.matchAll(/(invert|brightness)\(([\d.]+)\)/g)) {
+      for (const [, name, share] of style.filter.matchAll(/(invert|brightness|contrast)\(([\d.]+)\)/g)) {
         [inks, grounds] = [inks, grounds].map((list) => list.map((light) => FILTERS[name](light, share)));
       }
       if (!grounds.length) blend ??= BLENDS.find(([name]) => name.test(style.mixBlendMode))?.[1];

@@ -49,11 +49,11 @@ class Pulse:
             await asyncio.sleep(EVERY_SECONDS)
             self._asked = time.monotonic()
             answering = asyncio.ensure_future(self._session.send("Browser.getVersion"))
-            if not await _comes(answering, STANDSTILL_SECONDS):
+            if not await comes(answering, STANDSTILL_SECONDS):
                 for process in self._processes:  # the browser first: Playwright's own may be well
                     with suppress(ProcessLookupError):
                         os.kill(process, signal.SIGKILL)
-                    if await _comes(answering, 2):
+                    if await comes(answering, 2):
                         break
             try:
                 await answering
@@ -63,8 +63,8 @@ class Pulse:
                 self._asked = None
 
 
-async def _comes(answering: asyncio.Future[Any], seconds: int) -> bool:
-    """Whether an answer comes within so many seconds of this process's own time."""
+async def comes(answering: asyncio.Future[Any], seconds: int) -> bool:
+    """Return whether an answer comes within so many seconds in which this process moves."""
     for _ in range(seconds):
         if (await asyncio.wait([answering], timeout=1))[0]:
             return True

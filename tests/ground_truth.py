@@ -90,7 +90,7 @@ def redraw(table: pd.DataFrame, chances: "pd.Series[float]", seed: int) -> pd.Da
     return table.assign(chosen=(first == first_wins).astype("Int64"), outcome="choice")
 
 
-def held(table: pd.DataFrame, chances: "pd.Series[float]", repetitions: int = 100) -> "pd.Series[int]":
+def held(table: pd.DataFrame, chances: "pd.Series[float]", repetitions: int) -> "pd.Series[int]":
     """In how many repetitions of the estimation the interval of each effect has the true effect."""
     truth = true_effects(table, chances).set_index("term")["estimate"]
     found = pd.Series(0, index=truth.index)

@@ -19,6 +19,12 @@ It is more than a trial's attempts: one that kills its workers must not end the 
 PATIENCE_SECONDS: Final = 10.0
 """How long a worker that is stopping may take before it is killed."""
 
+STANDSTILL_SECONDS: Final = 20
+"""How long a worker may give no sign of life before it is killed and replaced.
+
+The time limit of its trials does not count while it stands still (see `experiments.episodes.time_limit`).
+"""
+
 Say = Callable[[str], None]
 """A function that shows a line to the person who started the run."""
 

@@ -15,18 +15,12 @@ from typing import Final
 
 from experiments.designs.design import Trial
 from experiments.executors.executor import Attempt, WorkerDied
-from experiments.executors.pool import PATIENCE_SECONDS, Pool, Say, Worker, open_pool
+from experiments.executors.pool import PATIENCE_SECONDS, STANDSTILL_SECONDS, Pool, Say, Worker, open_pool
 from experiments.executors.setup import Setup
 from experiments.executors.worker_protocol import receive_answer, send_order
 from experiments.records.record import TrialRecord
 
 ROOT: Final = Path(__file__).parents[2]
-
-STANDSTILL_SECONDS: Final = 20
-"""How long a worker may give no sign of life before it is killed and replaced.
-
-The time limit of its trials does not count while it stands still (see `experiments.episodes.time_limit`).
-"""
 
 
 @asynccontextmanager

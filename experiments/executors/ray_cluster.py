@@ -11,9 +11,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from environments.pulse import comes
 from experiments.designs.design import Trial
 from experiments.executors.executor import Attempt, Executor, WorkerDied
-from experiments.executors.pool import PATIENCE_SECONDS, Pool, Say, Worker, open_pool
+from experiments.executors.pool import PATIENCE_SECONDS, STANDSTILL_SECONDS, Pool, Say, Worker, open_pool
 from experiments.executors.setup import Setup, open_executor
 from experiments.records.record import TrialRecord
 from interventions.errors import UserError
@@ -37,9 +38,8 @@ class Actor:
         """Run one attempt. Raises UserError."""
         return await self._executor.run(attempt)
 
-    async def last(self) -> None:
-        """Never return: whoever waits for this call is told when the actor dies."""
-        await asyncio.Event().wait()
+    async def beat(self) -> None:
+        """Return: a sign of life."""
 
     async def close(self) -> None:
         """End the browser, the proxy and the shop."""
@@ -121,9 +121,16 @@ class RayWorker:
         return record
 
     async def watch(self) -> None:
-        """Return when the actor is dead."""
+        """Ask the actor every second for a sign of life until it is dead; kill one that stands still."""
+        import ray  # noqa: PLC0415 - an extra
+
         with suppress(WorkerDied):
-            await self.call("last")
+            while True:
+                await asyncio.sleep(1)
+                beating = asyncio.ensure_future(self.call("beat"))
+                if not await comes(beating, STANDSTILL_SECONDS):
+                    ray.kill(self._actor)
+                await beating
 
     async def call(self, method: str, *arguments: object) -> Any:
         """Call a method of the actor. Raises WorkerDied, and what the method raises."""

@@ -2,7 +2,7 @@
 
 The blocks marked `console` are run as they stand, by one bash that begins in an empty folder, where nothing
 but the README's own line puts `souk` on the PATH. What a page prints under a command must be what the command
-prints. A file that a page says to save is saved.
+prints. A file that a page says to save is saved. In `make test` each `souk` is a fork of one that is loaded.
 """
 
 import os
@@ -13,10 +13,14 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+
+from tests.experiments.forking import forked_program
+from tests.support import THOROUGH
 
 ROOT = Path(__file__).parents[2]
 PAGES = (
@@ -137,14 +141,23 @@ class Followed:
 @pytest.fixture(scope="module")
 def followed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Followed]:
     folder = tmp_path_factory.mktemp("reader")
-    # All that `make` leaves behind of which a command here knows.
-    (folder / ".venv").symlink_to(sys.prefix)
+    programs = folder / ".venv" / "bin"
+    if THOROUGH:  # all that `make` leaves behind of which a command here knows
+        (folder / ".venv").symlink_to(sys.prefix)
+    else:
+        programs.mkdir(parents=True)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     secrets = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "COLUMNS")
     environment = {name: value for name, value in os.environ.items() if name not in secrets}
     environment |= {"PATH": "/usr/local/bin:/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
+    with nullcontext() if THOROUGH else forked_program(programs / "souk", environment):
+        yield follow(folder, environment, port)
+
+
+def follow(folder: Path, environment: dict[str, str], port: str) -> Followed:
+    """Do what the guides say."""
     shell = Shell(folder, environment)
     assert shell.run("command -v souk")[0] == 1, "souk is to be found only as the README says"
     printed = {}
@@ -162,7 +175,7 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Followed]:
                     assert "Traceback" not in said, f"{page}: {line}\n{said}"
                     missing = first_missing(step.claimed, said)
                     assert not missing, f"{page}: {line}\ndoes not print: {missing}\nbut:\n{said}"
-        yield Followed(folder, printed)
+        return Followed(folder, printed)
     finally:
         shell.run("souk proxy stop")
         shell.close()

@@ -84,7 +84,7 @@ async def test_every_choice_is_the_one_that_the_weights_give(name: str, tmp_path
     if THOROUGH:
         truth = true_effects(done.table, chances).set_index("term")["estimate"]
         effects = choice_effects(done.table).set_index("term")
-        found = held(done.table, chances)
+        found = held(done.table, chances, 100)
         print(effects[["estimate", "std_error", "conf_low", "conf_high"]].assign(truth=truth, held=found))
         print(Counter(done.table["nudge"]))
         assert ((effects["estimate"] - truth).abs() < 3 * effects["std_error"]).all()

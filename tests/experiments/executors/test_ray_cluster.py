@@ -1,5 +1,7 @@
 """Workers on a Ray cluster of two nodes, of which one is lost."""
 
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,8 @@ from experiments.executors.workers import Workers
 from experiments.records.record import TrialRecord
 from experiments.runs.experiment_run import ExperimentRun
 from interventions.errors import UserError
-from tests.experiments.command_line import left_after
+from tests.experiments.command_line import left_after, not_ended, processes_with
+from tests.support import THOROUGH
 
 pytest.importorskip("ray", reason="Ray is not installed")
 
@@ -60,6 +63,30 @@ async def test_a_node_that_is_lost_costs_no_trial(
     assert len(finished) == len(set(finished)) == run.total == 2 * LIMIT
     assert run.records.outcomes(run.design.run_id) == {"choice": 2 * LIMIT}
     assert run_of(tmp_path).done == run.total
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(not THOROUGH, reason="20 seconds pass until the actor is given up; `make thorough`")
+async def test_an_actor_that_stands_still_is_replaced(
+    tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        cluster.add_node(num_cpus=1)
+    note = RunProgress.note
+    stopped: list[int] = []
+
+    def stop_an_actor(progress: RunProgress, record: TrialRecord) -> None:
+        note(progress, record)
+        if not stopped:
+            ours = processes_with("SOUK_TEST_OF", str(tmp_path))
+            stopped.append(next(each for each, command in ours.items() if command.startswith("ray::Actor")))
+            os.kill(stopped[0], signal.SIGSTOP)
+
+    monkeypatch.setattr(RunProgress, "note", stop_an_actor)
+    run = run_of(tmp_path)
+    await run.run(Console(quiet=True), Workers(2, 1, "ray", cluster.address))
+    assert run.records.outcomes(run.design.run_id) == {"choice": 2 * LIMIT}
+    assert not not_ended({stopped[0]: "the actor"}, seconds=10)
 
 
 async def test_an_address_without_a_cluster(tmp_path: Path) -> None:
