@@ -37,9 +37,11 @@ def forked_program(file: Path, environment: Mapping[str, str]) -> Iterator[None]
         command, env=dict(environment), stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as server:
         assert server.stdout
-        assert server.stdout.readline() == b"ready\n"
-        yield
-        server.terminate()
+        try:
+            assert server.stdout.readline() == b"ready\n"
+            yield
+        finally:
+            server.terminate()
 
 
 def serve(address: str) -> None:
@@ -78,6 +80,7 @@ def attend(connection: socket.socket) -> None:
     os.environ.clear()
     os.environ.update(environment)
     sys.argv = ["souk", *arguments]
+    sys.orig_argv = [sys.executable, "-m", "experiments.cli", *arguments]  # what --detach starts again
 
     from experiments.cli import main
 
