@@ -43,7 +43,9 @@ class PostgresServer:
 
     def close(self) -> None:
         """Stop it for good, without writing everything out first."""
+        running = self._server.get_postmaster_info()
         self.stop()
+        running.process.wait(60)  # it takes its file away shortly before it ends
         self._server.cleanup()
 
     def _url(self, database: str) -> str:

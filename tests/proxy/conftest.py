@@ -63,7 +63,7 @@ async def slot(proxy: Proxy) -> Slot:
 
 @pytest.fixture
 async def client(slot: Slot) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(proxy=slot.url, trust_env=False) as client:
+    async with httpx.AsyncClient(proxy=slot.url, trust_env=False, timeout=60) as client:
         yield client
 
 

@@ -601,8 +601,8 @@ async def test_slots_do_not_touch_each_other(proxy: Proxy) -> None:
     async with (
         upstream(PAGE) as shop,
         upstream(PAGE) as elsewhere,
-        httpx.AsyncClient(proxy=one.url, trust_env=False) as first,
-        httpx.AsyncClient(proxy=two.url, trust_env=False) as second,
+        httpx.AsyncClient(proxy=one.url, trust_env=False, timeout=60) as first,
+        httpx.AsyncClient(proxy=two.url, trust_env=False, timeout=60) as second,
     ):
         one.session, two.session = session(shop.url), session(elsewhere.url, other_plan)
         jobs = [(first, shop.url), (second, elsewhere.url), (second, shop.url)] * 5

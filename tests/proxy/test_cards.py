@@ -242,7 +242,7 @@ async def test_a_card_that_cannot_be_shown_fails_closed(slot: Slot, client: http
 async def test_over_https(proxy: Proxy, slot: Slot) -> None:
     session = slot.session = asked(BUY, url="https://cards.souk.test/")
     trust = ssl.create_default_context(cafile=str(proxy.certificate))
-    async with httpx.AsyncClient(proxy=slot.url, verify=trust, trust_env=False) as client:
+    async with httpx.AsyncClient(proxy=slot.url, verify=trust, trust_env=False, timeout=60) as client:
         shown = await client.get("https://cards.souk.test/", headers=NAVIGATION)
         await answer(client, 0, "A", "https://cards.souk.test/", origin="https://cards.souk.test")
     assert BUY.question in shown.text
@@ -252,7 +252,7 @@ async def test_over_https(proxy: Proxy, slot: Slot) -> None:
 async def test_in_the_place_of_a_shop(proxy: Proxy) -> None:
     slot = await proxy.open_slot(reverse="http://shop.test")
     session = slot.session = asked(BUY, url="http://shop.test/")
-    async with httpx.AsyncClient(trust_env=False) as client:
+    async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
         shown = await client.get(f"{slot.url}/x", headers=NAVIGATION)
         done = await answer(client, 0, "A", slot.url, origin=slot.url, referer=f"{slot.url}/x")
     assert BUY.question in shown.text

@@ -20,7 +20,7 @@ async def test_cards_are_not_recorded_as_the_shops(ca_dir: Path, tmp_path: Path)
     async with upstream(OTHER) as origin, run_proxy(ca_dir, record=folder) as proxy:
         slot = await proxy.open_slot()
         cards = CardRun((WTP,))
-        async with httpx.AsyncClient(proxy=slot.url, trust_env=False) as client:
+        async with httpx.AsyncClient(proxy=slot.url, trust_env=False, timeout=60) as client:
             slot.session = Session(Plan(), SITE, AllowList.of(origin.url), cards=cards)
             shown = await client.get(origin.url, headers={"accept": "text/html"})
             await client.post(origin.url[:-1] + ANSWER_PATH, data={"card": "0", "answer": "5"})

@@ -108,7 +108,7 @@ async def added(
         async with run_proxy(ca_dir, guests=guests) as proxy:
             slot = await proxy.open_slot()
             slot.session = session
-            async with httpx.AsyncClient(proxy=slot.url, trust_env=False) as client:
+            async with httpx.AsyncClient(proxy=slot.url, trust_env=False, timeout=60) as client:
                 if guest:
                     await client.post(NEXT)
                 await ask(client, url)
@@ -261,6 +261,6 @@ async def test_what_cannot_be_looked_at_is_a_failure_and_not_no_choice(
         session = Session(Plan(), site, AllowList.of(url))
         slot = await proxy.open_slot()
         slot.session = session
-        async with httpx.AsyncClient(proxy=slot.url, trust_env=False) as client:
+        async with httpx.AsyncClient(proxy=slot.url, trust_env=False, timeout=60) as client:
             await client.post(f"{url}/buy")
     assert session.failures == [f"{url}/buy: RecursionError: too deep"]

@@ -73,7 +73,7 @@ async def test_a_refusal_is_no_choice_whether_edits_are_planned_or_not(ca_dir: P
         visit = OneVisit(Session(plan, SHOP, AllowList.of(url)))
         async with run_proxy(ca_dir, guests=Guests(lambda: visit, by_cookie=False)) as proxy:
             slot = await proxy.open_slot()
-            async with httpx.AsyncClient(proxy=slot.url, trust_env=False) as client:
+            async with httpx.AsyncClient(proxy=slot.url, trust_env=False, timeout=60) as client:
                 await client.post(NEXT)
                 refused = await client.post(url + "cart/1")
                 assert (refused.json(), visit.outcome) == ({"ok": False}, "")
@@ -88,7 +88,7 @@ async def test_a_bomb_is_not_unpacked_for_its_ids(ca_dir: Path) -> None:
         visit = OneVisit(Session(Plan(), SHOP, AllowList.of(shop.url)))
         async with run_proxy(ca_dir, guests=Guests(lambda: visit, by_cookie=False)) as proxy:
             slot = await proxy.open_slot()
-            async with httpx.AsyncClient(proxy=slot.url, trust_env=False) as client:
+            async with httpx.AsyncClient(proxy=slot.url, trust_env=False, timeout=60) as client:
                 await client.post(NEXT)
                 async with client.stream("GET", shop.url + "about") as response:
                     received = b"".join([piece async for piece in response.aiter_raw()])
@@ -134,7 +134,7 @@ async def test_pages_of_other_sites_neither_begin_nor_end_trials(
     door = Door()
     async with run_proxy(ca_dir, guests=Guests(door.welcome, by_cookie=False)) as proxy:
         slot = await proxy.open_slot()
-        async with httpx.AsyncClient(proxy=slot.url, trust_env=False) as client:
+        async with httpx.AsyncClient(proxy=slot.url, trust_env=False, timeout=60) as client:
             answer = await client.request(method, NEXT, headers=headers)
             assert (answer.status_code, len(door.begun)) == (status, begun)
             await client.post(NEXT)
@@ -152,7 +152,7 @@ async def test_only_the_proxys_own_names_lead_to_the_testbed(ca_dir: Path, rever
     async with (
         pages({"/": "the shop"}) as shop,
         run_proxy(ca_dir, guests=Guests(door.welcome, by_cookie=reverse)) as proxy,
-        httpx.AsyncClient(trust_env=False) as client,
+        httpx.AsyncClient(trust_env=False, timeout=60) as client,
     ):
         slot = await proxy.open_slot(reverse=shop if reverse else None)
         for host in ("evil.example", "127.0.0.1.evil.example", "127.0.0.1", "localhost", "127.0.0.2"):

@@ -61,7 +61,7 @@ async def shop(
 @pytest.fixture
 async def client(proxy: Proxy, slot: Slot) -> AsyncIterator[httpx.AsyncClient]:
     tls = ssl.create_default_context(cafile=str(proxy.certificate))
-    async with httpx.AsyncClient(proxy=slot.url, verify=tls, trust_env=False) as client:
+    async with httpx.AsyncClient(proxy=slot.url, verify=tls, trust_env=False, timeout=60) as client:
         yield client
 
 

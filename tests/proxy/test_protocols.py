@@ -55,7 +55,9 @@ async def https_client(proxy: Proxy, slot: Slot) -> AsyncIterator[httpx.AsyncCli
     """Speaks HTTP/2, and trusts only the proxy's authority."""
     tls = PrefersHttp2(ssl.PROTOCOL_TLS_CLIENT)
     tls.load_verify_locations(proxy.certificate)
-    async with httpx.AsyncClient(proxy=slot.url, verify=tls, http2=True, trust_env=False) as client:
+    async with httpx.AsyncClient(
+        proxy=slot.url, verify=tls, http2=True, trust_env=False, timeout=60
+    ) as client:
         yield client
 
 

@@ -42,7 +42,7 @@ class Stage:
         await self.stack.aclose()
         proxy = await self.stack.enter_async_context(run_proxy(self.ca_dir, **options))
         slot = await proxy.open_slot()
-        client = httpx.AsyncClient(proxy=slot.url, trust_env=False)
+        client = httpx.AsyncClient(proxy=slot.url, trust_env=False, timeout=60)
         return proxy, slot, await self.stack.enter_async_context(client)
 
 

@@ -108,7 +108,7 @@ def test_what_is_no_origin_is_one_line(url: str) -> None:
 @pytest.fixture
 async def direct() -> AsyncIterator[httpx.AsyncClient]:
     """A client that knows of no proxy."""
-    async with httpx.AsyncClient(trust_env=False) as client:
+    async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
         yield client
 
 

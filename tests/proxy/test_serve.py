@@ -62,7 +62,7 @@ async def test_a_person_sees_nudges_on_the_shops_products() -> None:
         allow = [option for host in (url, redesigned, down) for option in ("--allow", host)]
         async with (
             serving("-i", "nudges", "--only", "wirecutter", *allow) as (process, address, said),
-            httpx.AsyncClient(proxy=address, trust_env=False) as client,
+            httpx.AsyncClient(proxy=address, trust_env=False, timeout=60) as client,
         ):
             page = await client.get(url + path)
             missing = await client.get(url + "nothing-of-this-name.html")
@@ -185,7 +185,7 @@ async def test_the_command_treats_the_product_of_an_address() -> None:
         options = ("-i", "nudges", "--only", "best-seller", "--product", f"{url}{one.key}.html?from=mail")
         async with (
             serving(*options) as (process, address, said),
-            httpx.AsyncClient(proxy=address, trust_env=False) as client,
+            httpx.AsyncClient(proxy=address, trust_env=False, timeout=60) as client,
         ):
             shown = [(await client.get(f"{url}{product.key}.html")).text for product in (one, two)]
             process.send_signal(signal.SIGINT)
@@ -219,7 +219,7 @@ async def test_a_shop_can_be_recorded_and_replayed_in_its_own_place(tmp_path: Pa
     async with pages({"/a.html": "<title>A</title>"}) as url:
         async with (
             serving("--reverse", url, "--record", folder, "--ca", str(ca)) as (_, address, said),
-            httpx.AsyncClient(trust_env=False) as client,
+            httpx.AsyncClient(trust_env=False, timeout=60) as client,
         ):
             recorded = await client.get(f"{address}/a.html")
             authority = Authority.read(ca)
@@ -229,7 +229,7 @@ async def test_a_shop_can_be_recorded_and_replayed_in_its_own_place(tmp_path: Pa
         assert re.search(rf"authority +{re.escape(str(authority.certificate))}\n", said)
     async with (
         serving("--reverse", url, "--replay", folder, "--ca", str(ca)) as (_, address, said),
-        httpx.AsyncClient(trust_env=False) as client,
+        httpx.AsyncClient(trust_env=False, timeout=60) as client,
     ):
         replayed = await client.get(f"{address}/a.html")
     assert re.search(rf"replays +{folder}; the network is not used\n", said)
@@ -249,7 +249,7 @@ async def test_proxies_can_be_chained(proxy: Proxy) -> None:
                 address,
                 said,
             ),
-            httpx.AsyncClient(proxy=address, trust_env=False) as client,
+            httpx.AsyncClient(proxy=address, trust_env=False, timeout=60) as client,
         ):
             page = await client.get(url + "a.html")
             slot.session.allow = AllowList.of()

@@ -49,7 +49,9 @@ async def test_https_pages_are_rewritten_under_the_runs_own_authority(
     async with upstream(PAGE, tls=shop_tls) as shop, run_proxy(ca_dir, upstream_ca=shop_certificate) as proxy:
         slot = await proxy.open_slot()
         slot.session = session(shop.url)
-        async with httpx.AsyncClient(proxy=slot.url, verify=browser_tls(proxy), trust_env=False) as client:
+        async with httpx.AsyncClient(
+            proxy=slot.url, verify=browser_tls(proxy), trust_env=False, timeout=60
+        ) as client:
             treated = await client.get(shop.url + "oats.html")
     assert NUDGE in treated.text
     assert len(slot.session.receipts) == 1
@@ -70,7 +72,7 @@ async def test_a_shop_with_a_bad_certificate_is_an_upstream_error(
 ) -> None:
     async with (
         upstream(PAGE, tls=shop_tls) as shop,
-        httpx.AsyncClient(proxy=slot.url, verify=browser_tls(proxy), trust_env=False) as client,
+        httpx.AsyncClient(proxy=slot.url, verify=browser_tls(proxy), trust_env=False, timeout=60) as client,
     ):
         slot.session = session(shop.url)
         response = await client.get(shop.url + "oats.html", headers={"accept": "text/html"})
@@ -93,7 +95,7 @@ async def test_an_https_host_that_is_not_allowed_is_not_contacted(
     async with (
         listening(count, "127.0.0.1", 0) as elsewhere,
         upstream(PAGE, tls=shop_tls) as shop,
-        httpx.AsyncClient(proxy=slot.url, verify=browser_tls(proxy), trust_env=False) as client,
+        httpx.AsyncClient(proxy=slot.url, verify=browser_tls(proxy), trust_env=False, timeout=60) as client,
     ):
         slot.session = session(shop.url)
         with pytest.raises(httpx.ProxyError, match="403"):

@@ -249,7 +249,7 @@ async def test_a_program_that_runs_no_scripts_sees_the_page_and_no_viewport(
     for nudged in (True, False):
         place.give(made, observe, nudged=nudged)
         place.ended.clear()
-        async with httpx.AsyncClient(proxy=place.slot.url, trust_env=False) as client:
+        async with httpx.AsyncClient(proxy=place.slot.url, trust_env=False, timeout=60) as client:
             urls = (await client.post(NEXT, headers=JSON)).json()["urls"]
             assert (await client.get(urls[0])).status_code == 200
             key = urls[0].split("/")[-1].removesuffix(".html")
@@ -276,7 +276,7 @@ async def test_a_report_that_no_observer_makes_fails_the_trial(
     made = design(experiment(tmp_path, place.shop, place.address, site=site_in(tmp_path)))
     place.give(made, "page", nudged=True)
     place.ended.clear()
-    async with httpx.AsyncClient(proxy=place.slot.url, trust_env=False) as client:
+    async with httpx.AsyncClient(proxy=place.slot.url, trust_env=False, timeout=60) as client:
         urls = (await client.post(NEXT, headers=JSON)).json()["urls"]
         await client.get(urls[0])
         sent = await client.post(f"http://shop.souk.test{SEEN}", content=LIES[number])
