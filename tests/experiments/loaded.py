@@ -10,6 +10,7 @@ from experiments.designs.choice_sets.shop_products import shop_products
 for name in (
     "experiments.cli", "experiments.runs.experiment_run", "experiments.studies.printing",
     "experiments.executors.browser", "experiments.console.detach", "analysis.reporting.html",
+    "experiments.studies.kinds",
 ):  # fmt: skip
     import_module(name)
 
