@@ -19,8 +19,8 @@ pytestmark = pytest.mark.skipif(
     not Path("/proc/self/environ").exists(), reason="looks for processes in /proc"
 )
 
-TRIALS = 24
-KILLS = size(6, 10)
+TRIALS = 16
+KILLS = size(4, 10)
 RUN = ("run", "nudges", "--limit", str(TRIALS), "--db", "sqlite:///t.db")
 
 

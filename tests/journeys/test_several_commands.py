@@ -232,7 +232,7 @@ async def test_a_second_command_whose_provider_fails_replaces_nothing(
 
 
 def test_two_commands_with_browsers_one_of_which_is_killed(tmp_path: Path) -> None:
-    command = ("run", "nudges", "--limit", "12", "--db")
+    command = ("run", "nudges", "--limit", "8", "--db")
     for name in ("alone", "killed", "other"):
         (tmp_path / name).mkdir()
     shared = f"sqlite:///{tmp_path}/t.db"
@@ -250,5 +250,5 @@ def test_two_commands_with_browsers_one_of_which_is_killed(tmp_path: Path) -> No
     assert alone.exitcode == 0
     names = ("trials", "options", "receipts")
     both = [stored(url, *names) for url in (shared, f"sqlite:///{tmp_path}/alone.db")]
-    assert len(both[0]["trials"]) == 12
+    assert len(both[0]["trials"]) == 8
     assert both[0] == both[1]
