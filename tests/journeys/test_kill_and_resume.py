@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
     not Path("/proc/self/environ").exists(), reason="looks for processes in /proc"
 )
 
-TRIALS = 16
+TRIALS = 18
 KILLS = size(4, 10)
 RUN = ("run", "nudges", "--limit", str(TRIALS), "--db", "sqlite:///t.db")
 

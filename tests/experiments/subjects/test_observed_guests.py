@@ -102,6 +102,13 @@ async def both(page: Page, urls: list[str]) -> None:
         await page.goto(url)
 
 
+async def at_leisure(page: Page, urls: list[str]) -> None:
+    """Leave no page before the browser has drawn it: what was never drawn is not reported as in view."""
+    for url in reversed(urls):
+        async with page.expect_request(f"**{SEEN}"):
+            await page.goto(url)
+
+
 async def only_the_first(page: Page, urls: list[str]) -> None:
     await page.goto(urls[0])
 

@@ -22,6 +22,7 @@ from tests.experiments.subjects.test_observed_guests import (
     REPORTED,
     SEEN,
     Place,
+    at_leisure,
     carry_out,
     place,
 )
@@ -147,7 +148,7 @@ HONEST: dict[str, tuple[dict[str, Any], str]] = {
 async def test_what_is_replaced_changes_nothing(case: str, lie: str, place: Place, tmp_path: Path) -> None:
     shop, reason = HONEST[case]
     script = f"{shop.get('script', '')}; {REPLACE} addEventListener('load', () => replace({LIES[lie]}))"
-    record = await carry_out(place, tmp_path, "viewport", **shop | {"script": script})
+    record = await carry_out(place, tmp_path, "viewport", at_leisure, **shop | {"script": script})
     assert reason in record.trial.reason
     assert record.trial.outcome == ("treatment_failed" if reason else "choice"), record.trial.reason
 
@@ -170,7 +171,7 @@ ADDED = {
 async def test_what_is_added_changes_nothing(case: str, added: str, place: Place, tmp_path: Path) -> None:
     shop, reason = HONEST[case]
     script = f"{shop.get('script', '')}</script><script>{ADDED[added]}"
-    record = await carry_out(place, tmp_path, "viewport", **shop | {"script": script})
+    record = await carry_out(place, tmp_path, "viewport", at_leisure, **shop | {"script": script})
     assert reason in record.trial.reason
     assert record.trial.outcome == ("treatment_failed" if reason else "choice"), record.trial.reason
 
