@@ -43,6 +43,9 @@ FLAGS = (
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
 )
+UNWANTED_FLAGS = ("--disable-ipc-flooding-protection",)
+"""Playwright's own switches that are left out: without the protection a page that navigates within itself
+thousands of times a second stops the browser, and with it the other episodes."""
 SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|_URL$", re.IGNORECASE)
 """Names of environment variables that the browser must not get; a URL may hold a password."""
 
@@ -156,6 +159,7 @@ class BrowserPool:
             return await playwright.chromium.launch(
                 executable_path=executable,
                 args=self._flags,
+                ignore_default_args=UNWANTED_FLAGS,
                 env={name: value for name, value in os.environ.items() if not SECRET.search(name)},
                 chromium_sandbox=sandbox,
                 handle_sigint=False,  # at Ctrl-C it is we who close it; else the driver exits under our feet

@@ -102,6 +102,9 @@ class Rewriter:
         elif request.headers.get("service-worker") == "script":
             # A service worker could answer later requests itself, behind the proxy's back.
             respond(flow, 403, "Service workers are blocked", "They could serve pages past the proxy.")
+        elif "prefetch" in request.headers.get("sec-purpose", ""):
+            # Nobody has gone there, and nobody may: it must not count as seen, nor put anything into a cart.
+            respond(flow, 403, "Not fetched beforehand", "The page is fetched when somebody goes there.")
         else:
             ask_for_whole_pages(request, session)
             if is_document_request(request) or request.method not in READING:

@@ -208,7 +208,7 @@ class Guests:
 def is_shown(request: http.Request) -> bool:
     """Return whether a page is asked for to be looked at; what does not say it, is."""
     destination = request.headers.get("sec-fetch-dest", "document")
-    return request.method != "HEAD" and destination == "document" and "sec-purpose" not in request.headers
+    return request.method != "HEAD" and destination == "document"
 
 
 def refusal_of(flow: http.HTTPFlow) -> str:

@@ -93,8 +93,8 @@ async def pages(answers: Mapping[str, Answer]) -> AsyncIterator[str]:
         yield base_url
 
 
-def network_services() -> set[int]:
-    """The processes that fetch from the network for the browsers that this process has started."""
+def own_processes(words: str) -> set[int]:
+    """The processes with these words in their command that this process has started, also by others."""
     parents, found = {}, set()
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -102,13 +102,18 @@ def network_services() -> set[int]:
         except OSError:  # it has ended
             continue
         parents[int(folder.name)] = int(stat.rpartition(")")[2].split()[1])
-        if b"--utility-sub-type=network.mojom.NetworkService" in command:
+        if words.encode() in command:
             found.add(int(folder.name))
 
     def is_ours(process: int) -> bool:
         return process == os.getpid() or (process in parents and is_ours(parents[process]))
 
-    return set(filter(is_ours, found))
+    return set(filter(is_ours, found)) - {os.getpid()}
+
+
+def network_services() -> set[int]:
+    """The processes that fetch from the network for the browsers that this process has started."""
+    return own_processes("--utility-sub-type=network.mojom.NetworkService")
 
 
 def figures_as(written: str) -> Callable[[str], list[Piece]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import RequestReceived
+from h2.settings import SettingCodes
 
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.insert_text import InsertText
@@ -25,6 +26,7 @@ PAGE = """<!doctype html><html><head><meta charset="utf-8"><title>Oats</title>
 <div class="page-title-wrapper product"><h1 class="page-title"><span class="base">Oats £3</span></h1></div>
 <p>All about oats.</p></body></html>"""
 UNTREATABLE = PAGE.replace("page-title-wrapper", "renamed")
+TARGET = (b":method", b":scheme", b":authority", b":path")
 OTHER = "<!doctype html><title>About us</title><p>About us.</p>"
 
 
@@ -91,8 +93,13 @@ async def upstream(
 
 
 @asynccontextmanager
-async def http_2_upstream(body: bytes, *headers: tuple[str, str], tls: ssl.SSLContext) -> AsyncIterator[str]:
-    """Answer every request over HTTP/2 with this body; yields the base URL."""
+async def http_2_upstream(
+    body: bytes, *headers: tuple[str, str], tls: ssl.SSLContext, pushes: str = ""
+) -> AsyncIterator[str]:
+    """Answer every request over HTTP/2 with this body; yields the base URL.
+
+    With each answer it `pushes` the body as the page at this path too, whether the client allows that or not.
+    """
 
     async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = H2Connection(H2Configuration(client_side=False))
@@ -103,6 +110,16 @@ async def http_2_upstream(body: bytes, *headers: tuple[str, str], tls: ssl.SSLCo
             for event in connection.receive_data(data):
                 if isinstance(event, RequestReceived):
                     assert event.stream_id is not None
+                    if pushes:
+                        connection.remote_settings[SettingCodes.ENABLE_PUSH] = 1
+                        connection.remote_settings.acknowledge()
+                        promised = connection.get_next_available_stream_id()
+                        asked = {name: value for name, value in event.headers or () if name in TARGET}
+                        connection.push_stream(
+                            event.stream_id, promised, [*(asked | {b":path": pushes.encode()}).items()]
+                        )
+                        connection.send_headers(promised, [(":status", "200"), *headers])
+                        left[promised] = body
                     connection.send_headers(event.stream_id, [(":status", "200"), *headers])
                     left[event.stream_id] = body
             for stream in list(left):
