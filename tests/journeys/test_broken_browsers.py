@@ -23,7 +23,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 HEAP = "--js-flags=--max-old-space-size=100"
 """A page's scripts may use so many megabytes; without it the same takes some gigabytes, and longer."""
 
-LEAVING = """for (const name of ["beforeunload", "pagehide", "unload"]) addEventListener(name, (event) => { %s });"""
+LEAVING = """for (const name of ["beforeunload", "pagehide", "unload"])
+  addEventListener(name, (event) => { %s });"""
 NEVER = "infra_error", r"browser: .*|the page did not answer for \d+ seconds"
 CHOICE = "choice", "You added"
 
@@ -54,7 +55,8 @@ PAGES = {
         LEAVING % "const now = Date.now(); while (Date.now() - now < 300);", CHOICE, "leave"
     ),
     "moves within itself for ever": Broken(
-        "let n = 0; setInterval(() => { for (let i = 0; i < 200; i++) history.pushState(0, '', '?' + n++); }, 1)",
+        "let n = 0; "
+        "setInterval(() => { for (let i = 0; i < 200; i++) history.pushState(0, '', `?${n++}`); }, 1)",
         CHOICE,
     ),
     "loads itself for ever": Broken("setTimeout(() => location.reload())", NEVER),

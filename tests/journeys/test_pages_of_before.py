@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -34,10 +35,8 @@ class News:
         await socket.accept()
         await self.come.wait()
         await socket.send_text(self.price)
-        try:
+        with suppress(WebSocketDisconnect):
             await socket.receive_text()
-        except WebSocketDisconnect:
-            pass
 
     async def by_events(self, request: Request) -> StreamingResponse:
         async def told() -> AsyncIterator[str]:
@@ -72,7 +71,9 @@ async def calm(stage: Stage) -> list[dict[str, Any]]:
 
 # Fetched beforehand
 
-RULES = '<script type="speculationrules">{"%s": [{"source": "list", "urls": [%s], "eagerness": "immediate"}]}</script>'
+RULES = """<script type="speculationrules">
+{"%s": [{"source": "list", "urls": [%s], "eagerness": "immediate"}]}
+</script>"""
 EARLY = {
     "prefetch": lambda path: RULES % ("prefetch", json.dumps(path)),
     "prerender": lambda path: RULES % ("prerender", json.dumps(path)),
@@ -89,8 +90,7 @@ async def test_what_a_page_fetches_beforehand_is_no_choice(
 
     async def wait(context: BrowserContext, observation: Observation, agent: Agent) -> Decision:
         async with asyncio.timeout(20):
-            while early not in stage.answered:
-                await asyncio.sleep(0.02)
+            await stage.answered[early].wait()
         return await agent.act(observation)
 
     hostile, quiet = await stage.both(EARLY[way](early), wait)
@@ -105,8 +105,7 @@ async def test_a_page_that_was_to_be_fetched_beforehand_is_fetched_when_it_is_op
         page = context.pages[-1]
         await page.evaluate("document.querySelector('#later').scrollIntoView()")
         async with asyncio.timeout(20):
-            while later not in stage.answered:
-                await asyncio.sleep(0.02)
+            await stage.answered[later].wait()
         if observation.step == 0:
             return Decision("", "", Action("scroll", (0.0, 1.0)))  # the link is in view at the next look
         before, _, _ = observation.html.partition(">All of it</a>")

@@ -1,6 +1,7 @@
 """Two episodes at once in one browser: a page of the first is hostile, and the second must not notice."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -83,8 +84,8 @@ class Stage:
     struck: asyncio.Event = field(default_factory=asyncio.Event)
     asked: list[str] = field(default_factory=list)
     """The paths that the shop was asked for."""
-    answered: list[str] = field(default_factory=list)
-    """The paths to which the hostile trial's browser was given an answer."""
+    answered: dict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
+    """By path: set once the hostile trial's browser was given an answer."""
     routes: Starlette | None = None
     """Further pages of the shop."""
     url: str = ""
@@ -153,7 +154,7 @@ class Episodes(ShopTrialRunner):
         stage = self._stage
         is_hostile = trial is stage.hostile
         if is_hostile:
-            context.on("response", lambda response: stage.answered.append(urlsplit(response.url).path))
+            context.on("response", lambda response: stage.answered[urlsplit(response.url).path].set())
         acting = Acting(agent, context, stage.turn if is_hostile else stage.quietly)
         return await super().episode(trial, acting, context, session, silent)
 
