@@ -262,6 +262,11 @@ def replace_body(response: http.Response, body: bytes) -> None:
     response.raw_content = body
 
 
+def path_of(request: http.Request) -> str:
+    """Return the path of a request, without its query. Any text may stand there, also what is no URL."""
+    return re.split(r"[?#]", request.path, maxsplit=1)[0]
+
+
 def is_document_request(request: http.Request) -> bool:
     """Return whether a tab or a frame navigates, rather than a page making its own request."""
     destination = request.headers.get("sec-fetch-dest")

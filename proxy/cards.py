@@ -9,7 +9,7 @@ from mitmproxy import http
 
 from interventions.apply.engine import Receipt
 from interventions.cards.page import ANSWER_PATH, CONTENT_TYPE, render_page, thanks_page
-from proxy.addon import SESSION, fail, is_document_request, respond
+from proxy.addon import SESSION, fail, is_document_request, path_of, respond
 from proxy.card_run import CardRun as CardRun  # noqa: PLC0414 - part of what others use
 from proxy.guests import NO_STORE, is_of_another_site, origin_of
 from proxy.session import Session, ShownPage
@@ -49,7 +49,7 @@ class Cards:
 
 def _answer(flow: http.HTTPFlow, session: Session, run: CardRun) -> None:
     request = flow.request
-    if urlsplit(request.path).path == ANSWER_PATH:
+    if path_of(request) == ANSWER_PATH:
         _take(flow, run)
     elif request.method == "GET" and is_document_request(request) and (run.done or not run.plans):
         _show(flow, session, run)

@@ -10,7 +10,6 @@ import logging
 import re
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import urlsplit
 
 from mitmproxy import http
 
@@ -22,7 +21,16 @@ from interventions.html.marking import hints
 from interventions.yaml.choice import CartRequest
 from interventions.yaml.limited import find, fullmatch, one_page, search
 from interventions.yaml.sitemap import SiteMap
-from proxy.addon import HOLD, SESSION, content_type, is_document_request, is_page, is_treatable, whole_body
+from proxy.addon import (
+    HOLD,
+    SESSION,
+    content_type,
+    is_document_request,
+    is_page,
+    is_treatable,
+    path_of,
+    whole_body,
+)
 from proxy.decoding import Undecodable
 from proxy.session import Added, Session, ShownPage
 
@@ -109,7 +117,7 @@ def asked_for(request: http.Request, rule: CartRequest, session: Session) -> Add
 
 def rule_of(request: http.Request, site: SiteMap) -> CartRequest | None:
     """Return the rule by which a request adds to the cart; None where there is none."""
-    path = urlsplit(request.path).path
+    path = path_of(request)
     for rule in site.choice.request:
         if request.method == rule.method and fullmatch(rule.path, path):
             if rule.operation is None and (rule.field is None or next(values(request, rule), None)):
@@ -133,7 +141,7 @@ def is_refused(request: http.Request, response: http.Response, rule: CartRequest
 
 def added_id(request: http.Request, rule: CartRequest) -> str:
     """Return the id of the product that is to be put into the cart; empty when the request does not tell."""
-    match = fullmatch(rule.path, urlsplit(request.path).path)
+    match = fullmatch(rule.path, path_of(request))
     if match and match.groups():
         return match[1] or ""
     return next(values(request, rule), "")

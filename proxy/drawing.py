@@ -60,8 +60,8 @@ class Drawing:
         if flow.request.method != "POST":
             respond(flow, 502, NOT_TREATED, "The page cannot be shown. Please do not go on.")
             return
-        key, message = keys.split(flow.request.get_content() or b"")
         try:
+            key, message = keys.split(flow.request.get_content() or b"")
             if key in ("", session.key):
                 answer = edited(json.loads(message), flow.request.url, session, proves=bool(key))
             else:  # a tab that was left open by an earlier session

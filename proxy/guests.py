@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from mitmproxy import http
 
-from proxy.addon import DOCUMENTS, SESSION, is_page
+from proxy.addon import DOCUMENTS, SESSION, is_page, path_of
 from proxy.error_page import STYLE, error_page
 from proxy.reverse import ASKED
 from proxy.session import DEFAULT_PORTS, Session
@@ -117,7 +117,7 @@ class Guests:
         visit = self._visits.get(name)
         if visit and not visit.outcome and (visit.session.failures or visit.session.upstream_errors):
             visit.gave_up()
-        path = urlsplit(flow.request.path).path
+        path = path_of(flow.request)
         if visit and path == self._stopped_at:
             visit.stopped()
             flow.response = http.Response.make(200, page(visit, all_done=self._all_done), NO_STORE | HTML)

@@ -149,7 +149,7 @@ class Recording:
             data: Any = json.loads(line)
             headers = tuple((str(name), str(value)) for name, value in data.pop("headers"))
             return Answer(headers=headers, **data)
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise UserError(f"{where}: not an answer of a recording; remove this line") from None
 
 

@@ -21,6 +21,10 @@ from agents.providers.sdk import receive
 from agents.scoring.score import TargetScore
 from interventions.errors import UserError
 
+_LOWEST: Final = -1e6
+_HIGHEST: Final = 1e-6
+"""What a server says beyond is no log-probability; one may lie above 0 by rounding."""
+
 LIKELIEST: Final = 20
 """How many first tokens a chat completion is asked for; the protocol allows no more."""
 
@@ -118,20 +122,22 @@ def _after(start: list[str], tokens: list[tuple[str, float | None]]) -> TargetSc
     if first is None:
         first = min(len(start), len(texts))
     scored, shifted = [logprob for _, logprob in tokens[first:]], first < len(start)
-    found = [logprob for logprob in scored if logprob is not None and math.isfinite(logprob)]
+    found = [logprob for logprob in scored if logprob is not None and _LOWEST <= logprob <= _HIGHEST]
     if not scored:
         return TargetScore(None, 0, shifted, "the target adds no token to the prompt")
     if len(found) < len(scored):
-        note = "the server gives a token no finite log-probability, as it does the first of a text"
+        note = "the server gives a token no log-probability, as it does the first of a text"
         return TargetScore(None, len(scored), shifted, note)
     return TargetScore(math.fsum(found), len(scored), shifted, "")
 
 
 def _first_token(target: str, likeliest: list["_Token"]) -> TargetScore:
     """P(the answer's first token is the target), with a blank before it or not."""
-    found = [token.logprob for token in likeliest if token.token in (target, f" {target}")]
+    named = [token.logprob for token in likeliest if token.token in (target, f" {target}")]
+    found = [logprob for logprob in named if logprob is not None and _LOWEST <= logprob <= _HIGHEST]
     if target and found:
-        logprob = math.log(math.fsum(math.exp(logprob) for logprob in found))
+        highest = max(found)  # OpenAI says -9999 of what cannot come, whose probability is 0 as a number
+        logprob = highest + math.log(math.fsum(math.exp(logprob - highest) for logprob in found))
         return TargetScore(logprob, 1, False, "as the first token of a chat answer")
     note = (
         f"not among the {len(likeliest)} likeliest first tokens of a chat answer: unlikely, or several tokens"
@@ -182,7 +188,7 @@ class _Echo(BaseModel):
 
 class _Token(BaseModel):
     token: str
-    logprob: float
+    logprob: float | None = None
 
 
 class _Position(BaseModel):

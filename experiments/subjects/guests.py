@@ -143,10 +143,10 @@ class GuestTrial:
             if not key:
                 raise Disturbed("a report that the observer has not sent")
             report = read_report(message, self.wanted)
-        except Disturbed as error:
+            url = urljoin(url, report.at)
+        except (Disturbed, ValueError) as error:  # the latter: it is no address
             self.session.note_failure(f"{url}: {error}")
             return
-        url = urljoin(url, report.at)
         product = self.session.product_at(url)
         (self._undrawn.discard if report.drawn else self._undrawn.add)(product)
         if product and report.drawn:

@@ -198,6 +198,7 @@ LINE = {
     [
         "",
         "{",
+        "[" * 100_000,
         "[]",
         "null",
         json.dumps(LINE | {"body": "../../etc/passwd"}),

@@ -9,8 +9,9 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from starlette.responses import Response
 
 from agents.base import ActError, AgentError, Call, Message, ProviderError, Reply
 from agents.providers import make_model, network
@@ -21,6 +22,7 @@ from agents.providers.openai_chat import CompatibleChat, OpenAIChat
 from agents.providers.openai_responses import OpenAIResponses
 from agents.providers.settings import SERVICES
 from interventions.errors import UserError
+from tests.mutations import as_json, changed, damaged
 from tests.support import listening, size
 
 HELLO: list[Message] = [{"role": "user", "content": "Hello"}]
@@ -161,6 +163,27 @@ async def test_garbage_is_a_failure_of_the_provider(provider, body: bytes, conte
     with pytest.raises(ProviderError, match=r"^the provider's answer cannot be read$") as caught:
         await model_at(provider).ask(HELLO)
     assert len(caught.value.calls) == len(provider.requests) == 1
+
+
+@settings(max_examples=size(12, 1_000), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data(), status=st.sampled_from([200, 200, 200, 400, 404, 500]))
+@alike
+async def test_any_answer_is_a_reply_or_a_failure(provider, data: st.DataObject, status: int) -> None:
+    provider.say("Good day") if status == 200 else provider.fail(status)
+    answer = provider.script.pop()
+    if data.draw(st.booleans()):
+        body = data.draw(damaged(bytes(answer.body)))
+    else:
+        body = as_json(data.draw(changed(json.loads(answer.body))))
+    provider.script.append(Response(body, status, media_type="application/json"))
+    try:
+        reply = await model_at(provider, max_retries=0).ask(HELLO)
+    except (ActError, UserError):
+        return
+    finally:
+        provider.script.clear()
+    assert reply.text.encode()  # without halves of characters
+    assert 0 <= reply.call.tokens_in <= 10**9
 
 
 @alike

@@ -5,11 +5,13 @@ import math
 import re
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 import uvicorn
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -19,6 +21,8 @@ from agents.base import AgentError, ProviderError
 from agents.providers import close_models
 from agents.scoring import make_scorer, score_choices
 from interventions.errors import UserError
+from tests.mutations import as_json, changed, damaged
+from tests.support import size
 
 
 def tokens_of(text: str) -> list[str]:
@@ -37,6 +41,7 @@ class Server:
         self.echo = "zero"
         self.likeliest: dict[str, float] | None = {}
         self.status = 0
+        self.damage: Callable[[bytes, bytes], bytes] = lambda body, _: body
         self.requests: list[dict[str, Any]] = []
 
     async def handle(self, request: Request) -> Response:
@@ -45,7 +50,9 @@ class Server:
         if self.status:
             headers = {"retry-after-ms": "1"}
             return JSONResponse({"error": {"message": "no"}}, status_code=self.status, headers=headers)
-        return self._complete(body) if "prompt" in body else self._chat()
+        answer = self._complete(body) if "prompt" in body else self._chat()
+        body = bytes(answer.body)
+        return Response(self.damage(body, body), answer.status_code, media_type="application/json")
 
     def _complete(self, body: dict[str, Any]) -> Response:
         if self.echo == "none":
@@ -123,7 +130,7 @@ async def test_a_prompt_whose_tokens_change_is_flagged(server) -> None:
     assert tokens_of("Guess  7") == ["Guess", " ", " 7"]
     assert (moved.shifted, moved.logprob) == (False, -0.5)
     ((empty,),) = await make_scorer("compatible:m").score([""], ["10"])
-    assert (empty.logprob, empty.note[:42]) == (None, "the server gives a token no finite log-pro")
+    assert (empty.logprob, empty.note[:42]) == (None, "the server gives a token no log-probabilit")
 
 
 async def test_a_prompt_that_is_refused_is_undefined_and_others_are_not(server) -> None:
@@ -172,3 +179,37 @@ async def test_failures_of_the_server(server) -> None:
     server.status = 401
     with pytest.raises(UserError, match="refused COMPATIBLE_API_KEY"):
         await make_scorer("compatible:m").score(["?"], ["A"])
+
+
+@pytest.mark.parametrize("logprob", ["-9999.0", "-Infinity", "NaN", "1e308", "Infinity", "1e999"])
+@pytest.mark.parametrize("echo", ["zero", "none"])
+async def test_a_log_probability_that_is_none_leaves_its_target_without_score(
+    server, echo: str, logprob: str
+) -> None:
+    """-9999 is what OpenAI says of a token that cannot come."""
+    server.echo, server.likeliest = echo, {"A": 0.5, "B": 0.2}
+    first, there = (b"-0.6931471805599453", b"-0.5]") if echo == "none" else (b"-0.5]", b"-0.6")
+    server.damage = lambda body, _: body.replace(first, logprob.encode() + first[-1:] * first.endswith(b"]"))
+    ((a, b),) = await make_scorer("compatible:m").score(["A or B?"], ["A", "B"])
+    for score in (a, b):
+        assert score.logprob is None or (math.isfinite(score.logprob) and score.logprob <= 0)
+        assert score.note or score.logprob is not None
+
+
+@settings(max_examples=size(30, 3_000), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data(), echo=st.sampled_from(["zero", "one", "none"]))
+async def test_any_answer_is_a_score_or_a_failure(server, data: st.DataObject, echo: str) -> None:
+    server.echo, server.likeliest = echo, {"A": 0.5, " A": 0.1, "B": 0.2}
+    answers = [server._chat()]
+    for prompts in (["A or B? A"], ["A or B?", "A or B? A", "A or B? B"]):
+        answers.append(server._complete({"prompt": prompts, "max_tokens": int(echo == "one")}))
+    whole = bytes(data.draw(st.sampled_from(answers)).body)
+    broken = data.draw(damaged(whole) | changed(json.loads(whole)).map(as_json))
+    server.damage = {whole: broken}.get
+    scorer = make_scorer("compatible:m", chat=data.draw(st.booleans()))
+    try:
+        (row,) = await scorer.score(["A or B?"], ["A", "B"])
+    except (AgentError, ProviderError, UserError):
+        return
+    for score in row:
+        assert score.note if score.logprob is None else math.isfinite(score.logprob)
