@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from analysis.tables.errors import AnalysisError
 
@@ -68,12 +70,12 @@ def read_frame(path: str | Path, texts: Mapping[str, str] | type[str]) -> pd.Dat
                 io.BytesIO(data), dtype=texts, keep_default_na=False, na_values=[""], low_memory=False
             )
         else:
-            table = pd.read_parquet(path)
+            table = _read_parquet(path)
     except AnalysisError:
         raise
     except FileNotFoundError:
         raise AnalysisError(f"{path}: no such file; export the run first") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
         reason = " ".join(str(error).split())
         raise AnalysisError(f"{path}: not a readable table: {reason}; export it again") from None
     _refuse_repeated(path, [str(name) for name in table])
@@ -111,6 +113,29 @@ def quoted(value: object) -> str:
 def _files(table: pd.DataFrame) -> tuple[tuple[str, int], ...]:
     source = table.attrs.get("source", "table")
     return source if isinstance(source, tuple) else ((str(source), len(table)),)
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    """The table in a Parquet file whose texts are UTF-8, also where they are declared as bytes.
+
+    What pandas has noted in the file is left out: in a file of a stranger it may be anything.
+
+    Raises AnalysisError for lists, OSError, ValueError, OverflowError and ArrowException for what is no table.
+    """
+    with pq.ParquetFile(path) as file:
+        table = file.read().replace_schema_metadata()
+    if several := [each.name for each in table.schema if pa.types.is_nested(each.type)]:
+        raise AnalysisError(f"{path}: column {quoted(several[0])} holds lists; write one value in each cell")
+    bytes_of = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+    table = table.cast(
+        pa.schema(
+            each.with_type(pa.string()) if any(is_bytes(each.type) for is_bytes in bytes_of) else each
+            for each in table.schema
+        )
+    )
+    table.validate(full=True)
+    frame: pd.DataFrame = table.to_pandas()
+    return frame
 
 
 def _checked_csv(path: Path) -> bytes:
