@@ -185,15 +185,16 @@ def _are_elements(found: Any) -> bool:
     return isinstance(found, list) and all(
         isinstance(each, dict)
         and isinstance(each.get("text"), str)
-        and isinstance(each.get("given"), str | None)
+        and isinstance(each.get("given", 0), str | None)
         and isinstance(each.get("bid"), str)
         and isinstance(each.get("list"), int)
         and _is_on_screen(each)
+        and isinstance(each.get("beside"), list)
         and all(
             isinstance(other, dict)
             and all(isinstance(other.get(name), str) for name in _INSERTED)
             and _is_on_screen(other)
-            for other in each.get("beside", ())
+            for other in each["beside"]
         )
         for each in found
     )
@@ -201,9 +202,11 @@ def _are_elements(found: Any) -> bool:
 
 def _is_on_screen(found: Any) -> bool:
     match found:
-        case {"box": [int(), int(), int(), int()], "why": str()}:
-            return True
+        case {"box": [int(), int(), int(), int()] as box, "why": str()}:
+            return all(abs(side) < _FARTHEST for side in box)
     return False
 
 
 _INSERTED: Final = ("where", "text", "given")
+_FARTHEST: Final = 1 << 31
+"""No page is so wide or high, in pixels; databases hold smaller numbers."""

@@ -146,7 +146,10 @@ def differing(then: Any, now: Any, tolerance: float, place: str = "") -> Iterato
 def _equal(then: Any, now: Any, tolerance: float) -> bool:
     if any(isinstance(value, bool) or not isinstance(value, int | float) for value in (then, now)):
         return type(then) is type(now) and bool(then == now)
-    return math.isclose(then, now, rel_tol=tolerance, abs_tol=tolerance)
+    try:
+        return math.isclose(then, now, rel_tol=tolerance, abs_tol=tolerance)
+    except OverflowError:  # a whole number that is larger than any that is computed
+        return bool(then == now)
 
 
 def _short(value: Any) -> str:

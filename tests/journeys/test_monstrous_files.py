@@ -1,6 +1,5 @@
 """Files of strangers that are enormous, deep or absurd end in a summary or in mistakes, never in a hang."""
 
-import copy
 import io
 import json
 import signal
@@ -13,10 +12,13 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agents.providers import pricing
+from agents.providers.pricing import TABLE_VARIABLE
 from experiments.cli import main
+from tests.mutations import DEEP, STRANGE, changed, damaged
 from tests.support import size
 
 ROOT = Path(__file__).parents[2]
@@ -27,9 +29,7 @@ KINDS = {
     "interventions": sorted((ROOT / "interventions/library").glob("*.yaml")),
     "site map": sorted((ROOT / "interventions/sitemaps").glob("*.yaml")),
 }
-DEEP: Any = 1
-for _ in range(40):
-    DEEP = [DEEP]
+KEYS = ("zzz", "repeats", "sets", "site", "prompt", "file")
 MONSTERS: list[Any] = [
     *(10**12, 10**400, -1, 0, 1e308, float("inf"), float("nan"), None, True, [], {}, ""),
     *(
@@ -81,34 +81,16 @@ def souk(*arguments: str) -> tuple[int, str]:
     return 0, err.getvalue()
 
 
-def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The paths of all values, of which a file is made."""
-    if path:
-        yield path
-    parts = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
-    for key, part in parts:
-        yield from places(part, (*path, key))
+def monstrous(kind: str) -> st.SearchStrategy[bytes]:
+    """A shipped file in which some values, or whole branches, are monsters; or some bytes are others."""
+    texts = st.sampled_from(KINDS[kind]).map(Path.read_bytes)
+    values = texts.map(yaml.safe_load).flatmap(lambda data: changed(data, [*MONSTERS, *STRANGE], KEYS))
+    return values.map(lambda data: json.dumps(data).encode()) | texts.flatmap(damaged)
 
 
-@st.composite
-def monstrous(draw: st.DrawFn, kind: str) -> Any:
-    """A shipped file in which some values, or whole branches, are monsters."""
-    data = yaml.safe_load(draw(st.sampled_from(KINDS[kind])).read_text())
-    for _ in range(draw(st.integers(1, 3))):
-        *path, last = draw(st.sampled_from(list(places(data))))
-        holder = data
-        for key in path:
-            holder = holder[key]
-        monster = copy.deepcopy(draw(st.sampled_from(MONSTERS)))
-        if isinstance(holder, dict) and draw(st.booleans()):
-            last = draw(st.sampled_from([last, "zzz", "repeats", "sets", "site", "prompt", "file"]))
-        holder[last] = monster
-    return data
-
-
-def ends_well(folder: Path, data: Any, *command: str) -> None:
+def ends_well(folder: Path, content: bytes, *command: str) -> None:
     file = folder / "monstrous.yaml"
-    file.write_text(json.dumps(data), encoding="utf-8", errors="surrogatepass")
+    file.write_bytes(content)
     status, err = souk(*(str(file) if word == "FILE" else word for word in command))
     assert status in (0, 1, 2), err
     assert "Traceback" not in err
@@ -123,20 +105,83 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @settings(max_examples=size(20, 400))
 @given(monstrous("experiment"))
-def test_any_experiment_ends(folder: Path, data: Any) -> None:
+def test_any_experiment_ends(folder: Path, data: bytes) -> None:
     ends_well(folder, data, "run", "FILE", "--limit", "6", "--dry-run", "--db", f"sqlite:///{folder}/t.db")
 
 
 @settings(max_examples=size(20, 400))
 @given(monstrous("interventions"))
-def test_any_intervention_file_ends(folder: Path, data: Any) -> None:
+def test_any_intervention_file_ends(folder: Path, data: bytes) -> None:
     ends_well(folder, data, "interventions", "validate", "FILE")
 
 
 @settings(max_examples=size(20, 400))
 @given(monstrous("site map"))
-def test_any_site_map_ends(folder: Path, data: Any) -> None:
+def test_any_site_map_ends(folder: Path, data: bytes) -> None:
     ends_well(folder, data, "interventions", "validate", "nudges", "--site", "FILE")
+
+
+CARDS = "name: x\ntask: card\nmode: text\nagents: [simulated:balanced]\n"
+BESIDE = {
+    "stimuli.yaml": (ROOT / "experiments/designs/scoring/stimuli/anchoring.yaml").read_bytes(),
+    "products.yaml": (ROOT / "experiments/designs/cards/wtp.yaml").read_bytes(),
+    "titles.yaml": (ROOT / "experiments/designs/catalogue/titles.yaml").read_bytes(),
+    "prices.yaml": (ROOT / "agents/providers/prices.yaml").read_bytes(),
+    "battery.yaml": (ROOT / "interventions/library/biases.yaml").read_bytes(),
+    "products.csv": b"key,title,description,price,low,high\na,A pen,Blue,3.5,2,5\nb,A mug,Red,7,5,9\n",
+    "catalogue.csv": b"key,category,name,price,rating,reviews\n"
+    + b"".join(b"p%d,Pens,Pen %d,$%d.50,%d%%,%d\n" % (i, i, 5 + i % 3, 80 + i % 4, i) for i in range(12)),
+    "sets.csv": b"set,option,position\n1,p1,0\n1,p2,1\n2,p3,0\n2,p4,1\n",
+    "catalogue.csv.titles.json": b'{"simulated:balanced": {"question": "?", "titles": {"Pen 1": true}}}',
+}
+"""What an experiment may name besides itself, as examples that are right."""
+EXPERIMENTS = {
+    "stimuli.yaml": "name: x\ntask: score\nagents: [hf:none]\nstimuli: stimuli.yaml\n",
+    "products.yaml": CARDS + "cards: willingness-to-pay\ndesign: {factorial: {products: products.yaml, repeats: 1}}\n",
+    "products.csv": CARDS + "cards: willingness-to-pay\ndesign: {factorial: {products: products.csv, repeats: 1}}\n",
+    "battery.yaml": CARDS + "cards: battery.yaml\ndesign: {battery: {}}\n",
+    "titles.yaml": "name: x\ngoal: Buy.\noptions: {sets: 2, catalogue: catalogue.csv, titles: {patterns: titles.yaml}}\n",
+    "catalogue.csv": "name: x\ngoal: Buy.\noptions: {sets: 2, catalogue: catalogue.csv}\n",
+    "sets.csv": "name: x\ngoal: Buy.\noptions: {catalogue: catalogue.csv, file: sets.csv}\n",
+    "prices.yaml": "name: x\ngoal: Buy.\noptions: {sets: 2}\nagents: ['openai:gpt-4.1-mini']\n",
+    "catalogue.csv.titles.json": "name: x\ngoal: Buy.\n"
+    "options: {sets: 2, catalogue: catalogue.csv, titles: {model: simulated:balanced}}\n",
+}
+
+
+def dry_run(folder: Path, name: str) -> tuple[int, str]:
+    """Plan an experiment that reads a file of this name."""
+    (folder / "x.yaml").write_text(EXPERIMENTS[name])
+    pricing._load.cache_clear()
+    return souk("run", str(folder / "x.yaml"), "--limit", "6", "--dry-run", "--db", f"sqlite:///{folder}/t.db")
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_the_files_beside_an_experiment_are_right(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for each, content in BESIDE.items():
+        (folder / each).write_bytes(content)
+    monkeypatch.setenv(TABLE_VARIABLE, str(folder / "prices.yaml"))
+    status, err = dry_run(folder, name)
+    assert status == 0, err
+
+
+@settings(max_examples=size(25, 2_500), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(name=st.sampled_from(sorted(BESIDE)), data=st.data())
+def test_any_file_beside_an_experiment_ends(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, data: st.DataObject
+) -> None:
+    for each, content in BESIDE.items():
+        (folder / each).write_bytes(content)
+    whole = BESIDE[name]
+    if name.endswith(".yaml") and data.draw(st.booleans()):
+        broken = data.draw(changed(yaml.safe_load(whole)).map(json.dumps)).encode()
+    else:
+        broken = data.draw(damaged(whole))
+    (folder / name).write_bytes(broken)
+    monkeypatch.setenv(TABLE_VARIABLE, str(folder / "prices.yaml"))
+    status, err = dry_run(folder, name)
+    assert status == 0 or (status == 2 and err), err
+    assert "Traceback" not in err
 
 
 @pytest.mark.parametrize(

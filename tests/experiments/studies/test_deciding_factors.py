@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sql
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -23,7 +23,8 @@ from experiments.records.tidy_tables import factors_table
 from experiments.studies.deciding_factors import FACTORS, Judging, read_verdict
 from interventions.errors import UserError
 from tests.experiments.records.test_store import a_record, some_facts
-from tests.support import serve
+from tests.mutations import as_json, changed, damaged
+from tests.support import serve, size
 
 JUDGE = "openai:gpt-4.1-mini"
 NOTES = [
@@ -186,6 +187,18 @@ def test_the_two_rooms_know_the_same_factors() -> None:
 )
 def test_verdicts(text: str, expected: list[tuple[str, str, str]]) -> None:
     assert read_verdict(text, NOTES) == expected
+
+
+VERDICT = json.loads(answer(("price", "only $12"), ("rating", "4.5 stars")))
+
+
+@settings(max_examples=size(50, 20_000))
+@given(changed(VERDICT).map(as_json) | damaged(as_json(VERDICT)), st.text(st.characters(), max_size=9))
+def test_any_verdict_is_read_or_told(body: bytes, around: str) -> None:
+    for text in (around + body.decode("utf-8", "replace"), body.decode("utf-8", "surrogatepass") if b"\xed" in body and not b"\xff" in body else around):
+        for factor, quotation, reason in read_verdict(text, NOTES):
+            assert factor in FACTORS or reason
+            assert isinstance(quotation, str)
 
 
 @given(st.text(), st.data())

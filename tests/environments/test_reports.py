@@ -1,0 +1,54 @@
+"""What a page's script sends of itself: read, or refused as the work of the page's own scripts."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from environments.observe import Disturbed, Wanted
+from environments.observer import read_report
+from interventions.edits.in_browser import Spot, Standing
+from tests.mutations import as_json, changed, damaged
+from tests.support import size
+
+WANTED = Wanted(spots=(Spot("h1"), Spot("p")), own=True, pictures=True)
+INSERTED = {"where": "after", "text": "Only 2 left", "given": "Only 2 left", "box": [0, 20, 90, 20], "why": ""}
+ELEMENT = {
+    "text": "Oats", "given": "Oats", "bid": "12", "list": 0, "box": [0, 0, 90, 20], "why": "", "beside": [INSERTED]
+}  # fmt: skip
+REPORT = {
+    "replaced": "", "at": "/oats.html?a=1", "drawn": True, "own": "Oats\n$3", "pictures": ["/oats.png"],
+    "found": [[ELEMENT, {**ELEMENT, "given": None}], None],
+}  # fmt: skip
+
+
+def test_the_report_itself_is_right() -> None:
+    report = read_report(as_json(REPORT), WANTED)
+    assert (report.at, report.drawn) == ("/oats.html?a=1", True)
+    assert report.standing.found[WANTED.spots[1]] is None
+
+
+@pytest.mark.parametrize(
+    "changes", [{"beside": None}, {"beside": 3}, {"given": 3}, {"box": [0, 0, 10**400, 0]}, {"list": "0"}]
+)
+@pytest.mark.parametrize("gone", [False, True])
+def test_elements_that_are_none(changes: dict[str, Any], gone: bool) -> None:
+    kept = {name: value for name, value in ELEMENT.items() if name not in changes}
+    sent = {**REPORT, "found": [[kept if gone else ELEMENT | changes], None]}
+    with pytest.raises(Disturbed):
+        read_report(as_json(sent), WANTED)
+
+
+@settings(max_examples=size(100, 20_000))
+@given(changed(REPORT).map(as_json) | damaged(as_json(REPORT)))
+def test_any_report_is_read_or_refused(body: bytes) -> None:
+    try:
+        report = read_report(body, WANTED)
+    except Disturbed:
+        return
+    assert isinstance(report.standing, Standing)
+    for elements in filter(None, report.standing.found.values()):
+        json.dumps([asdict(element) for element in elements], ensure_ascii=False).encode()

@@ -1,0 +1,47 @@
+"""Whatever comes as a report of a guest's page, with the session's key: it is taken, or it fails the trial."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from experiments.records.record import TrialRecord
+from experiments.records.store import Records
+from experiments.subjects.guests import TrialDispenser
+from tests.environments.test_reports import REPORT
+from tests.experiments.foreign_shop import ForeignShop, design, experiment
+from tests.mutations import as_json, changed, damaged
+from tests.support import size
+
+URL = "http://shop.test/harbour-desk-lamp.html"
+WHOLE = {**REPORT, "at": "/harbour-desk-lamp.html"}
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    yield experiment(tmp_path_factory.mktemp("shop"), ForeignShop(), "http://shop.test/")
+
+
+@settings(max_examples=size(15, 2_000))
+@given(changed(WHOLE).map(as_json) | damaged(as_json(WHOLE)), st.booleans())
+@example(as_json({**WHOLE, "at": "//["}), True)
+async def test_any_report_is_taken_or_fails_the_trial(file: Path, body: bytes, fits: bool) -> None:
+    made = design(file)
+    ended: list[TrialRecord] = []
+    dispenser = TrialDispenser(
+        made, made.trials(["tester"]), "http://shop.test/", ended.append, lambda _: True, reverse=True
+    )
+    guest = dispenser.welcome()
+    assert guest is not None
+    number = len(guest.wanted.spots)
+    if fits:
+        body = body.replace(as_json(WHOLE["found"]), as_json((WHOLE["found"] * number)[:number]))
+    guest.reported(URL, guest.session.key.encode() + body)
+    guest.gave_up()
+    (record,) = ended
+    records = Records("sqlite://")
+    records.begin_run(made.run_id, made.name, made.facts(["tester"]))
+    records.save(record)
+    records.close()
