@@ -29,6 +29,7 @@ from experiments.records.errors import (
 )
 from experiments.records.record import Row, RunFacts, TrialRecord, artifact_hash
 from experiments.records.seals import rows_of_run, seal, seal_run
+from experiments.records.stored_facts import strange_fact
 from experiments.records.tables import (
     SCHEMA_VERSION,
     answers,
@@ -339,6 +340,8 @@ class Records:
                 f"--db {self.url}: the facts of run {run} are not what was stored; {CHECK_IT}, and the same "
                 "souk run writes them again"
             )
+        if strange := strange_fact(row["facts"]):
+            raise Unreadable(f"--db {self.url}: the facts of run {run}: {strange}; {CHECK_IT}")
         return row
 
     def outcomes(self, run: str, only: Collection[str] | None = None) -> dict[str, int]:

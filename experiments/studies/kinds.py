@@ -156,7 +156,8 @@ def agents_left(known: Sequence[str], only: Sequence[str], without: Sequence[str
 def _of_design(found: Row) -> dict[str, Any]:
     """What an analysis has to do as the design did: draw the same orders of fields."""
     experiment = found["facts"]["experiment"]
-    return {name: experiment[name] for name in ("seed", "permutations") if experiment.get("task") == "score"}
+    named = ("seed", "permutations") if experiment.get("task") == "score" else ()
+    return {name: experiment[name] for name in named if name in experiment}
 
 
 def read_tables(

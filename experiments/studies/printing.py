@@ -49,7 +49,7 @@ def run_facts(found: dict[str, Any]) -> dict[str, Any]:
         "mode": experiment.get("mode"),
         "choice sets": facts.get("sets"),
         "site map": facts.get("site"),
-        "seed": experiment["seed"],
+        "seed": experiment.get("seed"),
         "goal": experiment.get("goal"),
         "versions": ", ".join(f"{name} {number}" for name, number in facts["versions"].items()),
     }

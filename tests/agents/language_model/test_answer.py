@@ -3,7 +3,7 @@ import re
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agents.language_model.answer import MAX_LENGTH, SCHEMA, Answer, AnswerError, parse_answer
@@ -98,7 +98,8 @@ pieces = st.sampled_from(
 
 
 @pytest.mark.slow
-@given(st.lists(pieces | st.text(max_size=20), max_size=12).map("".join))
+@given(st.lists(pieces | st.text(st.characters(), max_size=20), max_size=12).map("".join))
+@example('{"thought": "\ud800", "memory": "", "action": "go_back()"}')
 def test_nothing_but_an_answer_error_comes_out(text: str) -> None:
     try:
         answer = parse_answer(text)

@@ -193,12 +193,16 @@ VERDICT = json.loads(answer(("price", "only $12"), ("rating", "4.5 stars")))
 
 
 @settings(max_examples=size(50, 20_000))
-@given(changed(VERDICT).map(as_json) | damaged(as_json(VERDICT)), st.text(st.characters(), max_size=9))
-def test_any_verdict_is_read_or_told(body: bytes, around: str) -> None:
-    for text in (around + body.decode("utf-8", "replace"), body.decode("utf-8", "surrogatepass") if b"\xed" in body and not b"\xff" in body else around):
-        for factor, quotation, reason in read_verdict(text, NOTES):
-            assert factor in FACTORS or reason
-            assert isinstance(quotation, str)
+@given(
+    changed(VERDICT).map(lambda data: json.dumps(data, ensure_ascii=False))
+    | damaged(as_json(VERDICT)).map(lambda body: body.decode(errors="replace")),
+    st.text(st.characters(), max_size=9),
+)
+def test_any_verdict_is_read_or_told(text: str, around: str) -> None:
+    """Also with halves of characters: a local model's server may send them."""
+    for factor, quotation, reason in read_verdict(around + text, NOTES):
+        assert factor in FACTORS or reason
+        assert isinstance(quotation, str)
 
 
 @given(st.text(), st.data())

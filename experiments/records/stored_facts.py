@@ -1,0 +1,53 @@
+"""Check the form of what a database says of a run as a whole: it may come from a stranger."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, StrictInt, StrictStr, ValidationError
+
+# What is named nowhere here is used nowhere, or as text.
+
+
+class _Experiment(BaseModel):
+    seed: StrictInt | None = None
+    permutations: StrictInt | None = None
+    mode: StrictStr | None = None
+    goal: StrictStr | None = None
+
+
+class _Intervention(BaseModel):
+    id: StrictStr
+    kind: StrictStr
+
+
+class _Named(BaseModel):
+    name: StrictStr | None = None
+    extends: StrictStr | None = None
+
+
+class _Inputs(BaseModel):
+    interventions: list[tuple[_Intervention, Any]] = []
+    site_map: _Named = _Named()
+    prompt: _Named = _Named()
+
+
+class _Facts(BaseModel):
+    experiment: _Experiment
+    agents: list[StrictStr]
+    versions: dict[StrictStr, StrictStr]
+    inputs: _Inputs
+    sets: StrictInt | None = None
+    site: StrictStr | None = None
+    subject: StrictStr | None = None
+    observe: StrictStr | None = None
+    trace: StrictStr | None = None
+    analysis: Literal["choice", "conjoint", "montecarlo", "biases", "anchoring"] | None = None
+
+
+def strange_fact(facts: dict[str, Any]) -> str:
+    """Describe the first of a run's facts that nobody of ours writes; empty: there is none."""
+    try:
+        _Facts.model_validate(facts)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return ""
