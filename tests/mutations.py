@@ -13,15 +13,64 @@ for _ in range(40):
 STRANGE: Sequence[Any] = (
     *(None, True, False, 0, -1, 1, 0.5, 2**31, 2**63, 10**12, 10**400, 1e16, 1e308, -1e308, 5e-324),
     *(float("inf"), float("-inf"), float("nan"), "", "0", "nan", "text", "x" * 300, "y" * 100_000),
-    *("\0", "\x1b[31m", "a\nb", "\u2028", "\udc80", "\ud800", "\ufeff", "\u0663", "\U0001f600", "http://[", "//["),
-    *([], {}, [[]], [None], {"": None}, {"\udc80": 1}, DEEP, list(range(5_000)), {f"k{i}": i for i in range(2_000)}),
-)  # fmt: skip
+    *(
+        "\0",
+        "\x1b[31m",
+        "a\nb",
+        "\u2028",
+        "\udc80",
+        "\ud800",
+        "\ufeff",
+        "\u0663",
+        "\U0001f600",
+        "http://[",
+        "//[",
+    ),
+    *(
+        [],
+        {},
+        [[]],
+        [None],
+        {"": None},
+        {"\udc80": 1},
+        DEEP,
+        list(range(5_000)),
+        {f"k{i}": i for i in range(2_000)},
+    ),
+)
 """Values that hardly anybody expects where they stand."""
 
 _BYTES = st.sampled_from(
-    [b"\0", b"\xff", b"\x80", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\r", b"\n", b"\n\n", b"\x1b[31m", b"\x85"]
-    + [b'"', b"'", b",", b":", b"{", b"}", b"[", b"]", b"-", b"&a ", b"*a", b"!!x ", b"%", b"NaN", b"1e999"]
-    + [b"9" * 5_000, b"[" * 5_000, b"x" * 9_000]
+    [
+        b"\0",
+        b"\xff",
+        b"\x80",
+        b"\xed\xa0\x80",
+        b"\xef\xbb\xbf",
+        b"\r",
+        b"\n",
+        b"\n\n",
+        b"\x1b[31m",
+        b"\x85",
+        b'"',
+        b"'",
+        b",",
+        b":",
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b"-",
+        b"&a ",
+        b"*a",
+        b"!!x ",
+        b"%",
+        b"NaN",
+        b"1e999",
+        b"9" * 5_000,
+        b"[" * 5_000,
+        b"x" * 9_000,
+    ]
 )
 
 
@@ -36,7 +85,7 @@ def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 @st.composite
 def changed(draw: st.DrawFn, data: Any, strange: Sequence[Any] = STRANGE, keys: Sequence[str] = ()) -> Any:
-    """The values of a JSON document, or of YAML, of which one to three are strange, missing, or others' values.
+    """The values of a JSON document, or of YAML, one to three of them strange, missing, or others'.
 
     `keys`: names under which a strange value may be put beside the one that was chosen.
     """
@@ -70,7 +119,7 @@ def as_json(data: Any) -> bytes:
 
 @st.composite
 def damaged(draw: st.DrawFn, sample: bytes) -> bytes:
-    """The bytes of a sample, some of them flipped, deleted, doubled, exchanged or cut off, or others put in."""
+    """The bytes of a sample, some of them flipped, deleted, doubled, exchanged, cut off, or put in."""
     content = bytearray(sample)
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(content)))

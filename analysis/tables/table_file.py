@@ -120,7 +120,7 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 
     What pandas has noted in the file is left out: in a file of a stranger it may be anything.
 
-    Raises AnalysisError for lists, OSError, ValueError, OverflowError and ArrowException for what is no table.
+    Raises AnalysisError for lists, and OSError, ValueError, OverflowError or ArrowException for no table.
     """
     with pq.ParquetFile(path) as file:
         table = file.read().replace_schema_metadata()

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from environments.observe import Disturbed, Wanted
 from environments.observer import read_report
@@ -15,14 +14,30 @@ from tests.mutations import as_json, changed, damaged
 from tests.support import size
 
 WANTED = Wanted(spots=(Spot("h1"), Spot("p")), own=True, pictures=True)
-INSERTED = {"where": "after", "text": "Only 2 left", "given": "Only 2 left", "box": [0, 20, 90, 20], "why": ""}
+INSERTED = {
+    "where": "after",
+    "text": "Only 2 left",
+    "given": "Only 2 left",
+    "box": [0, 20, 90, 20],
+    "why": "",
+}
 ELEMENT = {
-    "text": "Oats", "given": "Oats", "bid": "12", "list": 0, "box": [0, 0, 90, 20], "why": "", "beside": [INSERTED]
-}  # fmt: skip
+    "text": "Oats",
+    "given": "Oats",
+    "bid": "12",
+    "list": 0,
+    "box": [0, 0, 90, 20],
+    "why": "",
+    "beside": [INSERTED],
+}
 REPORT = {
-    "replaced": "", "at": "/oats.html?a=1", "drawn": True, "own": "Oats\n$3", "pictures": ["/oats.png"],
+    "replaced": "",
+    "at": "/oats.html?a=1",
+    "drawn": True,
+    "own": "Oats\n$3",
+    "pictures": ["/oats.png"],
     "found": [[ELEMENT, {**ELEMENT, "given": None}], None],
-}  # fmt: skip
+}
 
 
 def test_the_report_itself_is_right() -> None:

@@ -602,7 +602,9 @@ def test_what_no_table_holds_is_told(column: str, kind: str, said: str, tmp_path
         STUDIES["choice"].analyze(read_tables("choice", [path]))
 
 
-@pytest.mark.parametrize("facts", [b"{}", b"[", b'{"columns": 3}', b'{"index_columns": ["price"], "columns": []}'])
+@pytest.mark.parametrize(
+    "facts", [b"{}", b"[", b'{"columns": 3}', b'{"index_columns": ["price"], "columns": []}']
+)
 def test_what_pandas_has_noted_is_not_read(facts: bytes, tmp_path: Path) -> None:
     table, path = parquet(TABLES["choices"]), tmp_path / "t.parquet"
     path.write_bytes(written(table.replace_schema_metadata({"pandas": facts})))

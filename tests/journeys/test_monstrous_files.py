@@ -137,10 +137,13 @@ BESIDE = {
 """What an experiment may name besides itself, as examples that are right."""
 EXPERIMENTS = {
     "stimuli.yaml": "name: x\ntask: score\nagents: [hf:none]\nstimuli: stimuli.yaml\n",
-    "products.yaml": CARDS + "cards: willingness-to-pay\ndesign: {factorial: {products: products.yaml, repeats: 1}}\n",
-    "products.csv": CARDS + "cards: willingness-to-pay\ndesign: {factorial: {products: products.csv, repeats: 1}}\n",
+    "products.yaml": CARDS
+    + "cards: willingness-to-pay\ndesign: {factorial: {products: products.yaml, repeats: 1}}\n",
+    "products.csv": CARDS
+    + "cards: willingness-to-pay\ndesign: {factorial: {products: products.csv, repeats: 1}}\n",
     "battery.yaml": CARDS + "cards: battery.yaml\ndesign: {battery: {}}\n",
-    "titles.yaml": "name: x\ngoal: Buy.\noptions: {sets: 2, catalogue: catalogue.csv, titles: {patterns: titles.yaml}}\n",
+    "titles.yaml": "name: x\ngoal: Buy.\n"
+    "options: {sets: 2, catalogue: catalogue.csv, titles: {patterns: titles.yaml}}\n",
     "catalogue.csv": "name: x\ngoal: Buy.\noptions: {sets: 2, catalogue: catalogue.csv}\n",
     "sets.csv": "name: x\ngoal: Buy.\noptions: {catalogue: catalogue.csv, file: sets.csv}\n",
     "prices.yaml": "name: x\ngoal: Buy.\noptions: {sets: 2}\nagents: ['openai:gpt-4.1-mini']\n",
@@ -153,11 +156,15 @@ def dry_run(folder: Path, name: str) -> tuple[int, str]:
     """Plan an experiment that reads a file of this name."""
     (folder / "x.yaml").write_text(EXPERIMENTS[name])
     pricing._load.cache_clear()
-    return souk("run", str(folder / "x.yaml"), "--limit", "6", "--dry-run", "--db", f"sqlite:///{folder}/t.db")
+    return souk(
+        "run", str(folder / "x.yaml"), "--limit", "6", "--dry-run", "--db", f"sqlite:///{folder}/t.db"
+    )
 
 
 @pytest.mark.parametrize("name", BESIDE)
-def test_the_files_beside_an_experiment_are_right(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_files_beside_an_experiment_are_right(
+    folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for each, content in BESIDE.items():
         (folder / each).write_bytes(content)
     monkeypatch.setenv(TABLE_VARIABLE, str(folder / "prices.yaml"))

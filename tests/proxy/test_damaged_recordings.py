@@ -1,10 +1,8 @@
-"""Recordings of strangers: whatever stands in their files, one line says what is wrong, or they are replayed."""
+"""Recordings of strangers: whatever their files hold, one line says what is wrong, or they are replayed."""
 
-import asyncio
 import json
 import logging
 import shutil
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,7 +27,9 @@ from tests.support import pages, size
 
 
 def packed(_: Request) -> Response:
-    return Response(CODINGS["gzip"](PAGE.encode()), headers={"content-encoding": "gzip"}, media_type="text/html")
+    return Response(
+        CODINGS["gzip"](PAGE.encode()), headers={"content-encoding": "gzip"}, media_type="text/html"
+    )
 
 
 @pytest.fixture(scope="module")

@@ -24,24 +24,98 @@ from tests.support import listening, size
 
 WAIT = 0.2
 """Seconds in which a strange request is answered, if it is one that is answered."""
-NAMES = ["/", "http://souk.test/", "http://shop.souk.test/", "http://127.0.0.1:PORT/", "http://evil.test/", "//[/", "//",
-         "http://[/", "http://souk.test:99999/", "https://souk.test/", "http://souk.test:x/", "*", "", "SHOP"]  # fmt: skip
-PATHS = ["", "next", "end", "trial", "seen/here", "stopped/here", "answer", "../.souk/next", "%2e%2e/next", "//[", "next?a=[",
-         "next#a", "next;a", "\xff", "x" * 9_000, "next\x00", "n\u0065xt?", "nothing"]  # fmt: skip
+NAMES = [
+    "/",
+    "http://souk.test/",
+    "http://shop.souk.test/",
+    "http://127.0.0.1:PORT/",
+    "http://evil.test/",
+    "//[/",
+    "//",
+    "http://[/",
+    "http://souk.test:99999/",
+    "https://souk.test/",
+    "http://souk.test:x/",
+    "*",
+    "",
+    "SHOP",
+]
+PATHS = [
+    "",
+    "next",
+    "end",
+    "trial",
+    "seen/here",
+    "stopped/here",
+    "answer",
+    "../.souk/next",
+    "%2e%2e/next",
+    "//[",
+    "next?a=[",
+    "next#a",
+    "next;a",
+    "\xff",
+    "x" * 9_000,
+    "next\x00",
+    "n\u0065xt?",
+    "nothing",
+]
 METHODS = ["GET", "POST", "POST", "HEAD", "PUT", "OPTIONS", "CONNECT", "TRACE", "post", "P\x00ST", ""]
 HEADERS = [
-    "Host: souk.test", "Host: 127.0.0.1:PORT", "Host: [::1", "Host: shop\x00", "Host: ", "Host: a\r\nHost: b", "Host: \xff",
-    f"Cookie: {COOKIE}=KNOWN", f"Cookie: {COOKIE}", f"Cookie: {COOKIE}=a; {COOKIE}=b", "Cookie: =; ;=", "Cookie: \xff=\xfe",
-    "Cookie: a=1", "Cookie: " + "a=1; " * 2_000, "Origin: http://[", "Origin: null", "Origin: http://souk.test:x",
-    "Referer: //[", "Referer: http://127.0.0.1:PORT//[", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-origin",
-    "Sec-Fetch-Site: \xff", "Sec-Fetch-Dest: iframe", "Sec-Fetch-Mode: navigate", "Accept: application/json",
-    "Content-Type: application/x-www-form-urlencoded", "Content-Type: multipart/form-data", "Content-Type: application/json",
-    "Content-Type: multipart/form-data; boundary=\xff", "Content-Type: \x01", "Content-Encoding: gzip",
-    "Content-Encoding: gzip, br", "Content-Length: -1", "Content-Length: 99999999999999999999", "Transfer-Encoding: chunked",
-    "Transfer-Encoding: gzip", "Expect: 100-continue", "Upgrade: websocket", "Connection: upgrade", "no colon", ": no name",
-    "Range: bytes=0-", "If-None-Match: \xff", "Service-Worker: script",
-]  # fmt: skip
-BODIES = [b"", b"card=0&answer=a", b"card=" + b"9" * 5_000 + b"&answer", b"\xff" * 40, b"{" * 3_000, b'{"at": "//["}', b"\x1f\x8b"]
+    "Host: souk.test",
+    "Host: 127.0.0.1:PORT",
+    "Host: [::1",
+    "Host: shop\x00",
+    "Host: ",
+    "Host: a\r\nHost: b",
+    "Host: \xff",
+    f"Cookie: {COOKIE}=KNOWN",
+    f"Cookie: {COOKIE}",
+    f"Cookie: {COOKIE}=a; {COOKIE}=b",
+    "Cookie: =; ;=",
+    "Cookie: \xff=\xfe",
+    "Cookie: a=1",
+    "Cookie: " + "a=1; " * 2_000,
+    "Origin: http://[",
+    "Origin: null",
+    "Origin: http://souk.test:x",
+    "Referer: //[",
+    "Referer: http://127.0.0.1:PORT//[",
+    "Sec-Fetch-Site: cross-site",
+    "Sec-Fetch-Site: same-origin",
+    "Sec-Fetch-Site: \xff",
+    "Sec-Fetch-Dest: iframe",
+    "Sec-Fetch-Mode: navigate",
+    "Accept: application/json",
+    "Content-Type: application/x-www-form-urlencoded",
+    "Content-Type: multipart/form-data",
+    "Content-Type: application/json",
+    "Content-Type: multipart/form-data; boundary=\xff",
+    "Content-Type: \x01",
+    "Content-Encoding: gzip",
+    "Content-Encoding: gzip, br",
+    "Content-Length: -1",
+    "Content-Length: 99999999999999999999",
+    "Transfer-Encoding: chunked",
+    "Transfer-Encoding: gzip",
+    "Expect: 100-continue",
+    "Upgrade: websocket",
+    "Connection: upgrade",
+    "no colon",
+    ": no name",
+    "Range: bytes=0-",
+    "If-None-Match: \xff",
+    "Service-Worker: script",
+]
+BODIES = [
+    b"",
+    b"card=0&answer=a",
+    b"card=" + b"9" * 5_000 + b"&answer",
+    b"\xff" * 40,
+    b"{" * 3_000,
+    b'{"at": "//["}',
+    b"\x1f\x8b",
+]
 
 
 @dataclass
@@ -55,7 +129,10 @@ class Shop:
         with suppress(asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError):
             self.heads.append(await reader.readuntil(b"\r\n\r\n"))
             body = b"<!doctype html><title>shop</title>"
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nSet-Cookie: a=1\r\nConnection: close\r\n\r\n" + body)
+            writer.write(
+                b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nSet-Cookie: a=1\r\nConnection: close\r\n\r\n"
+                + body
+            )
             await writer.drain()
         writer.close()
 
@@ -109,7 +186,8 @@ def requests(draw: st.DrawFn) -> bytes:
     """A request in bytes, right or wrong; PORT, SHOP and KNOWN stand for what is known later."""
     target = draw(st.sampled_from(NAMES)) + draw(st.sampled_from([".souk/", ".souk/", ".souk", "", "shop/"]))
     target += draw(st.sampled_from(PATHS))
-    lines = [f"{draw(st.sampled_from(METHODS))} {target} {draw(st.sampled_from(['HTTP/1.1'] * 6 + ['HTTP/1.0', 'HTTP/9', '']))}"]
+    version = draw(st.sampled_from(["HTTP/1.1"] * 6 + ["HTTP/1.0", "HTTP/9", ""]))
+    lines = [f"{draw(st.sampled_from(METHODS))} {target} {version}"]
     lines += draw(st.lists(st.sampled_from(HEADERS), max_size=4, unique=True))
     body = draw(st.sampled_from(BODIES))
     if not any(line.startswith(("Content-Length", "Transfer-Encoding")) for line in lines):
@@ -152,8 +230,8 @@ async def test_any_request(door: Door, request: bytes) -> None:
     door.errors.clear()
     if door.kind != "card":
         at = "" if door.kind == "cookie" else "http://souk.test"
-        begin = f"POST {at}/.souk/next HTTP/1.1\r\nHost: 127.0.0.1:{slot.port}\r\nContent-Length: 0\r\nConnection: close"
-        head, _ = await ask(slot, f"{begin}\r\n\r\n".encode())
+        begin = f"POST {at}/.souk/next HTTP/1.1\r\nHost: 127.0.0.1:{slot.port}\r\n"
+        head, _ = await ask(slot, f"{begin}Content-Length: 0\r\nConnection: close\r\n\r\n".encode())
         known = head.partition(f"{COOKIE}=".encode())[2].partition(b";")[0] or known
     request = request.replace(b"PORT", str(slot.port).encode()).replace(b"KNOWN", known)
     request = request.replace(b"SHOP", door.shop.url.encode())

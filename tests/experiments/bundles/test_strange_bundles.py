@@ -68,7 +68,9 @@ def test_members_with_their_right_hashes(content: bytes, data: st.DataObject) ->
         manifest = json.loads(members["manifest.json"])
         for member in data.draw(st.sets(st.sampled_from(sorted(members)), min_size=1, max_size=2)):
             whole = members[member]
-            json_or_bytes = changed(json.loads(whole)).map(as_json) if member.endswith(".json") else damaged(whole)
+            json_or_bytes = (
+                changed(json.loads(whole)).map(as_json) if member.endswith(".json") else damaged(whole)
+            )
             members[member] = data.draw(json_or_bytes)
             if member != "manifest.json":
                 digest = hashlib.sha256(members[member]).hexdigest()

@@ -37,34 +37,70 @@ design:
   factorial: {repeats: 2, conditions: [control, low]}
 """
 COLUMNS = sorted(
-    (table.name, column.name)
-    for table in tables.metadata.tables.values()
-    for column in table.columns
+    (table.name, column.name) for table in tables.metadata.tables.values() for column in table.columns
 )
 VALUES = (
-    *("NULL", "''", "x''", "x'ff'", "CAST(x'ff' AS TEXT)", "CAST(x'6100' AS TEXT)", "'text'", "'x' || char(27) || '[31m'"),
+    *(
+        "NULL",
+        "''",
+        "x''",
+        "x'ff'",
+        "CAST(x'ff' AS TEXT)",
+        "CAST(x'6100' AS TEXT)",
+        "'text'",
+        "'x' || char(27) || '[31m'",
+    ),
     *("0", "-1", "7", "0.5", "9e999", "-9e999", "1e300", "9223372036854775807", "-9223372036854775808"),
-    *("'{'", "'{}'", "'[]'", "'[1]'", "'3'", "'null'", "'{\"inputs\": 3}'", "'{\"\": [null]}'", "'NaN'", "'nan'"),
-    *("'2026-01-01'", "'2026-13-01T00:00:00+00:00'", "'9999-12-31T23:59:59+00:00'", "'0001-01-01T00:00:00+14:00'"),
+    *(
+        "'{'",
+        "'{}'",
+        "'[]'",
+        "'[1]'",
+        "'3'",
+        "'null'",
+        "'{\"inputs\": 3}'",
+        "'{\"\": [null]}'",
+        "'NaN'",
+        "'nan'",
+    ),
+    *(
+        "'2026-01-01'",
+        "'2026-13-01T00:00:00+00:00'",
+        "'9999-12-31T23:59:59+00:00'",
+        "'0001-01-01T00:00:00+14:00'",
+    ),
     *("printf('%.*c', 3000, 'x')", "printf('%.*c', 30000, '[')", "'../../up'", "'/dev/zero'", "char(55357)"),
-)  # fmt: skip
+)
 STUDIES = ("choice", "conjoint", "montecarlo", "anchoring")
 Words = tuple[str, ...]
 RUNS = {"choice": "r-1", "anchoring": "r-1"}
 """The run of each study."""
 COMMANDS = (
-    *(("status",), ("status", "--json"), ("status", "RUN"), ("db", "check"), ("export", "--out", "t.csv", "RUN")),
+    *(
+        ("status",),
+        ("status", "--json"),
+        ("status", "RUN"),
+        ("db", "check"),
+        ("export", "--out", "t.csv", "RUN"),
+    ),
     *(("analyze", "KIND", "--run", "RUN", "--json"), ("report", "RUN"), ("bundle", "RUN", "--out", "b.zip")),
     *(("pause", "RUN"), ("runs", "delete", "RUN", "--yes")),
-)  # fmt: skip
+)
 
 
 PROMPTS = [{"anchor": 10.0, "fields": "scene+anchor"}]
 SCORES = [
-    {"number": value, "target": f"{value}%", "value": float(value), "logprob": -1.0 - value / 10, "tokens": 2,
-     "shifted": 0, "note": ""}
+    {
+        "number": value,
+        "target": f"{value}%",
+        "value": float(value),
+        "logprob": -1.0 - value / 10,
+        "tokens": 2,
+        "shifted": 0,
+        "note": "",
+    }
     for value in range(6)
-]  # fmt: skip
+]
 MORE = ("receipts", "calls", "disagreements", "unchecked", "on_screen", "factors")
 """Tables in which every trial of the made studies has a row."""
 
@@ -147,7 +183,7 @@ def test_a_strange_cell(
             key = list(tables.metadata.tables[table].primary_key.columns.keys() or [column])[-1]
             where = "" if everywhere else f"WHERE {key} = (SELECT max({key}) FROM {table})"
             with suppress(sqlite3.IntegrityError):  # a key would stand twice
-                connection.execute(f'UPDATE {table} SET "{column}" = {value} {where}')  # noqa: S608
+                connection.execute(f'UPDATE {table} SET "{column}" = {value} {where}')
         connection.commit()
         run_command(kind, command)
 

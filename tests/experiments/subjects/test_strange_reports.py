@@ -1,4 +1,4 @@
-"""Whatever comes as a report of a guest's page, with the session's key: it is taken, or it fails the trial."""
+"""Whatever comes as a report of a guest's page, with the session's key: taken, or it fails the trial."""
 
 from collections.abc import Iterator
 from pathlib import Path
