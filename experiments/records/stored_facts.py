@@ -34,7 +34,7 @@ class _Facts(BaseModel):
     experiment: _Experiment
     agents: list[StrictStr]
     versions: dict[StrictStr, StrictStr]
-    inputs: _Inputs
+    inputs: _Inputs = _Inputs()
     sets: StrictInt | None = None
     site: StrictStr | None = None
     subject: StrictStr | None = None

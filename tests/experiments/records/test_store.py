@@ -241,7 +241,8 @@ def test_a_database_of_schema_1_is_brought_up_to_date_with_what_it_holds(url: st
         for statement in script.strip().split(";\n"):
             connection.execute(sql.text(statement.rstrip(";")))
         connection.execute(sql.text(trial))
-        connection.execute(sql.text("INSERT INTO runs VALUES ('r-1', 'nudges', '2026-01-01', '{}')"))
+        run = sql.text("INSERT INTO runs VALUES ('r-1', 'nudges', '2026-01-01', :facts)")
+        connection.execute(run, {"facts": '{"experiment": {}, "agents": [], "versions": {}}'})
     engine.dispose()
     records = Records(url)
     assert records.finished("r-1") == {"t1"}
