@@ -28,8 +28,12 @@ ELSEWHERE = ("alt-svc", "strict-transport-security")
 ENFORCED = (CSP, "content-security-policy-report-only")
 TEXT = re.compile(r"text/(?!event-stream)|application/(.+\+)?(json|xml|javascript|ecmascript)|image/svg\+xml")
 """Content types in which addresses are mapped."""
-SLASHES = rb"(?:\\?/|\\u002[fF]){2}"
-"""Two slashes, also as scripts escape them."""
+BEFORE_HOST = re.compile(rb"(?:(?P<kind>http|ws)s?:|(?<!:))(?P<slashes>(?:\\?/|\\u002f){2})\Z")
+"""What stands before a host, in lower case: a scheme or none, and two slashes, also as scripts escape them.
+
+HTTP, HTTPS and their WebSockets alike.
+"""
+LONGEST_BEFORE = len(rb"https:\u002f\u002f")
 AUTHORITY = re.compile(r"[\w.\-]+(:\d+)?|\[[0-9a-fA-F:]+\](:\d+)?")
 
 
@@ -74,13 +78,17 @@ class Mapping:
         An address that leaves out the scheme stays without one.
         """
         scheme, _, authority = (part.encode() for part in self.own.partition("://"))
-
-        def own(match: re.Match[bytes]) -> bytes:
-            if not match["scheme"]:
-                return match["slashes"] + authority
-            return scheme.replace(b"http", match["kind"].lower()) + b":" + match["slashes"] + authority
-
-        return _addresses(self.origin).sub(own, text)
+        parts, done, lower = [], 0, text.lower()
+        # Hosts are rare, and found faster than what stands before them.
+        for host in _hosts(self.origin).finditer(lower):
+            before = BEFORE_HOST.search(lower, max(done, host.start() - LONGEST_BEFORE), host.start())
+            if before:
+                parts.append(text[done : before.start()])
+                if kind := before["kind"]:
+                    parts.append(scheme.replace(b"http", kind) + b":")
+                parts += text[before.start("slashes") : before.end()], authority
+                done = host.end()
+        return b"".join((*parts, text[done:]))
 
     def header(self, value: str) -> str:
         """Return a header's value with the proxy's addresses."""
@@ -193,12 +201,8 @@ class Outbound:
 
 
 @lru_cache(maxsize=16)
-def _addresses(origin: Origin) -> re.Pattern[bytes]:
-    """The origin in a text, with its scheme or without; HTTP, HTTPS and their WebSockets alike."""
+def _hosts(origin: Origin) -> re.Pattern[bytes]:
+    """The origin's host and port in a text in lower case."""
     host = re.escape(f"[{origin.host}]" if ":" in origin.host else origin.host)
     port = r"(?::(?:80|443))?" if DEFAULT_PORTS[origin.scheme] == origin.port else f":{origin.port}"
-    address = rf"{host}{port}(?![\w-]|\.\w|:\d)"
-    return re.compile(
-        rb"(?:(?P<scheme>(?P<kind>http|ws)s?:)|(?<!:))(?P<slashes>" + SLASHES + rb")" + address.encode(),
-        re.IGNORECASE,
-    )
+    return re.compile(rf"{host}{port}(?![\w-]|\.\w|:\d)".encode())

@@ -1,6 +1,7 @@
 """The proxy at its own address in a shop's place: what is mapped, and that a browser stays inside."""
 
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 
 import httpx
@@ -53,6 +54,39 @@ def test_a_port_belongs_to_the_origin() -> None:
     assert LOCAL.header("http://shop.example:7770/a") == "https://localhost:9000/a"
     assert LOCAL.header("ws://shop.example:7770/a") == "wss://localhost:9000/a"
     assert LOCAL.header("http://shop.example/a") == "http://shop.example/a"
+
+
+ADDRESS = re.compile(
+    rb"(?:(?P<kind>http|ws)s?:|(?<!:))(?P<slashes>(?:\\?/|\\u002f){2})"
+    rb"shop\.example(?::(?:80|443))?(?![\w-]|\.\w|:\d)",
+    re.IGNORECASE,
+)
+PARTS = [
+    "http",
+    "ws",
+    "s",
+    ":",
+    "/",
+    "\\/",
+    "\\u002F",
+    "shop.example",
+    "SHOP.example",
+    ":80",
+    ":8",
+    ".",
+    "-",
+    "é",
+    "x",
+]
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=30).map("".join))
+def test_exactly_what_one_expression_finds_is_mapped(text: str) -> None:
+    def own(match: re.Match[bytes]) -> bytes:
+        scheme = (match["kind"] or b"").lower().replace(b"ws", b"ws:").replace(b"http", b"http:")
+        return scheme + match["slashes"] + b"127.0.0.1:8080"
+
+    assert SHOP.outward(text.encode()) == ADDRESS.sub(own, text.encode())
 
 
 @given(st.text(alphabet="htps:/\\.-shop.example08 ", max_size=80))
