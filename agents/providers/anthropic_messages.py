@@ -8,6 +8,7 @@ from anthropic import AsyncAnthropic
 from pydantic import BaseModel
 
 from agents.base import Message
+from agents.providers.bounded import CLIENT
 from agents.providers.model import THINKING, Answer, Count, Request, Schema
 from agents.providers.network import Failure, NetworkModel
 from agents.providers.sdk import receive
@@ -43,7 +44,7 @@ class AnthropicMessages(NetworkModel):
             max_retries=0,
             timeout=None,
             default_headers={"anthropic-version": _VERSION},
-            http_client=anthropic.DefaultAsyncHttpxClient(follow_redirects=False),
+            http_client=anthropic.DefaultAsyncHttpxClient(**CLIENT),
         )
 
     def request(

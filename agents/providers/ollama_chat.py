@@ -9,6 +9,7 @@ import ollama
 from pydantic import BaseModel
 
 from agents.base import Message
+from agents.providers.bounded import CLIENT, TooLong
 from agents.providers.model import THINKING, Answer, Count, Request, Schema
 from agents.providers.network import NO_CONNECTION, UNREADABLE, Failure, NetworkModel, retry_after
 from agents.providers.tokens import estimate_tokens
@@ -24,8 +25,8 @@ class OllamaChat(NetworkModel):
 
     def connect(self, base_url: str, key: str) -> ollama.AsyncClient:
         """See `NetworkModel.connect`."""
-        headers = {"authorization": f"Bearer {key}"} if key else None
-        return ollama.AsyncClient(base_url, headers=headers, follow_redirects=False)
+        headers = CLIENT["headers"] | ({"authorization": f"Bearer {key}"} if key else {})
+        return ollama.AsyncClient(base_url, **CLIENT | {"headers": headers})
 
     def request(
         self, messages: list[Message], temperature: float | None, max_tokens: int, schema: Schema | None
@@ -55,6 +56,8 @@ class OllamaChat(NetworkModel):
             response = getattr(error.__context__, "response", None)
             headers = response.headers if isinstance(response, httpx.Response) else {}
             return Failure(str(error.error), error.status_code, retry_after(headers))
+        except TooLong as error:
+            return Failure(str(error), status=200)
         except (ConnectionError, httpx.HTTPError):
             return NO_CONNECTION
         except (ValueError, TypeError, AttributeError):  # what is no JSON, or no JSON object

@@ -8,6 +8,7 @@ from openai import AsyncOpenAI
 from pydantic import BaseModel, Field
 
 from agents.base import Message
+from agents.providers.bounded import CLIENT
 from agents.providers.model import THINKING, Answer, Count, Request, Schema
 from agents.providers.network import Failure, NetworkModel
 from agents.providers.sdk import receive
@@ -64,7 +65,7 @@ class CompatibleChat(OpenAIChat):
 
 def connect(base_url: str, key: str) -> AsyncOpenAI:
     """Return a client that neither retries, nor times out, nor follows redirects."""
-    http = openai.DefaultAsyncHttpxClient(follow_redirects=False)
+    http = openai.DefaultAsyncHttpxClient(**CLIENT)
     return AsyncOpenAI(base_url=base_url, api_key=key, max_retries=0, timeout=None, http_client=http)
 
 

@@ -1,6 +1,7 @@
 """Every provider that is reached by network behaves alike, through its own SDK."""
 
 import asyncio
+import gzip
 import hashlib
 import json
 import logging
@@ -16,6 +17,7 @@ from starlette.responses import Response
 from agents.base import ActError, AgentError, Call, Message, ProviderError, Reply
 from agents.providers import make_model, network
 from agents.providers.anthropic_messages import AnthropicMessages
+from agents.providers.bounded import LONGEST
 from agents.providers.network import Failure, NetworkModel, backoff, retry_after
 from agents.providers.ollama_chat import OllamaChat
 from agents.providers.openai_chat import CompatibleChat, OpenAIChat
@@ -165,6 +167,19 @@ async def test_garbage_is_a_failure_of_the_provider(provider, body: bytes, conte
     assert len(caught.value.calls) == len(provider.requests) == 1
 
 
+@alike
+@pytest.mark.parametrize("how", ["long", "packed"])
+async def test_an_answer_without_end_is_a_failure_of_the_provider(provider, how: str) -> None:
+    if how == "long":
+        provider.send(b" " * (LONGEST + 1))
+    else:
+        provider.send(gzip.compress(b" " * 10**8))
+        provider.script[0].headers["content-encoding"] = "gzip"
+    with pytest.raises(ProviderError, match=r"^the provider's answer is packed, or longer than 16 MB$"):
+        await model_at(provider).ask(HELLO)
+    assert len(provider.requests) == 1
+
+
 @settings(max_examples=size(12, 1_000), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), status=st.sampled_from([200, 200, 200, 400, 404, 500]))
 @alike
@@ -182,7 +197,7 @@ async def test_any_answer_is_a_reply_or_a_failure(provider, data: st.DataObject,
         return
     finally:
         provider.script.clear()
-    assert reply.text.encode()  # without halves of characters
+    assert reply.text.encode().decode() == reply.text  # without halves of characters
     assert 0 <= reply.call.tokens_in <= 10**9
 
 

@@ -1,0 +1,46 @@
+"""The same for all HTTP clients of providers: no redirect is followed, and no answer goes on for ever."""
+
+from collections.abc import AsyncIterator
+from typing import Any, Final, cast
+
+import httpx
+
+LONGEST: Final = 16 * 2**20
+"""The most bytes of an answer."""
+
+
+class TooLong(httpx.HTTPError):
+    """An answer has too many bytes, or may have: it is packed, which nobody asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(f"the provider's answer is packed, or longer than {LONGEST >> 20} MB")
+
+
+class _Bounded(httpx.AsyncByteStream):
+    def __init__(self, stream: httpx.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for part in self._stream:
+            size += len(part)
+            if size > LONGEST:
+                raise TooLong
+            yield part
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+async def _bound(response: httpx.Response) -> None:
+    if response.headers.get("content-encoding", "identity").lower() != "identity":
+        raise TooLong
+    response.stream = _Bounded(cast(httpx.AsyncByteStream, response.stream))
+
+
+CLIENT: Final[dict[str, Any]] = {
+    "follow_redirects": False,
+    "headers": {"accept-encoding": "identity"},
+    "event_hooks": {"response": [_bound]},
+}
+"""What a client is made with."""
