@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, field, replace
-from functools import cached_property
+from functools import lru_cache
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -26,6 +26,12 @@ DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 _KEPT = 100
 """How many pages without edits are kept for their ids."""
+MOST_PAGES = 10_000
+"""How many pages and answers in JSON an episode may have."""
+MOST_BYTES = 256 * 2**20
+"""How large they may be together."""
+MOST_FAILURES = 100
+"""How many failures of an episode are kept; the first one counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +79,24 @@ class ShownPage:
         """The body as text."""
         return self.body.decode(charset.detect(self.body, self.content_type)[0], "replace")
 
-    @cached_property
+    @property
     def parsed(self) -> Page | None:
-        """The page, parsed once for all who look at it; None: it is no HTML, or cannot be read."""
-        if not is_html(self.content_type):
-            return None
-        try:
-            return Page(self.body, self.content_type, Marks(frozenset()), self.url)
-        except CannotEdit:
-            return None
+        """The page, parsed once for all who soon look at it; None: it is no HTML, or cannot be read."""
+        return _parsed(self) if is_html(self.content_type) else None
 
     def sightings(self, site: SiteMap) -> list[Sighting]:
         """Return the figures that the page shows for products."""
         if is_html(self.content_type):
             return sightings_on(self.parsed, site) if self.parsed else []
         return sightings(self.body, content_type=self.content_type, url=self.url, site=site)
+
+
+@lru_cache(maxsize=32)  # a parsed page takes twenty times its bytes
+def _parsed(page: ShownPage) -> Page | None:
+    try:
+        return Page(page.body, page.content_type, Marks(frozenset()), page.url)
+    except CannotEdit:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +157,10 @@ class Session:
     as_sent: dict[str, ShownPage] = field(default_factory=dict)
     """By address, pages for which no edits were planned, so that they are not among `pages`."""
 
+    redirects: int = 0
+    """How often the address of a product led to another one."""
+    ended: bool = False
+    """Whether what happens now is no part of the episode."""
     asked: dict[str, float] = field(default_factory=dict)
     """When the shop was asked what it has not answered yet, by the flow's id (this process's clock)."""
 
@@ -161,7 +174,12 @@ class Session:
         A product whose page was at the first address has it at the second.
         """
         product, key = self.known.get(self.site.key(url)), self.site.key(location, url)
-        if product and location and self.known.setdefault(key, product) != product:
+        if not product or not location:
+            return
+        self.redirects += 1
+        if self.redirects > MOST_PAGES:
+            self.note_failure(f"{url}: there were too many redirects")
+        elif self.known.setdefault(key, product) != product:
             self.known[key] = ""
 
     def product_at(self, url: str) -> str:
@@ -175,6 +193,8 @@ class Session:
 
     def keep(self, page: ShownPage) -> None:
         """Keep a page for the ids on it; of many pages the oldest is forgotten."""
+        if self.ended:
+            return
         self.as_sent[page.url] = page
         if len(self.as_sent) > _KEPT:
             del self.as_sent[next(iter(self.as_sent))]
@@ -206,9 +226,20 @@ class Session:
 
         Of one that scripts draw again and again only the last state is kept.
         """
+        if self.ended:
+            return
         if page.drawn:
             self.pages[:] = [each for each in self.pages if not (each.drawn and each.url == page.url)]
-        self.pages.append(page)
+        if len(self.pages) < MOST_PAGES and sum(len(each.body) for each in self.pages) < MOST_BYTES:
+            self.pages.append(page)
+        elif not self.failures:
+            self.note_failure(f"{page.url}: there were too many pages, or too large ones")
+
+    def end(self) -> None:
+        """Forget the pages, and note no more."""
+        self.ended = True
+        self.pages.clear()
+        self.as_sent.clear()
 
     def await_drawn(self, url: str) -> None:
         """Note that scripts have still to draw a page; a planned product's page has to show the product."""
@@ -226,7 +257,8 @@ class Session:
 
     def note_receipts(self, receipts: Iterable[Receipt]) -> None:
         """Keep the receipts of a page that was rewritten."""
-        self.receipts.extend(receipts)
+        if not self.ended:
+            self.receipts.extend(receipts)
 
     def note_drawn(self, receipts: Iterable[Receipt]) -> None:
         """Keep the receipts of a page as drawn, those that say something new."""
@@ -244,11 +276,13 @@ class Session:
 
     def note_failure(self, reason: str) -> None:
         """Keep the reason why a planned edit did not reach a page."""
-        self.failures.append(reason)
+        if len(self.failures) < MOST_FAILURES:
+            self.failures.append(reason)
 
     def note_upstream_error(self, reason: str) -> None:
         """Keep the reason why the shop did not deliver a document."""
-        self.upstream_errors.append(reason)
+        if len(self.upstream_errors) < MOST_FAILURES:
+            self.upstream_errors.append(reason)
 
     def ids_of(self, product: str) -> list[str]:
         """Return the ids that a product has on the pages that were sent."""

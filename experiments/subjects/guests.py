@@ -58,6 +58,8 @@ MAX_REPORT: Final = 4 * 2**20
 """The most bytes of a page's report that are read."""
 MAX_REPORTS: Final = 2_000
 """The most reports of a trial's pages that are kept."""
+MAX_REPORT_BYTES: Final = 64 * 2**20
+"""The most bytes that they may have together."""
 
 Observe = Literal["page", "viewport", "off"]
 """What counts as shown to a guest (see `Sees`); `off`: it is not observed."""
@@ -92,6 +94,8 @@ class GuestTrial:
     observe: Observe
     wanted: Wanted
     """What the pages' observer reads."""
+    timers: list[asyncio.TimerHandle] = field(default_factory=list)
+    """What happens to the trial when time has passed; nothing does once it has ended."""
     outcome: str = ""
     seen: bool = False
     """Whether a page of the shop has come through the proxy."""
@@ -100,6 +104,8 @@ class GuestTrial:
     """The addresses of the pages that were opened, in order."""
     _looks: list[Sight] = field(default_factory=list)
     """What the observer has reported from products' own pages, in order."""
+    _reported: int = 0
+    """The bytes of all reports."""
     _undrawn: set[str] = field(default_factory=set)
     """The products whose pages lacked, at the last report, what scripts have to draw."""
 
@@ -139,6 +145,7 @@ class GuestTrial:
         key, message = keys.split(body[:MAX_REPORT])
         if self.outcome or key not in ("", self.session.key):
             return
+        self._reported += len(message)
         try:
             if not key:
                 raise Disturbed("a report that the observer has not sent")
@@ -151,7 +158,7 @@ class GuestTrial:
         (self._undrawn.discard if report.drawn else self._undrawn.add)(product)
         if product and report.drawn:
             self._looks.append(Sight(product, self._sent().get(product, ""), report.standing, url))
-        if len(self._looks) > MAX_REPORTS:
+        if len(self._looks) > MAX_REPORTS or self._reported > MAX_REPORT_BYTES:
             self.session.note_failure(f"{url}: the page does not come to rest")
 
     def stopped(self) -> None:
@@ -229,6 +236,9 @@ class GuestTrial:
             attempts=1,
             guest=GuestFacts(_trace(self.session.pages), self._shown(), self._times_opened()),
         )
+        for timer in self.timers:
+            timer.cancel()
+        self.session.end()
         self.finished(record)
 
 
@@ -294,8 +304,11 @@ class TrialDispenser:
             shown_url=self._shown_url,
             advice=self._advice,
         )
-        asyncio.get_running_loop().call_later(UNSEEN_SECONDS, guest.tell_if_unseen)
-        asyncio.get_running_loop().call_later(self._design.experiment.limits.seconds, guest.ran_out)
+        later = asyncio.get_running_loop().call_later
+        guest.timers += [
+            later(UNSEEN_SECONDS, guest.tell_if_unseen),
+            later(self._design.experiment.limits.seconds, guest.ran_out),
+        ]
         return guest
 
     def _next(self) -> ShopTrial | None:

@@ -1,7 +1,12 @@
+from collections.abc import Callable
+
 import pytest
 
+from interventions.apply.plan import Plan
 from interventions.errors import UserError
-from proxy.session import AllowList
+from interventions.yaml.sitemap import load_site_map
+from proxy import session
+from proxy.session import AllowList, Session, ShownPage
 
 
 @pytest.mark.parametrize(
@@ -52,3 +57,58 @@ def test_what_is_no_address_is_one_line(url: str) -> None:
     with pytest.raises(UserError, match="not the address of a shop; write it like") as caught:
         AllowList.of("http://fine.test", url)
     assert "\n" not in str(caught.value)
+
+
+# Limits
+
+
+@pytest.fixture
+def episode() -> Session:
+    return Session(Plan(), load_site_map("onestopmarket"))
+
+
+def a_page(number: int, length: int = 0) -> ShownPage:
+    return ShownPage(f"http://shop.test/{number}", "text/html", b"x" * length, None)
+
+
+def test_more_pages_than_an_episode_may_have_fail_it_once(episode: Session) -> None:
+    for number in range(session.MOST_PAGES + 3):
+        assert bool(episode.failures) == (number > session.MOST_PAGES)
+        episode.note_page(a_page(number))
+    assert len(episode.pages) == session.MOST_PAGES
+    assert episode.failures == [
+        f"http://shop.test/{session.MOST_PAGES}: there were too many pages, or too large ones"
+    ]
+
+
+def test_pages_that_are_too_large_together_fail_the_episode(episode: Session) -> None:
+    for number in range(3):
+        episode.note_page(a_page(number, session.MOST_BYTES // 2))
+    assert len(episode.pages) == 2
+    assert episode.failures == ["http://shop.test/2: there were too many pages, or too large ones"]
+
+
+@pytest.mark.parametrize("note", [Session.note_failure, Session.note_upstream_error])
+def test_of_many_failures_the_first_are_kept(episode: Session, note: Callable[..., None]) -> None:
+    for number in range(session.MOST_FAILURES + 3):
+        note(episode, f"failure {number}")
+    assert [*episode.failures, *episode.upstream_errors] == [
+        f"failure {number}" for number in range(session.MOST_FAILURES)
+    ]
+
+
+def test_redirects_without_end_fail_the_episode(episode: Session) -> None:
+    episode.known[episode.site.key("http://shop.test/a")] = "a"
+    for number in range(session.MOST_PAGES + 3):
+        episode.redirected("http://shop.test/a", f"http://shop.test/{number}")
+    assert len(episode.known) == session.MOST_PAGES + 1
+    assert episode.failures[0] == "http://shop.test/a: there were too many redirects"
+
+
+def test_nothing_is_kept_of_what_happens_after_the_end(episode: Session) -> None:
+    episode.note_page(a_page(0))
+    episode.keep(a_page(1))
+    episode.end()
+    episode.note_page(a_page(2))
+    episode.keep(a_page(3))
+    assert (episode.pages, episode.as_sent) == ([], {})

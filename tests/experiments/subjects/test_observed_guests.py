@@ -1,5 +1,7 @@
 """What a guest was shown: the observer in its pages, in real Chromium through the real proxy."""
 
+import gc
+import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,10 +18,12 @@ from environments.shop.server import shop as embedded_shop
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign
 from experiments.records.record import TrialRecord
+from experiments.subjects import guests
 from experiments.subjects.guests import Observe, Scripts, TrialDispenser
 from proxy.guests import Guests
 from proxy.reverse import Origin
 from proxy.server import Slot, run_proxy
+from proxy.session import ShownPage
 from tests.experiments.foreign_shop import NUDGE, ForeignShop, design, experiment
 from tests.support import serve
 
@@ -290,6 +294,33 @@ async def test_a_report_that_no_observer_makes_fails_the_trial(
         assert sent.status_code == 204
         await client.get(urls[0])
     assert [each.trial.outcome for each in place.ended] == ["treatment_failed"]
+
+
+async def test_nothing_holds_a_trial_that_has_ended(tmp_path: Path) -> None:
+    """Neither a timer nor the pages that came: guests may be many, and stay for days."""
+    async with serve(ForeignShop().app()) as address:
+        made = design(experiment(tmp_path, ForeignShop(), address, limits={"seconds": 86_400}))
+        dispenser = TrialDispenser(
+            made, made.trials(["tester"]), address, lambda _: None, lambda _: True, reverse=True
+        )
+        trial = dispenser.welcome()
+        assert trial
+        trial.session.note_page(ShownPage(address, "text/html", b"<p>A lamp", None))
+        trial.gave_up()
+        assert (trial.outcome, trial.session.pages) == ("no_choice", [])
+        left = weakref.ref(trial)
+        del trial
+        gc.collect()
+        assert left() is None
+
+
+async def test_reports_that_are_too_large_together_fail_the_trial(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guests, "MAX_REPORT_BYTES", 10)
+    record = await carry_out(place, tmp_path, visit=at_leisure)
+    assert record.trial.outcome == "treatment_failed"
+    assert "the page does not come to rest" in record.trial.reason
 
 
 async def test_a_tab_of_an_earlier_trial_says_nothing(place: Place, tmp_path: Path) -> None:
