@@ -57,22 +57,22 @@ async def serve(app: Starlette, certificate: Path | None = None) -> AsyncIterato
     )
     server = uvicorn.Server(config)
     server.install_signal_handlers = lambda: None  # type: ignore[method-assign]
-    started = asyncio.Event()
-    startup = server.startup
+    started, stopped = asyncio.Event(), asyncio.Event()
 
-    async def note_startup(sockets: object = None) -> None:
-        await startup()
+    async def wait_for_the_end() -> None:
+        await server.on_tick(0)
         started.set()
+        await stopped.wait()
 
-    server.startup = note_startup  # type: ignore[method-assign,assignment]
+    server.main_loop = wait_for_the_end  # type: ignore[method-assign] # instead of looking ten times a second
     task = asyncio.create_task(server._serve())
     await started.wait()
     port = server.servers[0].sockets[0].getsockname()[1]
     try:
         yield f"{'https' if certificate else 'http'}://127.0.0.1:{port}/"
     finally:
-        server.should_exit = True
         server.force_exit = True
+        stopped.set()
         await task
 
 

@@ -1,183 +1,212 @@
-"""`python -m tests.bench.soak [--flows 100000]`: the proxy's memory stays flat over many flows.
+"""`python -m tests.bench.soak`: a day of `souk proxy serve` with 200 guests; nothing grows, nothing fails.
 
-One proxy with one plan rewrites pages for keep-alive connections from a second process. Fails when the proxy
-has grown by more than 10 % between a fifth of the flows and all of them.
+The guests think between two pages, so that their connections stand idle and the shop closes them. The day
+passes in minutes: where everybody waits, the clock is put forward. It fails when the process has grown by
+more than 10 % after the first fifth, when connections or tasks are left, when an answer is not the right
+one, or when a trial does not end as a choice.
 """
 
 import argparse
 import asyncio
+import collections
 import gc
+import io
 import os
+import random
+import re
+import socket
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from interventions.apply.plan import Plan
-from interventions.yaml.sitemap import load_site_map
-from proxy.server import run_proxy
-from proxy.session import Session, ShownPage
-from tests.bench.page import TEXT, product_page
-from tests.bench.proxied import HOST, Announce, process
-from tests.proxy.upstream import NUDGE, PAGE, PLAN
+import httpx
 
-CONNECTIONS = 20
-LARGE_EVERY = 20
-"""One page of 126 KB after so many small ones."""
-LARGE = 126_000
-HANGS_UP_EVERY = 500
-"""The shop closes a connection after so many answers, as servers do."""
+from environments.shop.app import create_app
+from environments.shop.catalogue import generate
+from experiments.designs.loading import load_shop_design
+from experiments.records.check import check_database
+from experiments.records.store import Records
+from experiments.subjects.guests import Serving, serve_guests
+from tests.bench.fast_clock import FastClock
+from tests.support import serve
+
+PAGES = 28
+"""How many pages a guest looks at in a trial, on average; further requests begin the trial, buy, and ask."""
+REQUESTS = PAGES + 5
+EXPERIMENT = """\
+name: soak
+goal: Buy one of the two.
+options: {sets: 60}
+factors: {nudge: {interventions: nudges}}
+limits: {seconds: 86400}
+"""
+JSON = {"accept": "application/json"}
+FIELD = re.compile(r'<input[^>]*name="(form_key|product)"[^>]*value="([^"]*)"')
+ACTION = re.compile(r'action="([^"]*checkout/cart/add[^"]*)"')
+MARKS = (0.02, 0.2, 0.4, 0.6, 0.8, 1.0)
 LIMIT = 1.10
-MARKS = (0.01, 0.1, 0.2, 0.5, 1.0)
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
 
 
 def main() -> int:
     """Run it, and print what was measured."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.soak", description=__doc__)
-    parser.add_argument("--flows", type=int, default=100_000)
-    flows = parser.parse_args().flows
-    return asyncio.run(run(flows))
+    parser.add_argument("--requests", type=int, default=100_000)
+    parser.add_argument("--guests", type=int, default=200)
+    parser.add_argument("--hours", type=float, default=24.0)
+    day = Day(**vars(parser.parse_args()))
+    with FastClock() as clock, asyncio.Runner(loop_factory=clock.loop) as runner:
+        return runner.run(day.run())
 
 
-async def run(flows: int) -> int:
-    """0 when the proxy stayed flat, else 1."""
-    large = await product_page(LARGE)
-    bodies = {"/oats.html": PAGE.encode(), urlsplit(large.url).path: large.body}
-    plan = Plan((*PLAN.treatments, *large.plan.treatments))
-    began = time.perf_counter()
-    with ExitStack() as stack:
-        (shop,) = stack.enter_context(process(serve_pages, bodies))
-        measured: list[tuple[int, int, int, int]] = []
-        with tempfile.TemporaryDirectory() as folder:
-            async with run_proxy(Path(folder)) as proxy:
-                slot = await proxy.open_slot()
-                session = slot.session = Counting(plan, load_site_map("onestopmarket"))
-                done = stack.enter_context(process(ask, slot.port, shop, tuple(bodies), flows))
-                assert done
+@dataclass
+class Day:
+    """So many requests of so many guests in so many hours."""
+
+    requests: int
+    guests: int
+    hours: float
+    asked: int = 0
+    ended: collections.Counter[str] = field(default_factory=collections.Counter)
+    problems: list[str] = field(default_factory=list)
+
+    async def run(self) -> int:
+        """Return 0 when all went well, else 1."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            measured = await self._serve(folder)
+            self._check(folder, measured)
+        for problem in self.problems[:9]:
+            sys.stdout.write(f"failed: {problem}\n")
+        return int(bool(self.problems))
+
+    async def _serve(self, folder: Path) -> list["Load"]:
+        began, real = time.monotonic(), time.perf_counter()
+        (folder / "soak.yaml").write_text(EXPERIMENT)
+        said = io.StringIO()
+        async with serve(create_app(generate(0))) as shop:
+            options = Serving(
+                experiment=str(folder / "soak.yaml"),
+                label="guests",
+                db=f"sqlite:///{folder}/t.db",
+                port=free_port(),
+                reverse=shop,
+                observe="off",
+            )
+            with redirect_stdout(said), redirect_stderr(said):
+                serving = asyncio.create_task(serve_guests(options))
+                url = f"http://127.0.0.1:{options.port}"
+                async with httpx.AsyncClient(verify=False) as client:
+                    while not serving.done():
+                        with suppress(httpx.ConnectError):
+                            await client.get(f"{url}/.souk/")
+                            break
+                        await asyncio.sleep(0.1)
+                guests = [asyncio.create_task(self._guest(url, number)) for number in range(self.guests)]
+                measured = []
                 for mark in MARKS:
-                    await session.reached(int(flows * mark))
+                    while self.asked < mark * self.requests and self._goes_on(serving):  # noqa: ASYNC110
+                        await asyncio.sleep(1)  # of the day
                     gc.collect()
-                    measured.append((session.treated, resident(), descriptors(), len(asyncio.all_tasks())))
-                    line = "{:>7,} flows: {:>7.1f} MB, {} descriptors, {} tasks".format(
-                        measured[-1][0], measured[-1][1] / 1e6, *measured[-1][2:]
-                    )
-                    sys.stdout.write(line + "\n")
-                    sys.stdout.flush()
-    growth = measured[-1][1] / measured[MARKS.index(0.2)][1]
-    rate = flows / (time.perf_counter() - began)
-    sys.stdout.write(f"grown by {growth - 1:+.1%} after the first fifth; {rate:.0f} flows per second\n")
-    return int(growth > LIMIT or bool(session.problems))
+                    measured.append(Load.now(self.asked, time.monotonic() - began))
+                    print(measured[-1], file=sys.__stdout__, flush=True)
+                await asyncio.gather(*guests)
+                serving.cancel()
+                with suppress(asyncio.CancelledError):
+                    await serving
+        seconds = time.perf_counter() - real
+        sys.stdout.write(f"{self.asked:,} requests in {seconds:.0f} s; trials: {dict(self.ended)}\n")
+        return measured
+
+    def _goes_on(self, serving: asyncio.Task[None]) -> bool:
+        return not self.problems and not serving.done()
+
+    async def _guest(self, url: str, number: int) -> None:
+        """Carry out trials, one after another, until there are enough requests."""
+        chance = random.Random(number)
+        pause = self.hours * 3600 * self.guests / self.requests
+        async with httpx.AsyncClient(base_url=url, follow_redirects=True, timeout=60, verify=False) as client:
+            try:
+                await asyncio.sleep(chance.uniform(0, pause))
+                while self.asked < self.requests and not self.problems:
+                    await self._trial(client, chance, pause)
+            except Exception as error:
+                self.problems.append(f"guest {number}: {error!r}")
+
+    async def _trial(self, client: httpx.AsyncClient, chance: random.Random, pause: float) -> None:
+        told = (await self._ask(client, "POST", "/.souk/next", headers=JSON)).json()
+        for _ in range(round(chance.uniform(0.5, 1.5) * PAGES)):
+            await asyncio.sleep(chance.expovariate(1 / pause))
+            page = await self._ask(client, "GET", chance.choice([*told["urls"], "/"]))
+        await asyncio.sleep(chance.expovariate(1 / pause))
+        page = await self._ask(client, "GET", chance.choice(told["urls"]))
+        form, action = dict(FIELD.findall(page.text)), ACTION.search(page.text)
+        assert action, page.text
+        await self._ask(client, "POST", action[1], data=form | {"qty": "1"})
+        ended = (await self._ask(client, "GET", "/.souk/trial")).json()
+        self.ended[ended["outcome"]] += 1
+        if ended["outcome"] != "choice":
+            self.problems.append(f"{told['trial']}: {ended}")
+
+    async def _ask(self, client: httpx.AsyncClient, method: str, url: str, **more: object) -> httpx.Response:
+        answer = await client.request(method, url, **more)  # type: ignore[arg-type]
+        self.asked += 1 + len(answer.history)
+        if answer.status_code != 200:
+            self.problems.append(f"{method} {url}: {answer.status_code} {answer.text[:300]}")
+        return answer
+
+    def _check(self, folder: Path, measured: list["Load"]) -> None:
+        """What was stored, and whether anything has grown."""
+        url = f"sqlite:///{folder}/t.db"
+        stored = Records(url).outcomes(load_shop_design(str(folder / "soak.yaml"), "guests").run_id)
+        if stored != dict(self.ended):
+            self.problems.append(f"ended: {dict(self.ended)}, stored: {stored}")
+        self.problems += [f"db: {each}" for each in check_database(url, lambda *_: None) if not each.ok]
+        fifth, last = measured[MARKS.index(0.2)], measured[-1]
+        sys.stdout.write(f"memory {last.memory / fifth.memory - 1:+.1%} after the first fifth\n")
+        if last.memory > LIMIT * fifth.memory:
+            self.problems.append("the process has grown")
+        for name in ("descriptors", "tasks"):
+            if getattr(last, name) > max(getattr(each, name) for each in measured[:3]) + self.guests:
+                self.problems.append(f"{name} have grown")
 
 
-@dataclass(slots=True)
-class Counting(Session):
-    """Counts instead of keeping."""
+@dataclass(frozen=True)
+class Load:
+    """What the process holds after so many requests."""
 
-    treated: int = 0
-    problems: int = 0
-    _waiting: tuple[int, asyncio.Event] = field(default_factory=lambda: (0, asyncio.Event()))
+    asked: int
+    seconds: float
+    memory: int
+    descriptors: int
+    tasks: int
 
-    def note_page(self, page: ShownPage) -> None:
-        pass
+    @classmethod
+    def now(cls, asked: int, seconds: float) -> "Load":
+        """Measure it."""
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return cls(
+            asked,
+            seconds,
+            pages * os.sysconf("SC_PAGE_SIZE"),
+            len(list(Path("/proc/self/fd").iterdir())),
+            len(asyncio.all_tasks()),
+        )
 
-    def note_receipts(self, receipts: object) -> None:
-        self.treated += 1
-        if self.treated >= self._waiting[0]:
-            self._waiting[1].set()
-
-    def note_failure(self, reason: str) -> None:
-        self.problems += 1
-        sys.stdout.write(f"failed: {reason}\n")
-        self._waiting[1].set()
-
-    def note_upstream_error(self, reason: str) -> None:
-        self.note_failure(reason)
-
-    async def reached(self, pages: int) -> None:
-        """Return once so many pages were treated, or one could not be."""
-        self._waiting = (pages, asyncio.Event())
-        if self.treated < pages and not self.problems:
-            await self._waiting[1].wait()
-
-
-def resident() -> int:
-    """Bytes of memory of this process."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def descriptors() -> int:
-    """How many files and sockets it has open."""
-    return len(list(Path("/proc/self/fd").iterdir()))
-
-
-@asynccontextmanager
-async def connection(port: int) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    reader, writer = await asyncio.open_connection(HOST, port)
-    try:
-        yield reader, writer
-    finally:
-        writer.close()
-
-
-async def read_message(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
-    """Head and body, whose length the head tells."""
-    head = await reader.readuntil(b"\r\n\r\n")
-    length = head.lower().partition(b"content-length: ")[2].partition(b"\r")[0]
-    return head, await reader.readexactly(int(length or 0))
-
-
-async def serve_pages(announce: Announce, bodies: dict[str, bytes]) -> None:
-    """The shop."""
-
-    async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            for count in range(HANGS_UP_EVERY):
-                head, _ = await read_message(reader)
-                body = bodies[head.split()[1].decode()]
-                last = "Connection: close\r\n" if count == HANGS_UP_EVERY - 1 else ""
-                writer.write(
-                    f"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n{last}"
-                    f"Content-Length: {len(body)}\r\n\r\n".encode()
-                    + body
-                )
-                await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
-        finally:
-            writer.close()
-
-    async with await asyncio.start_server(converse, HOST, 0) as server:
-        announce(server.sockets[0].getsockname()[1])
-        await asyncio.Event().wait()
-
-
-async def ask(announce: Announce, proxy: int, shop: int, paths: tuple[str, ...], flows: int) -> None:
-    """The client: a few connections that are kept."""
-    announce(0)
-    turns = iter(range(flows))
-    small, large = paths[0], paths[-1]
-
-    async def work() -> None:
-        """Ask over one connection after another; whoever answers says when one ends."""
-        turn = next(turns, None)
-        while turn is not None:
-            async with connection(proxy) as (reader, writer):
-                head = b""
-                while turn is not None and b"connection: close" not in head.lower():
-                    path = large if turn % LARGE_EVERY == 0 else small
-                    host = f"{HOST}:{shop}"
-                    writer.write(f"GET http://{host}{path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
-                    head, body = await read_message(reader)
-                    assert head.startswith(b"HTTP/1.1 200"), head
-                    assert (NUDGE if path == small else TEXT).encode() in body, "the edit is missing"
-                    turn = next(turns, None)
-
-    await asyncio.gather(*(work() for _ in range(CONNECTIONS)))
-    await asyncio.Event().wait()
+    def __str__(self) -> str:
+        return (
+            f"{self.seconds / 3600:5.1f} h {self.asked:>8,} requests {self.memory / 1e6:>7.1f} MB "
+            f"{self.descriptors:>5} descriptors {self.tasks:>5} tasks"
+        )
 
 
 if __name__ == "__main__":
