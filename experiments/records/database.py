@@ -1,6 +1,9 @@
 """Open a database by its URL, lock it for writing, and let it be read as it was at one moment."""
 
 import json
+import os
+import socket
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -106,6 +109,21 @@ def _engine(url: URL) -> Engine:
     if path:
         _guard(engine, GuardedFile(path))
     return engine
+
+
+def open_connections(engine: Engine) -> set[Any]:
+    """Return the set of the driver's open connections to a server; it changes with them."""
+    found: set[Any] = set()
+    if engine.dialect.name == "postgresql":
+        sql.event.listen(engine, "connect", lambda connection, _: found.add(connection))
+        sql.event.listen(engine, "close", lambda connection, _: found.discard(connection))
+    return found
+
+
+def cut(connection: Any) -> None:
+    """Shut down the socket of a connection to a server, while another thread waits for an answer."""
+    with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as ours:
+        ours.shutdown(socket.SHUT_RDWR)
 
 
 def _from_json(text: str) -> Any:

@@ -18,7 +18,7 @@ import sqlalchemy as sql
 import zstandard
 from sqlalchemy.exc import SQLAlchemyError
 
-from experiments.records.database import connect, hold, lock
+from experiments.records.database import connect, cut, hold, lock, open_connections
 from experiments.records.errors import (
     CHECK_IT,
     Unreadable,
@@ -98,6 +98,9 @@ class Records:
         # Making one takes longer than compressing a page with it.
         self._packer = zstandard.ZstdCompressor(level=9)
         self.engine = connect(url)
+        self._open = open_connections(self.engine)
+        self.stood_still = False
+        """Whether the server has been hung up on, and has taken nothing since."""
         self._held = threading.local()
         try:
             with self.engine.connect() as connection:
@@ -146,6 +149,7 @@ class Records:
             with self.engine.begin() as connection:
                 lock(connection)
                 yield connection
+            self.stood_still = False
         except SQLAlchemyError as error:
             error.add_note(f"--db {self.url}")  # for whoever tells the user
             raise
@@ -172,6 +176,15 @@ class Records:
                     self._held.connection = None
         except SQLAlchemyError as error:
             raise unreadable(self.url, error) from error
+
+    def hang_up(self) -> None:
+        """Cut the connections to a server, so that a thread that waits for an answer goes on with an error.
+
+        Nothing happens to a file.
+        """
+        self.stood_still = True
+        for connection in list(self._open):
+            cut(connection)
 
     def fault(self) -> str:
         """Return the first fault in the structure of the database; empty where there is none.

@@ -3,13 +3,13 @@
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from typing import Final, TypeVar
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from experiments.records.asking import Asking
 from experiments.records.control import Claimed, Runner
 from experiments.records.errors import cause, is_away, is_damaged, is_full, unreadable
 from experiments.records.record import Trace, TrialRecord
@@ -44,7 +44,7 @@ class Writer:
         self._trace = trace
         self._say = say
         self._patience = patience
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="records")
+        self._asking = Asking(records, "records")
         self._waiting: list[tuple[TrialRecord, asyncio.Future[None]]] = []
         self._task: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
@@ -89,9 +89,10 @@ class Writer:
             UserError: what had ended could not be stored, and nobody was told so yet.
         """
         self._closing.set()
+        self._asking.hurry()
         if self._task:
             await self._task
-        self._thread.shutdown()
+        self._asking.close()
         if self._failure and not self._told:
             raise self._failure
 
@@ -121,7 +122,7 @@ class Writer:
         began, pause = loop.time(), _FIRST_PAUSE
         while True:
             try:
-                changed = await loop.run_in_executor(self._thread, change)
+                changed = await self._asking.ask(change)
             except (SQLAlchemyError, OSError) as error:
                 if is_full(error):
                     raise UserError(
@@ -132,13 +133,14 @@ class Writer:
                     raise unreadable(self._records.url, error) from None
                 if not is_away(error):
                     raise
+                why = "it does not answer" if self._records.stood_still else cause(error)
                 if self._closing.is_set() or loop.time() - began > self._patience:
                     raise UserError(
-                        f"--db {self._records.url}: {cause(error)}; {unsaid}once it answers again, the same "
+                        f"--db {self._records.url}: {why}; {unsaid}once it answers again, the same "
                         "command goes on"
                     ) from None
                 if not self._away:
-                    self._say(f"waiting for the database {self._records.url}: {cause(error)}")
+                    self._say(f"waiting for the database {self._records.url}: {why}")
                     self._away = True
             else:
                 self._away = False

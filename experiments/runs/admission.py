@@ -3,12 +3,12 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import Final, Protocol, Self, TypeVar
 
 from agents.base import is_simulated
 from agents.providers.pricing import price_of
+from experiments.records.asking import Asking
 from experiments.records.control import BEAT, Runner, named, requested_state
 from experiments.records.errors import DatabaseFailure
 from experiments.records.queries import costs, wasted
@@ -75,7 +75,7 @@ class Admission:
         """This process, in the records."""
         self._running: dict[str, str] = {}
         self._paused = False
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="admission")
+        self._asking = Asking(records, "admission")
         self._changed = asyncio.Event()
         self._spent = 0.0
         self._dearest: dict[str, float] = {}
@@ -106,8 +106,10 @@ class Admission:
         await self._end()
 
     async def _end(self) -> None:
-        await self._in_thread(lambda: self.runner.end(self._records))
-        self._thread.shutdown()
+        self._asking.hurry()
+        if not self._records.stood_still:
+            await self._in_thread(lambda: self.runner.end(self._records))
+        self._asking.close()
 
     def _meet(self, others: Sequence[Row]) -> None:
         """Say who runs the run as well."""
@@ -208,7 +210,7 @@ class Admission:
 
     async def _in_thread(self, ask: Callable[[], T]) -> T | None:
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, ask)
+            return await self._asking.ask(ask)
         except DatabaseFailure as error:
             logger.info("run %s: %s", self._run, error)
             return None

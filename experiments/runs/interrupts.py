@@ -14,6 +14,8 @@ from environments.watchdog import watched
 T = TypeVar("T")
 
 STOPPED: Final = "stopped; what was finished is stored. The same command goes on from here."
+CUT_SHORT: Final = "stopped at once; what was stored is safe. The same command goes on from here."
+"""The line where nobody waited for what had just finished."""
 
 PATIENCE_SECONDS: Final = 4.0
 """How long cleaning up may take; a second later the watchdog kills what still runs."""
@@ -25,7 +27,7 @@ def one_line_when_stopped() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        _end()
+        _end(STOPPED)
 
 
 def run_until_stopped(main: Coroutine[Any, Any, T]) -> T:
@@ -39,7 +41,7 @@ def run_until_stopped(main: Coroutine[Any, Any, T]) -> T:
     """
     if threading.current_thread() is not threading.main_thread():
         return asyncio.run(main)
-    late = threading.Timer(PATIENCE_SECONDS, _end)
+    late = threading.Timer(PATIENCE_SECONDS, _end_at_once)
     late.daemon = True
 
     async def stoppable() -> T:
@@ -47,13 +49,13 @@ def run_until_stopped(main: Coroutine[Any, Any, T]) -> T:
         handler = signal.getsignal(signal.SIGINT)
 
         def interrupted(number: int, frame: Any) -> None:
-            signal.signal(signal.SIGINT, _end)
+            signal.signal(signal.SIGINT, _end_at_once)
             if not late.is_alive():
                 late.start()
             if callable(handler):
                 handler(number, frame)
             elif task:
-                signal.signal(signal.SIGTERM, _end)
+                signal.signal(signal.SIGTERM, _end_at_once)
                 loop.call_soon_threadsafe(task.cancel)
 
         if callable(handler) and handler is not signal.default_int_handler:
@@ -71,14 +73,18 @@ def run_until_stopped(main: Coroutine[Any, Any, T]) -> T:
     finally:
         late.cancel()
         signal.signal(signal.SIGTERM, ended)
-        if signal.getsignal(signal.SIGINT) not in (handler, _end):
+        if signal.getsignal(signal.SIGINT) not in (handler, _end_at_once):
             signal.signal(signal.SIGINT, handler)
 
 
-def _end(*_: object) -> NoReturn:
+def _end_at_once(*_: object) -> NoReturn:
+    _end(CUT_SHORT)
+
+
+def _end(line: str) -> NoReturn:
     # Not through Python's end, which waits for threads and says what it finds half done.
     show_cursor = "\x1b[?25h" if os.isatty(2) else ""  # a progress bar hides it
     with suppress(OSError):  # whoever reads may be gone
-        os.write(2, f"{show_cursor}{STOPPED}\n".encode())
+        os.write(2, f"{show_cursor}{line}\n".encode())
         sys.stdout.flush()
     os._exit(130)

@@ -41,6 +41,19 @@ class PostgresServer:
         """Start it again; it recovers what was committed."""
         self._server.ensure_postgres_running()
 
+    @contextmanager
+    def standing_still(self) -> Iterator[None]:
+        """All its processes are stopped while the block lasts: connections stay, and nothing is answered."""
+        main = self._server.get_postmaster_info().process
+        stopped = [main, *main.children(recursive=True)]
+        for process in stopped:
+            process.suspend()
+        try:
+            yield
+        finally:
+            for process in reversed(stopped):
+                process.resume()
+
     def close(self) -> None:
         """Stop it for good, without writing everything out first."""
         running = self._server.get_postmaster_info()

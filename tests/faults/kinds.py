@@ -108,6 +108,13 @@ def server_away(world: World, rng: Random) -> None:
     threading.Thread(target=read).start()
 
 
+def server_stands_still(world: World, rng: Random) -> None:
+    """All processes of PostgreSQL are stopped for a while."""
+    if world.server is not None:
+        with world.server.standing_still():
+            _wait(world, rng.choice((SHORT_SECONDS, 2 * LONG_SECONDS)))
+
+
 def _wait(world: World, seconds: float) -> None:
     """Until the time has passed, or the command has ended."""
     if world.process is not None:
@@ -127,4 +134,5 @@ KINDS: Final[dict[str, Fault]] = {
     "pause and resume": pause,
     "database locked, or connections cut": lock,
     "database server restarted, or a reader stays": server_away,
+    "database server stands still": server_stands_still,
 }

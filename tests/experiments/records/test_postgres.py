@@ -9,13 +9,16 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from experiments.records import asking, database
 from experiments.records.store import Records
 from experiments.records.tidy_tables import receipts_table, response_table, tidy_table
+from experiments.records.writer import Writer
+from experiments.runs.admission import Admission
 from experiments.runs.experiment_run import ExperimentRun
 from experiments.runs.status import run_statuses
 from interventions.errors import UserError
 from tests.experiments.postgres_server import PostgresServer, postgres_server
-from tests.experiments.records.test_store import some_facts
+from tests.experiments.records.test_store import a_record, some_facts
 from tests.experiments.runs.test_status import HOTELS, app
 
 WTP = """\
@@ -84,3 +87,52 @@ def test_a_database_that_lacks_characters_is_refused_in_one_line(server: Postgre
         Records(server.new_database("LATIN1") + "&password=secret")
     assert "\n" not in str(caught.value)
     assert "secret" not in str(caught.value)
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "SILENT_SECONDS", 0.3)
+    monkeypatch.setattr(asking, "HURRIED_SECONDS", 0.3)
+    monkeypatch.setitem(database._LASTING, "connect_timeout", 2)  # no shorter one is possible
+
+
+async def test_a_server_that_stands_still_is_waited_for(server: PostgresServer, hasty: None) -> None:
+    records = Records(server.new_database())
+    told = asyncio.Event()
+    said: list[str] = []
+    writer = Writer(records, say=lambda line: (said.append(line), told.set())[0])
+    await writer.store(a_record("t1"))
+    with server.standing_still():
+        stored = asyncio.create_task(writer.store(a_record("t2")))
+        await told.wait()
+        assert not stored.done()
+    await stored
+    assert records.finished("r-1") == {"t1", "t2"}
+    assert said == [f"waiting for the database {records.url}: it does not answer"]
+    await writer.close()
+
+
+async def test_a_server_that_stands_still_is_not_waited_for_at_the_end(
+    server: PostgresServer, hasty: None
+) -> None:
+    records = Records(server.new_database())
+    writer = Writer(records)
+    await writer.store(a_record("t1"))
+    with server.standing_still():
+        stored = asyncio.create_task(writer.store(a_record("t2")))
+        await asyncio.sleep(0)  # it is on its way
+        await writer.close()
+        with pytest.raises(UserError, match=r"it does not answer; 1 finished trials are not stored; once it"):
+            await stored
+    assert records.finished("r-1") == {"t1"}
+
+
+async def test_an_admission_ends_while_the_server_stands_still(server: PostgresServer, hasty: None) -> None:
+    records = Records(server.new_database())
+    records.begin_run("r-1", "nudges", some_facts())
+    admission = await Admission(records, "r-1").__aenter__()
+    with server.standing_still():
+        looking = asyncio.create_task(admission._look(beat=True))
+        await asyncio.sleep(0)
+        looking.cancel()
+        await admission.__aexit__(None, None, None)
