@@ -2,10 +2,10 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import uvicorn
 from starlette.applications import Starlette
@@ -20,11 +20,19 @@ from interventions.yaml.sitemap import load_site_map
 
 THOROUGH = "SOUK_THOROUGH" in os.environ
 """Whether tests that repeat or generate cases try as many as `make thorough` does."""
+Case = TypeVar("Case")
 
 
 def size(usual: int, thorough: int) -> int:
     """Return a number of trials, studies or cases: the usual one, or that of `make thorough`."""
     return thorough if THOROUGH else usual
+
+
+def usual(cases: Iterable[Case], number: int) -> list[Case]:
+    """Return so many of the cases, from all parts of the list; all of them in `make thorough`."""
+    every = list(cases)
+    number = min(number, len(every))
+    return every if THOROUGH else [every[place * len(every) // number] for place in range(number)]
 
 
 STOPS = stops_of(load_site_map("onestopmarket").choice)

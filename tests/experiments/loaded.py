@@ -1,5 +1,6 @@
 """What a command loads when it is used for the first time, for those who fork commands from one process."""
 
+import gc
 from importlib import import_module
 
 import pandas as pd
@@ -17,3 +18,6 @@ for name in (
 shop_products()
 _ROW = pd.DataFrame({"group": ["abc"], "estimate": [1.0], "conf_low": [0.0], "conf_high": [2.0]})
 to_svg(estimates(_ROW, "the letters of a figure"))
+
+gc.collect()
+gc.freeze()  # a fork that collects garbage would copy all these pages

@@ -513,7 +513,7 @@ def test_the_tables_themselves_are_right(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", TABLES)
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=size(5, 200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_a_damaged_table(name: str, data: st.DataObject) -> None:
     table = TABLES[name]

@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 
 from tests.experiments.command_line import forked_souk
 from tests.experiments.foreign_shop import KEYS, ForeignShop, experiment
-from tests.support import serve
+from tests.support import serve, usual
 
 pytestmark = pytest.mark.browser
 
@@ -102,7 +102,7 @@ async def run(file: Path) -> sqlite3.Connection:
     return sqlite3.connect(file.parent / "t.db")
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", usual(WAYS, 4))
 async def test_the_choice_is_recorded(way: str, tmp_path: Path) -> None:
     press, site = WAYS[way]
     silence = {"request": [], "message": [], "refused": []}

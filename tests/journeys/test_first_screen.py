@@ -20,7 +20,7 @@ from tests.analysis.conjoint.conftest import simulate_cards
 from tests.bench.validity import drawable
 from tests.experiments.command_line import forked_souk
 from tests.experiments.running import HOTELS
-from tests.support import size
+from tests.support import size, usual
 
 EXPERIMENTS = sorted(path.stem for path in LIBRARY.glob("*.yaml"))
 SHOP = [name for name in EXPERIMENTS if isinstance(load_design(name), ShopDesign)]
@@ -47,7 +47,7 @@ def test_every_experiment_is_looked_at() -> None:
 
 
 @pytest.mark.parametrize("limit", [24, 240])
-@pytest.mark.parametrize("name", SHOP)
+@pytest.mark.parametrize("name", usual(SHOP, 4))
 def test_an_experiment_in_the_shop(name: str, limit: int) -> None:
     """Its trials with the choices of the balanced shopper, as a run would store them, but for the pages."""
     design = load_design(name)
@@ -98,7 +98,7 @@ def load(name: str) -> ShopDesign:
     return design
 
 
-@pytest.mark.parametrize("kind", ["choice", "conjoint", "anchoring"])
+@pytest.mark.parametrize("kind", usual(["choice", "conjoint", "anchoring"], 2))
 def test_many_agents_are_still_one_screen(kind: str) -> None:
     report = report_of(kind, many(kind))
     for width in (80, 100, 200):

@@ -24,7 +24,7 @@ from interventions.yaml.sitemap import SiteMap
 from proxy.session import Session, ShownPage
 from tests.journeys.screen import place_of
 from tests.journeys.test_hostile_pages import HIDING, HTML
-from tests.support import size
+from tests.support import size, usual
 
 pytestmark = pytest.mark.browser
 
@@ -158,7 +158,7 @@ async def test_an_order_that_the_screen_does_not_show_does_not_count(page: Page,
     assert not wrong
 
 
-@pytest.mark.parametrize("shop", HONEST)
+@pytest.mark.parametrize("shop", usual(HONEST, 5))
 async def test_honest_lists_count(page: Page, shop: str) -> None:
     for made in KINDS.values():
         for view in (View(screenshot=True), View(), View(page="whole")):

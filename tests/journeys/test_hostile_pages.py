@@ -27,7 +27,7 @@ from interventions.edits.registry import EDITS, edit_from_dict
 from interventions.yaml.sitemap import SiteMap
 from proxy.session import Session, ShownPage
 from tests.journeys.screen import is_on_screen, is_read
-from tests.support import size
+from tests.support import size, usual
 
 pytestmark = pytest.mark.browser
 
@@ -282,7 +282,7 @@ async def looks(
     return Outcome(untreated(plan, seen, session, [KEY]), new if kind.new else [True] * 2, old)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", usual(KINDS, 9))
 async def test_a_trial_does_not_count_where_its_reader_was_not_shown_the_edit(page: Page, kind: str) -> None:
     made, rng = KINDS[kind], random.Random(kind)
     edit = edit_from_dict(made.edit)
@@ -354,7 +354,7 @@ def honest(parts: dict[str, str]) -> str:
     return markup
 
 
-@pytest.mark.parametrize("shop", HONEST)
+@pytest.mark.parametrize("shop", usual(HONEST, 7))
 async def test_honest_pages_count(page: Page, shop: str) -> None:
     failed, number = [], list(HONEST).index(shop)
     for kind, made in list(KINDS.items())[number % size(5, 1) :: size(5, 1)]:

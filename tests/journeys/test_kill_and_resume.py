@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from tests.experiments.command_line import environment, left_after, start, started_at, wait_for_trials
-from tests.support import size
+from tests.support import size, usual
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/environ").exists(), reason="looks for processes in /proc"
 )
 
 TRIALS = 18
-KILLS = size(4, 10)
+KILLS = size(3, 10)
 RUN = ("run", "nudges", "--limit", str(TRIALS), "--db", "sqlite:///t.db")
 
 
@@ -101,7 +101,7 @@ def test_workers_end_with_the_runner_and_the_next_ones_go_on(tmp_path: Path, sho
     assert not left_after("TMPDIR", str(short_folder), seconds=10)
 
 
-@pytest.mark.parametrize(("trials", "workers"), [(0, 1), (2, 1), (1, 2)])
+@pytest.mark.parametrize(("trials", "workers"), usual([(0, 1), (1, 2), (2, 1)], 2))
 def test_ctrl_c_stops_with_one_line(tmp_path: Path, short_folder: Path, trials: int, workers: int) -> None:
     db = tmp_path / "t.db"
     with (

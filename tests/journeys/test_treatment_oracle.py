@@ -21,7 +21,7 @@ from interventions.edits.set_reviews import SetReviews
 from interventions.yaml.sitemap import load_site_map
 from proxy.session import Session, ShownPage
 from tests.interventions.shop_pages import HOST, HTML, KEY, product_page
-from tests.support import pages
+from tests.support import pages, size
 
 SITE = load_site_map("onestopmarket")
 NUDGE = "Only two left"
@@ -88,7 +88,7 @@ async def reading(page: Page) -> set[str]:
     return {name for name, is_shown in shown.items() if not is_shown}
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=size(25, 500), deadline=None, suppress_health_check=list(HealthCheck))
 @given(done=st.lists(st.sampled_from(sorted(SCRIPTS)), max_size=3))
 async def test_the_check_says_what_the_page_shows(done: list[str], page: Page) -> None:
     plan = Plan((Treatment("all", KEY, EDITS),))

@@ -22,7 +22,7 @@ from tests.storefronts.look import faults
 from tests.storefronts.matrix import hide_addresses, written
 from tests.storefronts.shops import running
 from tests.storefronts.steps import STEPS, Shop, run
-from tests.support import THOROUGH
+from tests.support import THOROUGH, usual
 
 pytestmark = pytest.mark.browser
 
@@ -36,7 +36,7 @@ async def browser() -> AsyncIterator[Browser]:
         yield await pool.browser()
 
 
-@pytest.mark.parametrize("name", list(cases()))
+@pytest.mark.parametrize("name", usual(cases(), 6))
 async def test_what_a_browser_shows(name: str, proxy: Proxy, browser: Browser, tmp_path: Path) -> None:
     case = cases()[name]
     if name == "oscar":

@@ -35,7 +35,7 @@ from tests.experiments.drawn_shop import (
     Glance,
     experiment,
 )
-from tests.support import serve
+from tests.support import serve, usual
 
 pytestmark = pytest.mark.browser
 
@@ -93,7 +93,7 @@ async def run(
     return trajectory.outcome or "", trajectory.reason, agent.glances, session
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", usual(KINDS, 9))
 async def test_a_choice_counts_only_where_the_edits_were_seen(
     kind: str, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

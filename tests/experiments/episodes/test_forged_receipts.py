@@ -7,6 +7,7 @@ import pytest
 from environments import episode
 from tests.experiments.drawn_shop import SITE, DrawnShop
 from tests.experiments.episodes.test_drawn_pages import Stage, run, stage
+from tests.support import usual
 
 pytestmark = pytest.mark.browser
 __all__ = ["stage"]
@@ -63,7 +64,7 @@ ATTACKS = {
 }
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("attack", usual(ATTACKS, 4))
 async def test_a_page_cannot_make_receipts(
     attack: str, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

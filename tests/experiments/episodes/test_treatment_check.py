@@ -19,7 +19,7 @@ from interventions.yaml.sitemap import load_site_map
 from proxy.server import Slot
 from proxy.session import Session
 from tests.experiments.foreign_shop import NUDGE, Buyer, ForeignShop, design, experiment
-from tests.support import serve
+from tests.support import serve, usual
 
 SITE = load_site_map("onestopmarket")
 Edits = list[Mapping[str, Any]]
@@ -101,7 +101,7 @@ BY_ID = "name: by-id\nextends: onestopmarket\nquery: id\n"
 
 @pytest.mark.browser
 @pytest.mark.parametrize("control", [False, True])
-@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize("address", usual(ADDRESSES, 8))
 async def test_wherever_its_address_leads_a_product_is_treated(
     address: str, control: bool, place: Place, shop: ForeignShop, tmp_path: Path
 ) -> None:
@@ -302,7 +302,7 @@ RESTORED: dict[str, tuple[Edits, str, str]] = {
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("kind", RESTORED)
+@pytest.mark.parametrize("kind", usual(RESTORED, 12))
 async def test_what_a_script_puts_back_fails_the_trial(
     kind: str, place: Place, shop: ForeignShop, tmp_path: Path
 ) -> None:
@@ -337,7 +337,7 @@ READ = (
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("kind", READ)
+@pytest.mark.parametrize("kind", usual(READ, 6))
 async def test_characters_that_nobody_sees_change_nothing(
     kind: str, place: Place, shop: ForeignShop, tmp_path: Path
 ) -> None:

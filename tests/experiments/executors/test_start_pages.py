@@ -20,7 +20,7 @@ from experiments.executors.start_pages import check_start_pages
 from interventions.errors import UserError
 from tests.experiments.command_line import Ended, environment, forked_souk
 from tests.experiments.foreign_shop import KEYS, NUDGE, WALL, ForeignShop, design, experiment
-from tests.support import serve
+from tests.support import serve, usual
 
 
 async def run(folder: Path, shop: ForeignShop, prefix: str = "", limit: int = 12, **how: Any) -> Ended:
@@ -65,7 +65,7 @@ ELSEWHERE = """<title>Cookies</title><p>One moment</p>
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("wall", [WALL, ELSEWHERE])
+@pytest.mark.parametrize("wall", usual([ELSEWHERE, WALL], 1))
 async def test_a_wall_that_leads_on_by_itself_is_passed(wall: str, tmp_path: Path) -> None:
     ended = await run(tmp_path, ForeignShop(wall=wall), limit=6)
     assert ended.status == 0, ended.err
@@ -120,7 +120,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", REFUSED)
+@pytest.mark.parametrize("kind", usual(REFUSED, 4))
 async def test_what_could_not_be_treated_is_refused_in_one_line(kind: str, tmp_path: Path) -> None:
     how, message = REFUSED[kind]
     how = dict(how)

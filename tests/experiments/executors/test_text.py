@@ -19,6 +19,7 @@ from experiments.records.tables import answers, questions, steps, trials
 from experiments.records.tidy_tables import response_table, tidy_table
 from experiments.runs.experiment_run import ExperimentRun
 from tests.experiments.command_line import forked_souk, start, started_at, wait_for_trials
+from tests.support import usual
 
 HOTELS = """\
 name: few-hotels
@@ -134,7 +135,7 @@ def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("end", usual([signal.SIGKILL, signal.SIGINT], 1))
 def test_a_run_that_is_ended_from_outside_keeps_what_was_finished(tmp_path: Path, end: int) -> None:
     many = HOTELS.replace("sets: 6, repeats: 2", "sets: 300, repeats: 2")
     (tmp_path / "x.yaml").write_text(many)

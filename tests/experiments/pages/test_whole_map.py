@@ -18,7 +18,7 @@ from starlette.routing import Route
 from experiments.pages.whole_map import map_and_prove
 from interventions.yaml.sitemap import load_site_map
 from tests.interventions.proposal.made_shops import NAMES, MadeShop
-from tests.support import serve
+from tests.support import serve, usual
 
 ADD = {
     "form": "",
@@ -163,7 +163,7 @@ REQUESTS = {
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(("way", "style"), [("form", "told"), ("graphql", "minified")])
+@pytest.mark.parametrize(("way", "style"), usual([("graphql", "minified"), ("form", "told")], 1))
 async def test_a_purchase_teaches_the_choice_and_the_cart(way: str, style: str, tmp_path: Path) -> None:
     shop, asked = SellingShop(way=way, style=style), list[str]()
     async with selling(shop, asked) as url:

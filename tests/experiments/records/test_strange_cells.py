@@ -168,7 +168,7 @@ def database(studies: Path, kind: str) -> Iterator[sqlite3.Connection]:
         gc.collect()  # what a command has opened is closed when its process ends
 
 
-@settings(max_examples=size(30, 4_000))
+@settings(max_examples=size(10, 4_000))
 @given(
     kind=st.sampled_from(STUDIES),
     cells=st.lists(st.tuples(st.sampled_from(COLUMNS), st.sampled_from(VALUES)), min_size=1, max_size=2),

@@ -29,7 +29,7 @@ from tests.experiments.drawn_shop import (
     experiment,
 )
 from tests.experiments.subjects.test_guests import JSON, beside, served
-from tests.support import serve
+from tests.support import serve, usual
 
 pytestmark = pytest.mark.browser
 
@@ -110,7 +110,7 @@ async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Place
         yield made[0]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", usual(KINDS, 8))
 async def test_a_choice_counts_only_where_the_edits_were_seen(
     kind: str, place: Place, tmp_path: Path
 ) -> None:

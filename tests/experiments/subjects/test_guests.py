@@ -27,7 +27,7 @@ from environments.browser import find_browser, run_browsers
 from environments.shop.server import shop as embedded_shop
 from tests.experiments.command_line import forked_souk
 from tests.experiments.foreign_shop import ForeignShop, experiment
-from tests.support import serve
+from tests.support import serve, usual
 
 ROOT = Path(__file__).parents[3]
 GUIDE = (ROOT / "docs" / "any-agent.md").read_text()
@@ -397,7 +397,7 @@ class PoliteShop(ForeignShop):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("way", [[], ["--reverse"]])
+@pytest.mark.parametrize("way", usual([[], ["--reverse"]], 1))
 async def test_what_is_never_pressed_ends_the_trial_of_a_guest_of_another_shop(
     way: list[str], tmp_path: Path
 ) -> None:

@@ -1,5 +1,6 @@
 """What reads a page does so with the browser's own functions, whatever the page puts in their place."""
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from tests.experiments.subjects.test_observed_guests import (
     carry_out,
     place,
 )
-from tests.support import pages, serve
+from tests.support import pages, serve, usual
 
 pytestmark = pytest.mark.browser
 __all__ = ["place", "stage"]
@@ -143,8 +144,7 @@ HONEST: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("lie", LIES)
-@pytest.mark.parametrize("case", HONEST)
+@pytest.mark.parametrize(("case", "lie"), usual(product(HONEST, LIES), 9))
 async def test_what_is_replaced_changes_nothing(case: str, lie: str, place: Place, tmp_path: Path) -> None:
     shop, reason = HONEST[case]
     script = f"{shop.get('script', '')}; {REPLACE} addEventListener('load', () => replace({LIES[lie]}))"
@@ -166,8 +166,7 @@ ADDED = {
 }
 
 
-@pytest.mark.parametrize("added", ADDED)
-@pytest.mark.parametrize("case", HONEST)
+@pytest.mark.parametrize(("case", "added"), usual(product(HONEST, ADDED), 9))
 async def test_what_is_added_changes_nothing(case: str, added: str, place: Place, tmp_path: Path) -> None:
     shop, reason = HONEST[case]
     script = f"{shop.get('script', '')}</script><script>{ADDED[added]}"

@@ -28,6 +28,7 @@ from interventions.yaml.sitemap import product_key
 from interventions.yaml.yaml_source import parse_yaml
 from proxy.server import Slot
 from proxy.session import Session
+from tests.support import usual
 
 PROFILE = "balanced"
 
@@ -89,7 +90,7 @@ SHIPPED = (
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", usual(SHIPPED, 5))
 async def test_a_shipped_experiment_gives_the_weights_choices(
     name: str, testbed: tuple[Testbed, Slot]
 ) -> None:
