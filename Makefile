@@ -56,7 +56,7 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 	@echo "setting up $(VENV) with $(PYTHON) ..."
 	@$(PYTHON) -m environments.system_packages
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)  # a half-made one too
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-compile -r requirements.lock
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@$(BIN)/python -m environments.install_browser
 	@touch $@
@@ -71,8 +71,8 @@ local: $(VENV)/.local  ## models that run on this machine: torch and transformer
 
 $(VENV)/.local: $(VENV)/.ready requirements-local.lock
 	@echo "adding torch and transformers ..."
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -r requirements-local.lock
-	@$(BIN)/pip install --quiet --disable-pip-version-check torch  # and what this build of it needs
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-compile -r requirements-local.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-compile torch  # and what this build needs
 	@touch $@
 
 lock:  ## resolve the exact versions anew (needs uv)
