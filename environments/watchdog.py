@@ -3,15 +3,16 @@
 Workers, the shop, Playwright's driver and browsers end by themselves when the command is gone, unless they
 are stopped or busy. So each command has a watchdog: a small process that holds one end of a pipe, sees
 it close when the command ends in whatever way, and kills what is left. It tells the command's processes by a
-variable in their environments.
+variable in their environments. Then it removes the folder in which they had their temporary files.
 """
 
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -20,12 +21,15 @@ VARIABLE: Final = "SOUK_COMMAND"
 """The variable in the environment of all that a command starts."""
 _PROGRAM: Final = Path(__file__).with_name("watchdog_process.py")
 _PR_SET_PDEATHSIG: Final = 1
+_outside: list[str | None] = []
+"""Where temporary files are outside of the blocks that are watched now."""
 
 
 @contextmanager
 def watched() -> Iterator[None]:
     """Keep a watchdog for the time of this block; it also kills this process where it does not end.
 
+    Temporary files, of this process and of those that it starts, are in a folder that goes with the block.
     Five seconds after the first Ctrl-C or SIGTERM it kills this process too. Signals are written to its pipe
     by the interpreter itself, so this works also where no Python code runs any longer. Elsewhere than on
     Linux, which shows the environments of processes in `/proc`, there is none.
@@ -36,24 +40,38 @@ def watched() -> Iterator[None]:
         return
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
-    token, before = os.urandom(16).hex(), os.environ.get(VARIABLE)
-    command = (sys.executable, "-I", "-S", str(_PROGRAM), f"{VARIABLE}={token}", str(os.getpid()))
+    token, folder = os.urandom(16).hex(), tempfile.mkdtemp(prefix="souk-")
+    command = (sys.executable, "-I", "-S", str(_PROGRAM), f"{VARIABLE}={token}", str(os.getpid()), folder)
     process = subprocess.Popen(  # noqa: S603 (our own program)
         command, stdin=reading, stdout=subprocess.DEVNULL, start_new_session=True
     )
     os.close(reading)
-    os.environ[VARIABLE] = token
+    before, outer = dict(os.environ), tempfile.tempdir
+    os.environ |= {VARIABLE: token, "TMPDIR": folder}
+    tempfile.tempdir = folder
+    _outside.append(before.get("TMPDIR"))
     earlier = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     try:
         yield
     finally:
         signal.set_wakeup_fd(earlier)
-        os.environ.pop(VARIABLE)
-        if before is not None:
-            os.environ[VARIABLE] = before
+        tempfile.tempdir = outer
+        _outside.pop()
+        for name in (VARIABLE, "TMPDIR"):
+            os.environ.pop(name)
+            os.environ |= {name: before[name]} if name in before else {}
         os.close(writing)
         # It looks through all processes, and whoever ends need not wait for that.
         threading.Thread(target=process.wait, daemon=True).start()
+
+
+def unwatched(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a process that may outlive the command."""
+    found = {name: value for name, value in environment.items() if name != VARIABLE}
+    if _outside:
+        found.pop("TMPDIR", None)
+        found |= {"TMPDIR": _outside[0]} if _outside[0] else {}
+    return found
 
 
 def end_with_parent() -> None:

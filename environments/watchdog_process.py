@@ -1,4 +1,4 @@
-"""The watchdog of a command: `python -I -S watchdog_process.py NAME=VALUE PID`, with a pipe as its input.
+"""The watchdog of a command: `watchdog_process.py NAME=VALUE PID FOLDER`, with a pipe as its input.
 
 The bytes in the pipe are the numbers of the signals that the command gets; the pipe closes when it ends.
 """
@@ -23,7 +23,7 @@ def main() -> None:
     while True:
         left = None if until is None else max(0.0, until - time.monotonic())
         if not select.select([0], [], [], left)[0]:
-            os.write(2, b"it did not end within 5 seconds and was killed; what was finished is stored\n")
+            os.write(2, b"it did not end within 5 seconds and was killed; what was stored is safe\n")
             kill(command)
             break
         told = os.read(0, 64)
@@ -34,6 +34,9 @@ def main() -> None:
     while found := processes(mark, session):
         for process in found:
             kill(process)
+    import shutil  # noqa: PLC0415 (most of the time nobody needs it)
+
+    shutil.rmtree(sys.argv[3], ignore_errors=True)
 
 
 def processes(mark: bytes, session: int) -> set[int]:

@@ -44,7 +44,7 @@ from proxy.error_page import NOT_TREATED
 from proxy.serve import PrintingSession
 from proxy.server import Proxy, run_proxy
 from proxy.session import AllowList, Session
-from tests.experiments.command_line import processes_with, souk
+from tests.experiments.command_line import left_after, processes_with, souk
 from tests.support import STOPS, Answer, listening, pages, serve
 
 ROOT = Path(__file__).parents[1]
@@ -550,12 +550,13 @@ def test_the_authority_of_a_proxy_is_private_and_goes_with_it(
     assert process.stderr
     while "Ctrl-C ends it" not in process.stderr.readline():
         assert process.poll() is None
-    (folder,) = tmp_path.iterdir()
+    (folder,) = tmp_path.glob("souk-*/souk-ca-*")
     modes = {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
     assert (stat.S_IMODE(folder.stat().st_mode), modes) == (0o700, {0o600})
     process.send_signal(end)
     process.communicate(timeout=30)
     assert process.returncode == 130
+    assert not left_after("TMPDIR", str(tmp_path), seconds=20)
     assert list(tmp_path.iterdir()) == []
 
 

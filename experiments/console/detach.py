@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from environments.watchdog import VARIABLE
+from environments.watchdog import unwatched
 from interventions.errors import UserError
 
 
@@ -30,7 +30,7 @@ def detach(
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env={name: value for name, value in env.items() if name != VARIABLE},
+                env=unwatched(env),
                 start_new_session=True,
                 **options,
             )

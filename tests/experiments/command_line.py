@@ -103,13 +103,17 @@ def wait_for_trials(process: BaseProcess, db: Path, count: int) -> None:
 
 
 def processes_with(variable: str, value: str) -> dict[int, str]:
-    """The command lines of the processes that were started with this environment variable, by id."""
-    found = {}
+    """The command lines of the processes that were started with this environment variable, by id.
+
+    For a folder also those that were started with a folder in it.
+    """
+    found, wanted = {}, f"{variable}={value}".encode()
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():
             continue
         try:
-            if f"{variable}={value}".encode() in (folder / "environ").read_bytes().split(b"\0"):
+            given = (folder / "environ").read_bytes().split(b"\0")
+            if any(each == wanted or each.startswith(wanted + b"/") for each in given):
                 found[int(folder.name)] = (folder / "cmdline").read_text().replace("\0", " ")
         except OSError:  # it has ended, or is not ours
             continue

@@ -75,6 +75,7 @@ def test_what_is_stopped_ends_with_a_command_that_is_killed(tmp_path: Path, shor
     process.join()
     assert not left_after("TMPDIR", str(short_folder), seconds=20)
     assert not not_ended(found, seconds=20)
+    assert not list(short_folder.iterdir()), "temporary files are left"
 
 
 def test_ctrl_c_ends_a_command_and_what_is_stopped(tmp_path: Path, short_folder: Path) -> None:
@@ -87,6 +88,7 @@ def test_ctrl_c_ends_a_command_and_what_is_stopped(tmp_path: Path, short_folder:
     assert (tmp_path / "err.txt").read_text().splitlines()[-1].startswith("stopped")
     assert not left_after("TMPDIR", str(short_folder), seconds=20)
     assert not not_ended(found, seconds=20)
+    assert not list(short_folder.iterdir()), "temporary files are left"
 
 
 def test_a_command_that_hears_no_signal_is_killed() -> None:
