@@ -26,16 +26,17 @@ _outside: list[str | None] = []
 
 
 @contextmanager
-def watched() -> Iterator[None]:
+def watched(*, signals: bool = True) -> Iterator[None]:
     """Keep a watchdog for the time of this block; it also kills this process where it does not end.
 
     Temporary files, of this process and of those that it starts, are in a folder that goes with the block.
     Five seconds after the first Ctrl-C or SIGTERM it kills this process too. Signals are written to its pipe
-    by the interpreter itself, so this works also where no Python code runs any longer. Elsewhere than on
-    Linux, which shows the environments of processes in `/proc`, there is none.
+    by the interpreter itself, so this works also where no Python code runs any longer. Only the main thread
+    gets them: in another there is no watchdog, but without `signals`, for a process that is all ours. Without
+    Linux, which shows the environments of processes in `/proc`, there is none either.
     """
     in_main = threading.current_thread() is threading.main_thread()
-    if sys.platform != "linux" or not in_main:
+    if sys.platform != "linux" or (signals and not in_main):
         yield
         return
     reading, writing = os.pipe()
@@ -50,19 +51,22 @@ def watched() -> Iterator[None]:
     os.environ |= {VARIABLE: token, "TMPDIR": folder}
     tempfile.tempdir = folder
     _outside.append(before.get("TMPDIR"))
-    earlier = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    earlier = signal.set_wakeup_fd(writing, warn_on_full_buffer=False) if signals else None
     try:
         yield
     finally:
-        signal.set_wakeup_fd(earlier)
+        if earlier is not None:
+            signal.set_wakeup_fd(earlier)
         tempfile.tempdir = outer
         _outside.pop()
         for name in (VARIABLE, "TMPDIR"):
             os.environ.pop(name)
             os.environ |= {name: before[name]} if name in before else {}
         os.close(writing)
-        # It looks through all processes, and whoever ends need not wait for that.
-        threading.Thread(target=process.wait, daemon=True).start()
+        if signals:  # it looks through all processes, and whoever ends need not wait for that
+            threading.Thread(target=process.wait, daemon=True).start()
+        else:  # Ray kills the children of a worker that ends
+            process.wait()
 
 
 def unwatched(environment: Mapping[str, str]) -> dict[str, str]:

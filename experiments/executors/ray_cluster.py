@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from environments.pulse import comes
+from environments.watchdog import watched
 from experiments.designs.design import Trial
 from experiments.executors.executor import Attempt, Executor, WorkerDied
 from experiments.executors.pool import PATIENCE_SECONDS, STANDSTILL_SECONDS, Pool, Say, Worker, open_pool
@@ -29,6 +30,7 @@ class Actor:
     async def open(self, setup: Setup) -> None:
         """Start the executor of this node. Raises UserError."""
         self._stack = AsyncExitStack()
+        self._stack.enter_context(watched(signals=False))
         folder = self._stack.enter_context(TemporaryDirectory(prefix="souk-"))
         self._executor: Executor[Trial] = await self._stack.enter_async_context(
             open_executor(replace(setup, folder=Path(folder)))

@@ -13,16 +13,18 @@ from random import Random
 from typing import Any, Final
 
 from experiments.designs.inputs.experiment_file import LIBRARY
-from tests.experiments.command_line import forked_souk, left_after
+from tests.experiments.command_line import forked_souk
 from tests.experiments.postgres_server import postgres_server
 from tests.faults.kinds import KINDS
-from tests.faults.world import World
+from tests.faults.world import World, ray_cluster
 
 TRIALS: Final = 8
 SECONDS: Final = 15
 """The time limit of a trial; an undisturbed one takes about one second."""
 PATIENCE_SECONDS: Final = 240.0
 """How long a command may take, whatever happens to it."""
+ON_RAY: Final = 0.05
+"""The share of the schedules whose workers are actors of a Ray cluster."""
 MOST_COMMANDS: Final = 4
 """How often the same command may have to be given."""
 
@@ -43,6 +45,7 @@ class Schedule:
     seed: int
     database: str
     workers: int
+    backend: str
     moments: tuple[Moment, ...]
 
     @classmethod
@@ -55,11 +58,14 @@ class Schedule:
             Moment(rng.choice(kinds), rng.randrange(TRIALS - 1), rng.uniform(0, 1))
             for _ in range(rng.choice((1, 1, 2, 3)))
         )
-        return cls(seed, database, workers, tuple(sorted(moments, key=lambda each: each.stored)))
+        in_order = tuple(sorted(moments, key=lambda each: each.stored))
+        if rng.random() < ON_RAY:
+            return cls(seed, database, 2, "ray", in_order)
+        return cls(seed, database, workers, "local", in_order)
 
     def __str__(self) -> str:
         told = ", ".join(f"{each.kind} after {each.stored} trials" for each in self.moments)
-        return f"seed {self.seed}: {self.database}, {self.workers} workers, {told}"
+        return f"seed {self.seed}: {self.database}, {self.workers} workers ({self.backend}), {told}"
 
 
 @dataclass
@@ -123,12 +129,15 @@ def _world(folder: Path, db: str, workers: int) -> World:
 
 @contextmanager
 def _disturbed_world(folder: Path, schedule: Schedule) -> Iterator[World]:
-    if schedule.database == "sqlite":
-        yield _world(folder, f"sqlite:///{folder}/t.db", schedule.workers)
-        return
-    with postgres_server() as server:
-        world = _world(folder, server.new_database(), schedule.workers)
+    with ExitStack() as stack:
+        server = stack.enter_context(postgres_server()) if schedule.database == "postgresql" else None
+        db = server.new_database() if server else f"sqlite:///{folder}/t.db"
+        world = _world(folder, db, schedule.workers)
         world.server = server
+        if schedule.backend == "ray":
+            address = stack.enter_context(ray_cluster(folder, world.temporary))
+            world.arguments += ("--backend", "ray", "--address", address)
+            world.cluster = True
         yield world
 
 
@@ -189,10 +198,8 @@ def _end(world: World, report: Report) -> None:
 def _finish(world: World, report: Report, seen: Stored) -> Stored:
     """Give the same command, undisturbed, until it has ended well."""
     while world.process is not None and world.process.exitcode != 0:
-        left = left_after("TMPDIR", str(world.temporary), seconds=10)
-        report.broken += [
-            f"after the command a process was left: {command[:80]}" for command in left.values()
-        ]
+        left = world.left_behind().values()
+        report.broken += [f"after the command a process was left: {command[:80]}" for command in left]
         _check_status(world, report)
         if report.commands == MOST_COMMANDS:
             report.broken.append(f"the command ended with status {world.process.exitcode} again and again")
@@ -231,7 +238,7 @@ def _check(world: World, report: Report, calm: dict[str, list[Any]], seen: Store
             )
     if wrong := world.damaged_pages():
         report.broken.append(f"{len(wrong)} pages are lost or damaged")
-    if left := left_after("TMPDIR", str(world.temporary), seconds=10):
-        report.broken += [f"at the end a process was left: {command[:80]}" for command in left.values()]
+    left = world.left_behind().values()
+    report.broken += [f"at the end a process was left: {command[:80]}" for command in left]
     if files := sorted(each.name for each in world.temporary.iterdir()):
         report.broken.append(f"files were left: {files[:3]}")

@@ -14,11 +14,18 @@ import zstandard
 
 from experiments.records import tables
 from experiments.records.record import artifact_hash
-from tests.experiments.command_line import descendants, environment, processes_with, start
+from tests.experiments.command_line import (
+    descendants,
+    environment,
+    not_ended,
+    processes_with,
+    start,
+)
 from tests.experiments.postgres_server import PostgresServer
 
+ACTOR: Final = "ray::Actor"
 PROGRAMS: Final = {
-    "worker": lambda command: "executors.worker" in command,
+    "worker": lambda command: "executors.worker" in command or command.startswith(ACTOR),
     "browser": lambda command: "--remote-debugging-pipe" in command and "--type=" not in command,
     "renderer": lambda command: "--type=renderer" in command,
     "network service": lambda command: "--type=utility" in command and "network" in command,
@@ -39,6 +46,8 @@ class World:
     db: str
     arguments: tuple[str, ...]
     server: PostgresServer | None = None
+    cluster: bool = False
+    """Whether the run's workers are actors of a Ray cluster."""
     process: BaseProcess | None = None
     others: list[BaseProcess] = field(default_factory=list)
     """Commands that run beside it."""
@@ -61,14 +70,24 @@ class World:
             return []
         if part == "command":
             return [self.process.pid] if self.process.is_alive() else []
-        with suppress(FileNotFoundError):
-            return [pid for pid, command in descendants(self.process.pid).items() if PROGRAMS[part](command)]
-        return []
+        found = {}
+        if self.cluster:
+            marked = processes_with("TMPDIR", str(self.temporary)).items()
+            found = {pid: command for pid, command in marked if command.startswith(ACTOR)}
+        for root in (self.process.pid, *found):
+            with suppress(FileNotFoundError):
+                found |= descendants(root)
+        return [pid for pid, command in found.items() if PROGRAMS[part](command)]
 
     def send(self, process: int, number: signal.Signals) -> None:
         """Send a signal to a process that may have ended."""
         with suppress(ProcessLookupError):
             os.kill(process, number)
+
+    def left_behind(self) -> dict[int, str]:
+        """The processes of the run that do not end within ten seconds. A cluster is none of them."""
+        marked = processes_with("TMPDIR", str(self.temporary)).items()
+        return not_ended({pid: each for pid, each in marked if not is_of_cluster(each)}, seconds=10)
 
     def left(self) -> dict[int, str]:
         """The processes of the run that are there."""
@@ -127,6 +146,30 @@ class World:
         stored = {name: unpack.decompress(data).decode() for name, data in pages}
         wrong = [name for name, text in stored.items() if artifact_hash(text) != name]
         return sorted({*wrong, *(name for name in named if name and name not in stored)})
+
+
+def is_of_cluster(command: str) -> bool:
+    """Whether Ray has started it for itself."""
+    own = command.startswith("ray::") and not command.startswith(ACTOR)
+    return own or "site-packages/ray/" in command
+
+
+@contextmanager
+def ray_cluster(folder: Path, temporary: Path) -> Iterator[str]:
+    """Start a cluster of one node with two places for workers; yield its address."""
+    from ray.cluster_utils import Cluster
+
+    before = dict(os.environ)
+    own = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_TMPDIR": str(folder / "r"), "TMPDIR": str(temporary)}
+    os.environ |= own
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2})
+    for name in own:
+        os.environ.pop(name)
+        os.environ |= {name: before[name]} if name in before else {}
+    try:
+        yield cluster.address
+    finally:
+        cluster.shutdown()
 
 
 def where(folder: Path) -> dict[str, str]:
