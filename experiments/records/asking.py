@@ -33,6 +33,7 @@ class Asking:
         Raises what it raises; where the server stood still, a DBAPIError of which `is_away` is true.
         """
         asked = asyncio.get_running_loop().run_in_executor(self._thread, question)
+        asked.add_done_callback(_look_at)  # whoever asked may have been cancelled
         hurried = asyncio.ensure_future(self._hurried.wait())
         either: set[asyncio.Future[Any]] = {asked, hurried}
         try:
@@ -49,3 +50,9 @@ class Asking:
     def close(self) -> None:
         """End the thread."""
         self._thread.shutdown()
+
+
+def _look_at(asked: asyncio.Future[Any]) -> None:
+    """Ask for an error, or asyncio would print it."""
+    if not asked.cancelled():
+        asked.exception()
