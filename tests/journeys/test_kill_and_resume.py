@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.experiments.command_line import environment, left_after, start, started_at, wait_for_trials
-from tests.support import size, usual
+from tests.support import THOROUGH, size, usual
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/environ").exists(), reason="looks for processes in /proc"
@@ -78,6 +78,7 @@ def test_a_run_killed_again_and_again_has_every_trial_once(tmp_path: Path, short
     assert not left_after("TMPDIR", str(short_folder), seconds=10)
 
 
+@pytest.mark.skipif(not THOROUGH, reason="make faults kills commands with workers")
 def test_workers_end_with_the_runner_and_the_next_ones_go_on(tmp_path: Path, short_folder: Path) -> None:
     db, agents = tmp_path / "t.db", ("--agent", "simulated:balanced", "--agent", "simulated:price")
     command = ("run", "nudges", *agents, "--limit", "6", "--workers", "2", "--db", f"sqlite:///{db}")

@@ -28,7 +28,7 @@ from experiments.records.store import Records
 from experiments.runs.experiment_run import ExperimentRun
 from tests.experiments.command_line import BaseProcess, start
 from tests.experiments.postgres_server import PostgresServer, postgres_server
-from tests.support import serve
+from tests.support import THOROUGH, serve
 
 TRIALS = 40
 HOTELS = """\
@@ -231,6 +231,7 @@ async def test_a_second_command_whose_provider_fails_replaces_nothing(
     assert list(failing.complaints()) == []
 
 
+@pytest.mark.skipif(not THOROUGH, reason="make faults gives commands twice and kills them")
 def test_two_commands_with_browsers_one_of_which_is_killed(tmp_path: Path) -> None:
     command = ("run", "nudges", "--limit", "8", "--db")
     for name in ("alone", "killed", "other"):

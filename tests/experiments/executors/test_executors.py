@@ -21,6 +21,7 @@ from experiments.runs.experiment_run import ExperimentRun
 from interventions.errors import UserError
 from tests.experiments.command_line import left_after, processes_with
 from tests.experiments.running import HOTELS
+from tests.support import THOROUGH
 
 PLUGIN = """
 import os, signal
@@ -116,6 +117,7 @@ async def test_workers_that_all_die_end_the_run(folder: Path, monkeypatch: pytes
         await run.run(Console(quiet=True), Workers(2, slots=1))
 
 
+@pytest.mark.skipif(not THOROUGH, reason="make faults kills workers")
 @pytest.mark.browser
 async def test_a_worker_killed_amid_an_episode_leaves_no_browser_and_loses_no_trial(folder: Path) -> None:
     run = run_of(folder, "nudges", "simulated:balanced", "simulated:price", limit=4)
