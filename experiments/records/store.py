@@ -29,7 +29,7 @@ from experiments.records.errors import (
 )
 from experiments.records.record import Row, RunFacts, TrialRecord, artifact_hash
 from experiments.records.seals import rows_of_run, seal, seal_run
-from experiments.records.stored_facts import strange_fact
+from experiments.records.stored_facts import strange_fact, whole_characters
 from experiments.records.tables import (
     SCHEMA_VERSION,
     answers,
@@ -355,7 +355,7 @@ class Records:
             )
         if strange := strange_fact(row["facts"]):
             raise Unreadable(f"--db {self.url}: the facts of run {run}: {strange}; {CHECK_IT}")
-        return row
+        return row | {"facts": whole_characters(row["facts"])}
 
     def outcomes(self, run: str, only: Collection[str] | None = None) -> dict[str, int]:
         """Count the run's trials (of those in `only`, best a set) by outcome."""
