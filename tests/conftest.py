@@ -10,9 +10,12 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from tests.support import size
+from tests.support import THOROUGH, size
 
-hypothesis.settings.register_profile("souk", deadline=None, max_examples=size(25, 100))
+# The same cases at each time, so that a change is told by what it changes; `make thorough` draws new ones.
+hypothesis.settings.register_profile(
+    "souk", deadline=None, max_examples=size(25, 100), derandomize=not THOROUGH
+)
 hypothesis.settings.load_profile("souk")
 
 
