@@ -47,6 +47,7 @@ def watched(*, signals: bool = True) -> Iterator[None]:
         command, stdin=reading, stdout=subprocess.DEVNULL, start_new_session=True
     )
     os.close(reading)
+    process.wait()  # it goes on in a process that is not our child
     before, outer = dict(os.environ), tempfile.tempdir
     os.environ |= {VARIABLE: token, "TMPDIR": folder}
     tempfile.tempdir = folder
@@ -63,10 +64,6 @@ def watched(*, signals: bool = True) -> Iterator[None]:
             os.environ.pop(name)
             os.environ |= {name: before[name]} if name in before else {}
         os.close(writing)
-        if signals:  # it looks through all processes, and whoever ends need not wait for that
-            threading.Thread(target=process.wait, daemon=True).start()
-        else:  # Ray kills the children of a worker that ends
-            process.wait()
 
 
 def unwatched(environment: Mapping[str, str]) -> dict[str, str]:

@@ -15,6 +15,8 @@ PATIENCE_SECONDS = 5.0
 
 def main() -> None:
     """Wait until the command has ended, or does not end; then kill what it has started."""
+    if os.fork():
+        os._exit(0)  # it is nobody's child: Ray kills the children of a worker that ends
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
     mark, command = sys.argv[1].encode(), int(sys.argv[2])
