@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from interventions.errors import UserError
+
 VARIABLE: Final = "SOUK_COMMAND"
 """The variable in the environment of all that a command starts."""
 _PROGRAM: Final = Path(__file__).with_name("watchdog_process.py")
@@ -39,9 +41,14 @@ def watched(*, signals: bool = True) -> Iterator[None]:
     if sys.platform != "linux" or (signals and not in_main):
         yield
         return
+    try:
+        token, folder = os.urandom(16).hex(), tempfile.mkdtemp(prefix="souk-")
+    except OSError as error:
+        raise UserError(
+            f"no temporary file can be made: {error.strerror}; make room, or set TMPDIR"
+        ) from None
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
-    token, folder = os.urandom(16).hex(), tempfile.mkdtemp(prefix="souk-")
     command = (sys.executable, "-I", "-S", str(_PROGRAM), f"{VARIABLE}={token}", str(os.getpid()), folder)
     process = subprocess.Popen(  # noqa: S603 (our own program)
         command, stdin=reading, stdout=subprocess.DEVNULL, start_new_session=True

@@ -192,11 +192,11 @@ class Session:
         return next(named, product_at(url, self.known, self.site))
 
     def keep(self, page: ShownPage) -> None:
-        """Keep a page for the ids on it; of many pages the oldest is forgotten."""
+        """Keep a page for the ids on it; of many pages, or large ones, the oldest are forgotten."""
         if self.ended:
             return
         self.as_sent[page.url] = page
-        if len(self.as_sent) > _KEPT:
+        while len(self.as_sent) > _KEPT or sum(len(each.body) for each in self.as_sent.values()) > MOST_BYTES:
             del self.as_sent[next(iter(self.as_sent))]
 
     def reached(self, url: str) -> None:

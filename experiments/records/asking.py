@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 SILENT_SECONDS: Final = 30.0
 """How long a server may take to answer."""
-HURRIED_SECONDS: Final = 1.5
+HURRIED_SECONDS: Final = 2.5
 """How long it may take once the command is to end."""
 
 

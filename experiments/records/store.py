@@ -180,9 +180,9 @@ class Records:
     def hang_up(self) -> None:
         """Cut the connections to a server, so that a thread that waits for an answer goes on with an error.
 
-        Nothing happens to a file.
+        Nothing happens to a file: who has locked it may keep it long, and that is told by its own error.
         """
-        self.stood_still = True
+        self.stood_still = self.stood_still or bool(self._open)
         for connection in list(self._open):
             cut(connection)
 

@@ -100,13 +100,14 @@ class Admission:
         self._watching = asyncio.create_task(self._watch())
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, error: type[BaseException] | None, *_: object) -> None:
+        if error is not None:
+            self._asking.hurry()
         self._watching.cancel()
         await asyncio.gather(self._watching, return_exceptions=True)
         await self._end()
 
     async def _end(self) -> None:
-        self._asking.hurry()
         if not self._records.stood_still:
             await self._in_thread(lambda: self.runner.end(self._records))
         self._asking.close()

@@ -1,5 +1,6 @@
 """No worker, browser, shop or driver outlives its command, also where they are stopped: each test ends."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -8,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from environments.watchdog import VARIABLE
+from environments.watchdog import VARIABLE, watched
+from interventions.errors import UserError
 from tests.experiments.command_line import (
     environment,
     left_after,
@@ -116,3 +118,12 @@ def test_a_command_in_the_background_has_a_watchdog_of_its_own(tmp_path: Path) -
     )
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment({}), check=True)
     assert not processes_with(VARIABLE, "outer")
+
+
+def test_where_no_temporary_file_can_be_made_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(**_: object) -> str:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("tempfile.mkdtemp", full)
+    with pytest.raises(UserError, match=r"can be made: No space left on device; make room"), watched():
+        pass

@@ -112,3 +112,9 @@ def test_nothing_is_kept_of_what_happens_after_the_end(episode: Session) -> None
     episode.note_page(a_page(2))
     episode.keep(a_page(3))
     assert (episode.pages, episode.as_sent) == ([], {})
+
+
+def test_pages_that_are_kept_for_their_ids_are_not_larger_together(episode: Session) -> None:
+    for number in range(5):
+        episode.keep(a_page(number, session.MOST_BYTES // 2))
+    assert list(episode.as_sent) == ["http://shop.test/3", "http://shop.test/4"]

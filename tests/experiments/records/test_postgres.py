@@ -135,4 +135,4 @@ async def test_an_admission_ends_while_the_server_stands_still(server: PostgresS
         looking = asyncio.create_task(admission._look(beat=True))
         await asyncio.sleep(0)
         looking.cancel()
-        await admission.__aexit__(None, None, None)
+        await admission.__aexit__(asyncio.CancelledError, None, None)

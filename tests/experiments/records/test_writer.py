@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sql
 
-from experiments.records import tables
+from experiments.records import asking, tables
 from experiments.records.record import Trace, TrialRecord
 from experiments.records.store import Records
 from experiments.records.writer import Writer
@@ -183,4 +183,21 @@ async def test_a_record_that_no_database_takes_is_not_hidden(records: Records) -
     writer = Writer(records)
     with pytest.raises(sql.exc.IntegrityError):
         await writer.store(broken())
+    await writer.close()
+
+
+async def test_a_file_that_is_locked_for_long_is_no_server_that_stands_still(
+    records: Records, other: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = Records(records.engine.url.render_as_string().replace("0.01", "1"))
+    monkeypatch.setattr(asking, "SILENT_SECONDS", 0.1)
+    said: list[str] = []
+    told = asyncio.Event()
+    writer = Writer(records, say=lambda line: (said.append(line), told.set())[0])
+    other.execute("BEGIN IMMEDIATE")
+    stored = asyncio.create_task(writer.store(a_record("t1")))
+    await told.wait()
+    other.rollback()
+    await stored
+    assert "database is locked" in said[0]
     await writer.close()
