@@ -1,17 +1,23 @@
 """`souk` as its users meet it: a process of its own, with its folder, environment and signals."""
 
+import atexit
 import os
 import selectors
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+
+from tests.experiments.forking import serve
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,6 +53,23 @@ def forked_souk(*arguments: str, cwd: Path, env: Mapping[str, str | None] | None
     process = start(*arguments, cwd=cwd, env=env)
     process.join()
     return Ended(process.exitcode, (cwd / "out.txt").read_text(), (cwd / "err.txt").read_text())
+
+
+@cache
+def program() -> str:
+    """Return a `souk` to be started like any program; each start is a fork, without the time of imports."""
+    folder = tempfile.mkdtemp(prefix="souk-program-")
+    here, there = _forks.Pipe(duplex=False)
+    server = _forks.Process(target=serve, args=(Path(folder) / "souk", there), daemon=False)
+    server.start()
+    here.recv()
+
+    def end() -> None:
+        server.terminate()
+        shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(end)
+    return f"{folder}/souk"
 
 
 def start(*arguments: str, cwd: Path, env: Mapping[str, str | None] | None = None) -> BaseProcess:

@@ -1,77 +1,83 @@
-"""A `souk` whose imports are done once: `python forking.py SOCKET` forks a command for each connection.
+"""A `souk` whose imports are done once: a program that has a command forked by a process that is loaded.
 
-The program made by `forked_program` sends its arguments, folder, environment and its three streams to it.
+The program sends its arguments, folder, environment and three streams, passes signals on, and ends with the
+command's status. A command whose program is killed is killed.
 """
 
 import json
 import os
+import select
 import signal
 import socket
-import subprocess
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 PROGRAM = """\
 #!{python} -ISE
-import json, os, socket, sys
+import json, os, signal, socket, sys
 with socket.socket(socket.AF_UNIX) as server:
     server.connect({address!r})
     told = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
-    socket.send_fds(server, [told], [0, 1, 2])
-    server.shutdown(socket.SHUT_WR)
-    sys.exit(int(server.makefile().read()))
+    socket.send_fds(server, [len(told).to_bytes(8, "big")], [0, 1, 2])
+    server.sendall(told)
+    answers = server.makefile()
+    command = int(answers.readline())
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, lambda number, _: os.kill(command, number))
+    status = int(answers.readline())
+    if status < 0:
+        signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    sys.exit(status)
 """
 
 
-@contextmanager
-def forked_program(file: Path, environment: Mapping[str, str]) -> Iterator[None]:
-    """Make a program of this name, which runs commands of `souk` while the block lasts."""
+def serve(file: Path, ready: Connection) -> None:
+    """Make the program, and fork a process for each start of it, until this process is ended."""
     address = str(file.with_name("socket"))
     file.write_text(PROGRAM.format(python=sys.executable, address=address))
     file.chmod(0o755)
-    command = [sys.executable, "-m", "tests.experiments.forking", address]
-    with subprocess.Popen(
-        command, env=dict(environment), stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as server:
-        assert server.stdout
-        try:
-            assert server.stdout.readline() == b"ready\n"
-            yield
-        finally:
-            server.terminate()
-
-
-def serve(address: str) -> None:
-    """Fork a process for each connection, which runs the command and sends its status."""
-    from tests.experiments import loaded  # noqa: F401 - for what it imports
-
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen()
-        print("ready", flush=True)
+        ready.send(None)
         while True:
             connection, _ = listener.accept()
             if not os.fork():
                 listener.close()
-                attend(connection)
+                _attend(connection)
             connection.close()
 
 
-def attend(connection: socket.socket) -> None:
+def _attend(connection: socket.socket) -> None:
     """Run the command that comes through a connection, in a process of its own, and send its status."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    told, streams, _, _ = socket.recv_fds(connection, 1 << 20, 3)
-    while more := connection.recv(1 << 20):
-        told += more
-    if command := os.fork():
-        status = os.waitstatus_to_exitcode(os.waitpid(command, 0)[1])
-        connection.sendall(str(status).encode())
-        os._exit(0)
-    connection.close()
+    length, streams, _, _ = socket.recv_fds(connection, 8, 3)
+    told = b""
+    while len(told) < int.from_bytes(length, "big"):
+        told += connection.recv(1 << 20)
+    command = os.fork()
+    if not command:
+        connection.close()
+        _run(told, streams)
+    for stream in streams:
+        os.close(stream)
+    connection.sendall(f"{command}\n".encode())
+    handle = os.pidfd_open(command)
+    ended, _, _ = select.select([handle, connection], [], [])
+    if handle not in ended:
+        os.kill(command, signal.SIGKILL)
+    status = os.waitstatus_to_exitcode(os.waitpid(command, 0)[1])
+    if handle in ended:
+        connection.sendall(f"{status}\n".encode())
+    os._exit(0)
+
+
+def _run(told: bytes, streams: list[int]) -> None:
     arguments, folder, environment = json.loads(told)
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
@@ -81,6 +87,7 @@ def attend(connection: socket.socket) -> None:
     os.environ.update(environment)
     sys.argv = ["souk", *arguments]
     sys.orig_argv = [sys.executable, "-m", "experiments.cli", *arguments]  # what --detach starts again
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
     from experiments.cli import main
 
@@ -96,7 +103,3 @@ def attend(connection: socket.socket) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
-
-
-if __name__ == "__main__":
-    serve(sys.argv[1])

@@ -13,13 +13,12 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from tests.experiments.forking import forked_program
+from tests.experiments.command_line import program
 from tests.support import THOROUGH
 
 ROOT = Path(__file__).parents[2]
@@ -146,14 +145,14 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Followed]:
         (folder / ".venv").symlink_to(sys.prefix)
     else:
         programs.mkdir(parents=True)
+        (programs / "souk").symlink_to(program())
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     secrets = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "COLUMNS")
     environment = {name: value for name, value in os.environ.items() if name not in secrets}
     environment |= {"PATH": "/usr/local/bin:/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
-    with nullcontext() if THOROUGH else forked_program(programs / "souk", environment):
-        yield follow(folder, environment, port)
+    yield follow(folder, environment, port)
 
 
 def follow(folder: Path, environment: dict[str, str], port: str) -> Followed:

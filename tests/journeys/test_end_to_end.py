@@ -4,7 +4,6 @@ import os
 import re
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from starlette.routing import Route
 
 from experiments.records.store import Records
 from proxy.error_page import NOT_TREATED
+from tests.experiments.command_line import program
 from tests.support import serve
 
 KEY = "sk-test-0123456789abcdef"
@@ -41,7 +41,7 @@ factors:
 
 def souk(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "experiments.cli", *arguments],
+        [program(), *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
         capture_output=True,

@@ -26,6 +26,7 @@ from proxy.authority import Authority
 from proxy.serve import parse_values, plan_for
 from proxy.server import Proxy
 from proxy.session import AllowList, Session
+from tests.experiments.command_line import program
 from tests.support import pages
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +36,7 @@ SITE = load_site_map("onestopmarket")
 @asynccontextmanager
 async def serving(*options: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, str, str]]:
     """The running process, the address that it says it listens on, and all that it says at the start."""
-    command = (sys.executable, "-m", "experiments.cli", "proxy", "serve", *options, "--port", "0")
+    command = (program(), "proxy", "serve", *options, "--port", "0")
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, stdout=pipe, stderr=pipe)
     try:

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import sqlite3
-import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
@@ -18,7 +17,7 @@ from playwright.async_api import Browser, BrowserContext
 
 from interventions.yaml.sitemap import load_site_map
 from tests.experiments.certificates import certificates
-from tests.experiments.command_line import environment
+from tests.experiments.command_line import environment, program
 from tests.storefronts.cases import Case
 from tests.storefronts.look import buy, faults
 
@@ -239,7 +238,7 @@ def _error(said: list[str]) -> str:
 
 async def _start(shop: Shop, *arguments: str | Path) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "experiments.cli", *map(str, arguments), cwd=shop.folder, env=environment({}),
+        program(), *map(str, arguments), cwd=shop.folder, env=environment({}),
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, limit=1 << 24,
     )  # fmt: skip
 

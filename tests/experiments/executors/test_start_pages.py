@@ -3,7 +3,6 @@
 import asyncio
 import os
 import sqlite3
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from starlette.routing import Route
 from experiments.episodes.shop_episode import known
 from experiments.executors.start_pages import check_start_pages
 from interventions.errors import UserError
-from tests.experiments.command_line import Ended, environment, forked_souk
+from tests.experiments.command_line import Ended, environment, forked_souk, program
 from tests.experiments.foreign_shop import KEYS, NUDGE, WALL, ForeignShop, design, experiment
 from tests.support import serve, usual
 
@@ -269,7 +268,7 @@ async def test_a_terminal_says_what_is_waited_for(tmp_path: Path) -> None:
     terminal, theirs = os.openpty()
     async with serve(app) as address:
         file = experiment(tmp_path, shop, address)
-        command = (sys.executable, "-m", "experiments.cli", "run", str(file), "--db", "sqlite:///t.db")
+        command = (program(), "run", str(file), "--db", "sqlite:///t.db")
         process = await asyncio.create_subprocess_exec(
             *command, cwd=tmp_path, env=environment({"TERM": "xterm"}), stderr=theirs
         )

@@ -25,7 +25,7 @@ from starlette.responses import RedirectResponse, Response
 
 from environments.browser import find_browser, run_browsers
 from environments.shop.server import shop as embedded_shop
-from tests.experiments.command_line import forked_souk
+from tests.experiments.command_line import forked_souk, program
 from tests.experiments.foreign_shop import ForeignShop, experiment
 from tests.support import serve, usual
 
@@ -105,7 +105,7 @@ def served(
 ) -> Iterator[Served]:
     text = EXPERIMENT.replace("INTERVENTIONS", interventions).replace("ONLY", only)
     (folder / "e.yaml").write_text(text.replace("SECONDS", str(seconds)))
-    command = (sys.executable, "-m", "experiments.cli", "proxy", "serve", "--experiment", experiment)
+    command = (program(), "proxy", "serve", "--experiment", experiment)
     process = subprocess.Popen(
         [*command, "--db", "sqlite:///t.db", "--port", "0", "--as", "tester", *options],
         cwd=folder,
@@ -216,7 +216,7 @@ def test_two_servers_of_one_experiment_give_each_trial_once(tmp_path: Path) -> N
         assert one.rows("select count(*) from claims where trial not in (select trial from trials)") >= [(1,)]
     assert one.rows("select count(*) from claims") == [(0,)], "what was not ended is free"
     ended = one.rows("select trial from trials")[0][0]
-    command = (sys.executable, "-m", "experiments.cli", "proxy", "serve", "--experiment", "e.yaml")
+    command = (program(), "proxy", "serve", "--experiment", "e.yaml")
     options = ("--db", "sqlite:///t.db", "--port", "0", "--as", "tester", "--trial", ended)
     done = subprocess.run(
         [*command, *options], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)},
@@ -346,7 +346,7 @@ async def test_a_shop_that_runs_already_is_served(tmp_path: Path) -> None:
 def test_a_mistake_is_one_line(tmp_path: Path, options: list[str], message: str) -> None:
     text = EXPERIMENT.replace("INTERVENTIONS", "nudges").replace("ONLY", "best-seller")
     (tmp_path / "e.yaml").write_text(text.replace("SECONDS", "9"))
-    command = (sys.executable, "-m", "experiments.cli", "proxy", "serve", "--experiment", "e.yaml")
+    command = (program(), "proxy", "serve", "--experiment", "e.yaml")
     done = subprocess.run(
         [*command, "--port", "0", "--db", "sqlite:///t.db", *options],
         cwd=tmp_path,
@@ -485,7 +485,7 @@ async def test_the_shops_own_addresses_become_those_of_the_name(tmp_path: Path) 
 def test_a_job_in_the_background_ends_without_a_word_while_guests_are_connected(tmp_path: Path) -> None:
     """Shells start such jobs with Ctrl-C ignored."""
     background = 'trap "" INT; exec "$0" "$@"'
-    command = (sys.executable, "-m", "experiments.cli", "proxy", "serve", "--experiment", "nudges")
+    command = (program(), "proxy", "serve", "--experiment", "nudges")
     process = subprocess.Popen(
         ["sh", "-c", background, *command, "--db", "sqlite:///t.db", "--port", "0"],
         cwd=tmp_path,
