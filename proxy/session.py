@@ -157,6 +157,8 @@ class Session:
     as_sent: dict[str, ShownPage] = field(default_factory=dict)
     """By address, pages for which no edits were planned, so that they are not among `pages`."""
 
+    _bytes: int = field(default=0, init=False)
+    """How large the `pages` are together."""
     redirects: int = 0
     """How often the address of a product led to another one."""
     ended: bool = False
@@ -229,9 +231,12 @@ class Session:
         if self.ended:
             return
         if page.drawn:
-            self.pages[:] = [each for each in self.pages if not (each.drawn and each.url == page.url)]
-        if len(self.pages) < MOST_PAGES and sum(len(each.body) for each in self.pages) < MOST_BYTES:
+            for each in [each for each in self.pages if each.drawn and each.url == page.url]:
+                self.pages.remove(each)
+                self._bytes -= len(each.body)
+        if len(self.pages) < MOST_PAGES and self._bytes < MOST_BYTES:
             self.pages.append(page)
+            self._bytes += len(page.body)
         elif not self.failures:
             self.note_failure(f"{page.url}: there were too many pages, or too large ones")
 

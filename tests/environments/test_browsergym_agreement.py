@@ -11,6 +11,7 @@ from environments.browser import VIEWPORT, find_browser
 from environments.observe import OBSERVE
 from environments.shop.catalogue import generate
 from environments.shop.server import shop
+from tests.support import usual
 
 pytestmark = [pytest.mark.browser]
 
@@ -99,7 +100,7 @@ def interactive(html: BeautifulSoup) -> dict[str, tuple[str, str]]:
     }
 
 
-@pytest.mark.parametrize("kind", PAGES)
+@pytest.mark.parametrize("kind", usual(PAGES, 3))
 def test_they_show_the_same_text_and_the_same_elements(
     base_url: str, browser_page: tuple[ThreadPoolExecutor, Page], kind: str
 ) -> None:

@@ -513,7 +513,7 @@ def test_the_tables_themselves_are_right(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", TABLES)
-@settings(max_examples=size(5, 200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=size(3, 200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_a_damaged_table(name: str, data: st.DataObject) -> None:
     table = TABLES[name]
@@ -631,7 +631,7 @@ def test_a_parquet_file_with_strange_facts(data: st.DataObject, name: str) -> No
     check_parquet(TABLES[name], written(table.replace_schema_metadata({"pandas": facts})))
 
 
-@settings(max_examples=size(20, 3_000))
+@settings(max_examples=size(10, 3_000))
 @given(data=st.data(), name=st.sampled_from(PARQUETS))
 def test_a_damaged_parquet_file(data: st.DataObject, name: str) -> None:
     check_parquet(TABLES[name], data.draw(damaged(written(parquet(TABLES[name])))))

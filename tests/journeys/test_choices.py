@@ -102,7 +102,7 @@ async def run(file: Path) -> sqlite3.Connection:
     return sqlite3.connect(file.parent / "t.db")
 
 
-@pytest.mark.parametrize("way", usual(WAYS, 4))
+@pytest.mark.parametrize("way", usual(WAYS, 2))
 async def test_the_choice_is_recorded(way: str, tmp_path: Path) -> None:
     press, site = WAYS[way]
     silence = {"request": [], "message": [], "refused": []}

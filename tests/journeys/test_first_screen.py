@@ -98,7 +98,7 @@ def load(name: str) -> ShopDesign:
     return design
 
 
-@pytest.mark.parametrize("kind", usual(["choice", "conjoint", "anchoring"], 2))
+@pytest.mark.parametrize("kind", usual(["choice", "conjoint", "anchoring"], 1))
 def test_many_agents_are_still_one_screen(kind: str) -> None:
     report = report_of(kind, many(kind))
     for width in (80, 100, 200):

@@ -142,7 +142,7 @@ async def look(
     return untreated(plan, [sight], session, keys), len(unchecked(plan, [sight], session)), shown
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", usual(KINDS, 2))
 async def test_an_order_that_the_screen_does_not_show_does_not_count(page: Page, kind: str) -> None:
     made, rng = KINDS[kind], random.Random(kind)
     assert await look(page, made, page_of(), View(screenshot=True)) == ("", 0, made.order)
@@ -158,7 +158,7 @@ async def test_an_order_that_the_screen_does_not_show_does_not_count(page: Page,
     assert not wrong
 
 
-@pytest.mark.parametrize("shop", usual(HONEST, 5))
+@pytest.mark.parametrize("shop", usual(HONEST, 3))
 async def test_honest_lists_count(page: Page, shop: str) -> None:
     for made in KINDS.values():
         for view in (View(screenshot=True), View(), View(page="whole")):

@@ -282,7 +282,7 @@ async def looks(
     return Outcome(untreated(plan, seen, session, [KEY]), new if kind.new else [True] * 2, old)
 
 
-@pytest.mark.parametrize("kind", usual(KINDS, 9))
+@pytest.mark.parametrize("kind", usual(KINDS, 6))
 async def test_a_trial_does_not_count_where_its_reader_was_not_shown_the_edit(page: Page, kind: str) -> None:
     made, rng = KINDS[kind], random.Random(kind)
     edit = edit_from_dict(made.edit)
@@ -354,7 +354,7 @@ def honest(parts: dict[str, str]) -> str:
     return markup
 
 
-@pytest.mark.parametrize("shop", usual(HONEST, 7))
+@pytest.mark.parametrize("shop", usual(HONEST, 4))
 async def test_honest_pages_count(page: Page, shop: str) -> None:
     failed, number = [], list(HONEST).index(shop)
     for kind, made in list(KINDS.items())[number % size(5, 1) :: size(5, 1)]:

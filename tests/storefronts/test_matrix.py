@@ -36,7 +36,7 @@ async def browser() -> AsyncIterator[Browser]:
         yield await pool.browser()
 
 
-@pytest.mark.parametrize("name", usual(cases(), 6))
+@pytest.mark.parametrize("name", usual(cases(), 3))
 async def test_what_a_browser_shows(name: str, proxy: Proxy, browser: Browser, tmp_path: Path) -> None:
     case = cases()[name]
     if name == "oscar":

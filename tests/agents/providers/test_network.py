@@ -25,7 +25,7 @@ from agents.providers.openai_responses import OpenAIResponses
 from agents.providers.settings import SERVICES
 from interventions.errors import UserError
 from tests.mutations import as_json, changed, damaged
-from tests.support import listening, size
+from tests.support import listening, size, usual
 
 HELLO: list[Message] = [{"role": "user", "content": "Hello"}]
 MODELS: dict[str, type[NetworkModel]] = {
@@ -85,7 +85,7 @@ async def test_the_digest_is_that_of_what_was_sent(provider, settings: dict) -> 
 
 
 @alike
-@pytest.mark.parametrize("status", [408, 409, 429, 500, 503, 529])
+@pytest.mark.parametrize("status", usual([408, 409, 429, 500, 503, 529], 3))
 async def test_passing_failures_are_retried_and_counted(provider, status: int) -> None:
     provider.fail(status)
     provider.cut()

@@ -18,6 +18,7 @@ from analysis.anchoring.table import read_anchoring
 from analysis.reporting.html import write_files, write_report
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import FRAME_COLUMNS
+from tests.support import usual
 
 Scores = Callable[..., pd.DataFrame]
 Check = Callable[[Figure], None]
@@ -222,7 +223,7 @@ def cut(table: pd.DataFrame, agent: str, stimulus: str, prompts: int) -> pd.Data
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("prompts", [1, 2, 15, 16, 17, 24, 30, 31])
+@pytest.mark.parametrize("prompts", usual([1, 2, 15, 16, 17, 24, 30, 31], 3))
 def test_an_incomplete_variation_is_left_out_and_named(simulate: Scores, prompts: int) -> None:
     """The others are as in a table that never had it, but that it is missing in the ranking."""
     table = simulate(stimuli=WHOLE)

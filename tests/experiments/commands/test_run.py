@@ -22,6 +22,7 @@ from experiments.records.deletion import delete_run
 from experiments.records.store import Records
 from interventions.errors import UserError
 from tests.experiments.command_line import environment, forked_souk
+from tests.support import usual
 
 SHIPPED = sorted(path.stem for path in LIBRARY.glob("*.yaml"))
 AGENTS = ("simulated:balanced", "simulated:anchored")
@@ -68,7 +69,7 @@ def test_the_version_and_what_is_shipped(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", usual(SHIPPED, 6))
 def test_a_dry_run_needs_neither_key_nor_model(name: str, tmp_path: Path) -> None:
     agents = [] if name == "anchoring" else ["-a", "openai:gpt-4.1-mini", "-a", "simulated:random"]
     ended = forked_souk("run", name, *agents, "--dry-run", "--json", cwd=tmp_path, env=NO_KEYS)
@@ -122,7 +123,9 @@ def test_after_trials_have_ended_the_forecast_follows_from_them(folder: Path) ->
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("command", [("analyze", "montecarlo"), ("report",), ("export",), ("status",)])
+@pytest.mark.parametrize(
+    "command", usual([("analyze", "montecarlo"), ("report",), ("export",), ("status",)], 2)
+)
 def test_a_run_is_an_argument_everywhere(command: tuple[str, ...], folder: Path) -> None:
     out = ("--out", "t.csv") if command == ("export",) else ()
     ended = forked_souk(*command, "wtp", *out, cwd=folder)

@@ -93,7 +93,7 @@ async def run(
     return trajectory.outcome or "", trajectory.reason, agent.glances, session
 
 
-@pytest.mark.parametrize("kind", usual(KINDS, 9))
+@pytest.mark.parametrize("kind", usual(KINDS, 5))
 async def test_a_choice_counts_only_where_the_edits_were_seen(
     kind: str, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,7 +172,7 @@ async def test_without_edits_a_page_stays_as_its_scripts_draw_it(stage: Stage) -
         assert NUDGE not in glance.text and STORY in glance.text and "In stock" in glance.text
 
 
-@pytest.mark.parametrize("drawn", [True, False])
+@pytest.mark.parametrize("drawn", usual([True, False], 1))
 async def test_souk_run_in_a_shop_that_scripts_draw(drawn: bool, tmp_path: Path) -> None:
     site = SITE | {"drawn": drawn, "data": DATA}
     async with serve(DrawnShop("shell").app()) as address:

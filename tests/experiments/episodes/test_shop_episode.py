@@ -12,7 +12,7 @@ from environments.stops import NOT_PRESSED, guard
 from experiments.designs.shop.design import ShopDesign
 from experiments.episodes.shop_episode import allowed
 from interventions.yaml.yaml_source import parse_yaml
-from tests.support import STOPS, pages
+from tests.support import STOPS, pages, usual
 
 
 def test_the_hosts_of_a_live_site_are_allowed_and_no_others() -> None:
@@ -59,7 +59,7 @@ def bid(html: str, what: str) -> str:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("kind", BUTTONS)
+@pytest.mark.parametrize("kind", usual(BUTTONS, 2))
 @pytest.mark.parametrize("way", ["click", "Enter in the form", "Enter on the button", "a script"])
 async def test_what_is_named_is_never_pressed(kind: str, way: str, context: BrowserContext) -> None:
     asked: list[str] = []

@@ -101,7 +101,7 @@ BY_ID = "name: by-id\nextends: onestopmarket\nquery: id\n"
 
 @pytest.mark.browser
 @pytest.mark.parametrize("control", [False, True])
-@pytest.mark.parametrize("address", usual(ADDRESSES, 8))
+@pytest.mark.parametrize("address", usual(ADDRESSES, 4))
 async def test_wherever_its_address_leads_a_product_is_treated(
     address: str, control: bool, place: Place, shop: ForeignShop, tmp_path: Path
 ) -> None:
@@ -302,7 +302,7 @@ RESTORED: dict[str, tuple[Edits, str, str]] = {
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("kind", usual(RESTORED, 12))
+@pytest.mark.parametrize("kind", usual(RESTORED, 6))
 async def test_what_a_script_puts_back_fails_the_trial(
     kind: str, place: Place, shop: ForeignShop, tmp_path: Path
 ) -> None:
@@ -553,7 +553,7 @@ IN_A_PICTURE: dict[str, tuple[Edits, str, str]] = {
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("kind", IN_A_PICTURE)
+@pytest.mark.parametrize("kind", usual(IN_A_PICTURE, 3))
 async def test_what_a_picture_does_not_show_fails_the_trial(
     kind: str, place: Place, shop: ForeignShop, tmp_path: Path
 ) -> None:

@@ -23,6 +23,7 @@ from experiments.records.store import Records
 from experiments.records.tidy_tables import score_table, write_table
 from experiments.runs.experiment_run import ExperimentRun
 from tests.experiments.command_line import forked_souk, start, started_at, wait_for_trials
+from tests.support import THOROUGH
 
 STUDY = """\
 name: few-scores
@@ -200,6 +201,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not THOROUGH, reason="make thorough loads a model three times")
 def test_a_real_model_that_is_killed_goes_on(tmp_path: Path, model: Path) -> None:
     (tmp_path / "x.yaml").write_text(STUDY.replace("exact", "none"))
     command = ("run", "x.yaml", "--agent", f"hf:{model}", "--db", "sqlite:///t.db", "--out", "o")

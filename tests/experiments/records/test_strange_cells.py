@@ -169,7 +169,7 @@ def database(studies: Path, kind: str) -> Iterator[sqlite3.Connection]:
         gc.collect()  # what a command has opened is closed when its process ends
 
 
-@settings(max_examples=size(10, 4_000))
+@settings(max_examples=size(6, 4_000))
 @given(
     kind=st.sampled_from(STUDIES),
     cells=st.lists(st.tuples(st.sampled_from(COLUMNS), st.sampled_from(VALUES)), min_size=1, max_size=2),
@@ -189,7 +189,7 @@ def test_a_strange_cell(
         run_command(kind, command)
 
 
-@settings(max_examples=size(10, 1_500))
+@settings(max_examples=size(6, 1_500))
 @given(kind=st.sampled_from(STUDIES), data=st.data(), command=st.sampled_from(COMMANDS))
 def test_strange_facts_of_a_run(studies: Path, kind: str, data: st.DataObject, command: Words) -> None:
     """A stranger seals what he has written."""

@@ -25,7 +25,7 @@ from proxy.reverse import Origin
 from proxy.server import Slot, run_proxy
 from proxy.session import ShownPage
 from tests.experiments.foreign_shop import NUDGE, ForeignShop, design, experiment
-from tests.support import serve
+from tests.support import serve, usual
 
 pytestmark = pytest.mark.browser
 
@@ -217,7 +217,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", usual(CASES, 10))
 async def test_a_guest_has_to_be_shown_what_is_planned(case: str, place: Place, tmp_path: Path) -> None:
     how, reason = CASES[case]
     record = await carry_out(place, tmp_path, **how)

@@ -90,7 +90,7 @@ SHIPPED = (
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", usual(SHIPPED, 5))
+@pytest.mark.parametrize("name", usual(SHIPPED, 3))
 async def test_a_shipped_experiment_gives_the_weights_choices(
     name: str, testbed: tuple[Testbed, Slot]
 ) -> None:
