@@ -1,5 +1,6 @@
 """Look at a page: its pruned HTML by one call inside the page; a tree and a screenshot on request."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -93,7 +94,7 @@ async def observe(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted 
         "ownPictures": wanted.pictures,
         "cards": wanted.cards,
     }
-    seen = await page.evaluate(OBSERVE, arguments)
+    seen = parsed(await page.evaluate(OBSERVE, arguments))
     if not _is_sound(seen, len(stops)):
         raise Disturbed("the page's scripts disturb the observation")
     standing = standing_of(seen, wanted.spots)
@@ -113,6 +114,14 @@ async def observe(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted 
     return Seen(
         html, title, seen["url"], seen["stop"], storable(seen["said"]), storable(tree), screenshot, standing
     )
+
+
+def parsed(told: Any) -> Any:
+    """Return what the call inside the page has told, in JSON; None where it is nothing that we wrote."""
+    try:
+        return json.loads(told)
+    except (TypeError, ValueError, RecursionError):
+        return None
 
 
 def standing_of(read: Any, spots: Sequence[Spot]) -> Standing:

@@ -178,3 +178,21 @@ async def test_the_screenshot_is_the_viewport(context: BrowserContext) -> None:
     picture = Image.open(io.BytesIO(observation.screenshot))
     assert (picture.format, picture.size) == ("PNG", VIEWPORT)
     assert picture.convert("RGB").getpixel((10, 10)) == (0, 0, 255)
+
+
+ODD = """<!doctype html><title>Oats</title>{}<p title="a &quot;b&quot; \\ \u2028">Oats \U0001f33e</p>
+<a href="/x">Buy</a><script>document.querySelector("p").append("\\ud83c");</script>"""
+LIES = """<script>
+for (const kind of [Object, Array, String, Number]) kind.prototype.toJSON = () => "a lie";
+</script>"""
+
+
+async def test_what_a_page_adds_to_json_or_names_title_changes_nothing(context: BrowserContext) -> None:
+    answers = {"/": ODD, "/lies": LIES + ODD, "/form": ODD.format('<form name="title"></form>')}
+    async with pages({path: page.replace("{}", "") for path, page in answers.items()}) as url:
+        seen = [await look(context, url + path, View()) for path in ("", "lies", "form")]
+    assert "Oats \U0001f33e ?" in seen[0].html
+    assert seen[1].html == seen[0].html
+    assert seen[2].html == f'<form name="title">\n{seen[0].html}'
+    titles = [tab.title for each in seen[:2] for tab in each.tabs if tab.active]
+    assert titles == ["Oats", "Oats"]
