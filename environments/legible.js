@@ -114,6 +114,20 @@
   const lineOf = memo((element) => (element ? [element, ...lineOf(parentOf(element))] : []));  // up to the root
   const contains = (outer, inner) => lineOf(inner).includes(outer);
 
+  // What an element does to all that is drawn in it.
+  const drawing = memo((element) => {
+    const style = styleOf(element), { filter, mixBlendMode } = style;
+    let opacity = Number(style.opacity);
+    for (const [, share, unit] of filter.matchAll(/opacity\(([\d.]+)(%?)\)/g)) opacity *= unit ? share / 100 : share;
+    return {
+      opacity,
+      isMasked: /blur\((?!0(px)?\))/.test(filter) || style.maskImage !== "none",
+      paints: style.backgroundClip === "text" ? [] : painted(style),
+      filters: [...filter.matchAll(/(invert|brightness|contrast)\(([\d.]+)\)/g)].map(([, name, share]) => [name, share]),
+      blend: BLENDS.find(([name]) => name.test(mixBlendMode))?.[1],
+    };
+  });
+
   // Why the text of an element cannot be read by the eye, wherever it stands on the page; empty: it can.
   const whyFaded = memo((element) => {
     if (!element.checkVisibility({ visibilityProperty: true, contentVisibilityAuto: true })) return "hidden";
@@ -125,17 +139,14 @@
     const isCutOut = own.backgroundClip === "text" && ink.alpha < 0.5;
     let inks = isPicture(element) ? [0, 1] : isCutOut ? painted(own) : [ink.light], grounds = [], blend = null;
     let opacity = isCutOut ? 1 : ink.alpha;
-    for (const style of lineOf(element).map(styleOf)) {
-      opacity *= style.opacity;
-      for (const [, share, unit] of style.filter.matchAll(/opacity\(([\d.]+)(%?)\)/g)) {
-        opacity *= unit ? share / 100 : share;
-      }
-      if (/blur\((?!0(px)?\))/.test(style.filter) || style.maskImage !== "none") return "masked";
-      if (!grounds.length && style.backgroundClip !== "text") grounds = painted(style);
-      for (const [, name, share] of style.filter.matchAll(/(invert|brightness|contrast)\(([\d.]+)\)/g)) {
+    for (const at of lineOf(element).map(drawing)) {
+      opacity *= at.opacity;
+      if (at.isMasked) return "masked";
+      if (!grounds.length) grounds = at.paints;
+      for (const [name, share] of at.filters) {
         [inks, grounds] = [inks, grounds].map((list) => list.map((light) => FILTERS[name](light, share)));
       }
-      if (!grounds.length) blend ??= BLENDS.find(([name]) => name.test(style.mixBlendMode))?.[1];
+      if (!grounds.length) blend ??= at.blend;
     }
     if (opacity < 0.1) return "transparent";
     if (!grounds.length) grounds = [1];
@@ -146,23 +157,27 @@
     return isPale && own.textShadow === "none" ? "as pale as its ground" : "";
   });
 
+  const placing = memo((element) => {
+    const { position, overflowX, overflowY, contain } = styleOf(element);
+    const cuts = overflowX !== "visible" || overflowY !== "visible" || /paint|strict|content/.test(contain);
+    return { position, cuts: cuts && element.tagName !== "BODY" };
+  });
   // What of a box is left inside the elements around it that cut off what does not fit.
   const uncut = (box, element) => {
-    let left = box, placed = styleOf(element).position;
+    let left = box, placed = placing(element).position;
     for (const at of lineOf(parentOf(element))) {
-      const style = styleOf(at);
+      const { position, cuts } = placing(at);
       if (at === document.scrollingElement || placed === "fixed") break;
-      if (placed === "absolute" && style.position === "static") continue;
-      if (at.tagName !== "BODY" && (style.overflowX !== "visible" || style.overflowY !== "visible" ||
-        /paint|strict|content/.test(style.contain))) {
-        left = intersect(left, boxOf(at));
-      }
-      placed = style.position;
+      if (placed === "absolute" && position === "static") continue;
+      if (cuts) left = intersect(left, boxOf(at));
+      placed = position;
     }
     return left;
   };
-  const isClipped = (element) => lineOf(element).map(styleOf)
-    .some(({ clipPath, clip }) => clipPath !== "none" || clip !== "auto");
+  const isClipped = memo((element) => {
+    const { clipPath, clip } = styleOf(element), parent = parentOf(element);
+    return clipPath !== "none" || clip !== "auto" || Boolean(parent) && isClipped(parent);
+  });
   const TINY = 4;
   const range = document.createRange();
 

@@ -11,7 +11,8 @@
 // (`placesOf` is legible.js). `own`: the page's title and the texts that the observation holds outside of
 // `cards`, where `ownTexts` are wanted; `pictures` of the same, where `ownPictures` are. `closed`: how many elements there may draw texts that no script can read;
 // where a picture is shown, a symbol leads to them. `said`: the texts of the elements that meet the stop condition.
-({ wholePage, tree, picture, stops, places, ownTexts, ownPictures, cards }) => {
+(asked) => {
+  const { wholePage, tree, picture, stops, places, ownTexts, ownPictures, cards } = JSON.parse(asked);
   const SKIPPED = new Set(["HEAD", "SCRIPT", "STYLE", "LINK", "META", "NOSCRIPT", "TEMPLATE", "BR"]);
   const UNWRAPPED = new Set(["HTML", "BODY", "DIV", "SPAN", "I", "P", "PICTURE", "CENTER", "FONT"]);
   const INTERACTIVE = new Set(["BUTTON", "SELECT", "TEXTAREA", "SUMMARY"]);
@@ -180,7 +181,7 @@
     element.shadowRoot ? [element, ...elements(element.shadowRoot)] : [element]);
   const shown = tree ? elements(document).flatMap((element, index) => (seen.has(element) ? [index] : [])) : [];
   if (ownTexts && picture && closed.length) globalThis[Symbol.for("souk.closed")] = closed;
-  // As JSON: a string crosses to the program in a fraction of the time of objects. No `toJSON` of the page's is asked.
+  // As JSON: a string comes and goes in a fraction of the time of objects. No `toJSON` of the page's is asked.
   const json = (value) => {
     if (value === null || typeof value !== "object") return JSON.stringify(value);
     if (Array.isArray(value)) return `[${value.map(json).join()}]`;

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -84,17 +85,7 @@ async def observe(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted 
         Disturbed: the page's scripts make it impossible.
         playwright.async_api.Error: the page is gone, or has just navigated.
     """
-    arguments = {
-        "wholePage": view.page == "whole",
-        "tree": view.tree,
-        "picture": view.screenshot,
-        "stops": [asdict(stop) for stop in stops],
-        "places": [asdict(spot) for spot in wanted.spots],
-        "ownTexts": wanted.own,
-        "ownPictures": wanted.pictures,
-        "cards": wanted.cards,
-    }
-    seen = parsed(await page.evaluate(OBSERVE, arguments))
+    seen = parsed(await page.evaluate(OBSERVE, asked(view, tuple(stops), wanted)))
     if not _is_sound(seen, len(stops)):
         raise Disturbed("the page's scripts disturb the observation")
     standing = standing_of(seen, wanted.spots)
@@ -113,6 +104,23 @@ async def observe(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted 
     html, title = storable(seen["html"]), storable(seen["title"])
     return Seen(
         html, title, seen["url"], seen["stop"], storable(seen["said"]), storable(tree), screenshot, standing
+    )
+
+
+@lru_cache(maxsize=64)
+def asked(view: View, stops: tuple[Stop, ...], wanted: Wanted) -> str:
+    """Return what the call inside the page is to read, as JSON."""
+    return json.dumps(
+        {
+            "wholePage": view.page == "whole",
+            "tree": view.tree,
+            "picture": view.screenshot,
+            "stops": [asdict(stop) for stop in stops],
+            "places": [asdict(spot) for spot in wanted.spots],
+            "ownTexts": wanted.own,
+            "ownPictures": wanted.pictures,
+            "cards": wanted.cards,
+        }
     )
 
 

@@ -171,7 +171,7 @@ def operations(request: http.Request, name: str) -> Iterator[dict[str, Any]]:
     asked = list(objects(request.get_content(strict=False)))
     if not asked and request.query:
         variables = next(objects((request.query.get("variables") or "").encode()), {})
-        asked = [{**dict(request.query.items()), "variables": variables}]
+        asked = [{**dict(reversed(request.query.fields)), "variables": variables}]
     field = re.compile(rf"[{{\s:]{re.escape(name)}\b\s*[({{@\s}}]")
     for each in asked:
         query = each.get("query")
@@ -190,9 +190,10 @@ def objects(body: bytes | None) -> Iterator[dict[str, Any]]:
 
 def fields(request: http.Request) -> dict[str, str]:
     """Return the fields of the request's query, form or JSON object."""
-    found: dict[str, str] = dict(request.query.items())
-    found.update(request.urlencoded_form.items())
-    for name, value in request.multipart_form.items():
+    # Of fields with one name the first counts. `items` would parse the body anew for each field.
+    found: dict[str, str] = dict(reversed(request.query.fields))
+    found.update(reversed(request.urlencoded_form.fields))
+    for name, value in reversed(request.multipart_form.fields):
         found[name.decode("utf-8", "replace")] = value.decode("utf-8", "replace")
     if "json" in request.headers.get("content-type", ""):
         for data in objects(request.get_content(strict=False)):

@@ -8,7 +8,7 @@ from bs4 import BeautifulSoup, Tag
 from playwright.sync_api import Page, sync_playwright
 
 from environments.browser import VIEWPORT, find_browser
-from environments.observe import OBSERVE, parsed
+from environments.observe import NOTHING, OBSERVE, View, asked, parsed
 from environments.shop.catalogue import generate
 from environments.shop.server import shop
 from tests.support import usual
@@ -78,8 +78,7 @@ def theirs(page: Page) -> BeautifulSoup:
 
 
 def ours(page: Page) -> BeautifulSoup:
-    wanted = {"wholePage": False, "tree": False, "stops": [], "places": [], "ownTexts": False, "cards": []}
-    seen = parsed(page.evaluate(OBSERVE, wanted))
+    seen = parsed(page.evaluate(OBSERVE, asked(View(), (), NOTHING)))
     return BeautifulSoup(seen["html"], "lxml")
 
 

@@ -89,8 +89,6 @@ def environment(changes: Mapping[str, str | None]) -> dict[str, str]:
 
 def _main(started: Connection, arguments: tuple[str, ...], cwd: Path, env: dict[str, str]) -> None:
     os.setsid()
-    started.send(None)
-    started.close()
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)
@@ -101,6 +99,8 @@ def _main(started: Connection, arguments: tuple[str, ...], cwd: Path, env: dict[
 
     from experiments.cli import main
 
+    started.send(None)
+    started.close()
     main()
 
 

@@ -22,7 +22,7 @@ from interventions.yaml.yaml_source import Source, parse_yaml
 from tests.ground_truth import Done, assert_chosen_as_known, carry_out, held, probabilities
 from tests.support import size
 
-TRIALS = size(48, 240)
+TRIALS = size(64, 240)
 SLOTS = 8
 TERMS = ["viewed_first", "higher_rated", "cheaper", "nudged"]
 
@@ -118,7 +118,7 @@ def test_no_episode_sees_anything_of_another(done: Done) -> None:
 
 
 async def test_a_shopper_without_nudge_weight_shows_no_nudge_effect(tmp_path: Path) -> None:
-    done = await carry_out(tmp_path, small("nudges"), "simulated:price", size(24, 64), SLOTS)
+    done = await carry_out(tmp_path, small("nudges"), "simulated:price", size(48, 64), SLOTS)
     assert_chosen_as_known(done, probabilities(done.table, "price"))
     effects = choice_effects(done.table).set_index("term")
     assert abs(effects.loc["nudged", "estimate"]) < 3 * effects.loc["nudged", "std_error"]

@@ -1,0 +1,66 @@
+"""Ctrl-C and SIGTERM at any moment of commands that run no trials: one line at most, and soon."""
+
+import os
+import signal
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import pytest
+
+from tests.experiments.command_line import forked_souk, start
+from tests.support import size, usual
+
+COMMANDS = (
+    ("analyze", "conjoint"),
+    ("report",),
+    ("analyze", "montecarlo"),
+    ("export", "--out", "t.parquet"),
+    ("experiments", "list"),
+    ("db", "check"),
+    ("bundle", "wtp", "--out", "b.zip"),
+)
+MOMENTS = size(3, 12)
+SECONDS = 5
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with stored runs of two studies."""
+    folder = tmp_path_factory.mktemp("stored")
+    for name, agent in (("wtp", "simulated:anchored"), ("hotels", "simulated:balanced")):
+        done = forked_souk("run", name, "-a", agent, "--mode", "text", "--limit", "360", cwd=folder)
+        assert done.status == 0, done.err
+    return folder
+
+
+def used(process: BaseProcess) -> float:
+    """The processor time of a process, in seconds; infinite once it has ended."""
+    try:
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    except FileNotFoundError:
+        return float("inf")
+    ended = fields[0] == "Z"
+    return float("inf") if ended else (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.parametrize("command", usual(COMMANDS, 3), ids=" ".join)
+def test_a_signal_at_any_moment_ends_a_command_soon(command: tuple[str, ...], folder: Path) -> None:
+    whole = start(*command, cwd=folder)
+    needed = 0.0
+    while (now := used(whole)) < float("inf"):
+        needed = now
+        whole.join(0.02)
+    whole.join()
+    assert whole.exitcode == 0, (folder / "err.txt").read_text()
+    stopped = 0
+    for moment in range(MOMENTS):
+        process = start(*command, cwd=folder)
+        while used(process) < needed * (moment + 0.5) / MOMENTS:
+            process.join(0.005)
+        os.kill(process.pid or 0, (signal.SIGINT, signal.SIGTERM)[moment % 2])
+        process.join(SECONDS)
+        err = (folder / "err.txt").read_text()
+        assert process.exitcode in {0, 130}, (moment, process.exitcode, err)
+        assert "Traceback" not in err
+        stopped += process.exitcode == 130
+    assert stopped
