@@ -169,7 +169,9 @@
   };
 
   const html = layOut(visit(document.documentElement, wholePage ? everywhere : viewport, "")).join("\n");
-  const title = typeof document.title === "string" ? document.title : "";  // a form may have this name
+  // A form may have this name, and so may several.
+  const isNamed = document.title instanceof Element || document.title instanceof HTMLCollection;
+  const title = isNamed ? "" : document.title;
   let said = "";
   const stop = stops.findIndex(({ selector, text }) => {
     const texts = (query(selector) ?? []).map((element) => squeeze(element.innerText ?? ""))
