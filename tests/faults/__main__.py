@@ -1,7 +1,7 @@
 """`python -m tests.faults [--schedules N] [--seed S]`: a laboratory of faults.
 
 Carries out random schedules of faults over runs. A schedule that fails is printed with its seed, and
-`--schedules 1 --seed SEED` carries it out again.
+`--schedules 1 --seed SEED` carries it out again. With `--keep FILE` a laboratory that was stopped goes on.
 """
 
 import argparse
@@ -9,10 +9,12 @@ import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
+from pathlib import Path
 
 from rich.console import Console
 
 from tests.faults.document import DOCUMENT, write_document
+from tests.faults.kept import keep, kept
 from tests.faults.schedules import Schedule, carry_out
 
 
@@ -23,23 +25,31 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="the seed of the first (default: 0)")
     parser.add_argument("--at-once", type=int, default=3, help="how many at the same time (default: 3)")
     parser.add_argument("--write", action="store_true", help=f"write {DOCUMENT.name}")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="note what is done, and do it only once")
     options = parser.parse_args()
     console, began = Console(stderr=True, highlight=False, soft_wrap=True), time.monotonic()
-    reports, broken = [], 0
+    seeds = range(options.seed, options.seed + options.schedules)
+    reports = (
+        [report for report in kept(options.keep) if report.schedule.seed in seeds] if options.keep else []
+    )
+    broken, before = sum(bool(report.broken) for report in reports), len(reports)
+    done_before = {report.schedule.seed for report in reports}
     with ProcessPoolExecutor(options.at_once, get_context("spawn")) as pool:
-        schedules = [Schedule.of(options.seed + number) for number in range(options.schedules)]
+        schedules = [Schedule.of(seed) for seed in seeds if seed not in done_before]
         waiting = [pool.submit(carry_out, schedule) for schedule in schedules]
         for done in as_completed(waiting):
             reports.append(report := done.result())
+            if options.keep:
+                keep(report, options.keep)
             if report.broken:
                 broken += 1
                 console.print(
                     f"FAILED {report.schedule}", *report.broken, sep="\n  ", markup=False, highlight=False
                 )
-            rate = len(reports) / (time.monotonic() - began)
-            left = (len(schedules) - len(reports)) / rate / 60
+            rate = (len(reports) - before) / (time.monotonic() - began)
+            left = (len(seeds) - len(reports)) / rate / 60
             console.print(
-                f"{len(reports)} of {len(schedules)}, {broken} failed, {left:.0f} min left", highlight=False
+                f"{len(reports)} of {len(seeds)}, {broken} failed, {left:.0f} min left", highlight=False
             )
     if options.write:
         write_document(reports, seed=options.seed)
