@@ -31,6 +31,8 @@
     return list;
   };
   const roots = rootsFrom(document);
+  // Not `document.title`: a form, a picture or a frame may have this name.
+  const title = () => Object.getOwnPropertyDescriptor(Document.prototype, "title").get.call(document);
   const query = (css) => {
     try { return roots.flatMap((root) => [...root.querySelectorAll(css)]); } catch { return null; }
   };
@@ -300,9 +302,10 @@
     }
     return { box: [left, top, width, height].map(Math.round), why: why ?? "" };
   };
-  const isInserted = (element) => INSERTED.test(element.getAttribute("class") ?? "");
+  const isInserted = (node) => node.nodeType === Node.ELEMENT_NODE && INSERTED.test(node.getAttribute("class") ?? "");
+  // Not `children`: a field of a form may have this name.
   const beside = (element) =>
-    [...(element.parentNode?.children ?? []), ...element.children].filter(isInserted).map((other) => ({
+    [...(element.parentNode?.childNodes ?? []), ...element.childNodes].filter(isInserted).map((other) => ({
       where: other.parentElement === element ? "inside"
         : element.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING ? "after" : "before",
       text: textOf(other, false), given: textOf(other, true), ...onScreen(other),
@@ -347,6 +350,6 @@
       return { ...standing(element, attribute, part), list: parents.indexOf(element.parentNode) };
     }) ?? null;
   });
-  return { found, query, roots, squeeze, written, pictured, intersect, isClippedAway, viewport, memo, styleOf,
+  return { found, query, roots, title, squeeze, written, pictured, intersect, isClippedAway, viewport, memo, styleOf,
     boxOf, parentOf, styledBy, ATTRIBUTES, NO_TEXT };
 }

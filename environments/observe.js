@@ -29,7 +29,7 @@
     const marked = element.hasAttribute("bid") ? element : element.querySelector("[bid]");
     return marked && seen.has(marked) ? marked.getAttribute("bid") : "";
   };
-  const { found, query, squeeze, written, pictured, intersect, isClippedAway, viewport, ATTRIBUTES } = placesOf(
+  const { found, query, title, squeeze, written, pictured, intersect, isClippedAway, viewport, ATTRIBUTES } = placesOf(
     { wholePage, picture, isSeen: (element) => seen.has(element), bidOf });
   const inCards = new Set(cards.flatMap((css) => query(css) ?? []));
   const own = [], closed = [], pictures = new Set();
@@ -169,9 +169,6 @@
   };
 
   const html = layOut(visit(document.documentElement, wholePage ? everywhere : viewport, "")).join("\n");
-  // A form may have this name, and so may several.
-  const isNamed = document.title instanceof Element || document.title instanceof HTMLCollection;
-  const title = isNamed ? "" : document.title;
   let said = "";
   const stop = stops.findIndex(({ selector, text }) => {
     const texts = (query(selector) ?? []).map((element) => squeeze(element.innerText ?? ""))
@@ -189,7 +186,7 @@
     if (Array.isArray(value)) return `[${value.map(json).join()}]`;
     return `{${Object.keys(value).map((key) => `"${key}":${json(value[key])}`).join()}}`;
   };
-  return json({ html, title, url: location.href, stop, said, shown, found: found(places),
-    own: (ownTexts ? [squeeze(title), ...own] : []).join("\n"),
+  return json({ html, title: title(), url: location.href, stop, said, shown, found: found(places),
+    own: (ownTexts ? [squeeze(title()), ...own] : []).join("\n"),
     pictures: [...pictures], closed: closed.length });
 }

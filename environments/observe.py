@@ -125,7 +125,7 @@ def asked(view: View, stops: tuple[Stop, ...], wanted: Wanted) -> str:
 
 
 def parsed(told: Any) -> Any:
-    """Return what the call inside the page has told, in JSON; None where it is nothing that we wrote."""
+    """Return what a script of ours has told in JSON; None where it is nothing that we wrote."""
     try:
         return json.loads(told)
     except (TypeError, ValueError, RecursionError):

@@ -20,7 +20,7 @@
   // What each text says; and whether it was shown, which is not asked again while it says the same on one page.
   let texts = new WeakMap(), page = "";
   const read = () => {
-    const { found, query, roots, squeeze, written, pictured, intersect, isClippedAway, viewport, memo, styleOf,
+    const { found, query, roots, title, squeeze, written, pictured, intersect, isClippedAway, viewport, memo, styleOf,
       boxOf, parentOf, styledBy, NO_TEXT } = placesOf(
       { wholePage, picture: !wholePage, isSeen: (element) => isSeen(element), bidOf: () => "" });
     const isAway = memo((element) => element !== null && (isClippedAway(styleOf(element)) || isAway(parentOf(element))));
@@ -38,7 +38,7 @@
     const counts = (element) => !isLeft(element) && isSeen(element);
     if (location.href !== page) texts = new WeakMap();
     page = location.href;
-    const own = [squeeze(document.title)], pictures = new Set();
+    const own = [squeeze(title())], pictures = new Set();
     for (const root of roots) {
       observer.observe(root, CHANGES);
       const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);

@@ -3,12 +3,11 @@
 A report begins with the key of the session, which the page's own scripts do not know.
 """
 
-import json
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
-from environments.observe import LEGIBLE, Disturbed, Wanted, source_of, standing_of
+from environments.observe import LEGIBLE, Disturbed, Wanted, parsed, source_of, standing_of
 from interventions.edits.in_browser import Standing
 from interventions.html.inline_script import UNDISTURBED, called, with_functions
 from proxy import keys
@@ -54,10 +53,7 @@ def read_report(body: bytes, wanted: Wanted) -> Report:
     Raises:
         Disturbed: it is not what the script sends, or the page's scripts have replaced what reads the page.
     """
-    try:
-        sent = json.loads(body)
-    except (ValueError, RecursionError):
-        sent = None
+    sent = parsed(body)
     match sent:
         case {"replaced": str(replaced)} if replaced:
             raise Disturbed(f"the page's scripts have replaced {replaced}")

@@ -11,7 +11,6 @@ import logging
 import re
 import time
 from collections.abc import Callable
-from functools import lru_cache
 
 from mitmproxy import http
 from mitmproxy.connection import Address
@@ -301,12 +300,7 @@ def content_type(response: http.Response) -> str:
 
     Without one, this is HTML, as a browser would find by looking.
     """
-    return _used_type(response.headers.get("content-type", ""))
-
-
-@lru_cache(maxsize=512)
-def _used_type(header: str) -> str:
-    for part in reversed(header.split(",")):
+    for part in reversed(response.headers.get("content-type", "").split(",")):
         match = MEDIA_TYPE.match(part)
         if match and match[1].lower() not in UNKNOWN:
             _, semicolon, parameters = part.partition(";")

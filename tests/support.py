@@ -82,6 +82,9 @@ async def serve(app: Starlette, certificate: Path | None = None) -> AsyncIterato
         server.force_exit = True
         stopped.set()
         await task
+        for unanswered in (left := list(server.server_state.tasks)):
+            unanswered.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
 
 
 @asynccontextmanager

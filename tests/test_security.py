@@ -337,7 +337,9 @@ async def test_a_page_that_never_rests_is_left(proxy: Proxy, browsers: BrowserPo
     [
         "Array.prototype.findIndex = () => 99",
         "Array.prototype.join = () => ({})",
-        "Object.defineProperty(document, 'title', {get: () => [1]})",
+        "Object.defineProperty(Document.prototype, 'title', {get: () => [1]})",
+        "JSON.stringify = () => '{}'",
+        "JSON.stringify = () => 'a lie'",
     ],
 )
 async def test_a_page_that_disturbs_the_observation_is_refused(

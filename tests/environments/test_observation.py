@@ -15,7 +15,9 @@ from environments.actions import Action
 from environments.browser import VIEWPORT, BrowserPool, run_browsers
 from environments.episode import Episode, View
 from environments.observation import Observation
+from environments.observe import Wanted, observe
 from environments.shop.server import shop
+from interventions.edits.in_browser import Spot
 from tests.support import pages
 
 pytestmark = [pytest.mark.browser]
@@ -180,19 +182,79 @@ async def test_the_screenshot_is_the_viewport(context: BrowserContext) -> None:
     assert picture.convert("RGB").getpixel((10, 10)) == (0, 0, 255)
 
 
-ODD = """<!doctype html><title>Oats</title>{}<p title="a &quot;b&quot; \\ \u2028">Oats \U0001f33e</p>
+ODD = """<!doctype html><title>Oats</title><p title="a &quot;b&quot; \\ \u2028">Oats \U0001f33e</p>
 <a href="/x">Buy</a><script>document.querySelector("p").append("\\ud83c");</script>"""
 LIES = """<script>
 for (const kind of [Object, Array, String, Number]) kind.prototype.toJSON = () => "a lie";
 </script>"""
 
 
-async def test_what_a_page_adds_to_json_or_names_title_changes_nothing(context: BrowserContext) -> None:
-    answers = {"/": ODD, "/lies": LIES + ODD, "/form": ODD.format('<form name="title"></form>')}
-    async with pages({path: page.replace("{}", "") for path, page in answers.items()}) as url:
-        seen = [await look(context, url + path, View()) for path in ("", "lies", "form")]
+async def test_what_a_page_adds_to_json_changes_nothing(context: BrowserContext) -> None:
+    async with pages({"/": ODD, "/lies": LIES + ODD}) as url:
+        seen = [await look(context, url + path, View()) for path in ("", "lies")]
     assert "Oats \U0001f33e ?" in seen[0].html
     assert seen[1].html == seen[0].html
-    assert seen[2].html == f'<form name="title">\n{seen[0].html}'
-    titles = [tab.title for each in seen[:2] for tab in each.tabs if tab.active]
-    assert titles == ["Oats", "Oats"]
+    assert [tab.title for each in seen for tab in each.tabs if tab.active] == ["Oats", "Oats"]
+
+
+HOTELS = """<!doctype html><title>Hotels</title><iframe name="{}" hidden></iframe>
+<form name="{}"><h2 class="offer">Two nights</h2><span class="of-details">Only 2 left</span>
+<label>Field <input name="{}" value="2"></label><button name="{}">Search</button></form>"""
+WORDS = [
+    "title",
+    "children",
+    "name",
+    "id",
+    "action",
+    "method",
+    "target",
+    "style",
+    "type",
+    "value",
+    "size",
+    "length",
+    "rows",
+    "text",
+    "list",
+    "data",
+    "role",
+    "hidden",
+    "position",
+    "submit",
+    "reset",
+    "parent",
+    "links",
+    "forms",
+    "location",
+    "elements",
+    "attributes",
+    "body",
+    "top",
+    "self",
+    "open",
+    "stop",
+    "status",
+    "key",
+    "found",
+]
+"""What fields, forms and frames are called, and the page's own scripts call other things."""
+
+
+async def test_whatever_a_form_calls_its_fields_the_page_is_read_alike(context: BrowserContext) -> None:
+    wanted = Wanted((Spot("h2.offer"), Spot("form"), Spot("button")), own=True, pictures=True)
+    answers = {f"/{word}": HOTELS.replace("{}", word) for word in (*WORDS, "plain")}
+    page, seen = await context.new_page(), {}
+    async with pages(answers) as url:
+        for path in answers:
+            await page.goto(url + path[1:])
+            found = await observe(page, View(), (), wanted)
+            (beside,) = (each for each in found.standing.found[Spot("h2.offer")] or ())
+            assert [each.text for each in beside.beside] == ["Only 2 left"], path
+            name = f'"{path[1:]}"'
+            seen[path] = (
+                found.title,
+                found.html.replace(name, "NAME"),
+                found.standing.own.replace(path[1:], "NAME"),
+            )
+    plain = seen["/plain"]
+    assert {path: each for path, each in seen.items() if each != plain} == {}

@@ -51,7 +51,8 @@ def test_a_signal_at_any_moment_ends_a_command_soon(command: tuple[str, ...], fo
         needed = now
         whole.join(0.02)
     whole.join()
-    assert whole.exitcode == 0, (folder / "err.txt").read_text()
+    said = set((folder / "err.txt").read_text().splitlines())
+    assert whole.exitcode == 0, said
     stopped = 0
     for moment in range(MOMENTS):
         process = start(*command, cwd=folder)
@@ -61,6 +62,7 @@ def test_a_signal_at_any_moment_ends_a_command_soon(command: tuple[str, ...], fo
         process.join(SECONDS)
         err = (folder / "err.txt").read_text()
         assert process.exitcode in {0, 130}, (moment, process.exitcode, err)
-        assert "Traceback" not in err
+        more = set(err.splitlines()) - said
+        assert len(more) <= (process.exitcode == 130), more
         stopped += process.exitcode == 130
     assert stopped

@@ -1,6 +1,7 @@
 """Whatever a client sends to the testbed's own pages: it is answered or refused, and the proxy goes on."""
 
 import asyncio
+import gc
 import json
 import logging
 from collections.abc import AsyncIterator
@@ -165,6 +166,7 @@ class Errors(logging.Handler):
 @pytest.fixture(scope="module", params=["port", "cookie", "card"])
 async def door(ca_dir: Path, request: pytest.FixtureRequest) -> AsyncIterator[Door]:
     kind, shop, errors = request.param, Shop(), Errors()
+    gc.collect()  # what earlier tests have left to be complained of is heard of before
     logging.getLogger().addHandler(errors)
 
     def visit() -> OneVisit:

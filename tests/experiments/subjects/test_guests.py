@@ -483,9 +483,9 @@ async def test_the_shops_own_addresses_become_those_of_the_name(tmp_path: Path) 
 
 @pytest.mark.slow
 def test_a_job_in_the_background_ends_without_a_word_while_guests_are_connected(tmp_path: Path) -> None:
-    """Shells start such jobs with Ctrl-C ignored."""
+    """Shells start such jobs with Ctrl-C ignored, which an interpreter of its own finds."""
     background = 'trap "" INT; exec "$0" "$@"'
-    command = (program(), "proxy", "serve", "--experiment", "nudges")
+    command = (sys.executable, "-m", "experiments.cli", "proxy", "serve", "--experiment", "nudges")
     process = subprocess.Popen(
         ["sh", "-c", background, *command, "--db", "sqlite:///t.db", "--port", "0"],
         cwd=tmp_path,
