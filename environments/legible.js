@@ -32,7 +32,7 @@
   };
   const roots = rootsFrom(document);
   // Not `document.title`: a form, a picture or a frame may have this name.
-  const title = () => Object.getOwnPropertyDescriptor(Document.prototype, "title").get.call(document);
+  const title = () => Reflect.get(Document.prototype, "title", document);
   const query = (css) => {
     try { return roots.flatMap((root) => [...root.querySelectorAll(css)]); } catch { return null; }
   };
@@ -302,7 +302,7 @@
     }
     return { box: [left, top, width, height].map(Math.round), why: why ?? "" };
   };
-  const isInserted = (node) => node.nodeType === Node.ELEMENT_NODE && INSERTED.test(node.getAttribute("class") ?? "");
+  const isInserted = (node) => INSERTED.test(node.getAttribute?.("class") ?? "");
   // Not `children`: a field of a form may have this name.
   const beside = (element) =>
     [...(element.parentNode?.childNodes ?? []), ...element.childNodes].filter(isInserted).map((other) => ({

@@ -9,8 +9,9 @@ from typing import Any, Final
 UNDISTURBED: Final = Path(__file__).with_name("undisturbed.js").read_text(encoding="utf-8")
 """A function that scripts share: it reads with the browser's own functions, whatever a page has replaced."""
 _KEPT: Final = (
-    "Array", "Boolean", "Map", "Math", "Node", "NodeFilter", "Number", "Object", "OffscreenCanvas", "Set",
-    "URL", "WeakMap", "clearTimeout", "getComputedStyle", "navigator", "parseFloat", "self", "setTimeout",
+    "Array", "Boolean", "Document", "Map", "Math", "Node", "NodeFilter", "Number", "Object",
+    "OffscreenCanvas", "Reflect", "Set", "URL", "WeakMap", "clearTimeout", "getComputedStyle", "navigator",
+    "parseFloat", "self", "setTimeout",
 )  # fmt: skip
 """The global names that scripts use after their start: a page can give them another meaning."""
 

@@ -2,10 +2,8 @@
 // hides them, is set aside for as long as `read` runs. Throws the name of what cannot be set aside. It itself
 // uses only functions that it has kept, on objects of its own.
 () => {
-  const OWNERS = new RegExp("^(Object|Array|String|Number|RegExp|Math|JSON|Map|Set|WeakMap|Uint8ClampedArray|URL|" +
-    "Node.*|CharacterData|(HTML|HTMLInput|HTMLTextArea|HTMLButton|HTMLImage)?Element|Document.*|ShadowRoot|Attr|TreeWalker|Range|DOMRect.*|HTMLCollection|" +
-    "NamedNodeMap|CSS.*Rule.*|.*StyleSheet.*|Animation|CSSAnimation|CSSTransition|.*Effect|OffscreenCanvas.*|" +
-    "ImageData|Mutation.*)$");
+  const OWNERS = RegExp("^(Object|Array|String|Number|RegExp|Math|JSON|Reflect|Map|Set|WeakMap|Uint8ClampedArray|URL|Node.*|CharacterData|(HTML(Input|TextArea|Button|Image)?)?Element|Document.*|" +
+    "ShadowRoot|Attr|TreeWalker|Range|DOMRect.*|HTMLCollection|NamedNodeMap|CSS.*Rule.*|.*StyleSheet.*|Animation|CSSAnimation|CSSTransition|.*Effect|OffscreenCanvas.*|ImageData|Mutation.*)$");
   // What JavaScript itself looks up; all other names stand in the scripts themselves.
   const NAMES = "constructor exec flags dotAll global hasIndices ignoreCase multiline sticky unicode unicodeSets " +
     "next return toJSON";
