@@ -11,6 +11,7 @@ from analysis.choice.study import ChoiceAnalysis
 from analysis.reporting.answer import LEVEL, Wording, by_agent, clauses, p_text, sample_text
 from analysis.reporting.human_values import CHEREP, HUMAN_EFFECTS
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
+from analysis.tables.families import benjamini_hochberg
 from analysis.tables.frame import LABELS, counted
 
 EFFECT = "Effect on the probability of being chosen (percentage points)"
@@ -36,7 +37,7 @@ WORDING = Wording(
 
 def report(found: ChoiceAnalysis) -> Report:
     """The report: the effects first; what the table does not hold gives no section."""
-    made = [_effects(found), _attrition(found), _treatment(found)]
+    made = [_effects(found), _exact(found), _attrition(found), _treatment(found)]
     makers: list[tuple[pd.DataFrame, Callable[[ChoiceAnalysis], Section]]] = [
         (found.nudge_texts, _nudges),
         (found.profiles, _profiles),
@@ -57,8 +58,21 @@ def report(found: ChoiceAnalysis) -> Report:
 
 
 def _answer(_agent: str, rows: pd.DataFrame) -> list[str]:
-    ordered = rows.set_index("term").reindex([term for term in WORDING.names if term in set(rows["term"])])
-    return clauses(ordered.reset_index(), WORDING, sample_text(rows, "trial"))
+    """Where the design is too small for an interval about new sets, the exact one about these is said."""
+    rows = rows.set_index("term").reindex([term for term in WORDING.names if term in set(rows["term"])])
+    exact = rows["conf_low"].isna() & rows["exact_low"].notna() & rows["estimate"].notna()
+    others = {
+        "conf_low": rows["exact_low"],
+        "conf_high": rows["exact_high"],
+        "p_adjusted": benjamini_hochberg(rows["p_exact"]),
+    }
+    for column, values in others.items():
+        rows[column] = rows[column].mask(exact, values)
+    said = clauses(rows.reset_index(), WORDING, sample_text(rows, "trial"))
+    if exact.any():
+        which = " and ".join(WORDING.names[term] for term in rows.index[exact])
+        said.append(f"{which}: by the exact test, about these choice sets and texts only")
+    return said
 
 
 def _checked(found: ChoiceAnalysis) -> str:
@@ -197,13 +211,28 @@ def _effects(found: ChoiceAnalysis) -> Section:
     )
 
 
+def _exact(found: ChoiceAnalysis) -> Section:
+    text = (
+        "What is certain about these choice sets and texts, however few there are? The design exchanges the"
+        " nudge, the order and the profile itself: in a stratum of trials all else is the same. If the factor"
+        " does nothing, its levels could have been exchanged within each stratum, so the chance of every"
+        " result is known. In pairs this is McNemar's exact test of the strata for and against the effect;"
+        " an estimate is the mean over strata, with Tango's score interval. The numbers say nothing of new"
+        " sets or texts: for these see the effects above, whose errors are clustered."
+    )
+    frame = found.exact.drop(columns=["std_error", "statistic", "n_missing"])
+    caption = "Exact tests of the design: effects in these choice sets and texts (percentage points)"
+    return Section("Exact tests of the design", text, (NamedTable("exact", caption, frame, ONE),))
+
+
 def _nudges(found: ChoiceAnalysis) -> Section:
     text = (
-        "Which nudges work, and where? The effect of the nudge in the main model, fitted to the trials of"
-        " each nudge text alone, and of each category alone. Errors by text are clustered by category (by"
-        " choice set where a text was seen in fewer than twelve categories), errors by category by choice"
-        " set. With fewer than twelve of them an effect has no interval and no p value, because neither"
-        " would be right."
+        "Which nudges work, and where? The figures show the exact tests, about these choice sets. The tables"
+        " ask for more, for categories or choice sets like these: the effect of the nudge in the main model,"
+        " fitted to the trials of each nudge text alone, and of each category alone. Errors by text are"
+        " clustered by category (by choice set where a text was seen in fewer than twelve categories), errors"
+        " by category by choice set. With fewer than twelve of them an effect has no interval and no p value"
+        " there, because neither would be right."
         "\n\nThe counts say how the choices went. In a stratum the nudge is on each option of a set in turn,"
         " and all else is the same. A pair's stratum is for the nudge if the option that carried it was"
         " chosen both times, against it if neither time, and else says nothing. Where a nudge does nothing,"
@@ -218,9 +247,10 @@ def _nudges(found: ChoiceAnalysis) -> Section:
         tables.append(
             NamedTable(key, f"{title} (percentage points)", _lead(frame.drop(columns="term"), name), ONE)
         )
-        draw = partial(figures.forest, frame, _named(name), EFFECT)
-        caption = f"{title} and agent, with 95 % intervals; a hollow mark has none."
-        drawn.append(NamedFigure(key, caption, draw))
+        exact = found.exact[found.exact["part"] == name]
+        if len(exact):
+            draw = partial(figures.forest, exact, _named("level"), EFFECT)
+            drawn.append(NamedFigure(key, f"{title} and agent, with Tango's 95 % interval.", draw))
     return Section("Nudge texts and categories", text, tuple(tables), tuple(drawn))
 
 

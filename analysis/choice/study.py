@@ -10,6 +10,7 @@ from analysis.choice import groups, logit, nudges, steps
 from analysis.choice.attrition import compare_outcomes, count_outcomes
 from analysis.choice.bounds import worst_case_bounds
 from analysis.choice.effects import LESS_PLACEBO, LIMIT, main_effects
+from analysis.choice.exact import exact_tests
 from analysis.choice.factors import deciding_factors
 from analysis.choice.sensitivity import sensitivity
 from analysis.choice.treatment import treatment_check
@@ -33,6 +34,7 @@ class ChoiceAnalysis:
     bounds: pd.DataFrame
     treatment: pd.DataFrame | None
     effects: pd.DataFrame
+    exact: pd.DataFrame
     nudge_texts: pd.DataFrame
     categories: pd.DataFrame
     profiles: pd.DataFrame
@@ -71,7 +73,8 @@ def analyze_choice(
 def _analyze(
     table: pd.DataFrame, receipts: pd.DataFrame | None, factors: pd.DataFrame | None
 ) -> ChoiceAnalysis:
-    effects = possible(main_effects(table))
+    exact = exact_tests(table)
+    effects = with_exact(possible(main_effects(table)), exact)
     by_text, by_category = map(possible, nudges.nudge_effects(table))
     profiles, profile_differences = groups.profile_effects(table)
     slopes, curves = sensitivity(table)
@@ -82,6 +85,7 @@ def _analyze(
         bounds=worst_case_bounds(table),
         treatment=None if receipts is None else treatment_check(receipts),
         effects=effects,
+        exact=exact,
         nudge_texts=by_text,
         categories=by_category,
         profiles=possible(profiles),
@@ -97,6 +101,13 @@ def _analyze(
         factors=None if factors is None else deciding_factors(factors),
         notes=_notes(table),
     )
+
+
+def with_exact(effects: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
+    """Return the effects with the exact interval and p value beside them, where the design gives these."""
+    names = {"p_value": "p_exact", "conf_low": "exact_low", "conf_high": "exact_high"}
+    own = exact[exact["part"] == ""].rename(columns=names)[["term", "group", *names.values()]]
+    return effects.merge(own, on=["term", "group"], how="left")
 
 
 def possible(frame: pd.DataFrame, limit: float = LIMIT, why: str = "too little data") -> pd.DataFrame:

@@ -4,6 +4,7 @@ import base64
 import math
 import re
 from collections.abc import Hashable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 import jinja2
@@ -13,15 +14,16 @@ import pandas as pd
 from analysis.reporting.plots import save_figure
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
 from analysis.tables.errors import AnalysisError
-from analysis.tables.frame import LABELS, heading
+from analysis.tables.frame import INTERVALS, LABELS, P_VALUES, heading
 
 FOLDED = 12
 """The most rows of a table that is shown at once; a longer table opens with a click."""
 
-P_VALUES = ("p_value", "p_adjusted")
 NOTE = "note"
-INTERVAL = ("conf_low", "conf_high")
-KEPT = ("term", "estimate", *INTERVAL)
+ENDS = tuple(chain(*INTERVALS.values()))
+BEFORE = dict(zip(INTERVALS, [("estimate", "std_error"), ("p_value", "p_adjusted")], strict=True))
+"""The columns after which each interval stands."""
+KEPT = ("term", "estimate", *ENDS)
 """Columns that stay, also where all rows have the same value."""
 
 _FILE_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
@@ -123,17 +125,16 @@ def _table(table: NamedTable) -> dict[str, object]:
         for name in shown
         if name not in KEPT and len(frame) > 1 and frame[name].nunique(dropna=False) == 1
     ]
-    left_out = [*same, *INTERVAL, NOTE, *(["statistic"] if "std_error" in shown else [])]
+    left_out = [*same, *ENDS, NOTE, *(["statistic"] if "std_error" in shown else [])]
     columns = [name for name in shown if name not in left_out]
     texts = {str(name): _cells(frame, name, table.decimals) for name in columns}
-    if set(INTERVAL) <= set(shown):
-        ends = zip(*(_cells(frame, name, table.decimals) for name in INTERVAL), strict=True)
-        before = [columns.index(name) for name in ("estimate", "std_error") if name in columns]
-        place = max(before, default=len(columns) - 1) + 1
-        interval = [f"{low} to {high}" if low else "" for low, high in ends]
-        texts = dict(
-            [*list(texts.items())[:place], ("95 % interval", interval), *list(texts.items())[place:]]
-        )
+    for name, ends in INTERVALS.items():
+        if set(ends) <= set(shown):
+            bounds = zip(*(_cells(frame, end, table.decimals) for end in ends), strict=True)
+            interval = [f"{low} to {high}" if low else "" for low, high in bounds]
+            before = [at for at, column in enumerate(texts, 1) if column in BEFORE[name]]
+            place = max(before, default=len(texts))
+            texts = dict([*list(texts.items())[:place], (name, interval), *list(texts.items())[place:]])
     kinds = ["" if name in frame and not _numeric(frame[name]) else "n" for name in texts]
     footnotes: dict[str, int] = {}
     if NOTE in shown and NOTE not in same:

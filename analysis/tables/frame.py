@@ -28,6 +28,11 @@ FRAME_COLUMNS = (
 
 NUMBERS = ("estimate", "std_error", "statistic", "p_value", "p_adjusted", "conf_low", "conf_high")
 
+INTERVALS = {"95 % interval": ("conf_low", "conf_high"), "exact interval": ("exact_low", "exact_high")}
+"""The two columns of an interval, by what stands over it where people read it."""
+
+P_VALUES = ("p_value", "p_adjusted", "p_exact")
+
 LABELS = {
     "viewed_first": "Viewed first",
     "higher_rated": "Higher rated",
@@ -42,6 +47,7 @@ HEADINGS = {
     "group": "agent",
     "p_value": "p",
     "p_adjusted": "adjusted p",
+    "p_exact": "exact p",
     "std_error": "std. error",
     "n_missing": "missing",
 }

@@ -15,14 +15,23 @@ from rich.text import Text
 
 from analysis.reporting.answer import number_text
 from analysis.reporting.sections import NamedTable, Report, Section
-from analysis.tables.frame import LABELS, heading
+from analysis.tables.frame import INTERVALS, LABELS, heading
 from experiments.console.terminal import new_table
 from experiments.records.tidy_tables import write_table
 
 LONGEST_TABLE: Final = 30
 MOST_NOTES: Final = 8
-INTERVAL: Final = "95 % interval"
-RESULTS: Final = ("estimate", "std_error", INTERVAL, "p_value", "p_adjusted", "note")
+INTERVAL, EXACT_INTERVAL = INTERVALS
+RESULTS: Final = (
+    "estimate",
+    "std_error",
+    INTERVAL,
+    "p_value",
+    "p_adjusted",
+    EXACT_INTERVAL,
+    "p_exact",
+    "note",
+)
 MOST_LEVELS: Final = 10
 """The most levels of an attribute whose balance is shown."""
 MOST_COLUMNS: Final = 9
@@ -155,7 +164,7 @@ def frame_table(
     names = [str(name) for name in rows if name != "note"]
     table = new_table("")
     for name in names:
-        numeric = pd.api.types.is_numeric_dtype(rows[name]) or name == INTERVAL
+        numeric = pd.api.types.is_numeric_dtype(rows[name]) or name in INTERVALS
         justify: Any = "right" if numeric else "left"
         table.add_column(escape(heading(name)), justify=justify, overflow="fold", no_wrap=numeric)
     marked = "note" in rows and bool((rows["note"].head(longest) != "").any())
@@ -184,13 +193,13 @@ def _condensed(frame: pd.DataFrame, decimals: int | None) -> tuple[pd.DataFrame,
     # Beside an error the statistic says nothing more; without one it is the test.
     told = "statistic" in frame and "std_error" in frame and bool(frame["std_error"].notna().any())
     rows = frame.drop(columns=["statistic"] if told else [])
-    if "conf_low" in rows:
-        bounds = zip(rows["conf_low"], rows["conf_high"], strict=True)
-        rows[INTERVAL] = [
-            f"{number_text(low, decimals)} to {number_text(high, decimals)}" if is_number(low) else ""
-            for low, high in bounds
-        ]
-        rows = rows.drop(columns=["conf_low", "conf_high"])
+    for name, ends in INTERVALS.items():
+        if set(ends) <= set(rows):
+            bounds = zip(*(rows.pop(end) for end in ends), strict=True)
+            rows[name] = [
+                f"{number_text(low, decimals)} to {number_text(high, decimals)}" if is_number(low) else ""
+                for low, high in bounds
+            ]
     if "note" in rows:
         rows["note"] = rows["note"].fillna("").astype(str)
     empty = [(rows[name].isna() | (rows[name].astype(str) == "")).all() for name in rows]

@@ -10,11 +10,12 @@ those with p < .05 although the true effect is 0 (`rejected`), and the intervals
 import argparse
 import random
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice, product
-from typing import Any
+from typing import Any, Literal
 from unittest.mock import patch
 
 import numpy as np
@@ -30,10 +31,11 @@ from analysis.choice.groups import profile_effects
 from analysis.choice.nudges import nudge_effects
 from analysis.choice.sensitivity import sensitivity
 from analysis.estimators.lpm import TOLERANCE, Contrast, Fit, Model
-from analysis.tables.choice_table import check_table
+from analysis.tables.choice_table import TRIAL_ID, check_table
 from analysis.tables.frame import Floats, Ints
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign, ShopTrial
+from tests.bench.exact_validity import exact_rows
 
 EXPERIMENTS = ("nudges", "nudges-mr", "trios", "profiles")
 TRIALS = (60, 240, 600, 2400)
@@ -43,12 +45,14 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Shopper:
-    """Whose choices are drawn. `alike`: what chance adds to a product's utility is the same in all trials of
-    its set, so that the shopper answers the same question alike, whatever the order, the text or the profile.
+    """Whose choices are drawn.
+
+    alike: what chance adds to a product's utility is the same in all trials of its set, or of the same
+    question (the same products, order, nudge and profile), so that the shopper answers these alike.
     """
 
     taste: Taste
-    alike: bool = False
+    alike: Literal["", "set", "question"] = ""
 
 
 def shoppers() -> dict[str, Shopper]:
@@ -60,7 +64,9 @@ def shoppers() -> dict[str, Shopper]:
         "random": Shopper(Taste()),
         "balanced": Shopper(balanced),
         "price-only": Shopper(Taste(log_price=-5)),
-        "deterministic": Shopper(balanced, alike=True),
+        "deterministic": Shopper(balanced, alike="set"),
+        "repeating": Shopper(balanced, alike="question"),
+        "repeating-null": Shopper(null, alike="question"),
     }
 
 
@@ -81,15 +87,24 @@ class Drawable:
             chosen[end - len(chances) + draw(chances, random.Random(trial.seed).random())] = 1
         return self.table.assign(chosen=pd.Series(chosen, self.table.index, dtype="Int64"))
 
-    def redrawn(self, rng: np.random.Generator, *, alike: bool = False) -> pd.DataFrame:
+    def redrawn(self, rng: np.random.Generator) -> pd.DataFrame:
         """The table with fresh choices."""
-        chosen = self.many(rng, 1, alike=alike)[:, 0]
+        chosen = self.many(rng, 1)[:, 0]
         return self.table.assign(chosen=pd.Series(chosen, self.table.index).astype("Int64"))
 
-    def many(self, rng: np.random.Generator, studies: int, *, alike: bool = False) -> Floats:
+    def many(self, rng: np.random.Generator, studies: int, alike: str = "") -> Floats:
         """Fresh choices, rows x studies: the highest utility, with Gumbel noise, in each trial."""
-        product = (self.table["set"] + "\n" + self.table["option"]) if alike else self.table.index.to_series()
-        code = pd.factorize(product)[0]
+        known = self.table[["set", "option"]] if alike else pd.DataFrame({"row": range(len(self.table))})
+        if alike == "question":
+            trial, carries = self.table[TRIAL_ID], self.table["nudged"].eq(1)
+            facts = {
+                "profile": self.table["profile"],
+                "ordering": self.table["ordering"],
+                "words": self.table["nudge"].where(carries.groupby(trial).transform("any"), ""),
+                "carrier": self.table["option"].where(carries).groupby(trial).transform("first").fillna(""),
+            }
+            known = known.assign(**facts)
+        code = known.groupby(list(known), sort=False).ngroup().to_numpy()
         with np.errstate(divide="ignore"):
             utility = np.log(self.chances)[:, None] + rng.gumbel(size=(code.max() + 1, studies))[code]
         sizes = [len(trial.products) for trial in self.trials]
@@ -295,8 +310,8 @@ def simulate(
     recorder = Recorder()
     frames = recorder.tables(made.table)
     rng = np.random.default_rng([seed, limit, len(design.sets)])
-    chosen = made.many(rng, studies, alike=shopper.alike)
-    found = []
+    chosen = made.many(rng, studies, shopper.alike)
+    found = [] if by_row else [exact_counts(made, chosen, given=shopper.alike == "set")]
     for name, frame in frames.items():
         count = dict.fromkeys(COUNTS, 0) | {"table": name, "rows": len(frame)}
         p_values, nulls, rows = [], [], []
@@ -331,6 +346,38 @@ def simulate(
             count["any_rejected"] = int((adjusted < LEVEL).any(axis=1).sum())
         found += [{"table": name, **row} for row in rows] if by_row else [count]
     return pd.DataFrame(found)
+
+
+def exact_counts(made: Drawable, chosen: Floats, *, given: bool) -> dict[str, Any]:
+    """The counts of the table of exact tests.
+
+    given: the shopper's own tastes for the products are drawn, too. The tests are about these tastes as they
+    are; there is no other truth than the answers, and so no interval to count.
+    """
+    count: dict[str, Any] = dict.fromkeys(COUNTS, 0) | {"table": "exact", "worst": np.nan}
+    families = defaultdict(list)
+    for row in exact_rows(made.table, made.chances, chosen):
+        printed, null = ~np.isnan(row.p_values), abs(row.truth) < ROUNDING
+        count["rows"] += 1
+        count["printed"] += int(printed.sum())
+        if null:
+            count["null"] += int(printed.sum())
+            count["rejected"] += int((row.p_values[printed] < LEVEL).sum())
+        held = (row.ends[0] <= row.truth + ROUNDING) & (row.truth - ROUNDING <= row.ends[1])
+        if not given:
+            count["held"] += int(held.sum())
+            count["worst"] = np.nanmin([count["worst"], held.sum() / printed.sum()])
+        families[row.key[1]].append((row.p_values, null))
+    rejected = np.zeros(chosen.shape[1], bool)
+    for rows in families.values():
+        nulls = np.array([null for _, null in rows])
+        if nulls.any():
+            count["any_null"] = chosen.shape[1]
+            adjusted = np.array([_adjusted(each) for each in np.transpose([p for p, _ in rows])])
+            rejected |= (adjusted[:, nulls] < LEVEL).any(axis=1)
+    count["any_rejected"] = int(rejected.sum())
+    count["held"] = np.nan if given else count["held"]
+    return count
 
 
 def _adjusted(p_values: Floats) -> Floats:

@@ -1,0 +1,239 @@
+"""Exact tests of what the design exchanges: which option carries the nudge, which comes first, the profile.
+
+Trials that are alike in all but one factor make a stratum. If the factor does nothing, its levels could have
+been exchanged between the trials of a stratum, and so the chance of every possible result is known.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from analysis.choice.effects import LESS_PLACEBO, PLACEBO, TERMS, agents, regressors
+from analysis.choice.frames import empty_frame
+from analysis.choice.groups import NO_PROFILE
+from analysis.estimators.randomisation import (
+    Null,
+    effect_of,
+    exact_p,
+    flipped,
+    one_of,
+    permuted,
+    score_interval,
+)
+from analysis.tables.choice_table import TRIAL_ID
+from analysis.tables.families import adjusted_within
+from analysis.tables.frame import Floats, result_frame
+
+COUNTS: Final = ("strata_for", "strata_against", "strata")
+LEVEL_KEYS: Final = ("part", "level")
+ALIKE: Final = 0.9
+"""If so large a share of repeated questions got one answer only, their repeats tell nothing new."""
+REPEATED = "repeats were answered alike; each question counts once"
+NO_STRATA = "no two trials differ in this alone"
+DIFFERENCE = "profile_difference"
+"""The part with how far each profile moves the choice from that without a profile."""
+
+_SAME: Final = ["run", "set", "match", "profile"]
+_MARKS: Final = ["first", "carrier", "words", "kind"]
+_NUDGED, _PLACEBO = 1, 2
+_ROUNDING: Final = 1e-9
+
+
+@dataclass(frozen=True)
+class Strata:
+    """The strata of a factor: the effect in each (in pairs -1, 0 or 1), and what it could have been.
+
+    low, high: the ends of its range. of: facts of each stratum, by which parts of them are taken.
+    """
+
+    values: Floats
+    nulls: tuple[Null, ...]
+    low: Floats
+    high: Floats
+    of: pd.DataFrame
+
+    def where(self, those: Iterable[bool]) -> "Strata":
+        """Return some of the strata."""
+        mask = np.asarray(list(those), bool)
+        nulls = tuple(null for null, taken in zip(self.nulls, mask, strict=True) if taken)
+        return Strata(self.values[mask], nulls, self.low[mask], self.high[mask], self.of[mask])
+
+
+def exact_tests(table: pd.DataFrame) -> pd.DataFrame:
+    """Test every factor that the design exchanges; estimates are in percentage points.
+
+    table: checked. Rows: the nudge and the order in all trials (`part` is ""), and by nudge text, category,
+    family, profile and size of the set (`options`); the nudge less its placebo; and in the part
+    `profile_difference` how far each profile moves the choice by each feature from that without a profile.
+
+    An estimate is the mean over strata, its test Fisher's randomisation test, its interval the score interval
+    (in pairs Tango's, 1998). Both speak for these choice sets and texts, and take the answers to different
+    questions as draws of their own; where an agent answers repeats of a question alike, it counts once.
+
+    The frame has the columns of every estimator (n: trials in strata), `part`, `level`, and how many strata
+    were for the effect, against it, and there: strata_for, strata_against, strata. Adjusted p values are of
+    one agent's rows of one part.
+    """
+    frames = []
+    for agent, _, used in agents(table):
+        trials, note = _without_repeats(_trials(used)) if len(used) else (pd.DataFrame(), "")
+        rows = [
+            {"term": term, "group": agent, "part": part, "level": level, **_result(strata, note)}
+            for term, part, level, strata in (_parts(trials) if len(trials) else ())
+        ]
+        if rows:
+            frames.append(adjusted_within(result_frame(rows, *LEVEL_KEYS, *COUNTS), "part"))
+    return pd.concat(frames, ignore_index=True) if frames else empty_frame(*LEVEL_KEYS, *COUNTS)
+
+
+def _result(strata: Strata, note: str) -> dict[str, object]:
+    """What a row says of its strata."""
+    values = strata.values
+    counts = ((values > _ROUNDING).sum(), (values < -_ROUNDING).sum(), len(values))
+    found: dict[str, object] = dict(zip(COUNTS, map(int, counts), strict=True))
+    if not len(values):
+        return {"n": 0, "note": NO_STRATA, **found}
+    low, high = score_interval(values, strata.low.min(), strata.high.max())
+    return {
+        "estimate": 100 * values.mean(),
+        "p_value": exact_p(values, strata.nulls),
+        "conf_low": 100 * low,
+        "conf_high": 100 * high,
+        "n": int(strata.of["trials"].sum()),
+        "note": note,
+        **found,
+    }
+
+
+def _parts(trials: pd.DataFrame) -> Iterator[tuple[str, str, str, Strata]]:
+    """Term, part, level and strata of each row of one agent."""
+    nudge = _permuted(trials[trials["kind"] == _NUDGED], "carrier", [*_SAME, "first", "words", "twin"])
+    order = _permuted(trials[trials["first"].notna()], "first", [*_SAME, "carrier", "words", "kind", "twin"])
+    both = {"viewed_first": order, "nudged": nudge}
+    for term, strata in both.items():
+        yield term, "", "", strata
+    if (trials["kind"] == _PLACEBO).any():
+        yield LESS_PLACEBO, "", "", _against_placebo(trials)
+    for part, terms in (
+        ("nudge_text", ["nudged"]),
+        ("category", ["nudged"]),
+        ("family", ["nudged"]),
+        ("profile", list(both)),
+        ("options", list(both)),
+    ):
+        shown = trials if len(terms) > 1 else trials[trials["kind"] == _NUDGED]
+        levels = sorted(shown[part].unique())
+        for level in levels if len(levels) > 1 else ():
+            for term in terms:
+                yield term, part, str(level), both[term].where(both[term].of[part] == level)
+    profiles = sorted(trials["profile"].unique())
+    for profile in profiles if NO_PROFILE in profiles else ():
+        if profile != NO_PROFILE:
+            for term, strata in _between(trials, profile):
+                yield term, DIFFERENCE, profile, strata
+
+
+def _trials(used: pd.DataFrame) -> pd.DataFrame:
+    """One row for each trial: its cell of the design, its choice, and the raw effect of each term.
+
+    carrier: the one option with a nudge or a placebo; first: the option that was seen first; words: the
+    nudge, where it was shown; kind: 0 without a nudge, 1 with one, 2 with a placebo; twin: the number of the
+    trial among those of the same cell.
+    """
+    trial = used[TRIAL_ID]
+    one = used[~trial.duplicated()].set_index(TRIAL_ID)
+    carried = used["nudged"].eq(1) | used[PLACEBO].eq(1)
+    carriers = used[carried]
+    alone = carriers[~carriers[TRIAL_ID].duplicated(keep=False)].set_index(TRIAL_ID)
+    trials = one[[*_SAME, "category"]].assign(
+        profile=one["profile"].replace("", NO_PROFILE),
+        options=trial.value_counts(),
+        chosen=used[used["chosen"] == 1].set_index(TRIAL_ID)["option"],
+        first=used[used["viewed_first"] == 1].set_index(TRIAL_ID)["option"],
+        carrier=alone["option"],
+        direction=alone["direction"],
+        nudge_text=alone["nudge_text"],
+        family=alone["family"],
+        words=alone["nudge"] + "\n" + alone["nudge_text"],
+        kind=alone[PLACEBO].eq(1).astype(int) + 1,
+    )
+    trials["kind"] = trials["kind"].fillna(0).astype(int)
+    texts = ["carrier", "nudge_text", "family", "words"]
+    trials[texts] = trials[texts].astype("object").fillna("")
+    several = trials.index.isin(carriers[TRIAL_ID]) & (trials["kind"] == 0)
+    trials = trials[~several]  # two options with a nudge have no carrier to exchange
+    effects = _raw_effects(used).loc[trials.index]
+    twin = trials.groupby([*_SAME, *_MARKS], dropna=False).cumcount()
+    return trials.join(effects).assign(twin=twin)
+
+
+def _raw_effects(used: pd.DataFrame) -> pd.DataFrame:
+    """Return by trial and term the mean of `chosen` over options with it, less that over the others."""
+    x, trial = regressors(used), used[TRIAL_ID]
+    own, chosen = x.groupby(trial), x.mul(used["chosen"].astype(float), axis=0).groupby(trial)
+    count, taken = own.sum(), chosen.sum()
+    others = -count.sub(own.size(), axis=0)
+    effects = (taken / count).sub((1 - taken) / others)
+    return effects.mask((count == 0) | (others == 0))
+
+
+def _without_repeats(trials: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """The trials, each question once where its repeats got the same answer, and the note that says so."""
+    cells = trials.groupby([*_SAME, *_MARKS], dropna=False)["chosen"].agg(["size", "nunique"])
+    repeated = cells.loc[cells["size"] > 1, "nunique"] == 1
+    if repeated.empty or repeated.mean() < ALIKE:
+        return trials, ""
+    return trials[trials["twin"] == 0], REPEATED
+
+
+def _permuted(trials: pd.DataFrame, mark: str, same: list[str]) -> Strata:
+    """Strata of trials that are the `same` but for the option that is marked (the carrier, or the first)."""
+    stratum = trials.groupby(same, dropna=False).ngroup()
+    size = stratum.groupby(stratum).transform("size")
+    kept = trials.assign(stratum=stratum, trials=size)[size > 1].sort_values("stratum", kind="stable")
+    of = kept[~kept["stratum"].duplicated()].set_index("stratum")
+    marked = kept[["stratum", mark]].rename(columns={mark: "chosen"})
+    taken = kept[["stratum", "chosen"]].merge(marked, on=["stratum", "chosen"])
+    counts = taken.groupby(["stratum", "chosen"]).size().rename("count").reset_index()
+    counts = counts.sort_values(["stratum", "count"])
+    own = counts["stratum"].to_numpy()
+    begin, end = (np.searchsorted(own, of.index, side=side).tolist() for side in ("left", "right"))
+    sizes, all_counts = of["trials"].tolist(), counts["count"].tolist()
+    chosen = [tuple(all_counts[a:b]) for a, b in zip(begin, end, strict=True)]
+    won = (kept["chosen"] == kept[mark]).groupby(kept["stratum"]).sum().tolist()
+    values = [effect_of(w, m, sum(c)) for w, m, c in zip(won, sizes, chosen, strict=True)]
+    nulls = tuple(permuted(m, c) for m, c in zip(sizes, chosen, strict=True))
+    turned = of["direction"].eq(-1).to_numpy() & (mark == "carrier")
+    sign, least = np.where(turned, -1.0, 1.0), -1 / (of["trials"].to_numpy() - 1)
+    ends = np.sort([least * sign, sign], axis=0)
+    return Strata(np.array(values) * sign, nulls, ends[0], ends[1], of)
+
+
+def _between(trials: pd.DataFrame, profile: str) -> Iterator[tuple[str, Strata]]:
+    """How far a profile moves each raw effect, in trials that differ in the profile alone."""
+    same = [name for name in (*_SAME, *_MARKS, "twin") if name != "profile"]
+    one, other = (
+        trials[trials["profile"] == name].set_index(same)[list(TERMS)] for name in (profile, NO_PROFILE)
+    )
+    difference = one.sub(other)
+    for term in TERMS:
+        values = difference[term].dropna().to_numpy()
+        largest, of = np.full(len(values), 2.0), pd.DataFrame({"trials": np.full(len(values), 2)})
+        yield term, Strata(values, tuple(map(flipped, values.tolist())), -largest, largest, of)
+
+
+def _against_placebo(trials: pd.DataFrame) -> Strata:
+    """The raw effect of nudges less that of the placebo, in trials that differ in the words alone."""
+    towards = trials[trials["direction"] == 1]
+    cells = [*_SAME, "first", "carrier", "twin"]
+    nudged = towards[towards["kind"] == _NUDGED].groupby(cells, dropna=False)["nudged"].agg(tuple)
+    placebo = towards[towards["kind"] == _PLACEBO].set_index(cells)[PLACEBO]
+    both = pd.concat([nudged, placebo], axis=1, join="inner")
+    pairs = list(zip(both["nudged"], both[PLACEBO], strict=True))
+    values = np.array([sum(effects) / len(effects) - own for effects, own in pairs])
+    nulls = tuple(one_of((*effects, own)) for effects, own in pairs)
+    largest, sizes = np.full(len(pairs), 2.0), [len(effects) + 1 for effects, _ in pairs]
+    return Strata(values, nulls, -largest, largest, pd.DataFrame({"trials": sizes}))

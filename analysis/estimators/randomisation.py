@@ -1,0 +1,157 @@
+"""Exact tests and score intervals for a mean over strata in which the design itself gives the chances."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+from math import factorial, prod
+from typing import Final
+
+import numpy as np
+from numpy.polynomial import polynomial
+from scipy import fft, stats
+from scipy.optimize import brentq
+
+from analysis.tables.frame import Floats
+
+LEAST_P: Final = 1e-12
+"""The smallest p value that is given: below it sums of so many chances are not exact."""
+_PARTS: Final = 27_720
+"""Values are multiples of one part in so many: it is divisible by all numbers up to twelve."""
+_MOST: Final = 2**22
+"""The largest number of different sums; with more, values are rounded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Null:
+    """How the value of a stratum could have come out if the factor did nothing: values and their chances.
+
+    The mean is 0.
+    """
+
+    values: tuple[float, ...]
+    chances: tuple[float, ...]
+
+
+@cache
+def flipped(value: float) -> Null:
+    """Return the null distribution of a difference whose two sides could be exchanged."""
+    return Null((value, -value), (0.5, 0.5)) if value else Null((0.0,), (1.0,))
+
+
+@cache
+def one_of(values: tuple[float, ...]) -> Null:
+    """Return the null distribution of the mean of all values but one, less that one, if it could be any."""
+    total, others = sum(values), len(values) - 1
+    differences = [(total - value) / others - value for value in values]
+    return Null(tuple(differences), (1 / len(values),) * len(values))
+
+
+@cache
+def permuted(trials: int, chosen: tuple[int, ...]) -> Null:
+    """Return the null distribution of the effect in a stratum of trials, each marking an option of its own.
+
+    chosen: how often each of these options was chosen. The value is the share of the marked among the chosen,
+    less that of an option that is not marked, averaged over the marked options. If the mark does nothing, it
+    could have stood on the options in any order. The number of orders in which k trials choose what they mark
+    follows from the rook numbers of the board, which are the elementary symmetric polynomials of `chosen`
+    (Riordan 1958, An Introduction to Combinatorial Analysis, chapter 7).
+    """
+    rooks = [sum(prod(each) for each in combinations(chosen, k)) for k in range(trials + 1)]
+    hits = np.zeros(trials + 1)
+    for k, number in enumerate(rooks):
+        hits[: k + 1] += number * factorial(trials - k) * polynomial.polypow([-1, 1], k)
+    chances = hits / factorial(trials)
+    possible = np.flatnonzero(chances > 0)
+    values = [effect_of(int(won), trials, sum(chosen)) for won in possible]
+    return Null(tuple(values), tuple(chances[possible]))
+
+
+def effect_of(won: int, trials: int, chosen: int) -> float:
+    """Return the effect in a stratum.
+
+    won: trials in which the marked option was chosen; chosen: those in which any option was chosen that is
+    marked in one of them.
+    """
+    return (trials * won - chosen) / (trials * (trials - 1))
+
+
+def exact_p(values: Sequence[float] | Floats, nulls: Sequence[Null]) -> float:
+    """Return the two-sided p value of the sum of the values: Fisher's randomisation test.
+
+    values, nulls: of each stratum. The p value is the chance of a sum at least as far from 0. In pairs it is
+    that of McNemar's exact test. It is not given below `LEAST_P`. Values that are no multiples of a small
+    fraction are rounded to a part in 27,720.
+    """
+    counts = Counter(nulls)
+    kinds = {null: np.rint(np.array(null.values) * _PARTS).astype(np.int64) for null in counts}
+    largest = sum(int(abs(kinds[null]).max()) * count for null, count in counts.items())
+    if not largest:
+        return 1.0
+    step = max(int(np.gcd.reduce(np.concatenate(list(kinds.values())))), -(-2 * largest // _MOST))
+    reach = sum(int(abs(np.rint(kinds[null] / step)).max()) * count for null, count in counts.items())
+    size = fft.next_fast_len(2 * reach + 1, real=True)
+    transform = np.ones(size // 2 + 1, complex)
+    for null, count in counts.items():
+        single = np.zeros(size)
+        np.add.at(single, np.rint(kinds[null] / step).astype(np.int64) % size, null.chances)
+        transform *= fft.rfft(single) ** count
+    chances = fft.irfft(transform, size)
+    sums = np.arange(size)
+    sums = np.where(sums > reach, sums - size, sums)
+    observed = abs(np.sum(np.asarray(values))) * _PARTS / step
+    return float(np.clip(chances[abs(sums) >= observed - 0.25].sum(), LEAST_P, 1))
+
+
+def score_interval(values: Floats, low: float, high: float, level: float = 0.95) -> tuple[float, float]:
+    """Return the score interval of the mean of values between `low` and `high`.
+
+    The values are draws from a distribution on the values that were seen, and the two ends: a mean is in the
+    interval if the observed one is no further away than the normal quantile times the standard error under
+    the most likely distribution with that mean. For values of -1, 0 and 1 this is the interval of Tango
+    (1998, Statistics in Medicine 17) for the difference of paired proportions. It is never empty: without
+    any difference it ends at z squared / (n + z squared).
+    """
+    points, inverse = np.unique(np.concatenate([values, [low, high]]), return_inverse=True)
+    counts = np.bincount(inverse[:-2], minlength=len(points)).astype(float)
+    observed, n = float(np.mean(values)), len(values)
+    limit = float(stats.chi2.ppf(level, 1))
+
+    def beyond(mean: float) -> float:
+        variance = _restricted_variance(points, counts, mean)
+        return n * (observed - mean) ** 2 - limit * variance
+
+    ends = []
+    for end in (low, high):
+        near = observed + 1e-9 * (end - observed)
+        # At the end itself the variance is 0: it is beyond, unless it is what was observed.
+        ends.append(end if abs(end - observed) < 1e-9 else float(brentq(beyond, near, end, xtol=1e-10)))
+    return ends[0], ends[1]
+
+
+def _restricted_variance(points: Floats, counts: Floats, mean: float) -> float:
+    """The variance of the most likely distribution on the points with this mean.
+
+    Lagrange: the chance of a point is its count / (n + multiplier x distance), where the multiplier makes the
+    mean right; a point that was not seen, and so an end of the range, gets what is left where no multiplier
+    does.
+    """
+    distance = points - mean
+    if distance[0] >= 0 or distance[-1] <= 0:
+        return 0.0
+    n, seen = counts.sum(), counts > 0
+    its, away = counts[seen], distance[seen]
+
+    def moment(multiplier: float) -> float:
+        return float(np.sum(its * away / (n + multiplier * away)))
+
+    # Between these multipliers all chances are positive. At one of them there may be room at an end.
+    for end, bound in ((-1, -n / distance[-1]), (0, -n / distance[0])):
+        if not seen[end] and moment(bound) * distance[end] < 0:
+            chances = its / (n + bound * away)
+            return float(np.sum(chances * away**2) + (1 - chances.sum()) * distance[end] ** 2)
+    least, most = -n / distance[-1], -n / distance[0]
+    slack = 1e-12 * (most - least)
+    multiplier = brentq(moment, least + slack * seen[-1], most - slack * seen[0], xtol=slack * 1e-2)
+    return float(np.sum(its / (n + multiplier * away) * away**2))
