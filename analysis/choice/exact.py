@@ -38,7 +38,7 @@ DIFFERENCE = "profile_difference"
 
 _SAME: Final = ["run", "set", "match", "profile"]
 _MARKS: Final = ["first", "carrier", "words", "kind"]
-_NUDGED, _PLACEBO = 1, 2
+_NUDGED, _PLACEBO, _SEVERAL = 1, 2, 3
 _ROUNDING: Final = 1e-9
 
 
@@ -74,8 +74,8 @@ def exact_tests(table: pd.DataFrame) -> pd.DataFrame:
     questions as draws of their own; where an agent answers repeats of a question alike, it counts once.
 
     The frame has the columns of every estimator (n: trials in strata), `part`, `level`, and how many strata
-    were for the effect, against it, and there: strata_for, strata_against, strata. Adjusted p values are of
-    one agent's rows of one part.
+    were for the effect, against it, and there: strata_for, strata_against, strata. All rows of an agent are
+    one family of adjusted p values.
     """
     frames = []
     for agent, _, used in agents(table):
@@ -85,7 +85,7 @@ def exact_tests(table: pd.DataFrame) -> pd.DataFrame:
             for term, part, level, strata in (_parts(trials) if len(trials) else ())
         ]
         if rows:
-            frames.append(adjusted_within(result_frame(rows, *LEVEL_KEYS, *COUNTS), "part"))
+            frames.append(adjusted_within(result_frame(rows, *LEVEL_KEYS, *COUNTS), "group"))
     return pd.concat(frames, ignore_index=True) if frames else empty_frame(*LEVEL_KEYS, *COUNTS)
 
 
@@ -139,35 +139,33 @@ def _parts(trials: pd.DataFrame) -> Iterator[tuple[str, str, str, Strata]]:
 def _trials(used: pd.DataFrame) -> pd.DataFrame:
     """One row for each trial: its cell of the design, its choice, and the raw effect of each term.
 
-    carrier: the one option with a nudge or a placebo; first: the option that was seen first; words: the
-    nudge, where it was shown; kind: 0 without a nudge, 1 with one, 2 with a placebo; twin: the number of the
-    trial among those of the same cell.
+    carrier: the option with a nudge or a placebo; first: the option that was seen first; words: the nudge,
+    where it was shown; kind: 0 without a nudge, 1 with one, 2 with a placebo, 3 where several options carry
+    one; twin: the number of the trial among those of the same cell.
     """
     trial = used[TRIAL_ID]
     one = used[~trial.duplicated()].set_index(TRIAL_ID)
-    carried = used["nudged"].eq(1) | used[PLACEBO].eq(1)
-    carriers = used[carried]
-    alone = carriers[~carriers[TRIAL_ID].duplicated(keep=False)].set_index(TRIAL_ID)
+    carriers = used[used["nudged"].eq(1) | used[PLACEBO].eq(1)].sort_values([TRIAL_ID, "option"])
+    first = carriers[~carriers[TRIAL_ID].duplicated()].set_index(TRIAL_ID)
+    several = carriers[carriers[TRIAL_ID].duplicated(keep=False)].groupby(TRIAL_ID)["option"].agg("\n".join)
     trials = one[[*_SAME, "category"]].assign(
         profile=one["profile"].replace("", NO_PROFILE),
         options=trial.value_counts(),
         chosen=used[used["chosen"] == 1].set_index(TRIAL_ID)["option"],
         first=used[used["viewed_first"] == 1].set_index(TRIAL_ID)["option"],
-        carrier=alone["option"],
-        direction=alone["direction"],
-        nudge_text=alone["nudge_text"],
-        family=alone["family"],
-        words=alone["nudge"] + "\n" + alone["nudge_text"],
-        kind=alone[PLACEBO].eq(1).astype(int) + 1,
+        carrier=first["option"],
+        direction=first["direction"],
+        nudge_text=first["nudge_text"],
+        family=first["family"],
+        words=first["nudge"] + "\n" + first["nudge_text"],
+        kind=first[PLACEBO].eq(1).astype(int) + _NUDGED,
     )
     trials["kind"] = trials["kind"].fillna(0).astype(int)
+    trials.loc[several.index, "carrier"], trials.loc[several.index, "kind"] = several, _SEVERAL
     texts = ["carrier", "nudge_text", "family", "words"]
     trials[texts] = trials[texts].astype("object").fillna("")
-    several = trials.index.isin(carriers[TRIAL_ID]) & (trials["kind"] == 0)
-    trials = trials[~several]  # two options with a nudge have no carrier to exchange
-    effects = _raw_effects(used).loc[trials.index]
     twin = trials.groupby([*_SAME, *_MARKS], dropna=False).cumcount()
-    return trials.join(effects).assign(twin=twin)
+    return trials.join(_raw_effects(used)).assign(twin=twin)
 
 
 def _raw_effects(used: pd.DataFrame) -> pd.DataFrame:

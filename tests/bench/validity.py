@@ -10,7 +10,6 @@ those with p < .05 although the true effect is 0 (`rejected`), and the intervals
 import argparse
 import random
 import sys
-from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
@@ -355,7 +354,7 @@ def exact_counts(made: Drawable, chosen: Floats, *, given: bool) -> dict[str, An
     are; there is no other truth than the answers, and so no interval to count.
     """
     count: dict[str, Any] = dict.fromkeys(COUNTS, 0) | {"table": "exact", "worst": np.nan}
-    families = defaultdict(list)
+    family = []
     for row in exact_rows(made.table, made.chances, chosen):
         printed, null = ~np.isnan(row.p_values), abs(row.truth) < ROUNDING
         count["rows"] += 1
@@ -367,15 +366,12 @@ def exact_counts(made: Drawable, chosen: Floats, *, given: bool) -> dict[str, An
         if not given:
             count["held"] += int(held.sum())
             count["worst"] = np.nanmin([count["worst"], held.sum() / printed.sum()])
-        families[row.key[1]].append((row.p_values, null))
-    rejected = np.zeros(chosen.shape[1], bool)
-    for rows in families.values():
-        nulls = np.array([null for _, null in rows])
-        if nulls.any():
-            count["any_null"] = chosen.shape[1]
-            adjusted = np.array([_adjusted(each) for each in np.transpose([p for p, _ in rows])])
-            rejected |= (adjusted[:, nulls] < LEVEL).any(axis=1)
-    count["any_rejected"] = int(rejected.sum())
+        family.append((row.p_values, null))
+    nulls = np.array([null for _, null in family])
+    if nulls.any():
+        count["any_null"] = chosen.shape[1]
+        adjusted = np.array([_adjusted(each) for each in np.transpose([p for p, _ in family])])
+        count["any_rejected"] = int((adjusted[:, nulls] < LEVEL).any(axis=1).sum())
     count["held"] = np.nan if given else count["held"]
     return count
 

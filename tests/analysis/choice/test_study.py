@@ -1,6 +1,7 @@
 """The choice analysis as a whole: its JSON, its sections, and its report in real Chromium."""
 
 import json
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,9 +14,11 @@ from playwright.async_api import Page
 from analysis.choice import ChoiceAnalysis, analyze_choice
 from analysis.choice.attrition import attrition, equal_attrition
 from analysis.choice.effects import choice_effects
+from analysis.choice.exact import exact_tests
 from analysis.choice.report import report
 from analysis.choice.treatment import RECEIPT_COLUMNS
 from analysis.reporting.html import write_files, write_report
+from analysis.tables.choice_table import check_table
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import FRAME_COLUMNS
 
@@ -37,7 +40,19 @@ def table(simulate: Simulate) -> pd.DataFrame:
 
 def test_the_parts_are_those_of_their_functions(table: pd.DataFrame) -> None:
     analysis = analyze_choice(table)
-    pd.testing.assert_frame_equal(analysis.effects, choice_effects(table))
+    beside = ["p_exact", "exact_low", "exact_high"]
+    pd.testing.assert_frame_equal(analysis.effects.drop(columns=beside), choice_effects(table))
+    exact = exact_tests(check_table(table))
+    pd.testing.assert_frame_equal(analysis.exact, exact)
+    own = exact[exact["part"] == ""].set_index(["group", "term"])
+    for row in analysis.effects.to_dict("records"):
+        key = row["group"], row["term"]
+        told = (
+            own.loc[key, ["p_value", "conf_low", "conf_high"]].tolist()
+            if key in own.index
+            else [math.nan] * 3
+        )
+        assert [row[name] for name in beside] == pytest.approx(told, nan_ok=True)
     pd.testing.assert_frame_equal(analysis.attrition, attrition(table))
     pd.testing.assert_frame_equal(analysis.equal_attrition, equal_attrition(table))
     assert analysis.treatment is None
@@ -58,7 +73,7 @@ def test_json_holds_null_for_what_is_undefined(table: pd.DataFrame) -> None:
     assert list(document)[:5] == ["attrition", "equal_attrition", "bounds", "treatment", "effects"]
     assert document["profiles"] == [] and document["factors"] is None
     higher_rated = document["effects"][1]
-    assert list(higher_rated) == list(FRAME_COLUMNS)
+    assert list(higher_rated) == [*FRAME_COLUMNS, "p_exact", "exact_low", "exact_high"]
     assert higher_rated["estimate"] is None and higher_rated["note"]
     assert document["treatment"][0]["receipts_per_trial"] is None
     assert document["effects"][0]["estimate"] == pytest.approx(
@@ -103,9 +118,9 @@ async def test_the_whole_report(everything: ChoiceAnalysis, page: Page, tmp_path
     page.on("request", lambda request: requests.append(request.url))
     await page.goto((tmp_path / "report.html").as_uri())
     assert await page.locator("h2").all_text_contents() == [
-        "Effects on choice", "Attrition", "Treatment check", "Nudge texts and categories", "Profiles",
-        "Larger sets", "Sensitivity to price and rating", "Robustness: logit", "Steps", "Deciding factors",
-        "Methods", "About these data",
+        "Effects on choice", "Exact tests of the design", "Attrition", "Treatment check",
+        "Nudge texts and categories", "Profiles", "Larger sets", "Sensitivity to price and rating",
+        "Robustness: logit", "Steps", "Deciding factors", "Methods", "About these data",
     ]  # fmt: skip
     assert [url for url in requests if not url.startswith("data:image/svg+xml")] == [page.url]
     assert await page.title() == f"Nudges {HOSTILE}"
@@ -135,6 +150,7 @@ def test_what_a_table_does_not_hold_gives_no_section(simulate: Simulate) -> None
     table = simulate(1, sets=5, nudges_per_set=1).table
     sections = report(analyze_choice(table[table["nudge"] == ""].drop(columns=["price", "rating"]))).sections
     assert [section.title for section in sections] == [
-        "Effects on choice", "Attrition", "Treatment check", "Robustness: logit", "Methods",
+        "Effects on choice", "Exact tests of the design", "Attrition", "Treatment check", "Robustness: logit",
+        "Methods",
     ]  # fmt: skip
-    assert "No receipts came with this table" in sections[2].text
+    assert "No receipts came with this table" in sections[3].text

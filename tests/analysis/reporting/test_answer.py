@@ -73,13 +73,17 @@ def benjamini_hochberg(p: Sequence[float]) -> list[float]:
     return found
 
 
+def adjusted(p_values: "pd.Series[float]") -> "pd.Series[float]":
+    tested = p_values.dropna()
+    return pd.Series(benjamini_hochberg(tested.tolist()), tested.index, dtype=float).reindex(p_values.index)
+
+
 def check(
     said: Mapping[str, tuple[Any, ...]], rows: pd.DataFrame, names: Mapping[str, str], digits: float
 ) -> None:
     """The sentence and the frame agree: every term once, under the words that its numbers allow."""
-    tested = rows["p_value"].dropna()
-    adjusted = pd.Series(benjamini_hochberg(tested.tolist()), tested.index, dtype=float).reindex(rows.index)
-    assert rows["p_adjusted"].tolist() == pytest.approx(adjusted.tolist(), nan_ok=True), "the table has them"
+    expected = adjusted(rows["p_value"]).tolist()
+    assert rows["p_adjusted"].tolist() == pytest.approx(expected, nan_ok=True), "the table has them"
     assert len(said) == len(rows)
     for row in rows.to_dict("records"):
         kind, *rest = said[names[row["term"]]]
@@ -149,7 +153,22 @@ def test_a_simulated_shopper(simulate: Simulate, seed: int) -> None:
     for sentence in made.answer:
         agent, _, words = sentence.partition(": ")
         rows = found.effects[found.effects["group"] == agent]
-        check(read(words), rows, WORDING.names, 0.051)
+        exact = rows["conf_low"].isna() & rows["exact_low"].notna() & rows["estimate"].notna()
+        named = {WORDING.names[term] for term in rows.loc[exact, "term"]}
+        by_exact = re.search(
+            r"; ([^;]+): by the exact test, about these choice sets and texts only\.$", words
+        )
+        assert (set(by_exact[1].strip().split(" and ")) if by_exact else set()) == named
+        for column, values in {
+            "conf_low": rows["exact_low"],
+            "conf_high": rows["exact_high"],
+            "p_value": rows["p_exact"],
+            "p_adjusted": adjusted(rows["p_exact"]),
+        }.items():
+            rows = rows.assign(**{column: rows[column].mask(exact, values)})
+        for those in (exact, ~exact):
+            its = {name: told for name, told in read(words).items() if (name in named) == (those is exact)}
+            check(its, rows[those], WORDING.names, 0.051)
 
 
 @pytest.mark.slow
