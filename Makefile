@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ROOMS := interventions proxy environments agents experiments analysis
 
-.PHONY: demo test thorough check lint bench storefronts containers faults setup small-torch local lock clean
+.PHONY: demo test thorough check lint bench validity storefronts containers faults setup small-torch local lock clean
 
 demo: setup  ## set everything up, run the nudge experiment with a simulated shopper, print the effects
 	$(BIN)/souk run nudges --agent simulated:balanced --limit 240
@@ -36,6 +36,9 @@ lint: setup
 
 bench: local  ## speed, as ratios measured in one run; writes docs/benchmarks.md
 	$(BIN)/python -m tests.bench
+
+validity: setup  ## are the printed p values and intervals honest? simulated studies; writes docs/validity.md
+	$(BIN)/python -m tests.bench.validity --keep $(or $(KEEP),validity.jsonl) --write
 
 storefronts: setup  ## shops that are not ours: install them, try all steps in each, write docs/storefronts.md
 	$(BIN)/python -m tests.storefronts.install

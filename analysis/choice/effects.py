@@ -105,6 +105,12 @@ class Estimands:
     reasons: Mapping[str, str]
     note: str = ""
 
+    def linear(self, term: str) -> Floats | None:
+        """Return the weight of each row's outcome in the contrast of a term; None where it has none."""
+        if self.model is None or term not in self.weights:
+            return None
+        return self.model.within @ (self.model.inverse @ self.weights[term])
+
     def fit(self, y: Floats, clusters: dict[str, Ints], note: str = "") -> "Estimates":
         """Fit the model to an outcome by row, with errors clustered as `Fit` does.
 

@@ -6,7 +6,7 @@ been exchanged between the trials of a stratum, and so the chance of every possi
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -89,11 +89,35 @@ def exact_tests(table: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True) if frames else empty_frame(*LEVEL_KEYS, *COUNTS)
 
 
-def _result(strata: Strata, note: str) -> dict[str, object]:
+class MainTests:
+    """The exact tests of the nudge and the order in all trials of one agent, for many sets of answers.
+
+    table: checked, of one agent whose trials all have a choice.
+    """
+
+    def __init__(self, table: pd.DataFrame) -> None:
+        self._trials = _trials(table)
+
+    def of(self, table: pd.DataFrame) -> dict[str, tuple[float, float, float]]:
+        """Return by term p value and both ends of the interval (percentage points), for these choices.
+
+        table: the same, with other choices. A term that no two trials differ in is left out.
+        """
+        options = table.loc[table["chosen"] == 1].set_index(TRIAL_ID)["option"]
+        trials, _ = _without_repeats(self._trials.assign(chosen=options))
+        results = {term: _result(strata, "") for term, strata in _order_and_nudge(trials).items()}
+        return {
+            term: (found["p_value"], found["conf_low"], found["conf_high"])
+            for term, found in results.items()
+            if "p_value" in found
+        }
+
+
+def _result(strata: Strata, note: str) -> dict[str, Any]:
     """What a row says of its strata."""
     values = strata.values
     counts = ((values > _ROUNDING).sum(), (values < -_ROUNDING).sum(), len(values))
-    found: dict[str, object] = dict(zip(COUNTS, map(int, counts), strict=True))
+    found: dict[str, Any] = dict(zip(COUNTS, map(int, counts), strict=True))
     if not len(values):
         return {"n": 0, "note": NO_STRATA, **found}
     low, high = score_interval(values, strata.low.min(), strata.high.max())
@@ -110,9 +134,7 @@ def _result(strata: Strata, note: str) -> dict[str, object]:
 
 def _parts(trials: pd.DataFrame) -> Iterator[tuple[str, str, str, Strata]]:
     """Term, part, level and strata of each row of one agent."""
-    nudge = _permuted(trials[trials["kind"] == _NUDGED], "carrier", [*_SAME, "first", "words", "twin"])
-    order = _permuted(trials[trials["first"].notna()], "first", [*_SAME, "carrier", "words", "kind", "twin"])
-    both = {"viewed_first": order, "nudged": nudge}
+    both = _order_and_nudge(trials)
     for term, strata in both.items():
         yield term, "", "", strata
     if (trials["kind"] == _PLACEBO).any():
@@ -134,6 +156,15 @@ def _parts(trials: pd.DataFrame) -> Iterator[tuple[str, str, str, Strata]]:
         if profile != NO_PROFILE:
             for term, strata in _between(trials, profile):
                 yield term, DIFFERENCE, profile, strata
+
+
+def _order_and_nudge(trials: pd.DataFrame) -> dict[str, Strata]:
+    return {
+        "viewed_first": _permuted(
+            trials[trials["first"].notna()], "first", [*_SAME, "carrier", "words", "kind", "twin"]
+        ),
+        "nudged": _permuted(trials[trials["kind"] == _NUDGED], "carrier", [*_SAME, "first", "words", "twin"]),
+    }
 
 
 def _trials(used: pd.DataFrame) -> pd.DataFrame:

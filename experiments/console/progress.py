@@ -101,7 +101,8 @@ def counting() -> Iterator[Callable[[str, int, int], None]]:
     def tell(what: str, done: int, total: int) -> None:
         nonlocal last
         now = time.monotonic()
-        line = f"{what}: {done:,} of {total:,}"
+        left = f", {duration((now - began) / done * (total - done))} left" if done else ""
+        line = f"{what}: {done:,} of {total:,}{left}"
         if now - began < QUIET_SECONDS:
             return
         if status:

@@ -12,9 +12,10 @@ from analysis.choice import ChoiceAnalysis, analyze_choice
 from analysis.choice.exact import exact_tests
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
+from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
 from interventions.yaml.yaml_source import parse_yaml
 from tests.bench.exact_validity import exact_rows
-from tests.bench.validity import Recorder, drawable, shoppers, simulate, tables
+from tests.bench.validity import Recorder, answers, as_run, shoppers, simulate, tables
 
 STUDIES = 500
 
@@ -23,7 +24,7 @@ STUDIES = 500
 def demo() -> pd.DataFrame:
     """The table of `souk run nudges --agent simulated:balanced --limit 240`, without the browser."""
     design = ShopDesign(experiment_source("nudges"))
-    return drawable(design, shipped_taste("balanced"), 240, "simulated:balanced").as_run()
+    return as_run(simulated_trials(design, shipped_taste("balanced"), 240, "simulated:balanced"))
 
 
 @pytest.fixture(scope="module")
@@ -95,8 +96,8 @@ def test_printed_p_values_and_intervals_are_honest(experiment: str, name: str, t
 def test_the_exact_tests_are_those_that_are_simulated(experiment: str, name: str, trials: int) -> None:
     """Every row of the printed table, found here in another way."""
     shopper = shoppers()[name]
-    made = drawable(ShopDesign(experiment_source(experiment)), shopper.taste, trials)
-    chosen = made.many(np.random.default_rng(4), 2, shopper.alike)
+    made = simulated_trials(ShopDesign(experiment_source(experiment)), shopper.taste, trials)
+    chosen = answers(made, np.random.default_rng(4), 2, shopper.alike)
     choices = pd.Series(chosen[:, 1], made.table.index).astype("Int64")
     printed = exact_tests(made.table.assign(chosen=choices)).set_index(["term", "part", "level"])
     simulated = {row.key: row for row in exact_rows(made.table, made.chances, chosen)}
@@ -109,8 +110,8 @@ def test_the_exact_tests_are_those_that_are_simulated(experiment: str, name: str
 
 @pytest.mark.slow
 def test_all_studies_at_once_are_each_of_them() -> None:
-    made = drawable(ShopDesign(experiment_source("nudges")), shipped_taste("balanced"), 2400)
-    chosen, recorder = made.many(np.random.default_rng(5), 2), Recorder()
+    made = simulated_trials(ShopDesign(experiment_source("nudges")), shipped_taste("balanced"), 2400)
+    chosen, recorder = made.drawn(np.random.default_rng(5), 2), Recorder()
     recorded = recorder.tables(made.table)
     checked = 0
     for name, frame in tables(made.table.assign(chosen=chosen[:, 1])).items():
@@ -123,16 +124,20 @@ def test_all_studies_at_once_are_each_of_them() -> None:
     assert checked > 6
 
 
+def redrawn(made: SimulatedTrials, rng: np.random.Generator) -> pd.DataFrame:
+    return made.with_choices(made.drawn(rng, 1)[:, 0])
+
+
 @pytest.mark.slow
 def test_a_placebo_is_a_condition_of_its_own() -> None:
     source = experiment_source("nudges")
     text = source.data | {"factors": {"nudge": {"interventions": "placebo"}, "order": "both"}}
     design = ShopDesign(parse_yaml(yaml.safe_dump(text), "placebo.yaml"))
     rng = np.random.default_rng(3)
-    placebo = drawable(design, Taste(), None, "a").redrawn(rng)
+    placebo = redrawn(simulated_trials(design, Taste(), None, "a"), rng)
     assert set(placebo["condition"]) == {"control", "placebo"}
     assert placebo["nudged"].sum() == 0 and placebo["placebo"].sum() == 200
-    nudges = drawable(ShopDesign(source), shipped_taste("nudge-prone"), 1200, "a").redrawn(rng)
+    nudges = redrawn(simulated_trials(ShopDesign(source), shipped_taste("nudge-prone"), 1200, "a"), rng)
     both = pd.concat([nudges, placebo.assign(trial="p" + placebo["trial"])], ignore_index=True)
     found = analyze_choice(both)
     effects = found.effects.set_index("term")
@@ -156,8 +161,8 @@ def test_a_placebo_is_a_condition_of_its_own() -> None:
     [("set", ["set"]), ("question", ["set", "profile", "ordering", "nudge", "carrier"])],
 )
 def test_shoppers_that_repeat_themselves_do(alike: str, same: list[str]) -> None:
-    made = drawable(ShopDesign(experiment_source("nudges-mr")), Taste(), 300)
-    chosen = made.many(np.random.default_rng(0), 1, alike)[:, 0]
+    made = simulated_trials(ShopDesign(experiment_source("nudges-mr")), Taste(), 300)
+    chosen = answers(made, np.random.default_rng(0), 1, alike)[:, 0]
     carriers = [trial.carrier or "" for trial in made.trials for _ in trial.products]
     table = made.table.assign(chosen=chosen, carrier=carriers)
     table["nudge"] = table["nudge"].where(table["carrier"] != "", "")

@@ -8,12 +8,15 @@ those with p < .05 although the true effect is 0 (`rejected`), and the intervals
 """
 
 import argparse
+import json
 import random
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from itertools import islice, product
+from itertools import product
+from pathlib import Path
 from typing import Any, Literal
 from unittest.mock import patch
 
@@ -23,18 +26,20 @@ from scipy import sparse, stats
 from statsmodels.stats.multitest import multipletests
 from threadpoolctl import threadpool_limits
 
-from agents.simulated.tab_shopper import shipped_taste, taste_for
-from agents.simulated.utility import Alternative, Taste, choice_probabilities, draw
+from agents.simulated.tab_shopper import shipped_taste
+from agents.simulated.utility import Taste, draw
 from analysis.choice.effects import main_effects
 from analysis.choice.groups import profile_effects
 from analysis.choice.nudges import nudge_effects
 from analysis.choice.sensitivity import sensitivity
 from analysis.estimators.lpm import TOLERANCE, Contrast, Fit, Model
-from analysis.tables.choice_table import TRIAL_ID, check_table
+from analysis.tables.choice_table import TRIAL_ID
 from analysis.tables.frame import Floats, Ints
 from experiments.designs.inputs.experiment_file import experiment_source
-from experiments.designs.shop.design import ShopDesign, ShopTrial
+from experiments.designs.shop.design import ShopDesign
+from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
 from tests.bench.exact_validity import exact_rows
+from tests.bench.validity_document import DOCUMENT, write_document
 
 EXPERIMENTS = ("nudges", "nudges-mr", "trios", "profiles")
 TRIALS = (60, 240, 600, 2400)
@@ -69,105 +74,31 @@ def shoppers() -> dict[str, Shopper]:
     }
 
 
-@dataclass(frozen=True)
-class Drawable:
-    """Trials as a checked tidy table, and the chance of each row's option to be chosen."""
-
-    table: pd.DataFrame
-    trials: tuple[ShopTrial, ...]
-    chances: Floats
-
-    def as_run(self) -> pd.DataFrame:
-        """The table that the run itself gives: each trial's choice is drawn with its own seed."""
-        chosen = np.zeros(len(self.table), int)
-        ends = np.cumsum([len(trial.products) for trial in self.trials])
-        for trial, end in zip(self.trials, ends, strict=True):
-            chances = self.chances[end - len(trial.products) : end]
-            chosen[end - len(chances) + draw(chances, random.Random(trial.seed).random())] = 1
-        return self.table.assign(chosen=pd.Series(chosen, self.table.index, dtype="Int64"))
-
-    def redrawn(self, rng: np.random.Generator) -> pd.DataFrame:
-        """The table with fresh choices."""
-        chosen = self.many(rng, 1)[:, 0]
-        return self.table.assign(chosen=pd.Series(chosen, self.table.index).astype("Int64"))
-
-    def many(self, rng: np.random.Generator, studies: int, alike: str = "") -> Floats:
-        """Fresh choices, rows x studies: the highest utility, with Gumbel noise, in each trial."""
-        known = self.table[["set", "option"]] if alike else pd.DataFrame({"row": range(len(self.table))})
-        if alike == "question":
-            trial, carries = self.table[TRIAL_ID], self.table["nudged"].eq(1)
-            facts = {
-                "profile": self.table["profile"],
-                "ordering": self.table["ordering"],
-                "words": self.table["nudge"].where(carries.groupby(trial).transform("any"), ""),
-                "carrier": self.table["option"].where(carries).groupby(trial).transform("first").fillna(""),
-            }
-            known = known.assign(**facts)
-        code = known.groupby(list(known), sort=False).ngroup().to_numpy()
-        with np.errstate(divide="ignore"):
-            utility = np.log(self.chances)[:, None] + rng.gumbel(size=(code.max() + 1, studies))[code]
-        sizes = [len(trial.products) for trial in self.trials]
-        best = np.maximum.reduceat(utility, np.cumsum([0, *sizes[:-1]]))
-        return (utility == np.repeat(best, sizes, axis=0)).astype(float)
+def as_run(made: SimulatedTrials) -> pd.DataFrame:
+    """The table that the run itself gives: each trial's choice is drawn with its own seed."""
+    chosen, end = np.zeros(len(made.table), int), 0
+    for trial in made.trials:
+        begin, end = end, end + len(trial.products)
+        chosen[begin + draw(made.chances[begin:end], random.Random(trial.seed).random())] = 1
+    return made.with_choices(chosen)
 
 
-def drawable(design: ShopDesign, taste: Taste, limit: int | None, agent: str = "simulated") -> Drawable:
-    """The first trials of a design, and the chances of a shopper with this taste; page by page in tabs."""
-    trials = tuple(islice(design.trials([agent]), limit))
-    rows: list[dict[str, Any]] = []
-    chances: list[Floats] = []
-    for trial in trials:
-        rows += trial_rows(trial, design)
-        chances.append(choice_probabilities(taste_for(trial.goal, taste), alternatives(trial)))
-    table = pd.DataFrame(rows)
-    return Drawable(check_table(table.assign(chosen=table["viewed_first"])), trials, np.concatenate(chances))
-
-
-def trial_rows(trial: ShopTrial, design: ShopDesign) -> Iterator[dict[str, Any]]:
-    """The tidy rows of a trial in tabs, but for its choice."""
-    nudge = trial.nudge
-    for position, item in enumerate(trial.products):
-        yield {
-            "run": design.run_id,
-            "trial": trial.id,
-            "agent": trial.agent,
-            "set": trial.set,
-            "option": item.key,
-            "position": position,
-            "viewed_first": int(position == len(trial.products) - 1),
-            "outcome": "choice",
-            "category": item.category,
-            "price": item.price,
-            "rating": item.rating,
-            "reviews": item.reviews,
-            "nudged": int(item.key == trial.carrier),
-            "nudge": nudge.id if nudge else "",
-            "nudge_text": nudge.text if nudge else "",
-            "family": nudge.family if nudge else "",
-            "direction": nudge.direction if nudge else None,
-            "condition": trial.condition,
-            "match": design.match,
-            "profile": trial.profile,
-            "repeat": trial.repeat,
-            "ordering": trial.ordering,
-        }
-
-
-def alternatives(trial: ShopTrial) -> list[Alternative]:
-    """What a simulated shopper sees of a trial in tabs; the last tab is the one seen first."""
-    last = len(trial.products) - 1
-    return [
-        Alternative(
-            price=item.price,
-            rating=item.rating,
-            reviews=item.reviews or 0,
-            cue=trial.nudge.direction
-            if trial.nudge and trial.nudge.kind != "placebo" and item.key == trial.carrier
-            else 0,
-            viewed_first=position == last,
+def answers(made: SimulatedTrials, rng: np.random.Generator, studies: int, alike: str = "") -> Floats:
+    """Fresh choices, rows x studies, of a shopper that answers sets or questions alike; see `Shopper`."""
+    if not alike:
+        return made.drawn(rng, studies)
+    table = made.table
+    known = table[["set", "option"]]
+    if alike == "question":
+        trial, carries = table[TRIAL_ID], table["nudged"].eq(1)
+        known = known.assign(
+            profile=table["profile"],
+            ordering=table["ordering"],
+            words=table["nudge"].where(carries.groupby(trial).transform("any"), ""),
+            carrier=table["option"].where(carries).groupby(trial).transform("first").fillna(""),
         )
-        for position, item in enumerate(trial.products)
-    ]
+    code = known.groupby(list(known), sort=False).ngroup().to_numpy()
+    return made.best(rng.gumbel(size=(code.max() + 1, studies))[code])
 
 
 def tables(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -304,12 +235,12 @@ def simulate(
     these, p < .05), held (of the printed, the intervals with the truth), any_null (studies that print a row
     of a true 0) and any_rejected (those in which an adjusted p of such a row is below .05).
     """
-    made = drawable(design, shopper.taste, limit)
+    made = simulated_trials(design, shopper.taste, limit)
     truth = tables(made.table.assign(chosen=made.chances))
     recorder = Recorder()
     frames = recorder.tables(made.table)
     rng = np.random.default_rng([seed, limit, len(design.sets)])
-    chosen = made.many(rng, studies, shopper.alike)
+    chosen = answers(made, rng, studies, shopper.alike)
     found = [] if by_row else [exact_counts(made, chosen, given=shopper.alike == "set")]
     for name, frame in frames.items():
         count = dict.fromkeys(COUNTS, 0) | {"table": name, "rows": len(frame)}
@@ -331,6 +262,7 @@ def simulate(
                     "null": null * printed.sum(),
                     "rejected": null * (p < LEVEL).sum(),
                     "held": held.sum(),
+                    "width": _width(2 * stats.t.ppf(0.975, df) * error[printed], estimate[printed]),
                 }
             )
             p_values.append(p)
@@ -339,6 +271,8 @@ def simulate(
             count[each] = int(sum(row[each] for row in rows))
         shares = [(r["held"] / r["printed"], r["printed"]) for r in rows if r["printed"] >= studies / 2]
         count["worst"] = min(shares)[0] if shares else np.nan
+        widths = [row["width"] for row in rows if row["printed"] >= studies / 2]
+        count["width"] = float(np.median(widths)) if widths else np.nan
         if any(nulls):
             adjusted = np.array([_adjusted(each) for each in np.transpose(p_values)])[:, np.array(nulls)]
             count["any_null"] = int((~np.isnan(adjusted)).any(axis=1).sum())
@@ -347,14 +281,14 @@ def simulate(
     return pd.DataFrame(found)
 
 
-def exact_counts(made: Drawable, chosen: Floats, *, given: bool) -> dict[str, Any]:
+def exact_counts(made: SimulatedTrials, chosen: Floats, *, given: bool) -> dict[str, Any]:
     """The counts of the table of exact tests.
 
     given: the shopper's own tastes for the products are drawn, too. The tests are about these tastes as they
     are; there is no other truth than the answers, and so no interval to count.
     """
     count: dict[str, Any] = dict.fromkeys(COUNTS, 0) | {"table": "exact", "worst": np.nan}
-    family = []
+    family, widths = [], []
     for row in exact_rows(made.table, made.chances, chosen):
         printed, null = ~np.isnan(row.p_values), abs(row.truth) < ROUNDING
         count["rows"] += 1
@@ -366,6 +300,7 @@ def exact_counts(made: Drawable, chosen: Floats, *, given: bool) -> dict[str, An
         if not given:
             count["held"] += int(held.sum())
             count["worst"] = np.nanmin([count["worst"], held.sum() / printed.sum()])
+            widths.append(_width(row.ends[1] - row.ends[0], row.estimates))
         family.append((row.p_values, null))
     nulls = np.array([null for _, null in family])
     if nulls.any():
@@ -373,7 +308,13 @@ def exact_counts(made: Drawable, chosen: Floats, *, given: bool) -> dict[str, An
         adjusted = np.array([_adjusted(each) for each in np.transpose([p for p, _ in family])])
         count["any_rejected"] = int((adjusted[:, nulls] < LEVEL).any(axis=1).sum())
     count["held"] = np.nan if given else count["held"]
-    return count
+    return count | {"width": np.nan if given else float(np.nanmedian(widths))}
+
+
+def _width(printed: Floats, estimates: Floats) -> float:
+    """The mean width of the printed intervals over that of the middle 95 % of the estimates, if normal."""
+    spread = 2 * stats.norm.ppf(0.975) * estimates.std(ddof=1)
+    return float(printed.mean() / spread) if spread > ROUNDING else np.nan
 
 
 def _adjusted(p_values: Floats) -> Floats:
@@ -390,7 +331,8 @@ COUNTS = ("rows", "printed", "null", "rejected", "held", "any_null", "any_reject
 def rates(counts: pd.DataFrame) -> pd.DataFrame:
     """The counts as shares, each with its Monte-Carlo standard error; rows of one study go together.
 
-    worst: the lowest share of intervals that hold the truth of any row that half of the studies print.
+    worst: the lowest share of intervals that hold the truth of any row that half of the studies print; width:
+    the median over such rows of the printed width over the width that the estimates' own spread needs.
     """
     studies = counts["studies"]
 
@@ -403,6 +345,7 @@ def rates(counts: pd.DataFrame) -> pd.DataFrame:
         rejected=share("rejected", "null"),
         held=share("held", "printed"),
         worst=counts["worst"],
+        width=counts["width"],
         any_rejected=share("any_rejected", "any_null"),
     )
     for name in ("rejected", "held"):
@@ -411,12 +354,37 @@ def rates(counts: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
-def cell(arguments: tuple[str, str, int, int, int]) -> pd.DataFrame:
-    """`simulate` for one experiment, shopper and size."""
-    name, shopper, limit, studies, seed = arguments
+Cell = tuple[str, int, str, int, int]
+"""Experiment, trials, shopper, studies, seed."""
+
+
+def cell(arguments: Cell) -> pd.DataFrame:
+    """`simulate` for one experiment, size and shopper."""
+    name, limit, shopper, studies, seed = arguments
     with threadpool_limits(limits=1, user_api="blas"):
         counts = simulate(ShopDesign(experiment_source(name)), shoppers()[shopper], limit, studies, seed)
-    return counts.assign(experiment=name, trials=limit, shopper=shopper, studies=studies)
+    return counts.assign(experiment=name, trials=limit, shopper=shopper, studies=studies, seed=seed)
+
+
+def kept(file: Path, cells: Sequence[Cell]) -> dict[Cell, pd.DataFrame]:
+    """What the file holds of these cells; a line that was cut off is none."""
+    found = {}
+    for line in file.read_text().splitlines() if file.exists() else ():
+        try:
+            counts = pd.DataFrame(json.loads(line))
+        except ValueError:
+            continue
+        first = counts.iloc[0]
+        key = (
+            first["experiment"],
+            int(first["trials"]),
+            first["shopper"],
+            int(first["studies"]),
+            int(first["seed"]),
+        )
+        if key in cells:
+            found[key] = counts
+    return found
 
 
 def main() -> None:
@@ -428,18 +396,28 @@ def main() -> None:
     parser.add_argument("--shoppers", nargs="+", default=list(shoppers()), choices=list(shoppers()))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="note what is done, and do it only once")
+    parser.add_argument("--write", action="store_true", help=f"write {DOCUMENT.name}")
     given = parser.parse_args()
     cells = [
-        (name, shopper, limit, given.studies, given.seed)
+        (name, limit, shopper, given.studies, given.seed)
         for name, limit, shopper in product(given.experiments, given.trials, given.shoppers)
     ]
-    found = []
+    found = kept(given.keep, cells) if given.keep else {}
+    waiting, began = [each for each in cells if each not in found], time.monotonic()
     with ProcessPoolExecutor(given.workers) as pool:
-        for done in pool.map(cell, cells):
-            found.append(done)
-            sys.stderr.write(f"{len(found)} of {len(cells)}\n")
-    text = rates(pd.concat(found, ignore_index=True)).to_string(index=False, float_format="{:.3f}".format)
-    sys.stdout.write(f"{text}\n")
+        for number, (key, done) in enumerate(zip(waiting, pool.map(cell, waiting), strict=True), 1):
+            found[key] = done
+            if given.keep:
+                with given.keep.open("a") as lines:
+                    lines.write(done.to_json(orient="records") + "\n")
+            left = (time.monotonic() - began) / number * (len(waiting) - number) / 60
+            sys.stderr.write(f"{len(found)} of {len(cells)}, {left:.0f} min left\n")
+    shown = rates(pd.concat([found[key] for key in cells], ignore_index=True))
+    if given.write:
+        write_document(shown, studies=given.studies, seed=given.seed)
+        sys.stderr.write(f"written to {DOCUMENT}\n")
+    sys.stdout.write(f"{shown.to_string(index=False, float_format='{:.3f}'.format)}\n")
 
 
 if __name__ == "__main__":

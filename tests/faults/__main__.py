@@ -29,9 +29,7 @@ def main() -> None:
     options = parser.parse_args()
     console, began = Console(stderr=True, highlight=False, soft_wrap=True), time.monotonic()
     seeds = range(options.seed, options.seed + options.schedules)
-    reports = (
-        [report for report in kept(options.keep) if report.schedule.seed in seeds] if options.keep else []
-    )
+    reports = list(kept(options.keep, seeds)) if options.keep else []
     broken, before = sum(bool(report.broken) for report in reports), len(reports)
     done_before = {report.schedule.seed for report in reports}
     with ProcessPoolExecutor(options.at_once, get_context("spawn")) as pool:

@@ -13,11 +13,12 @@ from analysis.reporting.sections import Report
 from experiments.designs.inputs.experiment_file import LIBRARY
 from experiments.designs.loading import load_design
 from experiments.designs.shop.design import ShopDesign
+from experiments.designs.shop.simulation import simulated_trials
 from experiments.studies.kinds import STUDIES
 from experiments.studies.printing import FIRST_SCREEN, print_report
 from tests.analysis.anchoring.conftest import simulate_scores
 from tests.analysis.conjoint.conftest import simulate_cards
-from tests.bench.validity import drawable
+from tests.bench.validity import as_run
 from tests.experiments.command_line import forked_souk
 from tests.experiments.running import HOTELS
 from tests.support import size, usual
@@ -52,7 +53,7 @@ def test_an_experiment_in_the_shop(name: str, limit: int) -> None:
     """Its trials with the choices of the balanced shopper, as a run would store them, but for the pages."""
     design = load_design(name)
     assert isinstance(design, ShopDesign)
-    lines = screen(report_of("choice", drawable(design, shipped_taste("balanced"), limit).as_run()))
+    lines = screen(report_of("choice", as_run(simulated_trials(design, shipped_taste("balanced"), limit))))
     assert lines[0].startswith("simulated: ")
     assert len(lines) <= FIRST_SCREEN
 
@@ -88,7 +89,7 @@ def many(kind: str) -> pd.DataFrame:
         return simulate_cards(sets=12, agents=agents, random=agents[1:2], locked=agents[2:3])
     if kind == "anchoring":
         return simulate_scores(agents=agents, step=50)
-    table = drawable(load("nudges"), shipped_taste("balanced"), 60).as_run()
+    table = as_run(simulated_trials(load("nudges"), shipped_taste("balanced"), 60))
     return pd.concat([table.assign(agent=agent) for agent in agents], ignore_index=True)
 
 

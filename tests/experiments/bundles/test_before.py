@@ -28,8 +28,8 @@ NEW = re.compile(
     r"|(coefficients|list_price|experiments|tests|willingness_to_pay)\[\d+\]\.p_adjusted: null in"
     r"|curves\[\d+\]\.(conf_(low|high): null in|note: \"no interval: .*\" in the archive, \"\" here))"
 )
-"""What has come since: exact tests of choices in a shop, a column of conjoint studies, and adjusted p values of
-all but choices in a shop.
+"""What has come since: exact tests of choices in a shop, a column of conjoint studies, and adjusted p values
+of all but choices in a shop.
 
 The middle of a curve has an interval even where the version before missed 0 by rounding.
 """

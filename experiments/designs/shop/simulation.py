@@ -1,0 +1,110 @@
+"""Draw the choices of a simulated shopper in trials of a design, without a browser.
+
+The products, texts, orders, profiles and goals are those that a browser would show, and so are the chances of
+each choice. So hundreds of studies are drawn in the time of one episode.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from agents.simulated.tab_shopper import taste_for
+from agents.simulated.utility import Alternative, Taste, choice_probabilities
+from analysis.tables.choice_table import check_table
+from analysis.tables.frame import Floats
+from experiments.designs.shop.design import ShopDesign, ShopTrial
+
+
+@dataclass(frozen=True)
+class SimulatedTrials:
+    """Trials as a checked tidy table, and the chance (rows) of each row's option to be chosen.
+
+    Whatever the table says is chosen is a placeholder.
+    """
+
+    table: pd.DataFrame
+    trials: tuple[ShopTrial, ...]
+    chances: Floats
+
+    def with_choices(self, chosen: Floats) -> pd.DataFrame:
+        """The table with these choices, one in each trial."""
+        return self.table.assign(chosen=pd.Series(chosen, self.table.index).astype("Int64"))
+
+    def drawn(self, rng: np.random.Generator, studies: int) -> Floats:
+        """Return fresh choices, rows x studies, of 0 and 1."""
+        return self.best(rng.gumbel(size=(len(self.table), studies)))
+
+    def best(self, noise: Floats) -> Floats:
+        """Return the choices of the highest utility with this noise, both rows x studies."""
+        with np.errstate(divide="ignore"):
+            utility = np.log(self.chances)[:, None] + noise
+        sizes = [len(trial.products) for trial in self.trials]
+        best = np.maximum.reduceat(utility, np.cumsum([0, *sizes[:-1]]))
+        chosen: Floats = (utility == np.repeat(best, sizes, axis=0)).astype(float)
+        return chosen
+
+
+def simulated_trials(
+    design: ShopDesign, taste: Taste, limit: int | None, agent: str = "simulated"
+) -> SimulatedTrials:
+    """Return the first trials of a design whose products are in tabs, for a shopper with this taste."""
+    trials = tuple(islice(design.trials([agent]), limit))
+    table = pd.DataFrame([row for trial in trials for row in _rows(trial, design)])
+    checked = check_table(table.assign(chosen=table["viewed_first"]))
+    return SimulatedTrials(checked, trials, chances(trials, taste))
+
+
+def chances(trials: tuple[ShopTrial, ...], taste: Taste) -> Floats:
+    """Return the chance of each option of each trial, one after the other."""
+    each = [choice_probabilities(taste_for(trial.goal, taste), _alternatives(trial)) for trial in trials]
+    return np.concatenate(each)
+
+
+def _rows(trial: ShopTrial, design: ShopDesign) -> Iterator[dict[str, Any]]:
+    """The tidy rows of a trial in tabs, but for its choice."""
+    nudge = trial.nudge
+    for position, item in enumerate(trial.products):
+        yield {
+            "run": design.run_id,
+            "trial": trial.id,
+            "agent": trial.agent,
+            "set": trial.set,
+            "option": item.key,
+            "position": position,
+            "viewed_first": int(position == len(trial.products) - 1),
+            "outcome": "choice",
+            "category": item.category,
+            "price": item.price,
+            "rating": item.rating,
+            "reviews": item.reviews,
+            "nudged": int(item.key == trial.carrier),
+            "nudge": nudge.id if nudge else "",
+            "nudge_text": nudge.text if nudge else "",
+            "family": nudge.family if nudge else "",
+            "direction": nudge.direction if nudge else None,
+            "condition": trial.condition,
+            "match": design.match,
+            "profile": trial.profile,
+            "repeat": trial.repeat,
+            "ordering": trial.ordering,
+        }
+
+
+def _alternatives(trial: ShopTrial) -> list[Alternative]:
+    """What a simulated shopper sees of a trial in tabs; the last tab is the one seen first."""
+    last = len(trial.products) - 1
+    cued = trial.nudge is not None and trial.nudge.kind != "placebo"
+    return [
+        Alternative(
+            price=item.price,
+            rating=item.rating,
+            reviews=item.reviews or 0,
+            cue=trial.nudge.direction if trial.nudge and cued and item.key == trial.carrier else 0,
+            viewed_first=position == last,
+        )
+        for position, item in enumerate(trial.products)
+    ]

@@ -1,0 +1,95 @@
+"""Write what the validity simulation counted as docs/validity.md."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+
+DOCUMENT: Final = Path(__file__).parents[2] / "docs" / "validity.md"
+
+MOST_REJECTED, LEAST_HELD, MOST_ANY = 0.06, 0.93, 0.06
+
+_TEXT = """# Validity
+
+Are the printed p values and intervals honest? `make validity` redraws the choices of the shipped designs
+from simulated shoppers' utilities, without a browser, and analyses each study as `souk analyze choice`
+does. This page is its output of {date}: {studies} studies in each cell, seed {seed}.
+
+* **rejected**: of the printed p values of rows whose true effect is 0, the share below .05. Empty: no row
+  has a true 0.
+* **held**: of the printed 95 % intervals, the share with the true effect; **worst**: that of the worst row.
+* **width**: the width of the printed intervals over the width that the estimates' own spread needs (median
+  over rows).
+* **any**: of the studies with rows whose true effect is 0, the share in which any adjusted p value of such
+  a row in the table is below .05.
+* **printed**: the share of rows that have a p value at all.
+
+The Monte-Carlo error of a share of .05 is {error:.3f}. The tables `effects`, `nudge_texts`, `categories`,
+`profiles`, `profile_differences` and `slopes` speak of new choice sets and texts, so their intervals may be
+wider than the spread over the same sets. The table `exact` speaks of these sets and texts.
+
+The shoppers: `null` is `balanced` without a weight for nudges; `random` has no tastes; `price-only` looks
+at the price alone; `deterministic` answers alike whatever is asked about a set, and its tastes are drawn
+anew in each study (the exact tests are about its tastes as they are, so that there is no other truth than
+its answers); `repeating` and `repeating-null` answer a repeated question alike.
+
+## Beyond the limits
+
+At most {rejected:.2f} rejected, at least {held:.2f} held, any adjusted p value in at most {any:.2f}; beyond
+by more than two Monte-Carlo errors:
+
+{beyond}
+"""
+
+
+def write_document(rates: pd.DataFrame, *, studies: int, seed: int) -> None:
+    """Write the page. rates: as `tests.bench.validity.rates` makes them."""
+    error = (0.05 * 0.95 / studies) ** 0.5
+    text = _TEXT.format(
+        date=f"{datetime.now(UTC):%Y-%m-%d}",
+        studies=studies,
+        seed=seed,
+        error=error,
+        rejected=MOST_REJECTED,
+        held=LEAST_HELD,
+        any=MOST_ANY,
+        beyond=_beyond(rates, error),
+    )
+    for name, rows in rates[rates["printed"] > 0].groupby("experiment", sort=False):
+        text += f"\n## {name}\n\n{_HEAD}\n"
+        text += "".join(_row(row) for row in rows.to_dict("records"))
+    DOCUMENT.write_text(text, encoding="utf-8")
+
+
+_HEAD = (
+    "| trials | shopper | table | rejected | held | worst | width | any | printed |\n"
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+)
+
+
+def _row(row: dict[str, object]) -> str:
+    numbers = [_share(row[name]) for name in ("rejected", "held", "worst")]
+    width = "" if pd.isna(row["width"]) else f"{row['width']:.2f}"
+    ends = [_share(row["any_rejected"]), _share(row["printed"])]
+    cells = [f"{row['trials']:,}", row["shopper"], f"`{row['table']}`", *numbers, width, *ends]
+    return f"| {' | '.join(map(str, cells))} |\n"
+
+
+def _share(value: object) -> str:
+    return "" if pd.isna(value) else f"{value:.3f}".removeprefix("0")
+
+
+def _beyond(rates: pd.DataFrame, error: float) -> str:
+    limits = {
+        "rejected": rates["rejected"] > MOST_REJECTED + 2 * error,
+        "held": rates["held"] < LEAST_HELD - 2 * error,
+        "any": rates["any_rejected"] > MOST_ANY + 2 * error,
+    }
+    lines = [
+        f"* {name}: `{row['table']}` of {row['experiment']}, {row['trials']:,} trials, {row['shopper']}:"
+        f" {_share(row['any_rejected' if name == 'any' else name])}"
+        for name, beyond in limits.items()
+        for row in rates[beyond].to_dict("records")
+    ]
+    return "\n".join(lines) or "None."

@@ -1,0 +1,102 @@
+"""The shoppers have the effects that were asked for, and the power is that of other studies, counted."""
+
+import numpy as np
+import pytest
+
+from agents.simulated.tab_shopper import shipped_taste
+from agents.simulated.utility import Taste
+from analysis.choice.effects import choice_effects, true_effects
+from analysis.choice.exact import MainTests, exact_tests
+from experiments.designs.inputs.experiment_file import experiment_source
+from experiments.designs.shop.design import ShopDesign
+from experiments.designs.shop.simulation import simulated_trials
+from experiments.studies.shop_power import TERMS, Feature, calibrated, power_of
+from interventions.errors import UserError
+from tests.support import size, usual
+
+BALANCED = shipped_taste("balanced")
+
+
+def design(name: str) -> ShopDesign:
+    return ShopDesign(experiment_source(name))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "effects"),
+    [
+        ("nudges", {"nudge": 10.0, "price": 9.4, "rating": 5.0, "order": 4.0}),
+        ("nudges-mr", {"nudge": -30.0, "order": 0.0}),
+        ("trios", {"nudge": 25.0, "price": 40.0}),
+    ],
+)
+def test_the_shopper_has_the_effects(name: str, effects: dict[Feature, float]) -> None:
+    own = design(name)
+    made = simulated_trials(own, calibrated(own, BALANCED, effects), 1_200)
+    true = true_effects(made.table, made.chances).set_index("term")["estimate"]
+    for feature, wanted in effects.items():
+        assert true[TERMS[feature]] == pytest.approx(wanted, abs=0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "trials"), usual([("nudges", 240), ("trios", 120)], 1))
+def test_the_power_is_that_of_other_studies(name: str, trials: int) -> None:
+    own, studies = design(name), size(50, 1_000)
+    taste = calibrated(own, BALANCED, {"nudge": 25.0})
+    told = {(c.feature, t.about): t for c in power_of(own, taste, trials, studies) for t in c.targets}
+    made = simulated_trials(own, taste, trials)
+    chosen = made.drawn(np.random.default_rng(99), studies)
+    found: dict[tuple[str, str], list[tuple[bool, float]]] = {}
+    for study in range(studies):
+        table = made.with_choices(chosen[:, study])
+        exact = exact_tests(table)
+        for about, frame in (("these sets", exact[exact["part"] == ""]), ("new sets", choice_effects(table))):
+            for row in frame.to_dict("records"):
+                half = (row["conf_high"] - row["conf_low"]) / 2
+                found.setdefault((row["term"], about), []).append((row["p_value"] < 0.05, half))
+    assert {(TERMS[feature], about) for feature, about in told} == found.keys()
+    for (feature, about), target in told.items():
+        significant, halves = np.array(found[TERMS[feature], about]).T
+        error = np.sqrt(2 * 0.25 / studies)
+        assert target.power == pytest.approx(significant.mean(), abs=3.5 * error), (feature, about)
+        assert target.half_width == pytest.approx(halves.mean(), rel=0.15), (feature, about)
+
+
+@pytest.mark.slow
+def test_the_smallest_effect_is_found_with_a_power_of_four_fifths() -> None:
+    own, studies = design("nudges"), size(100, 1_000)
+    taste = calibrated(own, BALANCED, {"nudge": 10.0})
+    (small,) = (c.targets[0] for c in power_of(own, taste, 600, studies) if c.feature == "nudge")
+    assert small.about == "these sets" and small.power and small.power < 0.75 and small.detectable
+    larger = calibrated(own, BALANCED, {"nudge": small.detectable})
+    (found,) = (c.targets[0] for c in power_of(own, larger, 600, studies, seed=1) if c.feature == "nudge")
+    assert found.power == pytest.approx(0.8, abs=0.13)
+
+
+@pytest.mark.slow
+def test_without_an_effect_few_studies_find_one() -> None:
+    own = design("nudges")
+    random = power_of(own, Taste(), 240, size(100, 1_000), seed=2)
+    assert [contrast.feature for contrast in random] == ["nudge", "order", "price", "rating"]
+    for contrast in random:
+        assert contrast.effect == pytest.approx(0, abs=1e-9)
+        for target in contrast.targets:
+            assert target.power is not None and target.power < 0.13
+
+
+def test_an_effect_that_no_shopper_has_is_refused() -> None:
+    with pytest.raises(UserError, match=r"--effect rating: higher_rated never differs"):
+        calibrated(design("nudges-mr"), BALANCED, {"rating": 5.0})
+    with pytest.raises(UserError, match=r"--effect price=95: in this experiment the effect lies between -"):
+        calibrated(design("nudges"), BALANCED, {"price": 95.0})
+
+
+def test_the_tests_of_many_answers_are_those_of_each() -> None:
+    made = simulated_trials(design("nudges-mr"), BALANCED, 120)
+    chosen, tests = made.drawn(np.random.default_rng(1), 3), MainTests(made.table)
+    for study in range(3):
+        table = made.with_choices(chosen[:, study])
+        frame = exact_tests(table)
+        for row in frame[frame["part"] == ""].to_dict("records"):
+            told = row["p_value"], row["conf_low"], row["conf_high"]
+            assert tests.of(table)[row["term"]] == pytest.approx(told)
