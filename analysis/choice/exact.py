@@ -66,7 +66,7 @@ def exact_tests(table: pd.DataFrame) -> pd.DataFrame:
     """Test every factor that the design exchanges; estimates are in percentage points.
 
     table: checked. Rows: the nudge and the order in all trials (`part` is ""), and by nudge text, category,
-    family, profile and size of the set (`options`); the nudge less its placebo; and in the part
+    family, profile and size of the set (`options`); the placebo, and the nudge less it; and in the part
     `profile_difference` how far each profile moves the choice by each feature from that without a profile.
 
     An estimate is the mean over strata, its test Fisher's randomisation test, its interval the score interval
@@ -138,6 +138,7 @@ def _parts(trials: pd.DataFrame) -> Iterator[tuple[str, str, str, Strata]]:
     for term, strata in both.items():
         yield term, "", "", strata
     if (trials["kind"] == _PLACEBO).any():
+        yield PLACEBO, "", "", _carried(trials, _PLACEBO)
         yield LESS_PLACEBO, "", "", _against_placebo(trials)
     for part, terms in (
         ("nudge_text", ["nudged"]),
@@ -159,12 +160,14 @@ def _parts(trials: pd.DataFrame) -> Iterator[tuple[str, str, str, Strata]]:
 
 
 def _order_and_nudge(trials: pd.DataFrame) -> dict[str, Strata]:
-    return {
-        "viewed_first": _permuted(
-            trials[trials["first"].notna()], "first", [*_SAME, "carrier", "words", "kind", "twin"]
-        ),
-        "nudged": _permuted(trials[trials["kind"] == _NUDGED], "carrier", [*_SAME, "first", "words", "twin"]),
-    }
+    known = trials[trials["first"].notna()]
+    order = _permuted(known, "first", [*_SAME, "carrier", "words", "kind", "twin"])
+    return {"viewed_first": order, "nudged": _carried(trials, _NUDGED)}
+
+
+def _carried(trials: pd.DataFrame, kind: int) -> Strata:
+    """Strata of trials that differ in the carrier alone."""
+    return _permuted(trials[trials["kind"] == kind], "carrier", [*_SAME, "first", "words", "twin"])
 
 
 def _trials(used: pd.DataFrame) -> pd.DataFrame:

@@ -70,7 +70,7 @@ def _answer(_agent: str, rows: pd.DataFrame) -> list[str]:
         rows[column] = rows[column].mask(exact, values)
     said = clauses(rows.reset_index(), WORDING, sample_text(rows, "trial"))
     if exact.any():
-        which = " and ".join(WORDING.names[term] for term in rows.index[exact])
+        which = ", ".join(WORDING.names[term] for term in rows.index[exact])
         said.append(f"{which}: by the exact test, about these choice sets and texts only")
     return said
 

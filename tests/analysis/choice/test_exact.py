@@ -154,6 +154,9 @@ def test_what_a_profile_changes(seed: int) -> None:
 def test_the_nudge_less_its_placebo(seed: int) -> None:
     table = design(seed, sets=1, texts=("best", "late"), placebo=True)
     found = row(exact_tests(table), "nudged_less_placebo")
+    carried = table["trial"].str.split("/").str[-2:].str.join("/")
+    plain = table[carried.str.startswith("plain/")]
+    says(row(exact_tests(table), "placebo"), exchanged(plain, "carrier", ("set", "order")))
     cells = defaultdict(list)
     for trial in trials(table):
         if trial["carrier"]:

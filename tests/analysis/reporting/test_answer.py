@@ -158,7 +158,7 @@ def test_a_simulated_shopper(simulate: Simulate, seed: int) -> None:
         by_exact = re.search(
             r"; ([^;]+): by the exact test, about these choice sets and texts only\.$", words
         )
-        assert (set(by_exact[1].strip().split(" and ")) if by_exact else set()) == named
+        assert (set(by_exact[1].strip().split(", ")) if by_exact else set()) == named
         for column, values in {
             "conf_low": rows["exact_low"],
             "conf_high": rows["exact_high"],
