@@ -56,7 +56,8 @@ def _answer(found: ConjointAnalysis, triaged: dict[Any, Any]) -> Iterator[str]:
     if not verdict:
         yield f"nothing is estimated ({triaged['note']})"
         return
-    share, low, high = (number_text(100 * triaged[name], 1) for name in ("estimate", "conf_low", "conf_high"))
+    ends = ("conf_low", "conf_high") if math.isnan(triaged["exact_low"]) else ("exact_low", "exact_high")
+    share, low, high = (number_text(100 * triaged[name], 1) for name in ("estimate", *ends))
     yield f"{verdict}, takes the option shown first in {share} % of its choices (95 %: {low} to {high})"
     price = found.personality[found.personality["group"] == agent]
     if price.empty:
@@ -117,9 +118,16 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
             TRIAGE,
             "Who looks at the options at all? The rate is the share of choices of the option that stood"
             " first, of the first two alternatives of the set. With every set shown in both orders an agent"
-            " that weighs the attributes comes near 50 %. Outside 15 to 85 % it is position-locked: its"
-            " choices say where options stood and little else, so the models below leave it out.",
-            (table("triage", "First-shown rate (share), Wilson interval, test against a half, verdict."),),
+            " that weighs the attributes comes near 50 %. If the whole interval lies outside 15 to 85 % it is"
+            " position-locked: its choices say where options stood and little else, so the models below leave"
+            " it out. Undecided: the interval reaches over one of these limits. The exact interval is that of"
+            " the sets shown in both orders, whose answers need not be independent.",
+            (
+                table(
+                    "triage",
+                    "First-shown rate (share), with both intervals, tests against a half, verdict.",
+                ),
+            ),
             (
                 NamedFigure(
                     "triage",

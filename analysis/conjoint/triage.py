@@ -7,6 +7,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from analysis.conjoint.cards import Cards
 from analysis.conjoint.frames import tidy_frame, tidy_row
+from analysis.estimators.randomisation import exact_p, flipped, score_interval
 from analysis.tables.choice_table import TRIAL_ID
 from analysis.tables.frame import join_notes
 
@@ -15,14 +16,10 @@ LOCKED = 0.35
 
 So an agent is locked outside 15-85 %.
 """
-LEVEL = 0.05
-"""The level of the exact binomial test for locked agents.
-
-An agent is not called locked where chance alone gives such a rate more often.
-"""
 
 PRIMACY, RECENCY = "locked-primacy", "locked-recency"
 """The verdicts of locked agents: they take what is shown first, or last."""
+ORDERS = 2
 TOO_FEW = "too few choices to tell whether the agent is locked"
 
 
@@ -33,8 +30,10 @@ def triage(cards: Cards) -> pd.DataFrame:
     the two that stood before the other, so an agent that does not look at positions comes near a half when
     every set is shown in both orders.
 
-    Extra column `verdict`: engaged, locked-primacy, locked-recency, undecided where so few choices could have
-    such a rate by chance, or "" where nothing can be counted.
+    Extra columns: `p_exact`, `exact_low` and `exact_high`, of the sets that were shown in both orders: if
+    positions do nothing, the two orders of a set could have been exchanged. That is McNemar's exact test,
+    with Tango's interval. `verdict`: engaged, locked-primacy or locked-recency where the whole exact interval
+    (without such sets Wilson's) says so, undecided where it does not, or "" where nothing can be counted.
     """
     rows = []
     for agent, own in cards.rows.groupby("agent", sort=True):
@@ -49,8 +48,10 @@ def triage(cards: Cards) -> pd.DataFrame:
                 tidy_row("first_shown", str(agent), 0, missing, note="no choice of A or B", verdict="")
             )
             continue
-        rate, verdict = first / n, _verdict(first, n)
+        rate = first / n
         low, high = proportion_confint(first, n, method="wilson")
+        exact = _by_set(counted.assign(front=front[counted.index]))
+        verdict = _verdict(exact.get("exact_low", low), exact.get("exact_high", high))
         z = (rate - 0.5) / np.sqrt(0.25 / n)
         rows.append(
             tidy_row(
@@ -66,18 +67,29 @@ def triage(cards: Cards) -> pd.DataFrame:
                 conf_high=high,
                 note=join_notes(_note(own), TOO_FEW if verdict == "undecided" else ""),
                 verdict=verdict,
+                **exact,
             )
         )
-    return tidy_frame(rows, "verdict")
+    return tidy_frame(rows, "p_exact", "exact_low", "exact_high", "verdict")
 
 
-def _verdict(first: int, n: int) -> str:
-    rate = first / n
-    if abs(rate - 0.5) <= LOCKED:
-        return "engaged"
-    if stats.binomtest(first, n).pvalue >= LEVEL:
-        return "undecided"
-    return PRIMACY if rate > 0.5 else RECENCY
+def _by_set(counted: pd.DataFrame) -> dict[str, float]:
+    """The exact test and the interval of the rate; nothing where no set was chosen from in both orders."""
+    shares = counted.groupby(["set", "ordering"])["front"].mean().unstack().dropna()
+    if shares.shape[1] != ORDERS or shares.empty:
+        return {}
+    values = shares.sum(axis=1).to_numpy() - 1
+    low, high = score_interval(values, -1, 1)
+    p_exact = exact_p(values, [flipped(value) for value in values.tolist()])
+    return {"p_exact": p_exact, "exact_low": (1 + low) / 2, "exact_high": (1 + high) / 2}
+
+
+def _verdict(low: float, high: float) -> str:
+    if low > 0.5 + LOCKED:
+        return PRIMACY
+    if high < 0.5 - LOCKED:
+        return RECENCY
+    return "engaged" if low >= 0.5 - LOCKED and high <= 0.5 + LOCKED else "undecided"
 
 
 def _note(own: pd.DataFrame) -> str:
