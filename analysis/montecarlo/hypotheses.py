@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -123,9 +124,10 @@ def agent_comparisons(
 ) -> pd.DataFrame:
     """Test H5: the absolute price deviation of two agents, second minus first, by three methods.
 
-    cells: the frame of `prompts`. Methods: Welch's t over prompts (the means by prompt are the data; the
-    default), Welch's t over responses, Student's t over responses. With generations, older is compared with
-    newer, within a family where the table names families; without, every pair in alphabetical order. The sign
+    cells: the frame of `prompts`. Methods: Welch's t over prompts (the means by prompt are the data),
+    Welch's t over responses, Student's t over responses; and, after the rows of all pairs, the paired t over
+    prompts that both agents answered: what a prompt does to both is no chance. With generations,
+    older is compared with newer, within a family where the table names families; without, every pair in alphabetical order. The sign
     is the same in all columns, that of percent_change; Algorithm 5 of the method has t and d of the first
     minus the second. Extra columns: first, second, method, unit, side, df, effect_size, percent_change (of
     the first's mean).
@@ -164,8 +166,21 @@ def agent_comparisons(
                     "note": join_notes(test.note, "no percentage of 0" if older.mean == 0 else ""),
                 }
             )
+    rows += [_paired(cells, row) for row in rows if (row["method"], row["unit"]) == ("Welch", "prompt")]
     extra = ("first", "second", "method", "unit", "side", "df", "effect_size", "percent_change")
     return result_frame(rows, *extra)
+
+
+def _paired(cells: pd.DataFrame, unpaired: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of the paired t test of two agents over their prompts; d is the mean over sd of differences."""
+    first, second = unpaired["first"], unpaired["second"]
+    means = cells.pivot(index=["item", "condition"], columns="group", values="mean_apd")
+    both = means.reindex(columns=[first, second]).dropna()
+    found = one_sample_t(summarize(both[second] - both[first]))
+    base = float(both[first].mean())
+    change = 100 * found.estimate / base if base else np.nan
+    note = join_notes(found.note, "no percentage of 0" if base == 0 else "")
+    return dict(unpaired) | found.row() | {"method": "paired", "percent_change": change, "note": note}
 
 
 def generation_model(

@@ -119,6 +119,27 @@ def test_without_a_control_there_are_no_differences(table: pd.DataFrame) -> None
     assert frame["estimate"].isna().all() and frame["note"].str.startswith("undefined: needs control").all()
 
 
+def test_comparisons_of_the_same_prompts_are_paired(table: pd.DataFrame) -> None:
+    """A prompt that one of the two did not answer is in no pair."""
+    cells = prompts(table)
+    lost = cells[(cells["group"] == "beta") & (cells.index % 5 == 0)].index
+    frame = agent_comparisons(table, cells.drop(lost))
+    assert frame["method"].tolist()[-3:] == ["paired"] * 3
+    row = frame[(frame["term"] == "beta - alpha") & (frame["method"] == "paired")].iloc[0]
+    both = cells.drop(lost).merge(cells[cells["group"] == "alpha"], on=["item", "condition"])
+    both = both[both["group_x"] == "beta"]
+    expected = stats.ttest_rel(both["mean_apd_x"], both["mean_apd_y"])
+    assert 3 < len(both) < len(cells) / 3
+    assert (row["statistic"], row["p_value"], row["df"]) == pytest.approx(
+        (expected.statistic, expected.pvalue, expected.df)
+    )
+    ends = expected.confidence_interval()
+    assert (row["conf_low"], row["conf_high"]) == pytest.approx((ends.low, ends.high))
+    differences = both["mean_apd_x"] - both["mean_apd_y"]
+    assert row["estimate"] == pytest.approx(differences.mean())
+    assert row["effect_size"] == pytest.approx(differences.mean() / differences.std())
+
+
 def test_comparisons_by_three_methods(table: pd.DataFrame) -> None:
     cells = prompts(table)
     frame = agent_comparisons(table, cells)
