@@ -9,9 +9,13 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from analysis.tables.choice_table import TRIAL_ID, check_table
+from analysis.tables.families import adjusted_within
 from analysis.tables.frame import FRAME_COLUMNS
 
 Counts = npt.NDArray[np.integer[Any]]
+
+FACTORS = ("ordering", "profile", "nudge_text", "family", "category", "set")
+"""What the design varies besides the condition; texts and families are those of trials with a nudge."""
 
 RESAMPLES = 9_999
 SEED = 0
@@ -53,33 +57,63 @@ def equal_attrition(table: pd.DataFrame) -> pd.DataFrame:
 
 def compare_outcomes(table: pd.DataFrame) -> pd.DataFrame:
     """Test as `equal_attrition` does, in a table that is checked."""
+    trials = table.drop_duplicates(TRIAL_ID)
+    rows = [_evenness(str(agent), own, "condition") for agent, own in trials.groupby("agent", sort=True)]
+    return _frame(rows)
+
+
+def compare_by_factor(table: pd.DataFrame) -> pd.DataFrame:
+    """Test as `equal_attrition` does that choices go missing evenly over the levels of each other factor.
+
+    table: checked. Extra column `factor`: ordering, profile, nudge_text, family, category, set, where it
+    varies within an agent's trials. `p_adjusted` is over the factors of an agent. Empty where every trial has
+    a choice.
+    """
+    trials = table.drop_duplicates(TRIAL_ID)
+    carried = (
+        table[table["nudged"].eq(1) | table["placebo"].eq(1)].drop_duplicates(TRIAL_ID).set_index(TRIAL_ID)
+    )
+    for name in ("nudge_text", "family"):
+        trials = trials.assign(**{name: trials[TRIAL_ID].map(carried[name])})
     rows = []
-    for agent, trials in table.drop_duplicates(TRIAL_ID).groupby("agent", sort=True):
-        missing = trials["outcome"] != "choice"
-        counts = pd.crosstab(trials["condition"], missing).reindex(columns=[False, True], fill_value=0)
-        shares = counts[True] / counts.sum(axis=1)
-        statistic, p_value, note = _test_independence(counts.to_numpy())
-        rows.append(
-            {
-                "term": "equal_attrition",
-                "group": agent,
-                "estimate": 100 * (shares.max() - shares.min()) if len(shares) > 1 else np.nan,
-                "statistic": statistic,
-                "p_value": p_value,
-                "n": len(trials) - int(missing.sum()),
-                "n_missing": int(missing.sum()),
-                "note": note,
-            }
-        )
-    return pd.DataFrame(rows, columns=list(FRAME_COLUMNS)).astype(
+    for agent, own in trials.groupby("agent", sort=True):
+        if own["outcome"].eq("choice").all():
+            continue
+        for factor in FACTORS:
+            known = own[own[factor].notna()] if factor in own else own[:0]
+            if len(known) and known[factor].nunique() > 1:
+                rows.append(_evenness(str(agent), known, factor) | {"factor": factor})
+    return adjusted_within(_frame(rows, "factor"), "group")
+
+
+def _evenness(agent: str, trials: pd.DataFrame, factor: str) -> dict[str, object]:
+    """The row of an agent: are trials without a choice as frequent at each level of a factor?"""
+    missing = trials["outcome"] != "choice"
+    counts = pd.crosstab(trials[factor], missing).reindex(columns=[False, True], fill_value=0)
+    shares = counts[True] / counts.sum(axis=1)
+    statistic, p_value, note = _test_independence(counts.to_numpy(), factor)
+    return {
+        "term": "equal_attrition",
+        "group": agent,
+        "estimate": 100 * (shares.max() - shares.min()) if len(shares) > 1 else np.nan,
+        "statistic": statistic,
+        "p_value": p_value,
+        "n": len(trials) - int(missing.sum()),
+        "n_missing": int(missing.sum()),
+        "note": note,
+    }
+
+
+def _frame(rows: list[dict[str, object]], *more: str) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=[*FRAME_COLUMNS, *more]).astype(
         dict.fromkeys(("std_error", "p_adjusted", "conf_low", "conf_high"), float)
     )
 
 
-def _test_independence(counts: Counts) -> tuple[float, float, str]:
-    """Statistic, p value and note of a table of conditions x (choice, no choice)."""
+def _test_independence(counts: Counts, factor: str) -> tuple[float, float, str]:
+    """Statistic, p value and note of a table of levels x (choice, no choice)."""
     if len(counts) < 2:
-        return np.nan, np.nan, "no test: one condition only"
+        return np.nan, np.nan, f"no test: one {factor} only"
     if (counts.sum(axis=0) == 0).any():
         same = "no trial lacks a choice" if counts[:, 1].sum() == 0 else "no trial has a choice"
         return np.nan, np.nan, f"no test: {same}"

@@ -12,7 +12,7 @@ from analysis.reporting.answer import LEVEL, Wording, by_agent, clauses, p_text,
 from analysis.reporting.human_values import CHEREP, HUMAN_EFFECTS
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
 from analysis.tables.families import benjamini_hochberg
-from analysis.tables.frame import LABELS, counted
+from analysis.tables.frame import LABELS, counted, heading
 
 EFFECT = "Effect on the probability of being chosen (percentage points)"
 ONE, TWO = 1, 2
@@ -102,6 +102,12 @@ def _problems(found: ChoiceAnalysis) -> Iterator[str]:
             f" conditions (p {p_text(row['p_value'])}): the effects may be biased;"
             " the table bounds says how far."
         )
+    by_factor = found.attrition_by_factor
+    for row in by_factor[by_factor["p_adjusted"] < LEVEL].to_dict("records"):
+        yield (
+            f"{row['group']}: choices go missing unevenly over {heading(row['factor'])}, by up to"
+            f" {row['estimate']:.1f} points (adjusted p {p_text(row['p_adjusted'])})."
+        )
     if found.treatment is not None:
         for row in found.treatment[found.treatment["note"] != ""].to_dict("records"):
             what = f"{row['intervention']}, {row['edit']} on {row['page_type']} pages"
@@ -128,6 +134,15 @@ def _attrition(found: ChoiceAnalysis) -> Section:
             ONE,
         ),
     ]
+    if len(found.attrition_by_factor):
+        tables.append(
+            NamedTable(
+                "attrition_by_factor",
+                "Do they over the design's other factors? Largest difference, percentage points",
+                _lead(found.attrition_by_factor.drop(columns="term"), "factor"),
+                ONE,
+            )
+        )
     drawn = [
         NamedFigure(
             "attrition",

@@ -7,7 +7,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from analysis.choice import groups, logit, nudges, steps
-from analysis.choice.attrition import compare_outcomes, count_outcomes
+from analysis.choice.attrition import compare_by_factor, compare_outcomes, count_outcomes
 from analysis.choice.bounds import worst_case_bounds
 from analysis.choice.effects import LESS_PLACEBO, LIMIT, main_effects
 from analysis.choice.exact import exact_tests
@@ -31,6 +31,7 @@ class ChoiceAnalysis:
 
     attrition: pd.DataFrame
     equal_attrition: pd.DataFrame
+    attrition_by_factor: pd.DataFrame
     bounds: pd.DataFrame
     treatment: pd.DataFrame | None
     effects: pd.DataFrame
@@ -82,6 +83,7 @@ def _analyze(
     return ChoiceAnalysis(
         attrition=count_outcomes(table),
         equal_attrition=compare_outcomes(table),
+        attrition_by_factor=compare_by_factor(table),
         bounds=worst_case_bounds(table),
         treatment=None if receipts is None else treatment_check(receipts),
         effects=effects,

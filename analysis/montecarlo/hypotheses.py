@@ -126,11 +126,11 @@ def agent_comparisons(
 
     cells: the frame of `prompts`. Methods: Welch's t over prompts (the means by prompt are the data),
     Welch's t over responses, Student's t over responses; and, after the rows of all pairs, the paired t over
-    prompts that both agents answered: what a prompt does to both is no chance. With generations,
-    older is compared with newer, within a family where the table names families; without, every pair in alphabetical order. The sign
-    is the same in all columns, that of percent_change; Algorithm 5 of the method has t and d of the first
-    minus the second. Extra columns: first, second, method, unit, side, df, effect_size, percent_change (of
-    the first's mean).
+    prompts that both agents answered: what a prompt does to both is no chance. With generations, older is
+    compared with newer, within a family where the table names families; without, every pair in
+    alphabetical order. The sign is the same in all columns, that of percent_change; Algorithm 5 of the
+    method has t and d of the first minus the second. Extra columns: first, second, method, unit, side,
+    df, effect_size, percent_change (of the first's mean).
     """
     family = table.groupby("agent")["family"].first()
     asked = table.groupby("agent").size()

@@ -8,7 +8,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.choice.attrition import attrition, equal_attrition
+from analysis.choice import analyze_choice
+from analysis.choice.attrition import attrition, compare_by_factor, equal_attrition
+from analysis.choice.report import report
+from analysis.tables.choice_table import check_table
 from analysis.tables.frame import FRAME_COLUMNS
 
 Cells = dict[tuple[str, str, str], int]
@@ -127,3 +130,35 @@ def test_each_agent_is_tested_alone() -> None:
     found = equal_attrition(table).set_index("group")
     assert found.loc["b", "statistic"] == pytest.approx(0)
     assert found.loc["a", "p_value"] < 0.06
+
+
+def test_each_factor_is_compared_where_choices_are_missing() -> None:
+    """The order is uneven, the profile is not, the category is one only."""
+    rng, table = np.random.default_rng(1), two_by((200, 0))
+    number = table.groupby("trial", sort=False).ngroup()
+    table = table.assign(
+        trial=number.astype(str),
+        ordering=np.where(number % 2, "forward", "reversed"),
+        profile=np.where(number % 4 < 2, "none", "thrifty"),
+        nudge_text="",
+        category="c",
+        chosen=table["chosen"].astype("Int64"),
+    )
+    lost = (table["ordering"] == "forward") & table["trial"].isin(rng.permutation(200)[:80].astype(str))
+    table.loc[lost, "chosen"], table.loc[lost, "outcome"] = pd.NA, "agent_limit"
+    checked = check_table(table)
+    found = compare_by_factor(checked).set_index("factor")
+    assert found.index.tolist() == ["ordering", "profile"]
+    trials = checked.drop_duplicates("trial")
+    for factor, row in found.iterrows():
+        counts = pd.crosstab(trials[factor], trials["outcome"])
+        expected = stats.chi2_contingency(counts, correction=False)
+        assert (row["statistic"], row["p_value"]) == pytest.approx((expected.statistic, expected.pvalue))
+    assert found.loc["ordering", "p_adjusted"] == pytest.approx(2 * found.loc["ordering", "p_value"])
+    assert found.loc["ordering", "p_adjusted"] < 0.001 and found.loc["profile", "p_adjusted"] > 0.05
+    whole = analyze_choice(table)
+    pd.testing.assert_frame_equal(whole.attrition_by_factor, compare_by_factor(checked))
+    said = [each for each in report(whole).problems if "unevenly over ordering" in each]
+    assert len(said) == 1 and "profile" not in said[0]
+    kept = table.assign(chosen=(table["option"] == 0).astype(int), outcome="choice")
+    assert compare_by_factor(check_table(kept)).empty

@@ -24,7 +24,7 @@ BEFORE = Path(__file__).parent / "before"
 ARCHIVES = sorted(BEFORE.glob("*.zip"))
 NEW = re.compile(
     r"analysis\.((coefficients|fit_statistics)\[\d+\]\.brand: only here"
-    r"|(exact|(effects|triage)\[\d+\]\.(p_exact|exact_low|exact_high)): only here"
+    r"|(exact|attrition_by_factor|(effects|triage)\[\d+\]\.(p_exact|exact_low|exact_high)): only here"
     r"|(coefficients|list_price|experiments|tests|willingness_to_pay)\[\d+\]\.p_adjusted: null in"
     r"|curves\[\d+\]\.(conf_(low|high): null in|note: \"no interval: .*\" in the archive, \"\" here))"
 )
