@@ -6,6 +6,7 @@ try:
     import logging
     import os
     import signal
+    import threading
     from importlib import metadata
     from typing import Annotated, Any, Final
 
@@ -92,6 +93,7 @@ app.add_typer(interventions.app, name="interventions")
 app.add_typer(proxy.app, name="proxy")
 app.add_typer(env.app, name="env")
 
+SOON_SECONDS = 0.01
 ROOMS = ("interventions", "proxy", "environments", "agents", "experiments", "analysis")
 
 
@@ -103,6 +105,20 @@ def interrupt(*_: object) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         raise KeyboardInterrupt
     signal.raise_signal(signal.SIGINT)
+
+
+def stop_anyway(unraisable: Any) -> None:
+    """Stop the command also where Ctrl-C came in what cannot end it, such as an object's last breath.
+
+    Python would print the exception and go on.
+    """
+    if isinstance(unraisable.exc_value, KeyboardInterrupt):
+        main_thread = threading.main_thread().ident
+        again = threading.Timer(SOON_SECONDS, signal.pthread_kill, [main_thread, signal.SIGTERM])
+        again.daemon = True
+        again.start()
+    else:
+        sys.__unraisablehook__(unraisable)
 
 
 def command_line() -> Any:
@@ -123,6 +139,7 @@ def main() -> None:
     logging.basicConfig(level=os.environ.get("SOUK_LOG", "ERROR"), handlers=[log])
     # Whoever ends us politely finds everything put away, such as the key of a certificate authority.
     signal.signal(signal.SIGTERM, interrupt)
+    sys.unraisablehook = stop_anyway
     try:
         command_line()()
     except (UserError, AnalysisError, TooSlow) as error:

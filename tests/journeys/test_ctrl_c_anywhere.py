@@ -2,12 +2,15 @@
 
 import os
 import signal
+import subprocess
+import sys
+from contextlib import suppress
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
 
-from tests.experiments.command_line import forked_souk, start
+from tests.experiments.command_line import ROOT, forked_souk, start
 from tests.support import size, usual
 
 COMMANDS = (
@@ -58,7 +61,8 @@ def test_a_signal_at_any_moment_ends_a_command_soon(command: tuple[str, ...], fo
         process = start(*command, cwd=folder)
         while used(process) < needed * (moment + 0.5) / MOMENTS:
             process.join(0.005)
-        os.kill(process.pid or 0, (signal.SIGINT, signal.SIGTERM)[moment % 2])
+        with suppress(ProcessLookupError):  # it has ended already
+            os.kill(process.pid or 0, (signal.SIGINT, signal.SIGTERM)[moment % 2])
         process.join(SECONDS)
         err = (folder / "err.txt").read_text()
         assert process.exitcode in {0, 130}, (moment, process.exitcode, err)
@@ -66,3 +70,33 @@ def test_a_signal_at_any_moment_ends_a_command_soon(command: tuple[str, ...], fo
         assert len(more) <= (process.exitcode == 130), more
         stopped += process.exitcode == 130
     assert stopped
+
+
+LAST_BREATH = """
+import signal, time
+from experiments import cli
+
+class Last:
+    def __del__(self):
+        signal.raise_signal(signal.NAME)
+
+@cli.app.command()
+def waits():
+    Last()
+    time.sleep(30)
+
+cli.main()
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_in_what_cannot_end_a_command_ends_it(name: str) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", LAST_BREATH.replace("NAME", name), "waits"],
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
