@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.runs.interrupts import CUT_SHORT
 from tests.experiments.command_line import environment, left_after, start, started_at, wait_for_trials
 from tests.support import THOROUGH, size, usual
 
@@ -122,7 +123,8 @@ def test_ctrl_c_stops_with_one_line(tmp_path: Path, short_folder: Path, trials: 
         os.killpg(process.pid, signal.SIGINT)
     assert process.returncode == 130
     *summary, last = (tmp_path / "err.txt").read_text().splitlines()
-    assert last.startswith(STOPPED)
+    # On a busy machine what is put away may take longer than it is given.
+    assert last.startswith(STOPPED) or last == CUT_SHORT
     _, count, *progress = summary
     assert count == f"{TRIALS} trials: 0 done, {TRIALS} to run"
     assert all(f"/{TRIALS} trials, " in line for line in progress)
