@@ -94,6 +94,7 @@ app.add_typer(proxy.app, name="proxy")
 app.add_typer(env.app, name="env")
 
 SOON_SECONDS = 0.01
+"""When a signal that could not end a command is given again."""
 ROOMS = ("interventions", "proxy", "environments", "agents", "experiments", "analysis")
 
 

@@ -52,11 +52,10 @@ def one_of(values: tuple[float, ...]) -> Null:
 def permuted(trials: int, chosen: tuple[int, ...]) -> Null:
     """Return the null distribution of the effect in a stratum of trials, each marking an option of its own.
 
-    chosen: how often each of these options was chosen. The value is the share of the marked among the chosen,
-    less that of an option that is not marked, averaged over the marked options. If the mark does nothing, it
-    could have stood on the options in any order. The number of orders in which k trials choose what they mark
-    follows from the rook numbers of the board, which are the elementary symmetric polynomials of `chosen`
-    (Riordan 1958, An Introduction to Combinatorial Analysis, chapter 7).
+    chosen: how often each of these options was chosen. The value is that of `effect_of`. If the mark does
+    nothing, it could have stood on the options in any order. The number of orders in which k trials
+    choose what they mark follows from the rook numbers of the board, which are the elementary symmetric
+    polynomials of `chosen` (Riordan 1958, An Introduction to Combinatorial Analysis, chapter 7).
     """
     rooks = [sum(prod(each) for each in combinations(chosen, k)) for k in range(trials + 1)]
     hits = np.zeros(trials + 1)
@@ -69,10 +68,10 @@ def permuted(trials: int, chosen: tuple[int, ...]) -> Null:
 
 
 def effect_of(won: int, trials: int, chosen: int) -> float:
-    """Return the effect in a stratum.
+    """Return how much more often an option is chosen where it is marked than where it is not.
 
-    won: trials in which the marked option was chosen; chosen: those in which any option was chosen that is
-    marked in one of them.
+    It is the mean over the options that are marked in a trial of the stratum. won: trials in which the
+    marked option was chosen; chosen: those in which any option was chosen that is marked in one of them.
     """
     return (trials * won - chosen) / (trials * (trials - 1))
 

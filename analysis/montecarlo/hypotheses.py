@@ -122,7 +122,7 @@ def condition_coefficients(table: pd.DataFrame) -> pd.DataFrame:
 def agent_comparisons(
     table: pd.DataFrame, cells: pd.DataFrame, generations: Mapping[str, str] | None = None
 ) -> pd.DataFrame:
-    """Test H5: the absolute price deviation of two agents, second minus first, by three methods.
+    """Test H5: the absolute price deviation of two agents, second minus first, by four methods.
 
     cells: the frame of `prompts`. Methods: Welch's t over prompts (the means by prompt are the data),
     Welch's t over responses, Student's t over responses; and, after the rows of all pairs, the paired t over

@@ -32,6 +32,7 @@ INTERVALS = {"95 % interval": ("conf_low", "conf_high"), "exact interval": ("exa
 """The two columns of an interval, by what stands over it where people read it."""
 
 P_VALUES = ("p_value", "p_adjusted", "p_exact")
+"""The columns that are shown as p values."""
 
 LABELS = {
     "viewed_first": "Viewed first",

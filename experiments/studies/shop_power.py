@@ -149,10 +149,8 @@ def power_of(
     for feature, term in TERMS.items():
         linear = estimands.linear(term)
         if linear is not None:
-            about: tuple[Literal["these sets", "new sets"], ...] = ("these sets", "new sets")
-            targets = tuple(
-                _target(each, found[term, each], alpha) for each in about if (term, each) in found
-            )
+            told = [each for each in ABOUT if (term, each) in found]
+            targets = tuple(_target(each, found[term, each], alpha) for each in told)
             effect = float(100 * linear @ made.chances)
             contrasts.append(Contrast(feature, len(made.trials), effect, targets))
     return contrasts
