@@ -1,5 +1,7 @@
 """Make agents by name: `simulated:PROFILE`, `PROVIDER:MODEL`, and those of installed packages.
 
+A profile is a shipped one, or a file: `simulated:mine.yaml`.
+
 A package offers one as an entry point of the group `souk.agents`; its name is `ENTRY` or `ENTRY:ARGUMENT`.
 What can `act` is an agent, what can `answer` is a respondent, and a name may stand for both.
 """
@@ -10,14 +12,15 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Final, Literal, Protocol
 
-from agents.base import Agent, Respondent
+from agents.base import SIMULATED, Agent, Respondent
 from agents.language_model.agent import LanguageModelShopper
 from agents.language_model.prompt import PromptTemplates
 from agents.providers import PROVIDERS, close_models, make_model, problem_of
 from agents.providers.settings import SERVICES
 from agents.simulated.agent import SimulatedAgent
 from agents.simulated.nudges import Nudge
-from agents.simulated.tab_shopper import shipped, shipped_profile
+from agents.simulated.own_profiles import profile_of
+from agents.simulated.tab_shopper import shipped
 from interventions.errors import UserError
 
 ENTRY_POINTS: Final = "souk.agents"
@@ -64,7 +67,7 @@ def make_agent(
         # No seed is sent: providers honour it loosely or not at all, and some reject it.
         agent = LanguageModelShopper(make_model(name), prompt)
     elif family == "simulated":
-        agent = SimulatedAgent(shipped_profile(argument), seed=seed, nudges=nudges)
+        agent = SimulatedAgent(profile_of(name), seed=seed, nudges=nudges)
     else:
         agent = _factory(family, name)(argument, seed=seed)
     if not isinstance(agent, Agent):
@@ -104,7 +107,7 @@ def check_name(name: str) -> None:
     """
     family, _, argument = name.partition(":")
     if family == "simulated":
-        shipped_profile(argument)
+        profile_of(name)
     elif family in PROVIDERS:
         if not argument:
             make_model(name)  # which says what is missing
@@ -116,6 +119,7 @@ def known_agents() -> list[KnownAgent]:
     """Return all agents that have a name here, and what each lacks; no agent is asked."""
     return [
         *(KnownAgent(f"simulated:{profile}", "", "") for profile in shipped().agents),
+        KnownAgent(f"{SIMULATED}:FILE.yaml", "a shopper's profile (docs/agents.md)", ""),
         *(
             KnownAgent(f"{name}:MODEL", service.needs, service.problem())
             for name, service in SERVICES.items()
@@ -136,7 +140,7 @@ async def close_agents() -> None:
 
 
 def _simulated(argument: str, *, seed: int) -> SimulatedAgent:
-    return SimulatedAgent(shipped_profile(argument), seed=seed)
+    return SimulatedAgent(profile_of(f"{SIMULATED}:{argument}"), seed=seed)
 
 
 def _installed() -> dict[str, EntryPoint]:

@@ -9,7 +9,7 @@ from agents.simulated.nudges import Nudge
 from agents.simulated.readers.listing_page import Card, read_cards, search_field
 from agents.simulated.readers.product_page import read_product_page
 from agents.simulated.tab_shopper import Purchase, Reader
-from agents.simulated.utility import Taste, choice_probabilities, draw
+from agents.simulated.utility import Taste, choose, source_for
 from environments.actions import Action
 from environments.observation import Observation
 
@@ -27,9 +27,9 @@ def words_to_search(goal: str) -> str:
 class ListingShopper:
     """A shopper of a known taste that starts with one tab: a listing, or a page to search from.
 
-    It scrolls until nothing more comes into sight. Its choice is `draw(choice_probabilities(...),
-    random.Random(seed).random())` over the cards in the page's order, the first of which is the one viewed
-    first; it opens the page of its choice and buys there. For `nudges` see `Reader`.
+    It scrolls until nothing more comes into sight. Its choice is as in `SimulatedShopper`, over the cards in
+    the page's order, the first of which is the one viewed first; it opens the page of its choice and buys
+    there. For `nudges` see `Reader`.
     """
 
     def __init__(self, taste: Taste, *, seed: int, nudges: Sequence[Nudge] = ()) -> None:
@@ -79,7 +79,8 @@ class ListingShopper:
             self._reader.alternative(card, self._taste, viewed_first=index == 0)
             for index, card in enumerate(cards)
         ]
-        chosen = draw(choice_probabilities(self._taste, alternatives), self._random.random())
+        shown = " ".join(map(self._reader.describe, cards))
+        chosen = choose(self._taste, alternatives, source_for(self._taste, shown, self._random))
         self._choice = cards[chosen]
         return f"Of all I saw I prefer {self._choice.title}; I open its page.", Action(
             "click", (self._choice.link,)

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from agents.base import AgentError, Message, Reply
-from agents.simulated.readers.card_text import card_probabilities, read_options
+from agents.simulated.readers.card_text import read_options, to_alternatives
 from agents.simulated.survey import shipped_survey
 from agents.simulated.tab_shopper import ShopperProfile
-from agents.simulated.utility import draw
+from agents.simulated.utility import choose, source_for
 from agents.simulated.valuation import shipped_valuations, willingness_to_pay
 
 REFUSAL: Final = "i would rather not say"
@@ -74,22 +74,23 @@ class SimulatedRespondent:
         return REFUSAL if refuses else answers[-1]
 
     def _decide(self, text: str) -> str | None:
+        source = source_for(self._profile.taste, text, self._random)
         if options := read_options(text):
-            return list(options)[draw(card_probabilities(self._profile.taste, text), self._random.random())]
+            return list(options)[choose(self._profile.taste, to_alternatives(options), source)]
         if question := shipped_survey().find(text):
-            return question.draw(text, self._profile.bias, self._random)
+            return question.draw(text, self._profile.bias, source)
         if _WORTH.search(text):
-            wtp = willingness_to_pay(self._worth(text), self._anchor, self._profile.anchoring)
+            wtp = willingness_to_pay(self._worth(text, source), self._anchor, self._profile.anchoring)
             return f"{wtp:.2f}"
         if price := _BUY.search(text):
             self._anchor = float(price[1].replace(",", ""))
-            return _letter_of(text, yes=self._worth(text) >= self._anchor)
+            return _letter_of(text, yes=self._worth(text, source) >= self._anchor)
         return None
 
-    def _worth(self, text: str) -> float:
+    def _worth(self, text: str, source: random.Random) -> float:
         """The product's value to the agent, the same in all questions of the conversation."""
         if self._valuation is None:
-            self._valuation = shipped_valuations().of(text).draw(self._random)
+            self._valuation = shipped_valuations().of(text).draw(source)
         return self._valuation
 
 

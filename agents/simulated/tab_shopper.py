@@ -12,7 +12,7 @@ from agents.base import Decision
 from agents.simulated.nudges import DeclaredNudges, Nudge
 from agents.simulated.readers.listing_page import Card
 from agents.simulated.readers.product_page import ProductPage, read_product_page
-from agents.simulated.utility import Alternative, Taste, choice_probabilities, draw
+from agents.simulated.utility import Alternative, Taste, choose, source_for
 from environments.actions import Action
 from environments.observation import Observation
 from interventions.errors import UserError
@@ -67,9 +67,8 @@ def shipped_profile(name: str) -> ShopperProfile:
     """Return a profile of `simulated.yaml` by its name. Raises UserError when there is none."""
     agents = shipped().agents
     if name not in agents:
-        raise UserError(
-            f'agents: unknown simulated agent "{name}"; {did_you_mean(name, agents, noun="simulated agents")}'
-        )
+        hint = did_you_mean(name, agents, noun="simulated agents")
+        raise UserError(f'agents: unknown simulated agent "{name}"; {hint} (a file\'s name ends in .yaml)')
     return agents[name]
 
 
@@ -84,6 +83,8 @@ def taste_for(goal: str, taste: Taste) -> Taste:
     for wish in shipped().wishes:
         if wish.says in goal:
             weights |= {name: weights[name] * wish.times for name in wish.weights}
+            spread = weights["spread"]
+            weights["spread"] = spread | {n: spread[n] * wish.times for n in wish.weights if n in spread}
     return Taste(**weights)
 
 
@@ -138,8 +139,8 @@ class SimulatedShopper:
     """A shopper of a known taste.
 
     The tab that is active at its first step is the one viewed first; it then visits the others, the last one
-    first. Its choice is `draw(choice_probabilities(...), random.Random(seed).random())` over the tabs that
-    show something to buy, in the order of the tabs. For `nudges` see `Reader`.
+    first. Its choice is `choose(..., source_for(..., random.Random(seed)))` over the tabs that show something
+    to buy, in the order of the tabs. For `nudges` see `Reader`.
     """
 
     def __init__(self, taste: Taste, *, seed: int, nudges: Sequence[Nudge] = ()) -> None:
@@ -182,7 +183,8 @@ class SimulatedShopper:
         alternatives = [
             self._reader.alternative(self._pages[tab], self._taste, viewed_first=tab == first) for tab in tabs
         ]
-        return tabs[draw(choice_probabilities(self._taste, alternatives), self._random.random())]
+        shown = " ".join(f"{tab == first} {self._describe(tab)}" for tab in tabs)
+        return tabs[choose(self._taste, alternatives, source_for(self._taste, shown, self._random))]
 
     def _describe(self, tab: int) -> str:
         page = self._pages[tab]

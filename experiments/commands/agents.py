@@ -50,13 +50,16 @@ def check(
 
       souk agents check simulated:balanced
 
+      souk agents check simulated:mine.yaml
+
       souk agents check openai:gpt-4.1-mini
     """
     from agents.providers import PROVIDERS
+    from agents.simulated.own_profiles import known_as
 
     if name.partition(":")[0] not in PROVIDERS:
         check_name(name)
-        typer.echo(f"{name} is there; it is not asked")
+        typer.echo(f"{known_as(name)} is there; it is not asked")
     else:
         typer.echo(run_until_stopped(ask(name)))
 

@@ -65,7 +65,8 @@ def experiment(
 
     Example: souk power nudges --effect nudge=10 --trials 240 --trials 1200
     """
-    from agents.simulated.tab_shopper import shipped_taste
+    from agents.base import is_simulated
+    from agents.simulated.own_profiles import profile_of
     from experiments.console.progress import counting
     from experiments.designs.loading import load_shop_design
     from experiments.studies.shop_power import calibrated, power_of
@@ -73,9 +74,10 @@ def experiment(
 
     if not 0 < alpha < 1:
         raise UserError(f"--alpha {alpha:g}: give a level between 0 and 1, such as 0.05")
-    provider, _, shopper = agent.partition(":")
-    if provider != "simulated":
-        raise UserError(f"--agent {agent}: name a simulated shopper, such as simulated:balanced")
+    if not is_simulated(agent):
+        raise UserError(
+            f"--agent {agent}: name a simulated shopper, such as simulated:balanced or simulated:mine.yaml"
+        )
     effects = _effects(effect or [])
     design = load_shop_design(name, "")
     if design.experiment.task != "compare-tabs":
@@ -83,7 +85,7 @@ def experiment(
     sizes = sorted({min(size, design.size) for size in trials or (240, 600, design.size)})
     found: list[Contrast] = []
     with counting() as tell:
-        taste = calibrated(design, shipped_taste(shopper), effects)
+        taste = calibrated(design, profile_of(agent).taste, effects)
         for at, size in enumerate(sizes):
 
             def told(done: int, before: int = at * studies) -> None:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
+from agents.simulated.own_profiles import own_profiles, plain_data
 from experiments.records.record import RunFacts, Trace, TrialRow
+from interventions.yaml.yaml_source import Source
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,6 +97,8 @@ class Design(ABC, Generic[T]):
     """The packages whose versions a run notes, where they are installed."""
     experiment: ExperimentFile
     """The checked experiment file."""
+    source: Source
+    """The experiment file as it is written."""
     base_url: str | None = None
     """The address of the shop, with a slash at its end; None: the embedded one, or no shop at all."""
 
@@ -160,6 +164,7 @@ class Design(ABC, Generic[T]):
             inputs=self.inputs,
             analysis=self.analysis,
             trace=trace,
+            shoppers={name: plain_data(its) for name, its in own_profiles(agents).items()} or None,
         )
 
     @abstractmethod

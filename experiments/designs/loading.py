@@ -53,6 +53,7 @@ def stored_design(source: Source, subject: str) -> AnyDesign:
 
 def _sized(design: SomeDesign, source: Source) -> SomeDesign:
     """The design, if its trials can be made in a reasonable time. Raises UserError."""
+    design.source = source
     if design.size > MOST_TRIALS:
         cause = f"{design.size:,} trials for each agent are more than {MOST_TRIALS:,}"
         raise source.error(

@@ -1,12 +1,14 @@
 """What a process needs to run trials of an experiment, and how it prepares for them."""
 
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from agents.registry import close_agents
+from agents.simulated.own_profiles import take
+from agents.simulated.tab_shopper import ShopperProfile
 from experiments.designs.loading import AnyDesign, AnyTrial
 from experiments.episodes.answers import card_record
 from experiments.episodes.trajectory import Trajectory
@@ -36,6 +38,8 @@ class Setup:
     slots: int
     upstream_ca: Path | None = None
     """A file of authorities that may have signed the shop's certificate; it has to be on each node."""
+    shoppers: Mapping[str, ShopperProfile] = field(default_factory=dict)
+    """The profiles of simulated agents that were read from files, by the agents' names."""
 
     @property
     def is_text(self) -> bool:
@@ -82,6 +86,7 @@ async def open_executor(
     Raises:
         UserError: one of them does not start.
     """
+    take(setup.shoppers)
     try:
         if setup.is_text:
             yield TextExecutor(setup.design.run_id, setup.design.most_seconds, setup.slots)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from agents.base import is_simulated
+from agents.simulated.own_profiles import own_profiles
 from environments.shop.server import shop
 from experiments.designs.design import Trial
 from experiments.designs.loading import AnyDesign
@@ -34,11 +35,11 @@ class Workers:
 
     def setup(self, design: AnyDesign, folder: Path, agents: Iterable[str]) -> Setup:
         """Make the setup that each worker needs for an experiment."""
-        setup = Setup(design, folder, design.base_url, self.slots or 0)
+        agents = tuple(agents)
+        setup = Setup(design, folder, design.base_url, self.slots or 0, shoppers=own_profiles(agents))
         if self.slots:
             return setup
         cores = max(1, (os.cpu_count() or 1) // self.count) if self.backend == "local" else 1
-        agents = tuple(agents)
         simulated = all(is_simulated(agent) for agent in agents)
         slots = SLOTS_WITHOUT_WAITING if setup.is_text and simulated else default_slots(agents, cores)
         return replace(setup, slots=slots)

@@ -125,6 +125,8 @@ class RunFacts:
     """The word that follows `souk analyze`; None: `choice`."""
     trace: Trace | None = None
     """How much of the steps is kept; None: `full`."""
+    shoppers: Mapping[str, Any] | None = None
+    """The profiles of simulated agents that were read from files, by the agents' names."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain JSON data."""

@@ -218,6 +218,9 @@ class Records:
             else:
                 before = known.get("agents", ()) if isinstance(known, dict) else ()
                 new["agents"] = list(dict.fromkeys([*before, *facts.agents]))
+                shoppers = known.get("shoppers") if isinstance(known, dict) else None
+                if isinstance(shoppers, dict):
+                    new["shoppers"] = shoppers | new.get("shoppers", {})
                 connection.execute(runs.update().where(runs.c.run == run).values(facts=new))
             if not connection.scalar(sql.select(control.c.run).where(control.c.run == run)):
                 first = {"run": run, "wanted": "running", "wasted": 0.0, "updated_at": now()}

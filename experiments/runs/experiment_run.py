@@ -12,7 +12,9 @@ from typing import Final
 
 from rich.console import Console
 
+from agents.base import SIMULATED
 from agents.registry import check_agent, check_name
+from agents.simulated.own_profiles import file_of, known_as
 from experiments.console.progress import RunProgress
 from experiments.designs.design import Mode, Trial
 from experiments.designs.loading import AnyTrial, load_design
@@ -58,7 +60,7 @@ class ExperimentRun:
         """
         self.design = load_design(name, mode)
         self._running = KINDS[self.design.kind]
-        self.agents = tuple(dict.fromkeys(agents or self.design.experiment.agents))
+        self.agents = tuple(dict.fromkeys(known_as(name) for name in agents or self._own_agents()))
         self.not_ready: list[str] = []
         """What agents lack, a key for example; a line each."""
         self._check_agents(dry)
@@ -75,6 +77,13 @@ class ExperimentRun:
         self._again: list[Trial] = []
         self._ids = {trial.id for trial in self.wanted()}
         self._ask_again()
+
+    def _own_agents(self) -> Iterator[str]:
+        """The agents of the experiment file, with the paths of files that are beside it."""
+        source = self.design.source
+        for index, name in enumerate(self.design.experiment.agents):
+            path = file_of(name)
+            yield f"{SIMULATED}:{source.file_at(('agents', index), path)}" if path else name
 
     def _check_agents(self, dry: bool) -> None:
         for agent in self.agents:

@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol
 
 import pandas as pd
 
+from agents.simulated.own_profiles import known_as
 from analysis.anchoring import report as anchoring
 from analysis.anchoring.study import analyze_anchoring
 from analysis.anchoring.table import read_anchoring
@@ -122,6 +123,7 @@ def analyze_run(
     `agents_left` says which agents are analysed.
     """
     study, run = STUDIES[kind_of(found)], found["run"]
+    only, without = [*map(known_as, only)], [*map(known_as, without)]
     agents: Sequence[str] = ()
     if only or without:
         agents = agents_left(agents_of(records, run), only, without)
@@ -168,6 +170,7 @@ def read_tables(
     Messages find the rows of the table in their files.
     """
     table = together([STUDIES[kind].read(path) for path in files])
+    only, without = [*map(known_as, only)], [*map(known_as, without)]
     if "agent" not in table or (not only and not without):
         return table
     left = agents_left(list(dict.fromkeys(table["agent"])), only, without)

@@ -2,6 +2,7 @@
 
 import functools
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -93,16 +94,12 @@ def card_probabilities(taste: Taste, text: str) -> NDArray[np.float64]:
 
     Shape (number of options,), empty for a text without options.
     """
-    return option_probabilities(taste, list(read_options(text).values()))
+    return choice_probabilities(taste, to_alternatives(read_options(text)))
 
 
-def option_probabilities(taste: Taste, options: list[Facts]) -> NDArray[np.float64]:
-    """Return the probability that each option is chosen, in order of presentation.
-
-    Shape (number of options,).
-    """
-    alternatives = [to_alternative(facts, viewed_first=not i) for i, facts in enumerate(options)]
-    return choice_probabilities(taste, alternatives)
+def to_alternatives(options: Mapping[str, Facts]) -> list[Alternative]:
+    """Translate the options of a card, in order of presentation."""
+    return [to_alternative(facts, viewed_first=not i) for i, facts in enumerate(options.values())]
 
 
 def bed_rank(room: str) -> int:

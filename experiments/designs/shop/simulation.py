@@ -15,7 +15,7 @@ import pandas as pd
 from agents.simulated.tab_shopper import taste_for
 from agents.simulated.utility import Alternative, Taste, choice_probabilities
 from analysis.tables.choice_table import check_table
-from analysis.tables.frame import Floats
+from analysis.tables.frame import Floats, Ints
 from experiments.designs.shop.design import ShopDesign, ShopTrial
 
 
@@ -23,20 +23,38 @@ from experiments.designs.shop.design import ShopDesign, ShopTrial
 class SimulatedTrials:
     """Trials as a checked tidy table, and the chance (rows) of each row's option to be chosen.
 
-    Whatever the table says is chosen is a placeholder.
+    Whatever the table says is chosen is a placeholder. determinism: the share of choices that the same prompt
+    always gives alike.
     """
 
     table: pd.DataFrame
     trials: tuple[ShopTrial, ...]
     chances: Floats
+    determinism: float = 0.0
 
     def with_choices(self, chosen: Floats) -> pd.DataFrame:
         """The table with these choices, one in each trial."""
         return self.table.assign(chosen=pd.Series(chosen, self.table.index).astype("Int64"))
 
     def drawn(self, rng: np.random.Generator, studies: int) -> Floats:
-        """Return fresh choices, rows x studies, of 0 and 1."""
-        return self.best(rng.gumbel(size=(len(self.table), studies)))
+        """Return fresh choices, rows x studies, of 0 and 1; each study has a shopper of its own."""
+        noise = rng.gumbel(size=(len(self.table), studies))
+        if self.determinism:
+            sizes = [len(trial.products) for trial in self.trials]
+            alike = np.repeat(rng.random((len(sizes), studies)) < self.determinism, sizes, axis=0)
+            noise = np.where(alike, rng.gumbel(size=noise.shape)[self._same_prompt()], noise)
+        return self.best(noise)
+
+    def _same_prompt(self) -> Ints:
+        """For each row, the row of its option in the first trial that shows the same."""
+        starts = np.cumsum([0, *(len(trial.products) for trial in self.trials)])
+        first: dict[tuple[object, ...], int] = {}
+        same = []
+        for trial, start in zip(self.trials, starts, strict=False):
+            text = trial.nudge.id if trial.nudge and trial.carrier else ""
+            shown = (trial.goal, trial.carrier, text, *(item.key for item in trial.products))
+            same.append(first.setdefault(shown, int(start)) + np.arange(len(trial.products)))
+        return np.concatenate(same)
 
     def best(self, noise: Floats) -> Floats:
         """Return the choices of the highest utility with this noise, both rows x studies."""
@@ -55,7 +73,7 @@ def simulated_trials(
     trials = tuple(islice(design.trials([agent]), limit))
     table = pd.DataFrame([row for trial in trials for row in _rows(trial, design)])
     checked = check_table(table.assign(chosen=table["viewed_first"]))
-    return SimulatedTrials(checked, trials, chances(trials, taste))
+    return SimulatedTrials(checked, trials, chances(trials, taste), taste.determinism)
 
 
 def chances(trials: tuple[ShopTrial, ...], taste: Taste) -> Floats:
