@@ -23,6 +23,7 @@ try:
         doctor,
         env,
         experiments,
+        fit,
         interventions,
         judge,
         models,
@@ -77,6 +78,7 @@ app.command()(control.resume)
 app.command()(analyze.report)
 app.command()(analyze.export)
 app.command()(judge.judge)
+app.command()(fit.fit)
 app.command()(replay.replay)
 app.command()(doctor.doctor)
 app.add_typer(experiments.app, name="experiments")

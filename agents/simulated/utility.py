@@ -220,7 +220,7 @@ def _normal_points(dimensions: int) -> NDArray[np.float64]:
     """Points that fill a normal distribution evenly, dimensions x _SUBJECTS: a Kronecker sequence."""
     roots = np.sqrt([2, 3, 5, 7, 11, 13, 17, 19, 23][:dimensions])
     shares = (0.5 + np.outer(roots, np.arange(1, _SUBJECTS + 1))) % 1
-    return np.vectorize(NormalDist().inv_cdf)(shares)
+    return np.asarray(np.vectorize(NormalDist().inv_cdf)(shares), dtype=np.float64)
 
 
 def _fill(values: Iterable[float | None]) -> list[float]:
