@@ -58,6 +58,7 @@ def fit(
 
       souk power nudges --agent simulated:mini.yaml
     """
+    from analysis.tables.table_file import selected
     from experiments.console.terminal import waiting
     from experiments.studies.shopper_file import check_new, shopper_yaml, write_new
     from experiments.studies.shopper_fit import fit_shopper
@@ -70,7 +71,7 @@ def fit(
     with waiting("estimating ..."):
         table, facts, origin, hotels = _choices(named, db)
         agent = _one_agent(table, agent)
-        of_agent = table[table["agent"] == agent].reset_index(drop=True)
+        of_agent = selected(table, table["agent"] == agent)
         found = fit_shopper(shown_choices(of_agent, facts, hotels=hotels), holdout)
     if out:
         write_new(shopper_yaml(found, f"{origin}, agent {agent}"), out)
@@ -107,9 +108,12 @@ def _choices(named: list[str] | None, db: str) -> "tuple[pd.DataFrame, dict[str,
 def _one_agent(table: "pd.DataFrame", agent: str | None) -> str:
     """The agent whose choices are wanted. Raises UserError where it is not clear which."""
     from agents.simulated.own_profiles import known_as
+    from analysis.tables.choice_table import check_table
     from experiments.studies.kinds import agents_left
 
-    known = [str(name) for name in dict.fromkeys(table["agent"])] if "agent" in table else []
+    if "agent" not in table:
+        check_table(table)  # which says what the table lacks
+    known = sorted(map(str, set(table["agent"].dropna())))
     if agent:
         return agents_left(known, [known_as(agent)], [])[0]
     if len(known) != 1:

@@ -74,7 +74,7 @@ def write_new(text: str, path: Path) -> None:
 
 
 def _line(name: str, each: Parameter) -> str:
-    error = "no standard error"
+    error = each.reason or "no standard error"
     if each.std_error is not None:
         low, high = each.conf_low, each.conf_high
         error = f"standard error {each.std_error:.2g}, 95 % interval {low:.3g} to {high:.3g}"

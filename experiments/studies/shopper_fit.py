@@ -26,6 +26,8 @@ FEW: Final = 15
 """Fewer choices than this for each weight are called few data."""
 _DIGITS: Final = 6
 """The significant digits with which weights are told and written."""
+_ZERO: Final = 1e-9
+"""A weight that is 0 but for rounding."""
 _SIGN: Final = float(stats.chi2.isf(0.10, 1))
 """Twice the log-likelihood that determinism has to add: the 5 % level at the edge of what it may be."""
 
@@ -116,8 +118,12 @@ def fit_shopper(shown: ShownChoices, holdout: float) -> ShopperFit:
     folds, quality = _held_out(shown, holdout)
     if not folds:
         notes.append("one choice set only: none can be held out, so how well it predicts others is unknown")
-    elif quality["shopper"].loglik <= max(quality["constant"].loglik, quality["chance"].loglik):
-        notes.append("it predicts other choice sets no better than chance or position: no stand-in as it is")
+    elif quality["shopper"].loglik <= quality["chance"].loglik:
+        notes.append("it predicts other choice sets no better than chance does: no stand-in as it is")
+    elif quality["shopper"].loglik <= quality["constant"].loglik:
+        notes.append("position alone predicts other choice sets as well as all weights together")
+    if determinism.reason and not determinism.fixed:
+        notes.append(f"determinism: {determinism.reason}")
     taste: dict[str, Any] = {"brand": {}}
     for each in parameters:
         inner = taste["brand"] if each.name.startswith(BRAND) else taste
@@ -154,7 +160,7 @@ def _fixed(shown: ShownChoices, name: str) -> Parameter:
     if not len(others):
         return Parameter(name, 0.0, fixed=True, reason="the trials do not vary it")
     names = ", ".join(shown.x.columns[others])
-    return Parameter(name, 0.0, fixed=True, reason=f"cannot be told apart from {names}")
+    return Parameter(name, 0.0, fixed=True, reason=f"it cannot be told apart from {names}")
 
 
 def _estimated(shown: ShownChoices, told: list[str]) -> tuple[Floats, list[Parameter], list[str]]:
@@ -175,14 +181,14 @@ def _estimated(shown: ShownChoices, told: list[str]) -> tuple[Floats, list[Param
     weights = _rounded(fit_firth(x.to_numpy(), shown.chosen, shown.starts))
     why = "no standard error: the choices are separated"
     notes = [
-        f"{'; '.join(fit.notes) or 'the likelihood has no maximum'}: no finite weights are the likeliest, so"
-        " these are Firth's penalised estimates, without standard errors"
+        f"{fit.notes[0] if fit.notes else 'the likelihood has no maximum'}: no finite weights are the"
+        " likeliest, so these are Firth's penalised estimates, without standard errors"
     ]
     return weights, [Parameter(n, float(w), reason=why) for n, w in zip(told, weights, strict=True)], notes
 
 
 def _rounded(values: Floats) -> Floats:
-    return np.array([float(f"{value:.{_DIGITS}g}") for value in values])
+    return np.array([float(f"{value:.{_DIGITS}g}") if abs(value) > _ZERO else 0.0 for value in values])
 
 
 def _with_error(

@@ -1,5 +1,6 @@
 """Turn the tidy table of an agent's choices into what a simulated shopper weighs in each of them."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -129,8 +130,9 @@ def _known(value: Any) -> float | None:
 
 
 def _number(value: Any) -> float | None:
-    """A number of a column that was not checked."""
-    return _known(pd.to_numeric(value, errors="coerce"))
+    """A number of a column that was not checked; None for what is none, or is endless."""
+    number = _known(pd.to_numeric(value, errors="coerce"))
+    return number if number is not None and math.isfinite(number) else None
 
 
 class _Factors:
