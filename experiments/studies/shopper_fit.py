@@ -14,7 +14,7 @@ from scipy import optimize, stats
 from agents.simulated.tab_shopper import ShopperProfile
 from agents.simulated.utility import Taste
 from analysis.estimators.clogit import fit_clogit
-from analysis.estimators.firth import fit_firth, shares
+from analysis.estimators.clogit_few_data import fit_firth, jackknife_errors, shares
 from analysis.estimators.identification import dependent_columns
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import Floats
@@ -169,12 +169,14 @@ def _estimated(shown: ShownChoices, told: list[str]) -> tuple[Floats, list[Param
     cluster = np.repeat(shown.sets, shown.sizes)
     fit = fit_clogit(x, shown.chosen, trial, cov="clustered", cluster=cluster)
     if np.isfinite(fit.estimate).all():
-        half = stats.t.ppf(0.975, fit.df) * fit.std_error
-        weights = _rounded(fit.estimate)
+        weights, errors = _rounded(fit.estimate), fit.std_error
+        if np.isfinite(errors).all():
+            errors = jackknife_errors(x.to_numpy(), shown.chosen, shown.starts, shown.sets, fit.estimate)
+        half = stats.t.ppf(0.975, fit.df) * errors
         parameters = [
             _with_error(name, at, error, (at - width, at + width), reason)
             for name, at, error, width, reason in zip(
-                told, weights, fit.std_error, half, fit.term_notes, strict=True
+                told, weights, errors, half, fit.term_notes, strict=True
             )
         ]
         return weights, parameters, list(dict.fromkeys(filter(None, fit.term_notes)))

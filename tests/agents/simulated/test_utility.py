@@ -1,6 +1,7 @@
 import csv
 import itertools
 import math
+import random
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.simulated.tab_shopper import shipped
-from agents.simulated.utility import Alternative, Taste, choice_probabilities, draw
+from agents.simulated.utility import Alternative, Taste, choice_probabilities, choose, draw, source_for
 
 DATA = Path(__file__).parents[4] / "shared/data/abxlab"
 PLAIN = Alternative(price=20.0, rating=80.0, reviews=12)
@@ -135,3 +136,57 @@ def test_balanced_reacts_to_everything_in_the_range_of_people_and_models() -> No
                     effects["nudged"].append(advantage * (1 if nudged == 0 else -1))
     means = {name: float(np.mean(values)) for name, values in effects.items()}
     assert all(0.10 <= effect <= 0.35 for effect in means.values()), means
+
+
+@given(tastes, st.lists(alternatives, min_size=1, max_size=4), st.floats(0.1, 10))
+def test_noise_is_the_unit_of_the_weights(taste: Taste, shown: list[Alternative], noise: float) -> None:
+    scaled = {name: getattr(taste, name) / noise for name in ("log_price", "rating", "log_reviews")}
+    scaled |= {"position": taste.position / noise, "nudge": taste.nudge / noise}
+    noisy = choice_probabilities(taste.model_copy(update={"noise": noise}), shown)
+    assert noisy == pytest.approx(choice_probabilities(Taste(**scaled), shown), abs=1e-9)
+
+
+@given(tastes, st.lists(alternatives, min_size=1, max_size=4))
+def test_without_noise_the_best_is_taken(taste: Taste, shown: list[Alternative]) -> None:
+    found = choice_probabilities(taste.model_copy(update={"noise": 0.0}), shown)
+    assert found.sum() == pytest.approx(1)
+    usual = choice_probabilities(taste, shown)
+    assert (usual[found > 0] >= usual.max() - 1e-12).all()
+
+
+def test_drawn_weights_are_averaged_over() -> None:
+    """Against a sum over the grid of a normal distribution, and against the choices of many shoppers."""
+    taste = Taste(log_price=-4, rating=1, spread={"log_price": 3, "position": 1.0, "stars": 2})
+    shown = [Alternative(20.0, 80.0, 12), Alternative(22.0, 90.0, 3, viewed_first=True)]
+    z = np.linspace(-7, 7, 281)
+    density = np.exp(-(z**2) / 2)
+    price, position = (-4 + 3 * z)[:, None], z[None, :]
+    chance = 1 / (1 + np.exp(-(price * math.log(20 / 22) - 1 - position)))
+    exact = float((chance * np.outer(density, density)).sum() / density.sum() ** 2)
+    assert choice_probabilities(taste, shown)[0] == pytest.approx(exact, abs=0.005)
+    source = random.Random(5)
+    count = 4_000
+    share = sum(choose(taste, shown, source) == 0 for _ in range(count)) / count
+    assert share == pytest.approx(exact, abs=4 * math.sqrt(0.25 / count))
+
+
+@given(tastes, st.lists(alternatives, min_size=1, max_size=4), st.integers(0, 2**40))
+def test_what_is_not_asked_for_draws_nothing(taste: Taste, shown: list[Alternative], seed: int) -> None:
+    source = source_for(taste, "a prompt", random.Random(seed))
+    expected = draw(choice_probabilities(taste, shown), random.Random(seed).random())
+    assert choose(taste, shown, source) == expected
+
+
+@pytest.mark.parametrize("share", [0.3, 1.0])
+def test_so_many_choices_follow_from_the_prompt(share: float) -> None:
+    """Two answers agree where both follow from the prompt, else by chance."""
+    taste, shown = Taste(determinism=share), [PLAIN, PLAIN]
+    agree, prompts = 0, 3_000
+    for number in range(prompts):
+        answers = [
+            choose(taste, shown, source_for(taste, f"prompt {number}", random.Random(f"{number} {again}")))
+            for again in range(2)
+        ]
+        agree += answers[0] == answers[1]
+    expected = share**2 + (1 - share**2) / 2
+    assert agree / prompts == pytest.approx(expected, abs=4 * math.sqrt(0.25 / prompts))
