@@ -13,6 +13,7 @@ import typer
 from pydantic import BaseModel
 
 from agents.providers.pricing import PriceTable
+from agents.simulated.tab_shopper import ShopperProfile
 from analysis.anchoring.study import analyze_anchoring
 from analysis.anchoring.table import SCORE_COLUMNS
 from analysis.biases import analyze_biases
@@ -102,6 +103,7 @@ FILES: Final[tuple[type[BaseModel], ...]] = (
     ProductFile,
     Stimuli,
     PriceTable,
+    ShopperProfile,
 )
 
 

@@ -50,7 +50,7 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_simulated_shoppers_by_taste() -> None:
     for name in agent_names():
-        if name.startswith("simulated:"):
+        if name.startswith("simulated:") and name != "simulated:FILE.yaml":
             assert isinstance(make_agent(name, seed=1), SimulatedAgent)
     assert make_agent("simulated:balanced", seed=1) is not make_agent("simulated:balanced", seed=1)
 

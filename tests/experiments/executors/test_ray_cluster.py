@@ -19,7 +19,8 @@ from tests.support import THOROUGH
 
 pytest.importorskip("ray", reason="Ray is not installed")
 
-AGENTS = ("simulated:balanced", "simulated:price")
+AGENTS = ("simulated:balanced", "simulated:{folder}/mine.yaml")
+"""A shipped shopper, and one whose file only this process can read."""
 LIMIT = 6
 
 
@@ -37,8 +38,10 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def run_of(folder: Path) -> ExperimentRun:
+    (folder / "mine.yaml").write_text("taste: {log_price: -20}")
+    agents = [name.format(folder=folder) for name in AGENTS]
     return ExperimentRun(
-        "nudges", agents=AGENTS, limit=LIMIT, db=f"sqlite:///{folder}/t.db", out=folder / "out"
+        "nudges", agents=agents, limit=LIMIT, db=f"sqlite:///{folder}/t.db", out=folder / "out"
     )
 
 
