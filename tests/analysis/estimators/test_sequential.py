@@ -143,3 +143,15 @@ def test_the_interval_at_the_stop_holds_the_effect(effect: float, moves: float) 
     assert covered >= 1 - ALPHA - 3 * (ALPHA * (1 - ALPHA) / studies) ** 0.5
     if effect:
         assert (at < strata - 1).mean() > 0.5, "and most of them stop early"
+
+
+@pytest.mark.parametrize(("effect", "moves"), [(0.2, 0.5), (0.0, 1.0), (-0.5, 0.6)])
+def test_hardly_any_study_ever_has_an_interval_that_misses(effect: float, moves: float) -> None:
+    studies, strata = size(400, 4_000), 150
+    drawn = np.random.default_rng(3).random((studies, strata))
+    steps = (drawn < (moves + effect) / 2).astype(int) - (drawn > 1 - (moves - effect) / 2)
+    wealth = log_wealth(effect, *((steps == kind).cumsum(1) for kind in (1, -1, 0)))
+    missed = (wealth >= -log(ALPHA)).any(1).mean()
+    assert missed <= ALPHA + 3 * (ALPHA * (1 - ALPHA) / studies) ** 0.5
+    once = (wealth[:, -1] >= -log(ALPHA)).mean()
+    assert once <= missed
