@@ -1,13 +1,16 @@
 """Bring the stored trials of a run with a stopping rule into the order of its design, stratum by stratum."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
 
 from analysis.choice.stopping import COLUMNS
 from experiments.designs.shop.stopping import Stopping, blocks
 from experiments.records.record import EndedTrial
+
+MOST_BLOCKS: Final = 1_000_000
+"""No design has more; the facts of a run may be a stranger's."""
 
 
 class StrataOrder:
@@ -28,6 +31,8 @@ class StrataOrder:
             name: [*([None] if "none" in on else []), *(inputs["sets"][name] if "each" in on else [])]
             for name in names
         }
+        if len(names) * len(nudges) * experiment["repeats"] > MOST_BLOCKS:
+            raise ValueError(f"more than {MOST_BLOCKS:,} blocks")
         each = blocks(len(names), len(nudges), experiment["repeats"])
         self._blocks = {
             (names[of_set], nudges[of_nudge], repeat): number

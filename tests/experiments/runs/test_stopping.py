@@ -23,8 +23,8 @@ from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.executors.executor import Attempt, Executor
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
-from experiments.runs.experiment_run import ExperimentRun
 from experiments.records.tidy_tables import tidy_table
+from experiments.runs.experiment_run import ExperimentRun
 from experiments.runs.status import RunStatus, run_statuses
 from experiments.studies.kinds import analyze_run
 from tests.experiments.command_line import forked_souk
@@ -55,6 +55,7 @@ class Drawn:
     failing: float = 0.0
     left: list[int] = field(default_factory=lambda: [10**9])
     """How many attempts it makes before it stands still."""
+    stands: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def run(self, attempt: Attempt[Any]) -> TrialRecord:
         trial: ShopTrial = attempt.trial
@@ -62,6 +63,7 @@ class Drawn:
             await asyncio.sleep(0)
         self.left[0] -= 1
         if self.left[0] < 0:
+            self.stands.set()
             await asyncio.Event().wait()
         if self.rng.random() < self.failing:
             return self._record(trial, "infra_error", None)
@@ -193,11 +195,14 @@ def test_a_disturbed_run_decides_as_an_undisturbed_one(
 
 async def until_it_stands(run: DrawnRun) -> None:
     """Cancel a run once its executor stands still, or let it end."""
-    task = asyncio.create_task(run.run(Console(quiet=True)))
-    while not task.done() and run.executor.left[0] >= 0:
-        await asyncio.sleep(0.005)
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    both = [
+        asyncio.create_task(run.run(Console(quiet=True))),
+        asyncio.create_task(run.executor.stands.wait()),
+    ]
+    await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+    for task in both:
+        task.cancel()
+    await asyncio.gather(*both, return_exceptions=True)
 
 
 def test_more_trials_go_on_where_the_rule_has_not_stopped(tmp_path: Path) -> None:

@@ -291,7 +291,14 @@ def test_a_run_of_before_of_cards_or_of_a_stranger_has_no_rule() -> None:
     facts = json.loads(json.dumps(design(RULE).facts([AGENT]).to_dict()))
     assert strata_order(facts)
     assert strata_order(design().facts([AGENT]).to_dict()) is None
-    for broken in ({}, {"experiment": None}, facts | {"inputs": {}}, facts | {"inputs": {"listed": 3}}):
+    endless = facts | {"experiment": facts["experiment"] | {"repeats": 10**12}}
+    for broken in (
+        {},
+        {"experiment": None},
+        facts | {"inputs": {}},
+        facts | {"inputs": {"listed": 3}},
+        endless,
+    ):
         assert strata_order(broken) is None
     order = strata_order(facts)
     stranger = ended(next(design(RULE).trials([AGENT])), None)._replace(set="no-such-set")
