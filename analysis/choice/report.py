@@ -6,12 +6,12 @@ from functools import partial
 import pandas as pd
 
 from analysis.choice import figures
-from analysis.choice.effects import LESS_PLACEBO, PLACEBO
+from analysis.choice.effects import LESS_PLACEBO
 from analysis.choice.stopping import NAMES, said
 from analysis.choice.study import ChoiceAnalysis
+from analysis.choice.wording import WORDING
 from analysis.reporting.answer import (
     LEVEL,
-    Wording,
     by_agent,
     clauses,
     p_text,
@@ -26,22 +26,6 @@ from analysis.tables.frame import LABELS, counted, heading
 EFFECT = "Effect on the probability of being chosen (percentage points)"
 ONE, TWO = 1, 2
 """Decimals of percentage points, and of numbers whose second decimal counts."""
-
-
-WORDING = Wording(
-    names={
-        "nudged": "a nudge",
-        LESS_PLACEBO: "a nudge beyond its placebo",
-        PLACEBO: "a placebo",
-        "cheaper": "being cheaper",
-        "higher_rated": "being higher rated",
-        "viewed_first": "being seen first",
-    },
-    first="{name} moves the choice by {estimate} points (95 %: {interval})",
-    others="{name} by {estimate} ({interval})",
-    decimals=ONE,
-)
-"""The terms are said in this order."""
 
 
 def report(found: ChoiceAnalysis) -> Report:
@@ -63,7 +47,7 @@ def report(found: ChoiceAnalysis) -> Report:
     stopped = None if found.sequence is None else _stopped(found, found.sequence)
     return Report(
         sections=(*made, _methods()),
-        answer=stopped or by_agent(found.effects, _answer),
+        answer=(*(stopped or by_agent(found.effects, _answer)), *_equivalent(found.exact)),
         checked=_checked(found),
         problems=tuple(_problems(found)),
     )
@@ -79,6 +63,20 @@ def _stopped(found: ChoiceAnalysis, sequence: pd.DataFrame) -> tuple[str, ...]:
             others, clause = effects[effects["term"] != own["term"]], [said(own)]
         told.append(sentence(str(agent), [*clause, *_answer(str(agent), others)]))
     return tuple(told)
+
+
+def _equivalent(exact: pd.DataFrame) -> Iterator[str]:
+    """Which effects of each agent are known to be smaller than the margin, where there is one."""
+    if "p_equivalent" not in exact:
+        return
+    for agent, rows in exact[exact["part"] == ""].groupby("group", sort=True):
+        said = [
+            f"{WORDING.names[row['term']]} moves the choice by less than {row['margin']:g} points"
+            f" ({row['conf_low']:.1f} to {row['conf_high']:.1f}, p {p_text(row['p_equivalent'])})"
+            for row in rows[rows["p_equivalent"] < LEVEL].to_dict("records")
+        ]
+        if said:
+            yield sentence(str(agent), [*said, "by the exact test, about these choice sets and texts only"])
 
 
 def _sequence(found: ChoiceAnalysis, sequence: pd.DataFrame) -> Section:
@@ -298,6 +296,12 @@ def _exact(found: ChoiceAnalysis) -> Section:
         " an estimate is the mean over strata, with Tango's score interval. The numbers say nothing of new"
         " sets or texts: for these see the effects above, whose errors are clustered."
     )
+    if "p_equivalent" in found.exact:
+        margin = found.exact["margin"].iloc[0]
+        text += (
+            f" With a small p_equivalent an effect is known to be smaller than {margin:g} points, in both"
+            " directions (two one-sided score tests); it is not adjusted for the number of rows."
+        )
     frame = found.exact.drop(columns=["std_error", "statistic", "n_missing"])
     caption = "Exact tests of the design: effects in these choice sets and texts (percentage points)"
     return Section("Exact tests of the design", text, (NamedTable("exact", caption, frame, ONE),))

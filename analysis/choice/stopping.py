@@ -291,7 +291,7 @@ def without_fixed(frame: pd.DataFrame, sequence: pd.DataFrame) -> pd.DataFrame:
     columns = [
         name
         for name in ("std_error", "statistic", "p_value", "p_adjusted", "conf_low", "conf_high", "p_exact",
-                     "exact_low", "exact_high")
+                     "exact_low", "exact_high", "p_equivalent")
         if name in frame
     ]  # fmt: skip
     if frame.empty or "term" not in frame or "conf_low" not in frame:

@@ -68,19 +68,22 @@ def analyze_choice(
     receipts: pd.DataFrame | None = None,
     factors: pd.DataFrame | None = None,
     sequence: pd.DataFrame | None = None,
+    *,
+    margin: float | None = None,
 ) -> ChoiceAnalysis:
     """Analyse a tidy table, with its receipts (see `treatment_check`) where the run kept them.
 
     factors: what decided the choices, to a judge (see `deciding_factors`), where the run was judged.
     sequence: the trials in the order of the design (see `analysis.choice.stopping.sequences`), where a rule
-    could stop the run: then p values and intervals for a fixed number of trials are left out.
+    could stop the run: then p values and intervals for a fixed number of trials are left out. margin: in
+    percentage points, for the equivalence tests of the exact effects (see `exact_tests`).
 
     Raises AnalysisError for a table, receipts or factors that `check_table`, `treatment_check` or
     `deciding_factors` refuse.
     """
     # The products are of tall, narrow matrices: more threads wait for each other longer than they work.
     with threadpool_limits(limits=1, user_api="blas"):
-        found = _analyze(check_table(table), receipts, factors)
+        found = _analyze(check_table(table), receipts, factors, margin)
         return found if sequence is None else _stopped(found, sequence)
 
 
@@ -96,9 +99,12 @@ def _stopped(found: ChoiceAnalysis, table: pd.DataFrame) -> ChoiceAnalysis:
 
 
 def _analyze(
-    table: pd.DataFrame, receipts: pd.DataFrame | None, factors: pd.DataFrame | None
+    table: pd.DataFrame,
+    receipts: pd.DataFrame | None,
+    factors: pd.DataFrame | None,
+    margin: float | None,
 ) -> ChoiceAnalysis:
-    exact = exact_tests(table)
+    exact = exact_tests(table, margin)
     effects = with_exact(possible(main_effects(table)), exact)
     by_text, by_category = map(possible, nudges.nudge_effects(table))
     profiles, profile_differences = groups.profile_effects(table)
