@@ -39,8 +39,9 @@ options: {pairing: price-adjacent, set_size: 2, sets: 12, max_price_gap: 0.5, ma
 factors: {nudge: {interventions: nudges, on: [none, each]}, order: both}
 agents: [AGENTS]
 seed: 3
-stopping: {rule: anytime-valid, effect: nudge, alpha: 0.05, margin: 30, most: MOST}
+stopping: {RULE, most: MOST}
 """
+RULE = "rule: anytime-valid, effect: nudge, alpha: 0.05, margin: 30"
 NUDGED = {"simulated:nudge-prone": 0.9, "simulated:balanced": 0.55, "simulated:random": 0.5}
 """How often an agent of the drawn runs takes the carrier."""
 
@@ -104,10 +105,12 @@ class DrawnRun(ExperimentRun):
         yield self.executor, None
 
 
-def drawn_run(folder: Path, db: str, most: int = 150, agents: str = "", **how: Any) -> DrawnRun:
+def drawn_run(
+    folder: Path, db: str, most: int = 150, agents: str = "", rule: str = RULE, **how: Any
+) -> DrawnRun:
     """A run of three agents, in a database of its own."""
     text = FILE.replace("AGENTS", agents or ", ".join(f'"{name}"' for name in NUDGED))
-    (folder / "ruled.yaml").write_text(text.replace("MOST", str(most)))
+    (folder / "ruled.yaml").write_text(text.replace("MOST", str(most)).replace("RULE", rule))
     with chdir(folder):
         run = DrawnRun("ruled.yaml", agents=None, limit=None, db=f"sqlite:///{folder}/{db}", out=folder)
     assert isinstance(run.design, ShopDesign)
@@ -262,7 +265,7 @@ def test_the_report_says_the_sequence_and_leaves_out_what_does_not_hold(tmp_path
 @pytest.mark.browser
 def test_a_strong_effect_stops_a_run_in_the_browser(tmp_path: Path) -> None:
     """Begun with a few trials, gone on with, and given once more: it ends by its rule, and says so."""
-    text = FILE.replace("AGENTS", "simulated:nudge-prone").replace("MOST", "600")
+    text = FILE.replace("AGENTS", "simulated:nudge-prone").replace("MOST", "600").replace("RULE", RULE)
     (tmp_path / "ruled.yaml").write_text(text)
     run_here("ruled.yaml", tmp_path, limit=6)
     given = ("ruled.yaml", "--db", "sqlite:///t.db", "--slots", "4")
