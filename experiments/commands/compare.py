@@ -17,10 +17,13 @@ from experiments.commands.common import (
     uncollected,
 )
 
+MOST_TABLES = 6
+"""The most pairs of agents whose tables are printed; of all there is a sentence."""
+
 
 @uncollected()
 def compare(
-    named: Annotated[
+    runs: Annotated[
         list[str] | None,
         typer.Argument(metavar="[RUNS...]", help="Runs (ids or names); the latest run by default."),
     ] = None,
@@ -56,7 +59,7 @@ def compare(
     from experiments.studies.printing import frame_table
 
     records = open_records(db)
-    found = [records.latest_run(name, "choice") for name in (dict.fromkeys(named) if named else (None,))]
+    found = [records.latest_run(name, "choice") for name in (dict.fromkeys(runs) if runs else (None,))]
     with estimating():
         table = tables_of(records, found, agent or (), exclude or ())
         frame = compare_agents(table, margin, rules_of(found))
@@ -67,15 +70,20 @@ def compare(
         typer.echo(to_json({"answer": answer, "runs": [each["run"] for each in found], "comparison": frame}))
         return
     console = stdout_console()
-    for line in differences(frame):
+    pairs = frame.groupby(["group", "less"], sort=False)
+    for number, (line, ((one, other), rows)) in enumerate(zip(differences(frame), pairs, strict=True)):
         console.print(line, style="bold", highlight=False, markup=False)
-    shown = frame.drop(columns=["std_error", "statistic", "n_missing"])
-    shown.insert(0, "group", shown.pop("group"))
-    shown.insert(1, "less", shown.pop("less"))
-    title = "How many points more each feature moves the first agent than the second"
-    printed, footnotes = frame_table(NamedTable("comparison", title, shown, 1), None, width=console.width)
-    console.print()
-    console.print(title, style="bold")
-    console.print(printed)
-    for line in footnotes:
-        console.print(line, style="dim", highlight=False, markup=False)
+        if number >= MOST_TABLES:
+            continue
+        shown = rows.drop(columns=["group", "less", "std_error", "statistic", "n_missing", "n", "strata"])
+        title = f"{one} less {other} (percentage points)"
+        named = NamedTable("comparison", title, shown, 1)
+        printed, footnotes = frame_table(named, None, width=console.width)
+        console.print(title, highlight=False, markup=False)
+        console.print(printed)
+        for footnote in footnotes:
+            console.print(footnote, style="dim", highlight=False, markup=False)
+        console.print()
+    if len(pairs) > MOST_TABLES:
+        more = f"tables of {len(pairs) - MOST_TABLES:,} more comparisons: --out FILE, or --json"
+        console.print(more, highlight=False, markup=False)

@@ -55,7 +55,7 @@ def test_the_agents_of_a_run(folder: Path) -> None:
     assert told["comparison"][0]["term"] == expected["term"].iloc[0]
     shown = souk(folder, "compare", "--agent", "simulated:balanced", "--agent", "simulated:random")
     assert "simulated:balanced against simulated:random: " in shown
-    assert "How many points more" in shown
+    assert "simulated:balanced less simulated:random (percentage points)" in shown
 
 
 def test_two_runs_of_an_agent_and_a_rule_that_could_stop_one(folder: Path, tmp_path: Path) -> None:
