@@ -7,7 +7,7 @@ import pandas as pd
 
 from analysis.choice import figures
 from analysis.choice.effects import LESS_PLACEBO
-from analysis.choice.stopping import NAMES, said
+from analysis.choice.stopping_report import said, stopping_section
 from analysis.choice.study import ChoiceAnalysis
 from analysis.choice.wording import WORDING
 from analysis.reporting.answer import (
@@ -32,7 +32,7 @@ def report(found: ChoiceAnalysis) -> Report:
     """The report: the effects first; what the table does not hold gives no section."""
     made = [_effects(found), _exact(found), _attrition(found), _treatment(found)]
     if found.sequence is not None:
-        made.insert(0, _sequence(found, found.sequence))
+        made.insert(0, stopping_section(found.sequence, found.sequence_path))
     makers: list[tuple[pd.DataFrame, Callable[[ChoiceAnalysis], Section]]] = [
         (found.nudge_texts, _nudges),
         (found.profiles, _profiles),
@@ -77,45 +77,6 @@ def _equivalent(exact: pd.DataFrame) -> Iterator[str]:
         ]
         if said:
             yield sentence(str(agent), [*said, "by the exact test, about these choice sets and texts only"])
-
-
-def _sequence(found: ChoiceAnalysis, sequence: pd.DataFrame) -> Section:
-    alpha = sequence["alpha"].iloc[0] if len(sequence) else LEVEL
-    term = sequence["term"].iloc[0] if len(sequence) else "nudged"
-    text = (
-        "Were the trials enough? This run could end at any time, by a rule that was declared before it: once"
-        f" it is known whether {NAMES[term]} moves the choice. Its interval is a confidence sequence and its"
-        " p value comes from an e-process: both hold however often one looks, and whenever one stops. The"
-        f" chance that one of all the intervals ever misses the effect is {alpha:g} at most, and so is the"
-        " chance of ever finding an effect that there is not."
-        "\n\nStrata count in the order of the design, up to the first trial that has not ended, so that it"
-        " does not matter which trials were quick. Questions that were asked before count again only while"
-        " their answers differ. The interval takes the strata as draws with one mean: it speaks of choice"
-        " sets and texts in a random order."
-        "\n\nThe other tables are made as if the number of trials had been fixed beforehand. For the effect"
-        " that the rule is about, they have no p value and no interval, because these would not be right."
-    )
-    drawn, tables = (
-        [],
-        [
-            NamedTable(
-                "sequence",
-                "The effect that the rule is about, at the stop or by now (percentage points)",
-                sequence.drop(columns=["std_error", "statistic", "p_adjusted", "n_missing"]).assign(
-                    alpha=sequence["alpha"].map("{:g}".format),
-                    margin=[f"{margin:g}" if margin > 0 else "" for margin in sequence["margin"]],
-                ),
-                ONE,
-            )
-        ],
-    )
-    if found.sequence_path is not None and len(found.sequence_path):
-        caption = "The estimate and its interval at any time, by trials, up to the stop."
-        draw = partial(figures.sequence_figure, found.sequence_path, sequence)
-        drawn.append(NamedFigure("sequence", caption, draw))
-        caption = "The line and the band of the figure (percentage points)"
-        tables.append(NamedTable("sequence_path", caption, found.sequence_path, ONE, detail=True))
-    return Section("Stopping rule", text, tuple(tables), tuple(drawn))
 
 
 def _answer(_agent: str, rows: pd.DataFrame) -> list[str]:

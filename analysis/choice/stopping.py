@@ -15,13 +15,11 @@ import pandas as pd
 
 from analysis.choice.exact import ALIKE
 from analysis.estimators.sequential import confidence_sequence, is_within, log_evidence
-from analysis.reporting.answer import number_text, p_text
 from analysis.tables.errors import AnalysisError
-from analysis.tables.frame import counted, result_frame
+from analysis.tables.frame import result_frame
 
 TERMS: Final = {"nudge": "nudged", "order": "viewed_first"}
 """What a rule can be about, and the term of the tables that it is."""
-NAMES: Final = {"nudged": "a nudge", "viewed_first": "being seen first"}
 COLUMNS: Final = ("agent", "place", "stratum", "question", "won", "effect", "alpha", "margin", "most")
 FURTHER: Final = (
     "decision", "trials", "most", "strata_for", "strata_against", "strata", "alike", "incomplete", "waiting",
@@ -263,24 +261,6 @@ def path_frame(table: pd.DataFrame) -> pd.DataFrame:
                 }
             )
     return pd.DataFrame(rows, columns=["group", "trials", "strata", "estimate", "conf_low", "conf_high"])
-
-
-def said(row: dict[Any, Any]) -> str:
-    """What a row of `sequence_frame` says, in one clause."""
-    of = f"{int(row['trials']):,} of at most {counted(int(row['most']), 'trial')}"
-    head = f"stopped by its rule after {of}" if row["decision"] else f"not stopped by its rule in {of}"
-    if not row["strata"]:
-        return f"{head}: {row['note']}"
-    level = number_text(100 * (1 - row["alpha"]))
-    low, high = number_text(row["conf_low"], 1), number_text(row["conf_high"], 1)
-    name = NAMES[row["term"]]
-    numbers = f"{number_text(row['estimate'], 1)} points ({level} % at any time: {low} to {high}"
-    numbers += f"; p {p_text(row['p_value'])})"
-    if row["decision"] == "within margin":
-        return f"{head}: {name} moves the choice by less than {row['margin']:g} points: {numbers}"
-    if row["decision"]:
-        return f"{head}: {name} moves the choice by {numbers}"
-    return f"{head}: {name} is not told apart from 0: {numbers}"
 
 
 def without_fixed(frame: pd.DataFrame, sequence: pd.DataFrame) -> pd.DataFrame:

@@ -68,7 +68,7 @@ class RunProgress:
 
     def expect(self, fewer: int) -> None:
         """Count fewer trials than were wanted."""
-        self._total -= fewer
+        self._total = max(self._total - fewer, self._resumed + self.finished)
         if self._bar and self._task is not None:
             self._bar.update(self._task, total=self._total)
 

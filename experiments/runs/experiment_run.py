@@ -21,7 +21,7 @@ from experiments.executors.kinds import KINDS
 from experiments.executors.scores import Scoring, open_scoring
 from experiments.executors.workers import Workers, open_workers
 from experiments.records.control import Runner, is_reported
-from experiments.records.record import EndedTrial, Trace, TrialRecord
+from experiments.records.record import Trace, TrialRecord
 from experiments.records.store import Records
 from experiments.records.writer import Writer
 from experiments.runs.admission import Admission
@@ -32,10 +32,6 @@ from proxy.trust import bundle
 
 FAILURES: Final = frozenset({"treatment_failed", "agent_error", "infra_error"})
 """Outcomes of which the first is told while the run goes on."""
-
-
-GOES: Final = 3
-"""How often a trial is tried (each time up to three attempts) on which a stopping rule waits."""
 
 
 class ExperimentRun:
@@ -78,8 +74,6 @@ class ExperimentRun:
         self._told = set[str]()
         """The kinds of failure of which the first trial was told."""
         self._again: list[Trial] = []
-        self._begun, self._failed = dict[str, Trial](), dict[str, Trial]()
-        """Of a run that a rule may stop: the trials that were begun, and those that failed, by their ids."""
         facts = self.design.facts(self.agents).to_dict()
         self._watch = stopping_watch(self.records, self.design.run_id, facts)
         self._ids = {trial.id for trial in self.wanted()}
@@ -225,26 +219,9 @@ class ExperimentRun:
         self.stopped = admission.reason
 
     def _todo(self) -> Iterator[Trial]:
-        """Yield the wanted trials that have not ended.
-
-        With a rule that may stop the run, one that the infrastructure kept from ending comes again: those
-        after it count only once it has ended.
-        """
-        self._failed.clear()
-        goes = Counter[str]()
-        for trial in self.wanted():
-            if trial.id in self._done:
-                continue
-            while self._watch and self._failed:
-                again = self._failed.popitem()[1]
-                goes[again.id] += 1
-                if goes[again.id] < GOES and not self.is_enough(again.agent):
-                    self._begun[again.id] = again
-                    yield again
-            if self._watch:
-                self._begun[trial.id] = trial
-            if not self.is_enough(trial.agent):
-                yield trial
+        """Yield the wanted trials that have not ended."""
+        todo = (trial for trial in self.wanted() if trial.id not in self._done)
+        return self._watch.with_failed(todo) if self._watch else todo
 
     def _elsewhere(self, progress: RunProgress, trials: int) -> None:
         """Count trials that another command has finished."""
@@ -266,11 +243,8 @@ class ExperimentRun:
         progress.note(record)
         agent = record.trial.agent
         if self._watch:
-            begun = self._begun.pop(record.trial.trial, None)
-            if begun and record.trial.outcome == "infra_error":
-                self._failed[begun.id] = begun
             before = self._watch.stopped(agent)
-            self._watch.note(EndedTrial.of(record))
+            self._watch.note(record)
             if before:
                 progress.expect(-1)  # it ran when the others were stopped
             elif self._watch.stopped(agent):

@@ -1,13 +1,18 @@
 """Watch a run with a stopping rule: after which trials an agent needs no more, and what that saves."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from analysis.choice.stopping import Rule, Sequence, State
+from experiments.designs.design import Trial
 from experiments.designs.shop.strata_order import StrataOrder, strata_order
 from experiments.records.queries import ended_trials, means
-from experiments.records.record import EndedTrial
+from experiments.records.record import EndedTrial, TrialRecord
 from experiments.records.store import Records
+
+GOES: Final = 3
+"""How often a trial is run (each time with up to three attempts) on which a stopping rule waits."""
 
 
 class StoppingWatch:
@@ -17,6 +22,8 @@ class StoppingWatch:
         """Read what has ended."""
         self._records, self._run, self._order = records, run, order
         self._sequences: dict[str, Sequence] = {}
+        self._begun: dict[str, Trial] = {}
+        self._failed: list[Trial] = []
         self.look()
 
     @property
@@ -27,11 +34,38 @@ class StoppingWatch:
     def look(self) -> None:
         """Take the trials that others have ended meanwhile."""
         for trial in ended_trials(self._records, self._run):
-            self.note(trial)
+            self._take(trial)
 
-    def note(self, trial: EndedTrial) -> None:
-        """Take a trial that has ended, unless it is known, or the infrastructure failed."""
-        if trial.outcome != "infra_error" and (row := self._order.row(trial)):
+    def note(self, record: TrialRecord) -> None:
+        """Take a trial that has ended; remember it where the infrastructure failed."""
+        begun = self._begun.pop(record.trial.trial, None)
+        if record.trial.outcome != "infra_error":
+            self._take(EndedTrial.of(record))
+        elif begun:
+            self._failed.append(begun)
+
+    def with_failed(self, todo: Iterable[Trial]) -> Iterator[Trial]:
+        """Yield the trials of agents that need more, and again those that the infrastructure failed.
+
+        Those after a failed trial count only once it has ended: so it is not left for the next command.
+        """
+        goes = Counter[str]()
+        self._failed.clear()
+        for trial in todo:
+            for each in (*self._taken_failed(), trial):
+                goes[each.id] += 1
+                if goes[each.id] <= GOES and not self.stopped(each.agent):
+                    self._begun[each.id] = each
+                    yield each
+
+    def _taken_failed(self) -> list[Trial]:
+        """The trials that have failed since this was asked last."""
+        failed, self._failed = self._failed, []
+        return failed
+
+    def _take(self, trial: EndedTrial) -> None:
+        """Take a trial that has ended, unless it is known."""
+        if row := self._order.row(trial):
             if trial.agent not in self._sequences:
                 rule = self._order.rule
                 self._sequences[trial.agent] = Sequence(Rule(rule.effect, rule.alpha, rule.margin))

@@ -236,7 +236,7 @@ def test_a_failed_trial_on_which_the_rule_waits_comes_again_in_the_same_run(tmp_
 
 @pytest.mark.slow
 def test_the_report_says_the_sequence_and_leaves_out_what_does_not_hold(tmp_path: Path) -> None:
-    run = drawn_run(tmp_path, "t.db", 120)
+    run = drawn_run(tmp_path, "t.db", 60, '"simulated:balanced", "simulated:nudge-prone"')
     asyncio.run(run.run(Console(quiet=True)))
     found = run.records.latest_run(run.design.run_id)
     analysis = analyze_run(run.records, found)

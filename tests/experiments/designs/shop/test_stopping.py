@@ -282,6 +282,10 @@ def test_the_interval_at_the_stop_holds_the_effect_of_a_shopper(nudge: float) ->
     held = (log_wealth(truth, *own, at + 1 - own[0] - own[1]) < -np.log(ALPHA)).mean()
     assert held >= 1 - ALPHA - 3 * (ALPHA * (1 - ALPHA) / studies) ** 0.5
     assert crossed.any(0).mean() > 0.9
+    few, looked = 100, np.arange(len(steps))[:, None] + 1
+    counts = wins[:, :few], losses[:, :few], looked - wins[:, :few] - losses[:, :few]
+    missed = (log_wealth(truth, *counts) >= -np.log(ALPHA)).any(0).mean()
+    assert missed <= ALPHA + 3 * (ALPHA * (1 - ALPHA) / few) ** 0.5, "also where nobody stops"
     assert 3 * (np.median(at) + 1) < 1_200 / 2, "half of the trials are saved, and more"
     print(f"{nudge}: {100 * truth:.1f} points, held {held:.3f}, stopped {crossed.any(0).mean():.3f}")
     print(f"trials: median {3 * (np.median(at) + 1):.0f}, mean {3 * (at.mean() + 1):.0f} of 1,200")
