@@ -7,7 +7,7 @@ arrival could depend on what was answered.
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from math import exp, isfinite, log
+from math import exp, log
 from typing import Any, Final
 
 import numpy as np
@@ -197,7 +197,7 @@ def _rule(table: pd.DataFrame) -> Rule:
         table["place"].astype(int), table["most"].astype(int)
     except (ValueError, TypeError) as error:
         raise AnalysisError(f"sequence: {error}") from None
-    known = effect in TERMS and 0 < rule.alpha < 1 and (rule.margin is None or isfinite(rule.margin))
+    known = effect in TERMS and 0 < rule.alpha < 1 and (rule.margin is None or 0 < rule.margin < 100)
     if len(kinds) > 1 or not known:
         raise AnalysisError("sequence: its effect, alpha and margin are those of no rule")
     return rule

@@ -276,9 +276,10 @@ def test_a_strong_effect_stops_a_run_in_the_browser(tmp_path: Path) -> None:
     assert "stopped by its rule after " in whole.out and "% at any time: " in whole.out
     with Records(f"sqlite:///{tmp_path}/t.db").reading() as connection:
         count = connection.exec_driver_sql("SELECT count(*) FROM trials").scalar()
-    again = forked_souk("run", *given, "--json", cwd=tmp_path)
-    assert f"{count} trials: {count} done, 0 to run" in again.err
-    assert json.loads(again.out)["sequence"][0]["decision"] == "effect"
+    with chdir(tmp_path):
+        again = ExperimentRun("ruled.yaml", agents=None, limit=None, db="sqlite:///t.db", out=None)
+        assert f"{count} trials: {count} done, 0 to run" in again.summary()
+        assert again.stops()[0] in whole.err
     (seen,) = run_statuses(Records(f"sqlite:///{tmp_path}/t.db"))
     assert (seen.state, seen.done, seen.sequences[0]["saved"]) == ("decided", count, 600 - count)
     assert count < 60
