@@ -36,10 +36,12 @@ def stopping_section(sequence: pd.DataFrame, path: pd.DataFrame | None) -> Secti
     """Return the section on the rule. sequence, path: of `sequence_frame` and `path_frame`."""
     alpha = sequence["alpha"].iloc[0] if len(sequence) else 0.05
     term = sequence["term"].iloc[0] if len(sequence) else "nudged"
+    margin = sequence["margin"].max()
+    less = f", or that it does by less than {margin:g} points" if margin > 0 else ""
     text = (
         "Were the trials enough? This run could end at any time, by a rule that was declared before it: once"
-        f" it is known whether {WORDING.names[term]} moves the choice. Its interval is a confidence sequence"
-        " and its p value comes from an e-process: both hold however often one looks, whenever one stops. The"
+        f" it is known whether {WORDING.names[term]} moves the choice{less}."
+        " Its interval is a confidence sequence and its p value comes from an e-process: both hold however often one looks, whenever one stops. The"
         f" chance that one of all the intervals ever misses the effect is {alpha:g} at most, and so is the"
         " chance of ever finding an effect that there is not."
         "\n\nStrata count in the order of the design, up to the first trial that has not ended, so that it"
@@ -49,20 +51,9 @@ def stopping_section(sequence: pd.DataFrame, path: pd.DataFrame | None) -> Secti
         "\n\nThe other tables are made as if the number of trials had been fixed beforehand. For the effect"
         " that the rule is about, they have no p value and no interval, because these would not be right."
     )
-    drawn, tables = (
-        [],
-        [
-            NamedTable(
-                "sequence",
-                "The effect that the rule is about, at the stop or by now (percentage points)",
-                sequence.drop(columns=["std_error", "statistic", "p_adjusted", "n_missing"]).assign(
-                    alpha=sequence["alpha"].map("{:g}".format),
-                    margin=[f"{margin:g}" if margin > 0 else "" for margin in sequence["margin"]],
-                ),
-                ONE,
-            )
-        ],
-    )
+    caption = "The effect that the rule is about, at the stop or by now (percentage points)"
+    left_out = ["std_error", "statistic", "p_adjusted", "n_missing", "alpha", "margin"]
+    tables, drawn = [NamedTable("sequence", caption, sequence.drop(columns=left_out), ONE)], []
     if path is not None and len(path):
         caption = "The estimate and its interval at any time, by trials, up to the stop."
         draw = partial(sequence_figure, path, sequence)
