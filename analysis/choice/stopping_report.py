@@ -41,7 +41,8 @@ def stopping_section(sequence: pd.DataFrame, path: pd.DataFrame | None) -> Secti
     text = (
         "Were the trials enough? This run could end at any time, by a rule that was declared before it: once"
         f" it is known whether {WORDING.names[term]} moves the choice{less}."
-        " Its interval is a confidence sequence and its p value comes from an e-process: both hold however often one looks, whenever one stops. The"
+        " Its interval is a confidence sequence and its p value comes from an e-process: both hold however"
+        " often one looks, and whenever one stops. The"
         f" chance that one of all the intervals ever misses the effect is {alpha:g} at most, and so is the"
         " chance of ever finding an effect that there is not."
         "\n\nStrata count in the order of the design, up to the first trial that has not ended, so that it"
