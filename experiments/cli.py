@@ -18,6 +18,7 @@ try:
         analyze,
         bundle,
         catalogue,
+        compare,
         control,
         db,
         doctor,
@@ -77,6 +78,7 @@ app.command()(control.pause)
 app.command()(control.resume)
 app.command()(analyze.report)
 app.command()(analyze.export)
+app.command()(compare.compare)
 app.command()(judge.judge)
 app.command()(fit.fit)
 app.command()(replay.replay)

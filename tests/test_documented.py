@@ -19,6 +19,7 @@ from analysis.anchoring.table import SCORE_COLUMNS
 from analysis.biases import analyze_biases
 from analysis.choice import analyze_choice
 from analysis.choice.factors import FACTOR_COLUMNS
+from analysis.choice.stopping import COLUMNS as SEQUENCE_COLUMNS
 from analysis.choice.treatment import RECEIPT_COLUMNS
 from analysis.conjoint import analyze_conjoint
 from analysis.montecarlo import analyze_montecarlo
@@ -189,6 +190,7 @@ READ: Final = {
     ("designs.md", ""): [*HotelProfile.model_fields, *balance.COLUMNS],
     ("analysis.md", "Columns"): [*FRAME_COLUMNS, *RECEIPT_COLUMNS],
     ("analysis.md", "Deciding factors"): list(FACTOR_COLUMNS),
+    ("analysis.md", "Stopping rule"): list(SEQUENCE_COLUMNS),
 }
 """Columns of tables that Souk reads, exports or packs, and of all estimates, by page and section."""
 
@@ -198,6 +200,9 @@ def test_columns_of_tables(place: tuple[str, str]) -> None:
     assert sorted({*READ[place]} - section(*place)) == []
 
 
+RULED: Final = {"place": 0, "effect": "nudge", "alpha": 0.05, "most": 6}
+
+
 @pytest.fixture(scope="module")
 def analyses() -> dict[str, StudyAnalysis]:
     """An analysis of each kind, of simulated data in which no table is absent."""
@@ -205,11 +210,12 @@ def analyses() -> dict[str, StudyAnalysis]:
     choices = pd.concat([choices, choices.assign(profile="hurried", trial=choices["trial"] + "-hurried")])
     receipts = pd.DataFrame([dict.fromkeys(RECEIPT_COLUMNS, 1) | {"not_checked": 0}])
     factors = pd.DataFrame([dict.fromkeys(FACTOR_COLUMNS, "") | {"factor": "price"}])
+    ruled = pd.DataFrame([dict.fromkeys(SEQUENCE_COLUMNS, "") | RULED | {"agent": choices["agent"].iloc[0]}])
     prices = simulate_valuations(repeats=3)
     ages = {agent: f"{age}" for age, agent in enumerate(prices["agent"].unique())}
     answers = simulate_answers({"anchoring": ([1.0, 2.0], [2.0, 4.0])})
     return {
-        "choice": analyze_choice(choices, receipts, factors),
+        "choice": analyze_choice(choices, receipts, factors, ruled),
         "conjoint": analyze_conjoint(simulate_cards(sets=12)),
         "montecarlo": analyze_montecarlo(prices, generations=ages, sizes=dict.fromkeys(ages, 7.0)),
         "biases": analyze_biases(answers, valid=2),

@@ -17,6 +17,7 @@ from analysis.choice.groups import NO_PROFILE
 from analysis.estimators.randomisation import (
     Null,
     effect_of,
+    equivalence_p,
     exact_p,
     flipped,
     one_of,
@@ -28,6 +29,7 @@ from analysis.tables.families import adjusted_within
 from analysis.tables.frame import Floats, result_frame
 
 COUNTS: Final = ("strata_for", "strata_against", "strata")
+EQUIVALENCE: Final = ("margin", "p_equivalent")
 LEVEL_KEYS: Final = ("part", "level")
 ALIKE: Final = 0.9
 """If so large a share of repeated questions got one answer only, their repeats tell nothing new."""
@@ -36,8 +38,8 @@ NO_STRATA = "no two trials differ in this alone"
 DIFFERENCE = "profile_difference"
 """The part with how far each profile moves the choice from that without a profile."""
 
-_SAME: Final = ["run", "set", "match", "profile"]
-_MARKS: Final = ["first", "carrier", "words", "kind"]
+SAME: Final = ["run", "set", "match", "profile"]
+MARKS: Final = ["first", "carrier", "words", "kind"]
 _NUDGED, _PLACEBO, _SEVERAL = 1, 2, 3
 _ROUNDING: Final = 1e-9
 
@@ -62,12 +64,14 @@ class Strata:
         return Strata(self.values[mask], nulls, self.low[mask], self.high[mask], self.of[mask])
 
 
-def exact_tests(table: pd.DataFrame) -> pd.DataFrame:
+def exact_tests(table: pd.DataFrame, margin: float | None = None) -> pd.DataFrame:
     """Test every factor that the design exchanges; estimates are in percentage points.
 
     table: checked. Rows: the nudge and the order in all trials (`part` is ""), and by nudge text, category,
     family, profile and size of the set (`options`); the placebo, and the nudge less it; and in the part
     `profile_difference` how far each profile moves the choice by each feature from that without a profile.
+    margin: in percentage points; with it each row has `margin`, and `p_equivalent` of the hypothesis that the
+    effect is as large as the margin, or larger.
 
     An estimate is the mean over strata, its test Fisher's randomisation test, its interval the score interval
     (in pairs Tango's, 1998). Both speak for these choice sets and texts, and take the answers to different
@@ -79,13 +83,14 @@ def exact_tests(table: pd.DataFrame) -> pd.DataFrame:
     """
     frames = []
     for agent, _, used in agents(table):
-        trials, note = _without_repeats(_trials(used)) if len(used) else (pd.DataFrame(), "")
+        trials, note = single_trials(trials_of(used)) if len(used) else (pd.DataFrame(), "")
         rows = [
-            {"term": term, "group": agent, "part": part, "level": level, **_result(strata, note)}
+            {"term": term, "group": agent, "part": part, "level": level, **_result(strata, note, margin)}
             for term, part, level, strata in (_parts(trials) if len(trials) else ())
         ]
         if rows:
-            frames.append(adjusted_within(result_frame(rows, *LEVEL_KEYS, *COUNTS), "group"))
+            columns = (*LEVEL_KEYS, *COUNTS, *(EQUIVALENCE if margin else ()))
+            frames.append(adjusted_within(result_frame(rows, *columns), "group"))
     return pd.concat(frames, ignore_index=True) if frames else empty_frame(*LEVEL_KEYS, *COUNTS)
 
 
@@ -96,7 +101,7 @@ class MainTests:
     """
 
     def __init__(self, table: pd.DataFrame) -> None:
-        self._trials = _trials(table)
+        self._trials = trials_of(table)
 
     def of(self, table: pd.DataFrame) -> dict[str, tuple[float, float, float]]:
         """Return by term p value and both ends of the interval (percentage points), for these choices.
@@ -104,8 +109,8 @@ class MainTests:
         table: the same, with other choices. A term that no two trials differ in is left out.
         """
         options = table.loc[table["chosen"] == 1].set_index(TRIAL_ID)["option"]
-        trials, _ = _without_repeats(self._trials.assign(chosen=options))
-        results = {term: _result(strata, "") for term, strata in _order_and_nudge(trials).items()}
+        trials, _ = single_trials(self._trials.assign(chosen=options))
+        results = {term: _result(strata, "") for term, strata in order_and_nudge(trials).items()}
         return {
             term: (found["p_value"], found["conf_low"], found["conf_high"])
             for term, found in results.items()
@@ -113,14 +118,17 @@ class MainTests:
         }
 
 
-def _result(strata: Strata, note: str) -> dict[str, Any]:
+def _result(strata: Strata, note: str, margin: float | None = None) -> dict[str, Any]:
     """What a row says of its strata."""
     values = strata.values
     counts = ((values > _ROUNDING).sum(), (values < -_ROUNDING).sum(), len(values))
     found: dict[str, Any] = dict(zip(COUNTS, map(int, counts), strict=True))
     if not len(values):
         return {"n": 0, "note": NO_STRATA, **found}
-    low, high = score_interval(values, strata.low.min(), strata.high.max())
+    ends = float(strata.low.min()), float(strata.high.max())
+    low, high = score_interval(values, *ends)
+    if margin:
+        found |= {"margin": margin, "p_equivalent": equivalence_p(values, *ends, margin / 100)}
     return {
         "estimate": 100 * values.mean(),
         "p_value": exact_p(values, strata.nulls),
@@ -134,7 +142,7 @@ def _result(strata: Strata, note: str) -> dict[str, Any]:
 
 def _parts(trials: pd.DataFrame) -> Iterator[tuple[str, str, str, Strata]]:
     """Term, part, level and strata of each row of one agent."""
-    both = _order_and_nudge(trials)
+    both = order_and_nudge(trials)
     for term, strata in both.items():
         yield term, "", "", strata
     if (trials["kind"] == _PLACEBO).any():
@@ -159,19 +167,20 @@ def _parts(trials: pd.DataFrame) -> Iterator[tuple[str, str, str, Strata]]:
                 yield term, DIFFERENCE, profile, strata
 
 
-def _order_and_nudge(trials: pd.DataFrame) -> dict[str, Strata]:
+def order_and_nudge(trials: pd.DataFrame) -> dict[str, Strata]:
+    """Return the strata of the order and of the nudge, by term. trials: see `trials_of`."""
     known = trials[trials["first"].notna()]
-    order = _permuted(known, "first", [*_SAME, "carrier", "words", "kind", "twin"])
+    order = _permuted(known, "first", [*SAME, "carrier", "words", "kind", "twin"])
     return {"viewed_first": order, "nudged": _carried(trials, _NUDGED)}
 
 
 def _carried(trials: pd.DataFrame, kind: int) -> Strata:
     """Strata of trials that differ in the carrier alone."""
-    return _permuted(trials[trials["kind"] == kind], "carrier", [*_SAME, "first", "words", "twin"])
+    return _permuted(trials[trials["kind"] == kind], "carrier", [*SAME, "first", "words", "twin"])
 
 
-def _trials(used: pd.DataFrame) -> pd.DataFrame:
-    """One row for each trial: its cell of the design, its choice, and the raw effect of each term.
+def trials_of(used: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each trial: its cell of the design, its choice, and the raw effect of each term.
 
     carrier: the option with a nudge or a placebo; first: the option that was seen first; words: the nudge,
     where it was shown; kind: 0 without a nudge, 1 with one, 2 with a placebo, 3 where several options carry
@@ -182,7 +191,7 @@ def _trials(used: pd.DataFrame) -> pd.DataFrame:
     carriers = used[used["nudged"].eq(1) | used[PLACEBO].eq(1)].sort_values([TRIAL_ID, "option"])
     first = carriers[~carriers[TRIAL_ID].duplicated()].set_index(TRIAL_ID)
     several = carriers[carriers[TRIAL_ID].duplicated(keep=False)].groupby(TRIAL_ID)["option"].agg("\n".join)
-    trials = one[[*_SAME, "category"]].assign(
+    trials = one[[*SAME, "category"]].assign(
         profile=one["profile"].replace("", NO_PROFILE),
         options=trial.value_counts(),
         chosen=used[used["chosen"] == 1].set_index(TRIAL_ID)["option"],
@@ -198,7 +207,7 @@ def _trials(used: pd.DataFrame) -> pd.DataFrame:
     trials.loc[several.index, "carrier"], trials.loc[several.index, "kind"] = several, _SEVERAL
     texts = ["carrier", "nudge_text", "family", "words"]
     trials[texts] = trials[texts].astype("object").fillna("")
-    twin = trials.groupby([*_SAME, *_MARKS], dropna=False).cumcount()
+    twin = trials.groupby([*SAME, *MARKS], dropna=False).cumcount()
     return trials.join(_raw_effects(used)).assign(twin=twin)
 
 
@@ -212,9 +221,9 @@ def _raw_effects(used: pd.DataFrame) -> pd.DataFrame:
     return effects.mask((count == 0) | (others == 0))
 
 
-def _without_repeats(trials: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """The trials, each question once where its repeats got the same answer, and the note that says so."""
-    cells = trials.groupby([*_SAME, *_MARKS], dropna=False)["chosen"].agg(["size", "nunique"])
+def single_trials(trials: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Return the trials, each question once where its repeats got one answer, and the note that says so."""
+    cells = trials.groupby([*SAME, *MARKS], dropna=False)["chosen"].agg(["size", "nunique"])
     repeated = cells.loc[cells["size"] > 1, "nunique"] == 1
     if repeated.empty or repeated.mean() < ALIKE:
         return trials, ""
@@ -246,7 +255,7 @@ def _permuted(trials: pd.DataFrame, mark: str, same: list[str]) -> Strata:
 
 def _between(trials: pd.DataFrame, profile: str) -> Iterator[tuple[str, Strata]]:
     """How far a profile moves each raw effect, in trials that differ in the profile alone."""
-    same = [name for name in (*_SAME, *_MARKS, "twin") if name != "profile"]
+    same = [name for name in (*SAME, *MARKS, "twin") if name != "profile"]
     one, other = (
         trials[trials["profile"] == name].set_index(same)[list(TERMS)] for name in (profile, NO_PROFILE)
     )
@@ -260,7 +269,7 @@ def _between(trials: pd.DataFrame, profile: str) -> Iterator[tuple[str, Strata]]
 def _against_placebo(trials: pd.DataFrame) -> Strata:
     """The raw effect of nudges less that of the placebo, in trials that differ in the words alone."""
     towards = trials[trials["direction"] == 1]
-    cells = [*_SAME, "first", "carrier", "twin"]
+    cells = [*SAME, "first", "carrier", "twin"]
     nudged = towards[towards["kind"] == _NUDGED].groupby(cells, dropna=False)["nudged"].agg(tuple)
     placebo = towards[towards["kind"] == _PLACEBO].set_index(cells)[PLACEBO]
     both = pd.concat([nudged, placebo], axis=1, join="inner")

@@ -88,6 +88,35 @@ def _signed(value: float) -> str:
     return f"{value:+g}".replace("-", "\N{MINUS SIGN}") if value else "0"
 
 
+def sequence_figure(path: pd.DataFrame, sequence: pd.DataFrame) -> Figure:
+    """Draw how each agent's estimate and its interval went with the trials, and where its rule stopped it.
+
+    path, sequence: the frames of `analysis.choice.stopping`.
+    """
+    groups = [(str(agent), rows) for agent, rows in path.groupby("group", sort=False)]
+    margins = dict(zip(sequence["group"], sequence["margin"].astype(float), strict=True))
+    stopped = set(sequence.loc[sequence["decision"] != "", "group"])
+    with mpl.rc_context(STYLE):
+        figure, axes = _panels([agent for agent, _ in groups], 2.3)
+        for axis, (agent, rows) in zip(axes, groups, strict=True):
+            end, margin = rows.iloc[-1], margins[agent]
+            axis.axhline(0, color=FAINT, linewidth=1, zorder=0)
+            if margin > 0:
+                own: Any = {"color": ORANGE, "linewidth": 0, "alpha": 0.2, "zorder": 0}
+                axis.axhspan(-margin, margin, **own, label=f"margin: ±{margin:g} points")
+            band: Any = {"color": BLUE, "alpha": 0.18, "linewidth": 0, "label": "interval at any time"}
+            axis.fill_between(rows["trials"], rows["conf_low"], rows["conf_high"], **band)
+            axis.plot(rows["trials"], rows["estimate"], color=BLUE, linewidth=2, label="estimate")
+            if agent in stopped:
+                axis.plot(end["trials"], end["estimate"], "o", color=INK, label="stopped by its rule")
+            tidy_axes(axis)
+            axis.set_ylim(-100, 100)
+        figure.supxlabel("Trials", fontsize=10)
+        figure.supylabel("Effect (percentage points)", fontsize=10)
+        legend(figure, *axes)
+    return figure
+
+
 def attrition_figure(attrition: pd.DataFrame) -> Figure:
     """Draw how the trials ended, as shares of each agent's conditions.
 

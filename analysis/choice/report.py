@@ -6,9 +6,18 @@ from functools import partial
 import pandas as pd
 
 from analysis.choice import figures
-from analysis.choice.effects import LESS_PLACEBO, PLACEBO
+from analysis.choice.effects import LESS_PLACEBO
+from analysis.choice.stopping_report import said, stopping_section
 from analysis.choice.study import ChoiceAnalysis
-from analysis.reporting.answer import LEVEL, Wording, by_agent, clauses, p_text, sample_text
+from analysis.choice.wording import WORDING
+from analysis.reporting.answer import (
+    LEVEL,
+    by_agent,
+    clauses,
+    p_text,
+    sample_text,
+    sentence,
+)
 from analysis.reporting.human_values import CHEREP, HUMAN_EFFECTS
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
 from analysis.tables.families import benjamini_hochberg
@@ -19,25 +28,11 @@ ONE, TWO = 1, 2
 """Decimals of percentage points, and of numbers whose second decimal counts."""
 
 
-WORDING = Wording(
-    names={
-        "nudged": "a nudge",
-        LESS_PLACEBO: "a nudge beyond its placebo",
-        PLACEBO: "a placebo",
-        "cheaper": "being cheaper",
-        "higher_rated": "being higher rated",
-        "viewed_first": "being seen first",
-    },
-    first="{name} moves the choice by {estimate} points (95 %: {interval})",
-    others="{name} by {estimate} ({interval})",
-    decimals=ONE,
-)
-"""The terms are said in this order."""
-
-
 def report(found: ChoiceAnalysis) -> Report:
     """The report: the effects first; what the table does not hold gives no section."""
     made = [_effects(found), _exact(found), _attrition(found), _treatment(found)]
+    if found.sequence is not None:
+        made.insert(0, stopping_section(found.sequence, found.sequence_path))
     makers: list[tuple[pd.DataFrame, Callable[[ChoiceAnalysis], Section]]] = [
         (found.nudge_texts, _nudges),
         (found.profiles, _profiles),
@@ -49,12 +44,39 @@ def report(found: ChoiceAnalysis) -> Report:
     made += [make(found) for frame, make in makers if len(frame)]
     if found.factors is not None and len(found.factors):
         made.append(factors_section(found.factors))
+    stopped = None if found.sequence is None else _stopped(found, found.sequence)
     return Report(
         sections=(*made, _methods()),
-        answer=by_agent(found.effects, _answer),
+        answer=(*(stopped or by_agent(found.effects, _answer)), *_equivalent(found.exact)),
         checked=_checked(found),
         problems=tuple(_problems(found)),
     )
+
+
+def _stopped(found: ChoiceAnalysis, sequence: pd.DataFrame) -> tuple[str, ...]:
+    """What the sequence says comes first; then the effects that the rule was not about."""
+    rows, told = sequence.set_index("group", drop=False), list[str]()
+    for agent, effects in found.effects.groupby("group", sort=True):
+        others, clause = effects, list[str]()
+        if agent in rows.index:
+            own = rows.loc[[agent]].to_dict("records")[0]
+            others, clause = effects[effects["term"] != own["term"]], [said(own)]
+        told.append(sentence(str(agent), [*clause, *_answer(str(agent), others)]))
+    return tuple(told)
+
+
+def _equivalent(exact: pd.DataFrame) -> Iterator[str]:
+    """Which effects of each agent are known to be smaller than the margin, where there is one."""
+    if "p_equivalent" not in exact:
+        return
+    for agent, rows in exact[exact["part"] == ""].groupby("group", sort=True):
+        said = [
+            f"{WORDING.names[row['term']]} moves the choice by less than {row['margin']:g} points"
+            f" ({row['conf_low']:.1f} to {row['conf_high']:.1f}, p {p_text(row['p_equivalent'])})"
+            for row in rows[rows["p_equivalent"] < LEVEL].to_dict("records")
+        ]
+        if said:
+            yield sentence(str(agent), [*said, "by the exact test, about these choice sets and texts only"])
 
 
 def _answer(_agent: str, rows: pd.DataFrame) -> list[str]:
@@ -235,6 +257,12 @@ def _exact(found: ChoiceAnalysis) -> Section:
         " an estimate is the mean over strata, with Tango's score interval. The numbers say nothing of new"
         " sets or texts: for these see the effects above, whose errors are clustered."
     )
+    if "p_equivalent" in found.exact:
+        margin = found.exact["margin"].iloc[0]
+        text += (
+            f" With a small p_equivalent an effect is known to be smaller than {margin:g} points, in both"
+            " directions (two one-sided score tests); it is not adjusted for the number of rows."
+        )
     frame = found.exact.drop(columns=["std_error", "statistic", "n_missing"])
     caption = "Exact tests of the design: effects in these choice sets and texts (percentage points)"
     return Section("Exact tests of the design", text, (NamedTable("exact", caption, frame, ONE),))

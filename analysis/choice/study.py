@@ -1,6 +1,7 @@
 """Run the whole choice analysis: attrition and treatment check first, then the effects."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from analysis.choice.effects import LESS_PLACEBO, LIMIT, main_effects
 from analysis.choice.exact import exact_tests
 from analysis.choice.factors import deciding_factors
 from analysis.choice.sensitivity import sensitivity
+from analysis.choice.stopping import path_frame, sequence_frame, without_fixed
 from analysis.choice.treatment import treatment_check
 from analysis.reporting.to_json import to_json
 from analysis.tables.choice_table import TRIAL_ID, check_table
@@ -26,7 +28,8 @@ class ChoiceAnalysis:
     """The frames of an analysis, each documented where it is made.
 
     A frame is empty where the table does not hold what it is about. `treatment` and `factors` are None where
-    no receipts, or no deciding factors, came with the table.
+    no receipts, or no deciding factors, came with the table; `sequence` and `sequence_path` where no rule
+    could have stopped the run.
     """
 
     attrition: pd.DataFrame
@@ -50,31 +53,58 @@ class ChoiceAnalysis:
     step_counts: pd.DataFrame
     factors: pd.DataFrame | None
     notes: tuple[str, ...]
+    sequence: pd.DataFrame | None = None
+    sequence_path: pd.DataFrame | None = None
 
     def to_json(self) -> str:
         """Return a JSON object with a list of records per frame; undefined values are null."""
-        return to_json(vars(self))
+        later = ("sequence", "sequence_path")  # analyses of before do not have these keys
+        kept = {name: each for name, each in vars(self).items() if each is not None or name not in later}
+        return to_json(kept)
 
 
 def analyze_choice(
-    table: pd.DataFrame, receipts: pd.DataFrame | None = None, factors: pd.DataFrame | None = None
+    table: pd.DataFrame,
+    receipts: pd.DataFrame | None = None,
+    factors: pd.DataFrame | None = None,
+    sequence: pd.DataFrame | None = None,
+    *,
+    margin: float | None = None,
 ) -> ChoiceAnalysis:
     """Analyse a tidy table, with its receipts (see `treatment_check`) where the run kept them.
 
     factors: what decided the choices, to a judge (see `deciding_factors`), where the run was judged.
+    sequence: the trials in the order of the design (see `analysis.choice.stopping.sequences`), where a rule
+    could stop the run: then p values and intervals for a fixed number of trials are left out. margin: in
+    percentage points, for the equivalence tests of the exact effects (see `exact_tests`).
 
     Raises AnalysisError for a table, receipts or factors that `check_table`, `treatment_check` or
     `deciding_factors` refuse.
     """
     # The products are of tall, narrow matrices: more threads wait for each other longer than they work.
     with threadpool_limits(limits=1, user_api="blas"):
-        return _analyze(check_table(table), receipts, factors)
+        found = _analyze(check_table(table), receipts, factors, margin)
+        return found if sequence is None else _stopped(found, sequence)
+
+
+def _stopped(found: ChoiceAnalysis, table: pd.DataFrame) -> ChoiceAnalysis:
+    """The analysis of a run that its rule could stop."""
+    sequence = sequence_frame(table)
+    frames: dict[str, Any] = {
+        name: without_fixed(frame, sequence)
+        for name, frame in vars(found).items()
+        if isinstance(frame, pd.DataFrame)
+    }
+    return replace(found, **frames | {"sequence": sequence, "sequence_path": path_frame(table)})
 
 
 def _analyze(
-    table: pd.DataFrame, receipts: pd.DataFrame | None, factors: pd.DataFrame | None
+    table: pd.DataFrame,
+    receipts: pd.DataFrame | None,
+    factors: pd.DataFrame | None,
+    margin: float | None,
 ) -> ChoiceAnalysis:
-    exact = exact_tests(table)
+    exact = exact_tests(table, margin)
     effects = with_exact(possible(main_effects(table)), exact)
     by_text, by_category = map(possible, nudges.nudge_effects(table))
     profiles, profile_differences = groups.profile_effects(table)

@@ -129,6 +129,27 @@ def score_interval(values: Floats, low: float, high: float, level: float = 0.95)
     return ends[0], ends[1]
 
 
+def equivalence_p(values: Floats, low: float, high: float, margin: float) -> float:
+    """Return the p value of the hypothesis that the mean is -margin or less, or margin or more.
+
+    If it is small, the mean is known to lie within the margin. It is the larger p value of two one-sided
+    score tests (TOST; Schuirmann 1987, Journal of Pharmacokinetics and Biopharmaceutics 15), each under the
+    most likely distribution with a mean at the margin, as in `score_interval`; in pairs these are Tango's
+    (1998). By half of 1/n they are corrected for the steps of the mean. values are between `low` and `high`.
+    It is 1 where the margin is not inside of this range.
+    """
+    if not low < -margin < margin < high:
+        return 1.0
+    points, inverse = np.unique(np.concatenate([values, [low, high]]), return_inverse=True)
+    counts = np.bincount(inverse[:-2], minlength=len(points)).astype(float)
+    observed, n = float(np.mean(values)), len(values)
+    found = []
+    for bound, sign in ((margin, -1), (-margin, 1)):
+        error = np.sqrt(_restricted_variance(points, counts, bound) / n)
+        found.append(float(stats.norm.sf((sign * (observed - bound) - 0.5 / n) / error)))
+    return max(found)
+
+
 def _restricted_variance(points: Floats, counts: Floats, mean: float) -> float:
     """The variance of the most likely distribution on the points with this mean.
 

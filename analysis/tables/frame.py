@@ -31,7 +31,7 @@ NUMBERS = ("estimate", "std_error", "statistic", "p_value", "p_adjusted", "conf_
 INTERVALS = {"95 % interval": ("conf_low", "conf_high"), "exact interval": ("exact_low", "exact_high")}
 """The two columns of an interval, by what stands over it where people read it."""
 
-P_VALUES = ("p_value", "p_adjusted", "p_exact")
+P_VALUES = ("p_value", "p_adjusted", "p_exact", "p_equivalent")
 """The columns that are shown as p values."""
 
 LABELS = {
@@ -49,6 +49,7 @@ HEADINGS = {
     "p_value": "p",
     "p_adjusted": "adjusted p",
     "p_exact": "exact p",
+    "p_equivalent": "equivalence p",
     "std_error": "std. error",
     "n_missing": "missing",
 }

@@ -13,6 +13,7 @@ from experiments.commands.common import (
     Db,
     Everything,
     Excluded,
+    Margin,
     OneRun,
     Out,
     Run,
@@ -32,6 +33,7 @@ app = typer.Typer(no_args_is_help=True, help="Estimate effects from a run or fro
 @app.command("choice")
 def choice(
     named: RunOrFiles = None,
+    margin: Margin = None,
     agent: Agents = None,
     exclude: Excluded = None,
     db: Db = DEFAULT_DB,
@@ -48,9 +50,14 @@ def choice(
 
       souk analyze choice nudges --agent openai:gpt-4.1-mini --json
 
+      souk analyze choice nudges --margin 5
+
       souk analyze choice other-study.csv --out report/
     """
-    _analyze("choice", named, run, (agent, exclude), db, out, everything=everything, as_json=as_json)
+    options = {} if margin is None else {"margin": margin}
+    _analyze(
+        "choice", named, run, (agent, exclude), db, out, everything=everything, as_json=as_json, **options
+    )
 
 
 Size = Annotated[

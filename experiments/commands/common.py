@@ -43,6 +43,12 @@ Excluded = Annotated[
     list[str] | None,
     typer.Option("--exclude", metavar="NAME", help="Leave out the trials of this agent; repeatable."),
 ]
+Margin = Annotated[
+    float | None,
+    typer.Option(
+        min=0.1, max=99, metavar="POINTS", help="Test too whether effects are smaller than this: equivalence."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 Everything = Annotated[
     bool, typer.Option("--all", help="Print every table of the report, not only the answer.")

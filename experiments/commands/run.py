@@ -123,6 +123,8 @@ def run(
             console.print(line, highlight=False, markup=False, soft_wrap=True)
         return
     run_until_stopped(session.run(console, several, trace=trace, budget=budget))
+    for line in session.stops():
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     for line in session.warnings():
         console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
     status = 0

@@ -2,7 +2,7 @@
 
 import json
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -95,7 +95,8 @@ def _one(one: "RunStatus") -> "RenderableType":
     lines.append(f"{_cost(one)} USD{budget}; {tokens}")
     if one.partly_opened:
         lines.append(f"{one.partly_opened:,} choices before which not all options had been opened")
-    if one.reason and one.state != "finished":
+    lines += [_sequence(each) for each in one.sequences]
+    if one.reason and one.state not in ("finished", "decided"):
         lines.append(one.reason)
     if one.paused and one.state in ("stopped", "lost"):
         lines.append("paused: the next souk run waits for souk resume")
@@ -114,6 +115,23 @@ def _one(one: "RunStatus") -> "RenderableType":
     for key, cell in counts.items():
         table.add_row(*map(escape, key), *(f"{cell.get(name, 0):,}" for name in outcomes))
     return Group(Text("\n".join(lines)), *([table] if counts else []))
+
+
+def _sequence(found: dict[str, Any]) -> str:
+    from experiments.runs.stopping import saved_text, stop_line
+
+    numbers = "no stratum is complete yet"
+    if found["strata"]:
+        level, p_value = 100 * (1 - found["alpha"]), max(found["p_value"], 0.001)
+        numbers = (
+            f"{found['effect']} {found['estimate']:.1f} points ({level:g} % at any time:"
+            f" {found['conf_low']:.1f} to {found['conf_high']:.1f}; p {p_value:.3f};"
+            f" {found['strata']:,} strata)"
+        )
+    if found["decision"]:
+        return f"{stop_line(found)}: {numbers}; {saved_text(found)}"
+    waiting = f"; {found['waiting']:,} trials wait for one before them" if found["waiting"] else ""
+    return f"{found['agent']}: {found['ended']:,} of at most {found['most']:,} trials: {numbers}{waiting}"
 
 
 def _trials(one: "RunStatus") -> str:

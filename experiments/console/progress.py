@@ -66,6 +66,12 @@ class RunProgress:
         if self._bar and self._task is not None:
             self._bar.update(self._task, advance=trials, pace=self.pace())
 
+    def expect(self, fewer: int) -> None:
+        """Count fewer trials than were wanted."""
+        self._total = max(self._total - fewer, self._resumed + self.finished)
+        if self._bar and self._task is not None:
+            self._bar.update(self._task, total=self._total)
+
     def say(self, line: str) -> None:
         """Show a line above the bar: that the run is paused, or what it waits for."""
         self._console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)

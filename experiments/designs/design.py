@@ -137,6 +137,11 @@ class Design(ABC, Generic[T]):
         """The number of valid answers wanted in every cell; None: each trial runs once."""
         return None
 
+    @property
+    def most(self) -> int | None:
+        """The most trials of an agent that the experiment asks for; None: all."""
+        return None
+
     @abstractmethod
     def trials(self, agents: Sequence[str]) -> Iterator[T]:
         """Yield all trials of these agents, block by block; any number of whole blocks is balanced."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 
 import sqlalchemy as sql
 
-from experiments.records.record import Row, TrialRow
+from experiments.records.record import EndedTrial, Row, TrialRow
 from experiments.records.store import Records
 from experiments.records.tables import answers, control, options, runs, steps, trials
 
@@ -57,6 +57,13 @@ def run_names(records: Records, run: str | None = None) -> list[tuple[str, str, 
         found = connection.execute(query if run is None else query.where(runs.c.run == run))
         rows = [records.checked(runs, row) for row in found.mappings()]
     return [(row["run"], row["name"], row["started_at"]) for row in rows]
+
+
+def facts_of(records: Records, run: str) -> Row:
+    """Return the facts of a run as they are stored, unchecked; empty where they are none."""
+    with records.reading() as connection:
+        found = connection.scalar(sql.select(runs.c.facts).where(runs.c.run == run))
+    return found if isinstance(found, dict) else {}
 
 
 def agents_of(records: Records, run: str) -> list[str]:
@@ -165,6 +172,26 @@ def carriers(records: Records, run: str) -> dict[str, str]:
     nudged = sql.select(options.c.trial, options.c.option).where(options.c.run == run, options.c.nudged == 1)
     with records.reading() as connection:
         return {trial: option for trial, option in connection.execute(nudged)}
+
+
+def ended_trials(records: Records, run: str) -> list[EndedTrial]:
+    """Return what a stopping rule needs of a run's trials with an outcome other than `infra_error`."""
+    nudged, first = dict[str, str](), dict[str, str]()
+    marked = sql.select(options.c.trial, options.c.option, options.c.nudged, options.c.viewed_first)
+    own = [name for name in EndedTrial._fields if name not in ("carrier", "first")]
+    query = sql.select(trials.c.trial, *(trials.c[name] for name in own))
+    ended = query.where(trials.c.run == run, trials.c.outcome != "infra_error")
+    with records.reading() as connection:
+        for trial, option, carries, is_first in connection.execute(marked.where(options.c.run == run)):
+            if carries == 1:
+                nudged[trial] = option
+            if is_first == 1:
+                first[trial] = option
+        rows = connection.execute(ended.order_by(trials.c.trial)).all()
+    return [
+        EndedTrial(**dict(zip(own, facts, strict=True)), carrier=nudged.get(trial), first=first.get(trial))
+        for trial, *facts in rows
+    ]
 
 
 def steps_of(records: Records, run: str, trial: str) -> list[Row]:

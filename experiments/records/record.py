@@ -4,7 +4,7 @@ import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 Row = dict[str, Any]
 
@@ -100,6 +100,37 @@ class TrialRecord:
     artifacts: dict[str, str] = field(default_factory=dict)
     cause: Cause | None = None
     """The part that failed in an attempt that ended as `infra_error`; it is not stored."""
+
+
+class EndedTrial(NamedTuple):
+    """What a stopping rule needs of a trial that has ended.
+
+    carrier: the option with a nudge or placebo; first: the option that was seen first; choice: None where
+    there is none.
+    """
+
+    agent: str
+    set: str
+    nudge: str
+    direction: int | None
+    condition: str
+    profile: str
+    ordering: str
+    repeat: int
+    outcome: str
+    choice: str | None
+    carrier: str | None
+    first: str | None
+
+    @classmethod
+    def of(cls, record: TrialRecord) -> Self:
+        """Return what the rule needs of a record."""
+        marks = ("nudged", "viewed_first")
+        carrier, first = (
+            next((row["option"] for row in record.options if row[mark] == 1), None) for mark in marks
+        )
+        own = {name: getattr(record.trial, name) for name in cls._fields if name not in ("carrier", "first")}
+        return cls(**own, carrier=carrier, first=first)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

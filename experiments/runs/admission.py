@@ -66,6 +66,8 @@ class Admission:
         """
         self.reason = ""
         """The reason why no further trial may start; empty while some may."""
+        self.is_enough: Callable[[str], bool] = lambda _: False
+        """A function that says whether an agent needs no more trials."""
         self._records = records
         self._run = run
         self._steps = steps

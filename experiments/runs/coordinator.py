@@ -65,6 +65,8 @@ class Coordinator:
                 slots, say = self._executor.slots, self._admission.say
                 queue = ClaimedTrials(trials, claim, slots, elsewhere=elsewhere, say=say)
                 async for trial in self._due(queue):
+                    if self._admission.is_enough(trial.agent):
+                        continue  # its claim ends with this process
                     if not await self._admission.admit(trial):
                         break
                     await self._places.acquire()

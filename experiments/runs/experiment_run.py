@@ -28,6 +28,7 @@ from experiments.records.store import Records
 from experiments.records.writer import Writer
 from experiments.runs.admission import Admission
 from experiments.runs.coordinator import Coordinator, Lost
+from experiments.runs.stopping import saved_text, stop_line, stopping_watch
 from interventions.errors import UserError
 from proxy.trust import bundle
 
@@ -64,7 +65,7 @@ class ExperimentRun:
         self.not_ready: list[str] = []
         """What agents lack, a key for example; a line each."""
         self._check_agents(dry)
-        self.limit = limit
+        self.limit = min((each for each in (limit, self.design.most) if each is not None), default=None)
         bundle(upstream_ca)
         self._upstream_ca = upstream_ca.absolute() if upstream_ca else None
         self.records = Records(db)
@@ -75,6 +76,8 @@ class ExperimentRun:
         self._told = set[str]()
         """The kinds of failure of which the first trial was told."""
         self._again: list[Trial] = []
+        facts = self.design.facts(self.agents).to_dict()
+        self._watch = stopping_watch(self.records, self.design.run_id, facts)
         self._ids = {trial.id for trial in self.wanted()}
         self._ask_again()
 
@@ -125,10 +128,20 @@ class ExperimentRun:
         for trial in self.design.trials(self.agents):
             if self.limit is None or per_agent[trial.agent] < self.limit:
                 per_agent[trial.agent] += 1
-                yield trial
+                if not self.is_enough(trial.agent) or trial.id in self._done:
+                    yield trial
             elif min(per_agent.values()) == self.limit:
                 break  # of a large design only these are made
         yield from self._again
+
+    def is_enough(self, agent: str) -> bool:
+        """Return whether the agent was stopped by the rule of the experiment."""
+        return self._watch is not None and self._watch.stopped(agent)
+
+    def stops(self) -> list[str]:
+        """Say of each agent that its rule has stopped, after how many trials, and what that has saved."""
+        found = self._watch.found(self.agents) if self._watch else []
+        return [f"{stop_line(each)}; {saved_text(each)}" for each in found if each["decision"]]
 
     def _ask_again(self) -> bool:
         """Where valid answers are wanted in a number, want as many more trials as lack one; False: none."""
@@ -146,7 +159,8 @@ class ExperimentRun:
         lines += self.design.notes(self.agents)
         if self.limit is not None and self.limit % self.design.block_size():
             size = self.design.block_size()
-            lines.append(f"--limit {self.limit} cuts a block in two; multiples of {size} are balanced")
+            key = "stopping.most:" if self.limit == self.design.most else "--limit"
+            lines.append(f"{key} {self.limit} cuts a block in two; multiples of {size} are balanced")
         total, done = self.total, self.done
         lines.append(f"{total:,} trials: {done:,} done, {total - done:,} to run")
         return "\n".join(lines)
@@ -163,8 +177,8 @@ class ExperimentRun:
 
         `trace` is what is kept of each step; `budget`, in USD, what the run may cost in all.
         """
-        if self.done == self.total and not is_reported(self.records, self.design.run_id):
-            self._report(trace)  # a repair has lost it
+        if self.done == self.total and (self._watch or not is_reported(self.records, self.design.run_id)):
+            self._report(trace)  # a repair has lost it, or it was killed when its rule had stopped it
         await self._check_start_pages()
         for turn in count():
             if self.done < self.total:
@@ -186,7 +200,6 @@ class ExperimentRun:
     ) -> None:
         design, records = self.design, self.records
         progress = RunProgress(console, self.total, self.done)
-        todo = (trial for trial in self.wanted() if trial.id not in self._done)
         admission = Admission(
             records,
             design.run_id,
@@ -196,6 +209,7 @@ class ExperimentRun:
             trials=self._in_all,
             say=progress.say,
         )
+        admission.is_enough = self.is_enough
         async with self._executor(workers, progress) as (executor, lost):
             self.begin(trace)
             writer = Writer(records, trace, say=progress.say)
@@ -203,15 +217,47 @@ class ExperimentRun:
                 async with admission:
                     with progress:
                         coordinator = Coordinator(executor, writer, admission, lost)
-                        note = partial(self._note, progress)
-                        await coordinator.run(todo, note, progress.note_elsewhere)
+                        note, elsewhere = partial(self._note, progress), partial(self._elsewhere, progress)
+                        await coordinator.run(self._todo(), note, elsewhere)
+                    if self._watch:
+                        self._done = records.finished(design.run_id)
+                        self._ids = {trial.id for trial in self.wanted()}
+                        admission.expect(self._in_all)
             finally:
                 await writer.close()
         self.stopped = admission.reason
 
+    def _todo(self) -> Iterator[Trial]:
+        """Yield the wanted trials that have not ended."""
+        todo = (trial for trial in self.wanted() if trial.id not in self._done)
+        return self._watch.with_failed(todo) if self._watch else todo
+
+    def _elsewhere(self, progress: RunProgress, trials: int) -> None:
+        """Count trials that another command has finished."""
+        progress.note_elsewhere(trials)
+        if self._watch:
+            before = [agent for agent in self.agents if not self._watch.stopped(agent)]
+            self._watch.look()
+            self._tell_stops(progress, before)
+
+    def _tell_stops(self, progress: RunProgress, before: Sequence[str]) -> None:
+        """Say which of these agents the rule has stopped now."""
+        for found in self._watch.found(before) if self._watch else ():
+            if found["decision"]:
+                progress.say(stop_line(found))
+                progress.expect(found["saved"])
+
     def _note(self, progress: RunProgress, record: TrialRecord) -> None:
         """Count a trial, and say the first of each kind of failure at once: a long run may be in vain."""
         progress.note(record)
+        agent = record.trial.agent
+        if self._watch:
+            before = self._watch.stopped(agent)
+            self._watch.note(record)
+            if before:
+                progress.expect(-1)  # it ran when the others were stopped
+            elif self._watch.stopped(agent):
+                self._tell_stops(progress, [agent])
         outcome = record.trial.outcome
         if outcome in FAILURES and outcome not in self._told:
             self._told.add(outcome)

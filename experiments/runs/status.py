@@ -6,16 +6,17 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 from experiments.records.control import requested_state, runners_of
-from experiments.records.queries import cells, partly_opened, run_names, wasted
+from experiments.records.queries import cells, facts_of, partly_opened, run_names, wasted
 from experiments.records.record import Row
 from experiments.records.store import Records
 
-State = Literal["running", "paused", "finished", "stopped", "lost", "damaged"]
+State = Literal["running", "paused", "finished", "decided", "stopped", "lost", "damaged"]
 
 STATES: Final[dict[State, str]] = {
     "running": "running",
     "paused": "paused: souk resume goes on",
     "finished": "finished",
+    "decided": "stopped by its rule",
     "stopped": "stopped: the same souk run goes on",
     "lost": "stopped without a word, killed perhaps: the same souk run goes on",
     "damaged": "the database is damaged: souk db check says what is lost and what is not",
@@ -50,6 +51,8 @@ class RunStatus:
     runners: list[Row] = field(default_factory=list)
     cells: list[Row] = field(default_factory=list)
     """The number of trials by `agent`, `condition` and `outcome`."""
+    sequences: list[Row] = field(default_factory=list)
+    """What the stopping rule of the run says of each agent (see `StoppingWatch.found`)."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the status as plain data for scripts."""
@@ -59,7 +62,7 @@ class RunStatus:
 def run_statuses(records: Records, run: str | None = None) -> list[RunStatus]:
     """Return the status of all runs, the latest first, or of the one with this id."""
     found = [_status(records, *named) for named in run_names(records, run)]
-    ended = [each for each in found if each.state == "finished"]
+    ended = [each for each in found if each.state in ("finished", "decided")]
     if ended and records.fault():
         for each in ended:
             each.state = "damaged"
@@ -68,6 +71,7 @@ def run_statuses(records: Records, run: str | None = None) -> list[RunStatus]:
 
 def _status(records: Records, run: str, name: str, started_at: str) -> RunStatus:
     found = cells(records, run)
+    sequences = _sequences(records, run)
     outcomes = Counter[str]()
     for cell in found:
         outcomes[cell.outcome] += cell.trials
@@ -84,7 +88,7 @@ def _status(records: Records, run: str, name: str, started_at: str) -> RunStatus
         run=run,
         name=name,
         started_at=started_at,
-        state=_state(last, alive=bool(alive), paused=paused, done=done),
+        state=_state(last, sequences, alive=bool(alive), paused=paused, done=done),
         paused=paused,
         wanted=wanted,
         done=done,
@@ -110,16 +114,29 @@ def _status(records: Records, run: str, name: str, started_at: str) -> RunStatus
             }
             for cell in found
         ],
+        sequences=sequences,
     )
 
 
-def _state(last: Row | None, *, alive: bool, paused: bool, done: int) -> State:
+def _sequences(records: Records, run: str) -> list[Row]:
+    """What the rule of the run says; nothing where it has none."""
+    facts = facts_of(records, run)
+    experiment = facts.get("experiment")
+    if not isinstance(experiment, dict) or not experiment.get("stopping"):
+        return []
+    from experiments.runs.stopping import stopping_watch  # noqa: PLC0415 (estimators take a while to load)
+
+    watch = stopping_watch(records, run, facts)
+    return watch.found() if watch else []
+
+
+def _state(last: Row | None, sequences: list[Row], *, alive: bool, paused: bool, done: int) -> State:
     if alive:
         return "paused" if paused else "running"
     if last is None:
         return "stopped"
     if done >= last["trials"]:
-        return "finished"
+        return "decided" if any(each["decision"] for each in sequences) else "finished"
     return "stopped" if last["ended_at"] else "lost"
 
 

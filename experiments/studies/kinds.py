@@ -24,7 +24,8 @@ from analysis.reporting.sections import Report
 from analysis.tables.choice_table import read_table
 from analysis.tables.responses_table import read_responses
 from analysis.tables.table_file import selected, together
-from experiments.records.queries import agents_of
+from experiments.designs.shop.strata_order import sequence_table, strata_order
+from experiments.records.queries import agents_of, ended_trials
 from experiments.records.record import Row, kind_of
 from experiments.records.store import Records
 from experiments.records.tidy_tables import (
@@ -66,7 +67,14 @@ class Study:
 
 
 def _choices(records: Records, run: str, agents: Sequence[str]) -> tuple[pd.DataFrame | None, ...]:
-    return tidy_table(records, run), receipts_table(records, run, agents), factors_table(records, run)
+    order = strata_order(records.latest_run(run)["facts"])
+    sequence = sequence_table(order, ended_trials(records, run)) if order else None
+    return (
+        tidy_table(records, run),
+        receipts_table(records, run, agents),
+        factors_table(records, run),
+        sequence,
+    )
 
 
 def _cards(records: Records, run: str, agents: Sequence[str]) -> tuple[pd.DataFrame | None, ...]:
@@ -88,7 +96,7 @@ STUDIES: Final = {
         choice.report,
         read_table,
         _choices,
-        ("choices", "receipts-by-edit", "factors"),
+        ("choices", "receipts-by-edit", "factors", "sequence"),
     ),
     "conjoint": Study(
         "What the choices are worth", analyze_conjoint, conjoint.report, read_conjoint, _cards, ("choices",)

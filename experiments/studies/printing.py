@@ -28,6 +28,7 @@ RESULTS: Final = (
     INTERVAL,
     "p_value",
     "p_adjusted",
+    "p_equivalent",
     EXACT_INTERVAL,
     "p_exact",
     "note",

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from math import lcm
 from statistics import mean
 from typing import Any, Final, Literal
 from urllib.parse import quote, urlsplit, urlunsplit
@@ -21,6 +20,7 @@ from experiments.designs.inputs.identity import digest
 from experiments.designs.shop.experiment_file import EMBEDDED, Experiment
 from experiments.designs.shop.listing import category_address, listed_sets, show_only
 from experiments.designs.shop.profiles import sentences
+from experiments.designs.shop.stopping import Stopping, blocks
 from experiments.records.record import RunFacts, Trace
 from interventions.apply.plan import Plan, ProductFacts, Treatment, compile_treatment
 from interventions.files.schema import Intervention, load_interventions
@@ -108,10 +108,33 @@ class ShopDesign(Design[ShopTrial]):
         self.sets: dict[str, ChoiceSet] = {
             set_id(products): tuple(self._displayed(products)) for products in formed
         }
+        self._check_stopping(source)
         self._treatments: dict[tuple[str, ProductFacts], Treatment] = {}
         for product in (product for products in self.sets.values() for product in products):
             for nudge in filter(None, self.nudges):
                 self._treatment(nudge, product)  # a variable that does not fit is found before any trial
+
+    def _check_stopping(self, source: Source) -> None:
+        stopping = self.stopping
+        if stopping is None or stopping.rule == "fixed":
+            return
+        largest = max(map(len, self.sets.values()))
+        if largest != 2 or min(map(len, self.sets.values())) != 2:
+            message = f"it needs choice sets of two products, and there are some of {largest}; write fixed"
+            raise source.error(("stopping", "rule"), message)
+        if stopping.effect == "nudge" and not any(nudge.kind != "placebo" for nudge in self.nudges if nudge):
+            message = "the interventions are placebos only; write effect: order, or choose others"
+            raise source.error(("stopping", "effect"), message)
+
+    @property
+    def stopping(self) -> Stopping | None:
+        """When an agent's trials are enough; None: after all of them."""
+        return self.experiment.stopping
+
+    @property
+    def most(self) -> int | None:
+        """The most trials of an agent that the experiment asks for; None: all."""
+        return self.stopping.most if self.stopping else None
 
     def _form(self, source: Source) -> tuple[list[ChoiceSet], list[str]]:
         experiment = self.experiment
@@ -170,8 +193,12 @@ class ShopDesign(Design[ShopTrial]):
         ]
         # A key that came later is no part of the identity of runs without it.
         later = {name for name in ("page",) if getattr(self.experiment, name) is None}
+        experiment = self.experiment.model_dump(mode="json", exclude={"agents", "stopping", *later})
+        # What is declared beforehand makes it another run. More trials do not, nor does a number of them.
+        if declared := self.stopping and self.stopping.declared:
+            experiment["stopping"] = declared
         return {
-            "experiment": self.experiment.model_dump(mode="json", exclude={"agents", *later}),
+            "experiment": experiment,
             "profiles": self.profiles,
             "site_map": self._site_identity,
             "interventions": [[item.model_dump(mode="json"), item.tables] for item in interventions],
@@ -182,7 +209,13 @@ class ShopDesign(Design[ShopTrial]):
                 "digest": self.prompt.digest,
                 "templates": dict(self.prompt.sources),
             },
+            **({"listed": self._listed()} if declared else {}),
         }
+
+    def _listed(self) -> dict[str, list[str]]:
+        """What the order of the trials follows from."""
+        nudges = [nudge.id if nudge else "" for nudge in self.nudges]
+        return {"sets": list(self.sets), "nudges": nudges, "profiles": list(self.profiles)}
 
     @property
     def name(self) -> str:
@@ -213,8 +246,9 @@ class ShopDesign(Design[ShopTrial]):
         There may be fewer choice sets than asked for, roles that the site map lacks, or interventions that
         simulated shoppers do not see.
         """
+        rule = self.stopping.sentence() if self.stopping else ""
         slow = [f"the site map {self.site.name}: {key}: {why}" for key, why in self.site.slow_expressions()]
-        notes = [*self._notes, *slow, *self._lacks()]
+        notes = [*([rule] if rule else []), *self._notes, *slow, *self._lacks()]
         if not any(is_simulated(name) for name in agents):
             return notes
         if unseen := self.unreadable():
@@ -274,15 +308,9 @@ class ShopDesign(Design[ShopTrial]):
         The blocks run through the sets and the nudges, so that any number of whole blocks is balanced.
         """
         names, nudges = list(self.sets), self.nudges
-        # Going through both lists at once comes back to the first pair after this many blocks; going on one
-        # nudge further then, as often as needed, meets every pair exactly once.
-        cycle = lcm(len(names), len(nudges))
-        for repeat in range(self.experiment.repeats):
-            for block in range(len(names) * len(nudges)):
-                name = names[block % len(names)]
-                nudge = nudges[(block + block // cycle) % len(nudges)]
-                for agent in agents:
-                    yield from self._block(agent, name, nudge, repeat)
+        for of_set, of_nudge, repeat in blocks(len(names), len(nudges), self.experiment.repeats):
+            for agent in agents:
+                yield from self._block(agent, names[of_set], nudges[of_nudge], repeat)
 
     def _block(self, agent: str, name: str, nudge: Intervention | None, repeat: int) -> Iterator[ShopTrial]:
         products = self.sets[name]

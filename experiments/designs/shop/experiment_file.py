@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 from environments.launchable import LAUNCHABLE
 from experiments.designs.choice_sets.options import Options
 from experiments.designs.inputs.experiment_file import Limits, Model, Name
+from experiments.designs.shop.stopping import Stopping
 from interventions.yaml.yaml_source import did_you_mean, problem_at
 
 EMBEDDED: Final = "shop"
@@ -122,6 +123,8 @@ class Experiment(Model):
     repeats: int = Field(default=1, ge=1)
     """Times that every trial is repeated with a new seed."""
     seed: int = Field(default=0, ge=0)
+    stopping: Stopping | None = None
+    """When an agent's trials are enough; by default after all of them."""
 
     @property
     def start_page(self) -> str:
@@ -138,6 +141,19 @@ class Experiment(Model):
         """The parts of an address's query in which the product's key stands."""
         told = parse_qsl(urlsplit(self.start_page).query)
         return tuple(name for name, value in told if "${key}" in value)
+
+    @model_validator(mode="after")
+    def _can_stop(self) -> Self:
+        if self.stopping is None or self.stopping.rule == "fixed":
+            return self
+        nudge = self.factors.nudge
+        if self.stopping.effect == "nudge" and (nudge is None or "each" not in nudge.on):
+            message = "no product carries a nudge in turn; give factors.nudge with on: [each], or write order"
+            raise problem_at("stopping", "effect", message=message)
+        if self.stopping.effect == "order" and self.factors.order != "both":
+            message = "the order is the same in all trials; write factors.order: both, or effect: nudge"
+            raise problem_at("stopping", "effect", message=message)
+        return self
 
     @model_validator(mode="after")
     def _fits_the_environment(self) -> Self:

@@ -9,13 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize
-from scipy.stats import binomtest, chi2
+from scipy.stats import binomtest, chi2, multinomial
 from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.weightstats import ttost_paired
 
 from analysis.estimators.randomisation import (
     LEAST_P,
     Null,
     effect_of,
+    equivalence_p,
     exact_p,
     flipped,
     one_of,
@@ -176,3 +178,44 @@ def test_the_ends_are_a_quantile_away_under_the_most_likely_distribution(values:
         )
         variance = best.x @ (points - end) ** 2
         assert len(own) * (own.mean() - end) ** 2 == pytest.approx(chi2.ppf(0.95, 1) * variance, rel=2e-2)
+
+
+def pairs(wins: int, losses: int, ties: int) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    return np.repeat([1.0, -1.0, 0.0], [wins, losses, ties])
+
+
+@pytest.mark.parametrize(("strata", "margin"), [(20, 0.2), (20, 0.4), (40, 0.1), (40, 0.2)])
+def test_of_all_results_few_would_find_an_effect_at_the_margin_smaller_than_it(
+    strata: int, margin: float
+) -> None:
+    """Full enumeration: the chance of p < .05 where the mean is the margin, however much is discordant."""
+    found = [
+        (wins, losses, strata - wins - losses)
+        for wins in range(strata + 1)
+        for losses in range(strata + 1 - wins)
+        if abs(wins - losses) < margin * strata
+        and equivalence_p(pairs(wins, losses, strata - wins - losses), -1, 1, margin) < 0.05
+    ]
+    assert found
+    for discordant in np.linspace(margin, 1, 25):
+        chances = [(discordant + margin) / 2, (discordant - margin) / 2, 1 - discordant]
+        assert multinomial.pmf(found, strata, chances).sum() <= 0.05
+    for wins, losses, ties in found:
+        low, high = score_interval(pairs(wins, losses, ties), -1, 1, level=0.9)
+        assert -margin < low < high < margin, "the 90 % interval agrees"
+        turned = equivalence_p(pairs(losses, wins, ties), -1, 1, margin)
+        assert turned == pytest.approx(equivalence_p(pairs(wins, losses, ties), -1, 1, margin))
+
+
+def test_with_many_strata_equivalence_is_statsmodels_tost() -> None:
+    for wins, losses, ties in ((300, 280, 1_420), (900, 880, 2_220), (150, 60, 1_790)):
+        values = pairs(wins, losses, ties)
+        p_value = ttost_paired(values, np.zeros(len(values)), -0.05, 0.05)[0]
+        assert equivalence_p(values, -1, 1, 0.05) == pytest.approx(p_value, rel=0.15, abs=0.002)
+
+
+def test_an_agent_that_never_moves_is_equivalent_once_there_are_enough_strata() -> None:
+    by_size = [equivalence_p(pairs(0, 0, ties), -1, 1, 0.05) for ties in (1, 20, 60, 80, 400)]
+    assert by_size == sorted(by_size, reverse=True)
+    assert by_size[2] > 0.05 > by_size[3]
+    assert equivalence_p(pairs(0, 0, 400), -1, 1, 1.0) == 1, "no mean can be beyond that margin"

@@ -1,0 +1,89 @@
+"""souk compare: how far a feature moves one agent, or one version of a model, more than another."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments.commands.common import (
+    DEFAULT_DB,
+    Agents,
+    AsJson,
+    Db,
+    Excluded,
+    Margin,
+    estimating,
+    open_records,
+    uncollected,
+)
+
+MOST_TABLES = 6
+"""The most pairs of agents whose tables are printed; of all there is a sentence."""
+
+
+@uncollected()
+def compare(
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[RUNS...]", help="Runs (ids or names); the latest run by default."),
+    ] = None,
+    agent: Agents = None,
+    exclude: Excluded = None,
+    margin: Margin = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the table too: .csv or .parquet.")
+    ] = None,
+    db: Db = DEFAULT_DB,
+    as_json: AsJson = False,
+) -> None:
+    """Compare agents of a run, or of several runs, on the choice sets, texts and orders that both have.
+
+    Each two agents are compared, and an agent of several runs with itself, as after a new version of its
+    model. The tests are exact, about these choice sets and texts; adjusted p values hold the false discovery
+    rate over all comparisons.
+
+    Examples:
+
+      souk compare nudges
+
+      souk compare nudges-may-593302b1 nudges-june-1f0c2b77 --agent openai:gpt-4.1-mini --margin 5
+
+      souk compare nudges --json
+    """
+    from analysis.choice.comparing import compare_agents, differences
+    from analysis.reporting.sections import NamedTable
+    from analysis.reporting.to_json import to_json
+    from experiments.console.terminal import stdout_console
+    from experiments.records.tidy_tables import write_table
+    from experiments.studies.comparing import rules_of, tables_of
+    from experiments.studies.printing import frame_table
+
+    records = open_records(db)
+    found = [records.latest_run(name, "choice") for name in (dict.fromkeys(runs) if runs else (None,))]
+    with estimating():
+        table = tables_of(records, found, agent or (), exclude or ())
+        frame = compare_agents(table, margin, rules_of(found))
+    if out:
+        write_table(frame, out)
+    if as_json:
+        answer = list(differences(frame))
+        typer.echo(to_json({"answer": answer, "runs": [each["run"] for each in found], "comparison": frame}))
+        return
+    console = stdout_console()
+    pairs = frame.groupby(["group", "less"], sort=False)
+    for number, (line, ((one, other), rows)) in enumerate(zip(differences(frame), pairs, strict=True)):
+        console.print(line, style="bold", highlight=False, markup=False)
+        if number >= MOST_TABLES:
+            continue
+        shown = rows.drop(columns=["group", "less", "std_error", "statistic", "n_missing", "n", "strata"])
+        title = f"{one} less {other} (percentage points)"
+        named = NamedTable("comparison", title, shown, 1)
+        printed, footnotes = frame_table(named, None, width=console.width)
+        console.print(title, highlight=False, markup=False)
+        console.print(printed)
+        for footnote in footnotes:
+            console.print(footnote, style="dim", highlight=False, markup=False)
+        console.print()
+    if len(pairs) > MOST_TABLES:
+        more = f"tables of {len(pairs) - MOST_TABLES:,} more comparisons: --out FILE, or --json"
+        console.print(more, highlight=False, markup=False)
