@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 from environments.launchable import LAUNCHABLE
 from experiments.designs.choice_sets.options import Options
 from experiments.designs.inputs.experiment_file import Limits, Model, Name
+from experiments.designs.shop.attributes import Attributes
 from interventions.yaml.yaml_source import did_you_mean, problem_at
 
 EMBEDDED: Final = "shop"
@@ -114,6 +115,8 @@ class Experiment(Model):
     factors: Factors = Factors()
     match: tuple[Literal["price", "reviews"], ...] = ()
     """Attributes made equal within each set, by intervention: each is set to the mean of the set."""
+    attributes: Attributes | None = None
+    """Attributes that are drawn independently of the product, by intervention."""
     observation: Observed = Observed()
     prompt: str = "default"
     """The prompt of language models: `default`, or a folder of templates."""
@@ -141,6 +144,10 @@ class Experiment(Model):
 
     @model_validator(mode="after")
     def _fits_the_environment(self) -> Self:
+        for name in self.match:
+            if self.attributes and name in self.attributes.names:
+                message = f"the {name} is drawn too (attributes.{name}); remove one of the two"
+                raise problem_at("match", message=message)
         if self.page and self.live and self.live.page not in (PRODUCT_PAGE, self.page):
             raise problem_at("live", "page", message="the experiment has the key page too; remove this one")
         if self.page and self.task != "compare-tabs":
