@@ -1,4 +1,4 @@
-"""Attributes that the design drew independently of the product: their levels, and what they could have been."""
+"""Find the levels of attributes that the design drew, and what these could have been."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -59,11 +59,9 @@ def draws_of(rows: pd.DataFrame, name: str) -> Draws:
     names = randomised(rows)
     ordered = rows.sort_values([TRIAL_ID, "option"], kind="stable")
     trial = ordered[TRIAL_ID]
+    levels = {each: drawn_levels(ordered, each).astype(str).groupby(trial) for each in names}
     hands = pd.DataFrame(
-        {
-            each: drawn_levels(ordered, each).astype(str).groupby(trial).agg(lambda own: "\t".join(sorted(own)))
-            for each in names
-        }
+        {each: own.agg(lambda hand: "\t".join(sorted(hand))) for each, own in levels.items()}
     )
     sets = ordered.groupby(trial)[["run", "set"]].first().join(hands)
     draw = sets.groupby(list(sets), sort=False).ngroup().to_numpy()
@@ -77,14 +75,12 @@ def draws_of(rows: pd.DataFrame, name: str) -> Draws:
         own = np.flatnonzero(draw == number)
         options = int(size[own[0]])
         at = begin[own][:, None] + np.arange(options)
-        marks, taken = top[at], chosen[at].argmax(axis=1)
+        marks, picked = top[at], chosen[at].argmax(axis=1)
         high = marks.sum(axis=1)
         if (high == options).all():
             continue
-        each = [
-            np.where(marks[np.arange(len(own)), (taken - moved) % options], 1 / high, -1 / (options - high)).mean()
-            for moved in range(options)
-        ]
+        taken = [marks[np.arange(len(own)), (picked - moved) % options] for moved in range(options)]
+        each = [np.where(won, 1 / high, -1 / (options - high)).mean() for won in taken]
         found.append(each[0])
         nulls.append(Null(tuple(map(float, each)), (1 / options,) * options))
         trials.append(len(own))

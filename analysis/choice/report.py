@@ -8,9 +8,11 @@ import pandas as pd
 from analysis.choice import figures
 from analysis.choice.effects import LESS_PLACEBO, PLACEBO
 from analysis.choice.study import ChoiceAnalysis
+from analysis.choice.tradeoff_report import tradeoff_clauses, tradeoff_section
 from analysis.reporting.answer import LEVEL, Wording, by_agent, clauses, p_text, sample_text
 from analysis.reporting.human_values import CHEREP, HUMAN_EFFECTS
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
+from analysis.tables.choice_table import ATTRIBUTES
 from analysis.tables.families import benjamini_hochberg
 from analysis.tables.frame import LABELS, counted, heading
 
@@ -39,6 +41,7 @@ def report(found: ChoiceAnalysis) -> Report:
     """The report: the effects first; what the table does not hold gives no section."""
     made = [_effects(found), _exact(found), _attrition(found), _treatment(found)]
     makers: list[tuple[pd.DataFrame, Callable[[ChoiceAnalysis], Section]]] = [
+        (found.tradeoffs, lambda own: tradeoff_section(own.tradeoffs)),
         (found.nudge_texts, _nudges),
         (found.profiles, _profiles),
         (found.positions, _larger_sets),
@@ -51,13 +54,13 @@ def report(found: ChoiceAnalysis) -> Report:
         made.append(factors_section(found.factors))
     return Report(
         sections=(*made, _methods()),
-        answer=by_agent(found.effects, _answer),
+        answer=by_agent(found.effects, partial(_answer, found.tradeoffs)),
         checked=_checked(found),
         problems=tuple(_problems(found)),
     )
 
 
-def _answer(_agent: str, rows: pd.DataFrame) -> list[str]:
+def _answer(worth: pd.DataFrame, agent: str, rows: pd.DataFrame) -> list[str]:
     """Where the design is too small for an interval about new sets, the exact one about these is said."""
     rows = rows.set_index("term").reindex([term for term in WORDING.names if term in set(rows["term"])])
     exact = rows["conf_low"].isna() & rows["exact_low"].notna() & rows["estimate"].notna()
@@ -72,7 +75,7 @@ def _answer(_agent: str, rows: pd.DataFrame) -> list[str]:
     if exact.any():
         which = ", ".join(WORDING.names[term] for term in rows.index[exact])
         said.append(f"{which}: by the exact test, about these choice sets and texts only")
-    return said
+    return said + tradeoff_clauses(worth[worth["group"] == agent])
 
 
 def _checked(found: ChoiceAnalysis) -> str:
@@ -196,8 +199,8 @@ def _effects(found: ChoiceAnalysis) -> Section:
     human = ", ".join(f"{LABELS[term].lower()} {value}" for term, value in HUMAN_EFFECTS.items())
     text = (
         "What moves each agent? An effect of +10 means: of two options in the same set that are alike in the"
-        " other features, the one with the feature is chosen 10 percentage points more often than the one"
-        " without it."
+        " other three features, the one with the feature is chosen 10 percentage points more often than the"
+        " one without it."
     )
     if (found.effects["term"] == LESS_PLACEBO).any():
         text += (
@@ -235,6 +238,12 @@ def _exact(found: ChoiceAnalysis) -> Section:
         " an estimate is the mean over strata, with Tango's score interval. The numbers say nothing of new"
         " sets or texts: for these see the effects above, whose errors are clustered."
     )
+    if found.exact["term"].isin(ATTRIBUTES).any():
+        text += (
+            " Prices, ratings or numbers of reviews were drawn: the rows of these names compare the option"
+            " with the highest level (of the price: the largest change of its own) with the others. Their"
+            " strata are the draws, and their test holds whatever the agent does."
+        )
     frame = found.exact.drop(columns=["std_error", "statistic", "n_missing"])
     caption = "Exact tests of the design: effects in these choice sets and texts (percentage points)"
     return Section("Exact tests of the design", text, (NamedTable("exact", caption, frame, ONE),))

@@ -13,6 +13,7 @@ from analysis.choice.effects import LESS_PLACEBO, LIMIT, main_effects
 from analysis.choice.exact import exact_tests
 from analysis.choice.factors import deciding_factors
 from analysis.choice.sensitivity import sensitivity
+from analysis.choice.tradeoffs import tradeoffs
 from analysis.choice.treatment import treatment_check
 from analysis.reporting.to_json import to_json
 from analysis.tables.choice_table import TRIAL_ID, check_table
@@ -36,6 +37,7 @@ class ChoiceAnalysis:
     treatment: pd.DataFrame | None
     effects: pd.DataFrame
     exact: pd.DataFrame
+    tradeoffs: pd.DataFrame
     nudge_texts: pd.DataFrame
     categories: pd.DataFrame
     profiles: pd.DataFrame
@@ -88,6 +90,7 @@ def _analyze(
         treatment=None if receipts is None else treatment_check(receipts),
         effects=effects,
         exact=exact,
+        tradeoffs=tradeoffs(table),
         nudge_texts=by_text,
         categories=by_category,
         profiles=possible(profiles),
@@ -145,6 +148,11 @@ def _notes(table: pd.DataFrame) -> tuple[str, ...]:
         if name in table and table[name].isna().any():
             count = len(table.loc[table[name].isna(), TRIAL_ID].drop_duplicates())
             notes.append(f"No option is taken for {feature} in the trials that lack a {name} ({count:,}).")
+    if not table["randomised"].str.contains("price|rating").all():
+        notes.append(
+            "Cheaper and higher rated are differences between products, which may differ in other ways too:"
+            " these two effects are not causal, unless price and rating are drawn (the key attributes)."
+        )
     if table["direction"].eq(-1).any():
         notes.append("A nudge meant to push away counts as a nudge of the other options of its set.")
     return tuple(notes)

@@ -16,7 +16,7 @@ from analysis.estimators.lpm import LEAST_CLUSTERS
 from analysis.estimators.wtp import fieller, no_price
 from analysis.tables.choice_table import trial_ids
 from analysis.tables.families import benjamini_hochberg
-from analysis.tables.frame import FRAME_COLUMNS, Floats, result_frame
+from analysis.tables.frame import FRAME_COLUMNS, Floats, Ints, result_frame
 
 MEASURES: Final = ("part_worth", "elasticity", "percent", "money")
 PRICE: Final = "price"
@@ -58,7 +58,9 @@ def tradeoffs(table: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True) if found else empty_frame("measure")
 
 
-def true_tradeoffs(part_worths: Mapping[str, float], options: float, price: float) -> dict[tuple[str, str], float]:
+def true_tradeoffs(
+    part_worths: Mapping[str, float], options: float, price: float
+) -> dict[tuple[str, str], float]:
     """Return what the rows of `tradeoffs` estimate, by term and measure, from true part-worths in its units.
 
     options: the mean of 1 / options. price: the median price.
@@ -110,12 +112,13 @@ def _columns(used: pd.DataFrame, drawn: tuple[str, ...]) -> tuple[pd.DataFrame, 
 
 
 def _scaled(name: str, values: "pd.Series[float]") -> "pd.Series[float]":
-    if name == PRICE:
-        return np.log(values.clip(lower=0.01))
-    return values / RATING_STEP if name == "rating" else np.log1p(values) / np.log(2)
+    if name == "rating":
+        return values / RATING_STEP
+    scaled = np.log(values.clip(lower=0.01)) if name == PRICE else np.log1p(values) / np.log(2)
+    return pd.Series(scaled, values.index)
 
 
-def jackknifed(fit: CLogit, x: pd.DataFrame, chosen: Floats, trial: Floats, clusters: Floats) -> CLogit:
+def jackknifed(fit: CLogit, x: pd.DataFrame, chosen: Floats, trial: Ints, clusters: Ints) -> CLogit:
     """Return the fit with the covariance of leaving out each cluster (CV3), and t with one less than these.
 
     It is (G - 1) / G times the sum of the products of the deviations from the full estimate (MacKinnon,
@@ -141,7 +144,9 @@ def jackknifed(fit: CLogit, x: pd.DataFrame, chosen: Floats, trial: Floats, clus
     return replace(fit, cov=cov, df=len(names) - 1.0, term_notes=notes)
 
 
-def _rows(fit: CLogit, term: str, told: tuple[str, ...], share: float, median: float) -> Iterator[dict[str, Any]]:
+def _rows(
+    fit: CLogit, term: str, told: tuple[str, ...], share: float, median: float
+) -> Iterator[dict[str, Any]]:
     """The rows of a term: its part-worth, and its elasticity or what it is worth."""
     b, error = fit.of(term)
     t = float(stats.t.ppf(0.975, fit.df))
@@ -152,7 +157,14 @@ def _rows(fit: CLogit, term: str, told: tuple[str, ...], share: float, median: f
     def scaled(measure: str, by: float) -> dict[str, Any]:
         ends = sorted((by * (b - t * error), by * (b + t * error)))
         numbers = {"estimate": by * b, "std_error": abs(by) * error}
-        return {**tested, **numbers, "conf_low": ends[0], "conf_high": ends[1], "note": note, "measure": measure}
+        return {
+            **tested,
+            **numbers,
+            "conf_low": ends[0],
+            "conf_high": ends[1],
+            "note": note,
+            "measure": measure,
+        }
 
     yield scaled("part_worth", 1.0)
     if term == PRICE:

@@ -86,7 +86,17 @@ TRIAL = ["run", "agent", "trial"]
 TRIAL_ID = "trial_id"
 """The column of a checked table with an integer from 0 for each trial, which is much faster to group by."""
 
-_FILLED_TEXT = ("run", "category", "nudge", "nudge_text", "family", "condition", "match", "randomised", "profile")
+_FILLED_TEXT = (
+    "run",
+    "category",
+    "nudge",
+    "nudge_text",
+    "family",
+    "condition",
+    "match",
+    "randomised",
+    "profile",
+)
 
 
 def read_table(path: str | Path) -> pd.DataFrame:

@@ -31,9 +31,9 @@ _STEP: Final = re.compile(r"[+-]?[0-9]{1,4}(\.[0-9]{1,2})?%", re.ASCII)
 
 def _check_price(value: Any) -> Any:
     """A percentage of the product's own price as text, or an amount."""
-    if isinstance(value, str) and _STEP.fullmatch(value) and _percent(value) > -100:  # noqa: PLR2004
+    if isinstance(value, str) and _STEP.fullmatch(value) and _percent(value) > -100:
         return value
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0.01 <= value < 10**9:  # noqa: PLR2004
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0.01 <= value < 10**9:
         return round(float(value), 2)
     raise ValueError(f'"{value}" is no price; write a change of the own price such as -10%, or an amount')
 
@@ -52,8 +52,6 @@ class Attributes(Model):
     """In percent, as the rating is shown in words."""
     reviews: tuple[Reviews, ...] = Field(default=(), max_length=MOST_LEVELS)
     """Numbers of reviews."""
-    draws: int = Field(default=1, ge=1, le=1_000)
-    """How many draws of levels each choice set has, for each nudge and repeat."""
 
     @model_validator(mode="after")
     def _two_levels_of_one_kind(self) -> Self:
@@ -61,7 +59,7 @@ class Attributes(Model):
             raise ValueError("no attribute is drawn; name levels of price, rating or reviews")
         for name in self.names:
             levels = getattr(self, name)
-            if len(levels) < 2:  # noqa: PLR2004
+            if len(levels) < 2:
                 raise problem_at(name, message="one level is no draw; give two or more")
             if len({_percent(level) if isinstance(level, str) else level for level in levels}) < len(levels):
                 raise problem_at(name, message="a level stands twice; remove one of the two")
@@ -96,7 +94,7 @@ def shown(attributes: Attributes, products: ChoiceSet, seed: int, at: int, cell:
         for name, levels, by in zip(attributes.names, dealt, moved, strict=True):
             for place, own in enumerate(products):
                 level = getattr(attributes, name)[levels[(place + by) % len(products)]]
-                rows[place] = replace(rows[place], **{name: value(level, own)})
+                rows[place] = replace(rows[place], **{name: value(level, own)})  # type: ignore[arg-type]
         found.append(tuple(rows))
     return found
 
@@ -135,7 +133,7 @@ def _moves(attributes: int, options: int) -> Iterator[tuple[int, ...]]:
     It is an orthogonal array of strength two: of two attributes every pair of moves occurs once.
     """
     for moved in product(range(options), repeat=min(attributes, 2)):
-        yield (*moved, sum(moved) % options) if attributes > 2 else moved  # noqa: PLR2004
+        yield (*moved, sum(moved) % options) if attributes > 2 else moved
 
 
 def _dealt(levels: int, options: int, seed: int, name: str, at: int) -> tuple[int, ...]:

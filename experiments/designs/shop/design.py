@@ -40,7 +40,7 @@ class ShopTrial:
     """One episode to run.
 
     `products` are in order of presentation, with their facts as displayed, drawn ones included. Where
-    attributes are drawn, each draw in each of its versions is a repeat of its own. A control trial belongs to the
+    attributes are drawn, each version of a draw is a repeat of its own. A control trial belongs to the
     cell of its nudge (`nudge` is set) but no product carries it (`carrier` is None). `start` are the pages
     that are opened, each in a tab, below the shop's address.
     """
@@ -327,17 +327,15 @@ class ShopDesign(Design[ShopTrial]):
     def _versions(
         self, name: str, nudge: Intervention | None, repeat: int, block: int
     ) -> Iterator[tuple[int, ChoiceSet]]:
-        """The products as displayed, once or in every version of every draw, each with its repeat."""
+        """The products as displayed, once or in every version of a draw, each with the repeat that it is."""
         attributes, products = self.experiment.attributes, self.sets[name]
         if attributes is None:
             yield repeat, products
             return
         blocks, versions = len(self.sets) * len(self.nudges), attributes.versions(len(products))
-        for draw in range(repeat * attributes.draws, (repeat + 1) * attributes.draws):
-            at = (repeat * blocks + block) * attributes.draws + draw % attributes.draws
-            cell = [name, nudge.id if nudge else "", draw]
-            displayed = shown(attributes, products, self.experiment.seed, at, cell)
-            yield from ((draw * versions + number, each) for number, each in enumerate(displayed))
+        cell = [name, nudge.id if nudge else "", repeat]
+        displayed = shown(attributes, products, self.experiment.seed, repeat * blocks + block, cell)
+        yield from ((repeat * versions + number, each) for number, each in enumerate(displayed))
 
     def _cell(
         self, agent: str, name: str, products: ChoiceSet, nudge: Intervention | None, repeat: int
@@ -386,7 +384,7 @@ class ShopDesign(Design[ShopTrial]):
     def _trials_of(self, name: str) -> int:
         """The number of trials of a choice set with one nudge, in one repeat."""
         attributes, products = self.experiment.attributes, self.sets[name]
-        shows = attributes.draws * attributes.versions(len(products)) if attributes else 1
+        shows = attributes.versions(len(products)) if attributes else 1
         return shows * sum(1 for _ in self._cell("", name, products, self.nudges[0], 0))
 
     def _goal(self, category: str, profile: str) -> str:

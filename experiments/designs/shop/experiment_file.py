@@ -144,9 +144,9 @@ class Experiment(Model):
 
     @model_validator(mode="after")
     def _fits_the_environment(self) -> Self:
-        for name in self.match:
-            if self.attributes and name in self.attributes.names:
-                message = f"the {name} is drawn too (attributes.{name}); remove one of the two"
+        for matched in self.match:
+            if self.attributes and matched in self.attributes.names:
+                message = f"the {matched} is drawn too (attributes.{matched}); remove one of the two"
                 raise problem_at("match", message=message)
         if self.page and self.live and self.live.page not in (PRODUCT_PAGE, self.page):
             raise problem_at("live", "page", message="the experiment has the key page too; remove this one")
