@@ -25,10 +25,10 @@ _TEXT: Final = (
     "\n\nThe elasticity says by how many percent the chance of being chosen changes if the price is 1 %"
     " higher, for an option with the mean share of its set: b(price) · (1 − 1/options) (Train 2009). What a"
     " nudge or a step is worth is the change of the price that makes up for it,"
-    " 100 · (exp(−b / b(price)) − 1) percent, and in money at the median price that was shown. Intervals are those of all ratios that the"
-    " data do not refute (Fieller 1954). They are empty where the price coefficient is not told from 0: then"
-    " no range of ratios is refuted. Errors are those of the jackknife over choice sets, so they speak for"
-    " new sets like these; with fewer than twelve sets there are none."
+    " 100 · (exp(−b / b(price)) − 1) percent, and in money at the median price that was shown. Intervals are"
+    " those of all ratios that the data do not refute (Fieller 1954). They are empty where the price"
+    " coefficient is not told from 0: then no range of ratios is refuted. Errors are those of the jackknife"
+    " over choice sets, so they speak for new sets like these; with fewer than twelve sets there are none."
 )
 
 
