@@ -17,6 +17,14 @@ from analysis.tables.families import benjamini_hochberg
 from analysis.tables.frame import LABELS, counted, heading
 
 EFFECT = "Effect on the probability of being chosen (percentage points)"
+DIFFERENCES = (
+    "Cheaper and higher rated are differences between products, which may differ in other ways too: these two"
+    " effects are not causal."
+)
+DRAWN = (
+    "Attributes were drawn: the rows of their names in the exact tests, and the trade-offs, are causal."
+    " Cheaper and higher rated also hold what products differ in themselves, such as their own prices."
+)
 ONE, TWO = 1, 2
 """Decimals of percentage points, and of numbers whose second decimal counts."""
 
@@ -209,7 +217,7 @@ def _effects(found: ChoiceAnalysis) -> Section:
         )
     return Section(
         "Effects on choice",
-        " ".join([text, *found.notes]),
+        " ".join([text, DRAWN if len(found.tradeoffs) else DIFFERENCES, *found.notes]),
         (
             NamedTable(
                 "effects",

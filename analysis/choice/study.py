@@ -20,14 +20,6 @@ from analysis.tables.choice_table import TRIAL_ID, check_table
 from analysis.tables.frame import NUMBERS
 
 ROUNDING = 1e-6
-DIFFERENCES = (
-    "Cheaper and higher rated are differences between products, which may differ in other ways too: these two"
-    " effects are not causal."
-)
-DRAWN = (
-    "Attributes were drawn: the rows of their names in the exact tests, and the trade-offs, are causal."
-    " Cheaper and higher rated also hold what products differ in themselves, such as their own prices."
-)
 
 
 @dataclass(frozen=True)
@@ -156,7 +148,6 @@ def _notes(table: pd.DataFrame) -> tuple[str, ...]:
         if name in table and table[name].isna().any():
             count = len(table.loc[table[name].isna(), TRIAL_ID].drop_duplicates())
             notes.append(f"No option is taken for {feature} in the trials that lack a {name} ({count:,}).")
-    notes.append(DIFFERENCES if (table["randomised"] == "").any() else DRAWN)
     if table["direction"].eq(-1).any():
         notes.append("A nudge meant to push away counts as a nudge of the other options of its set.")
     return tuple(notes)
