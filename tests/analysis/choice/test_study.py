@@ -16,7 +16,6 @@ from analysis.choice.attrition import attrition, equal_attrition
 from analysis.choice.effects import choice_effects
 from analysis.choice.exact import exact_tests
 from analysis.choice.report import report
-from analysis.choice.study import DIFFERENCES
 from analysis.choice.treatment import RECEIPT_COLUMNS
 from analysis.reporting.html import write_files, write_report
 from analysis.tables.choice_table import check_table
@@ -60,7 +59,6 @@ def test_the_parts_are_those_of_their_functions(table: pd.DataFrame) -> None:
     assert analysis.notes == (
         "3 of 144 trials have no choice; they are left out of the effects.",
         "No option is taken for cheaper in the trials that lack a price (1).",
-        DIFFERENCES,
         "A nudge meant to push away counts as a nudge of the other options of its set.",
     )
 
