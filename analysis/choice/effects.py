@@ -29,11 +29,12 @@ NO_CHOICE = "no trial has a choice"
 def choice_effects(table: pd.DataFrame) -> pd.DataFrame:
     """Estimate the effects of the four features on choice, by agent and term, in percentage points.
 
-    An effect compares an option that has the feature with an option of the same set that has it not, all else
-    equal. Agents are fitted one by one: with trial fixed effects the joint model, fully interacted with the
-    agent, gives the same estimates, and so no agent's numbers depend on who else was run. `p_adjusted` is
-    Benjamini and Hochberg's (1995) over the terms of one agent: the family is "what moves this agent". n:
-    trials with a choice; n_missing: trials without.
+    An effect compares an option that has the feature with an option of the same set that has it not, where
+    both are alike in the other three. Products may differ in more than these, so the effects of `cheaper` and
+    `higher_rated` are not causal. Agents are fitted one by one: with trial fixed effects the joint model,
+    fully interacted with the agent, gives the same estimates, and so no agent's numbers depend on who else
+    was run. `p_adjusted` is Benjamini and Hochberg's (1995) over the terms of one agent: the family is "what
+    moves this agent". n: trials with a choice; n_missing: trials without.
 
     Where the table has trials with a placebo there are two more rows: its effect, and that of the nudge less
     it. Both are of the same model; their errors are clustered by category, or set, which have both.

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from analysis.choice.drawn import displays, drawn_by_agent
 from analysis.choice.effects import LESS_PLACEBO, PLACEBO, TERMS, agents, regressors
 from analysis.choice.frames import empty_frame
 from analysis.choice.groups import NO_PROFILE
@@ -38,7 +39,7 @@ NO_STRATA = "no two trials differ in this alone"
 DIFFERENCE = "profile_difference"
 """The part with how far each profile moves the choice from that without a profile."""
 
-SAME: Final = ["run", "set", "match", "profile"]
+SAME: Final = ["run", "set", "match", "profile", "display"]
 MARKS: Final = ["first", "carrier", "words", "kind"]
 _NUDGED, _PLACEBO, _SEVERAL = 1, 2, 3
 _ROUNDING: Final = 1e-9
@@ -76,6 +77,8 @@ def exact_tests(table: pd.DataFrame, margin: float | None = None) -> pd.DataFram
     An estimate is the mean over strata, its test Fisher's randomisation test, its interval the score interval
     (in pairs Tango's, 1998). Both speak for these choice sets and texts, and take the answers to different
     questions as draws of their own; where an agent answers repeats of a question alike, it counts once.
+    Where prices, ratings or numbers of reviews were drawn there is a row for each, of the highest level
+    against the others; its strata are the draws, see `draws_of`, and its test holds whatever the agent does.
 
     The frame has the columns of every estimator (n: trials in strata), `part`, `level`, and how many strata
     were for the effect, against it, and there: strata_for, strata_against, strata. All rows of an agent are
@@ -88,6 +91,12 @@ def exact_tests(table: pd.DataFrame, margin: float | None = None) -> pd.DataFram
             {"term": term, "group": agent, "part": part, "level": level, **_result(strata, note, margin)}
             for term, part, level, strata in (_parts(trials) if len(trials) else ())
         ]
+        for term, draws in drawn_by_agent(used):
+            lowest = min((min(null.values) for null in draws.nulls), default=-1.0)
+            of = pd.DataFrame({"trials": draws.trials})
+            low, high = np.full(len(of), min(lowest, -1.0)), np.ones(len(of))
+            strata = Strata(draws.values, draws.nulls, low, high, of)
+            rows.append({"term": term, "group": agent, "part": "", "level": "", **_result(strata, "")})
         if rows:
             columns = (*LEVEL_KEYS, *COUNTS, *(EQUIVALENCE if margin else ()))
             frames.append(adjusted_within(result_frame(rows, *columns), "group"))
@@ -191,7 +200,9 @@ def trials_of(used: pd.DataFrame) -> pd.DataFrame:
     carriers = used[used["nudged"].eq(1) | used[PLACEBO].eq(1)].sort_values([TRIAL_ID, "option"])
     first = carriers[~carriers[TRIAL_ID].duplicated()].set_index(TRIAL_ID)
     several = carriers[carriers[TRIAL_ID].duplicated(keep=False)].groupby(TRIAL_ID)["option"].agg("\n".join)
-    trials = one[[*SAME, "category"]].assign(
+    same = [name for name in SAME if name != "display"]
+    trials = one[[*same, "category"]].assign(
+        display=displays(used),
         profile=one["profile"].replace("", NO_PROFILE),
         options=trial.value_counts(),
         chosen=used[used["chosen"] == 1].set_index(TRIAL_ID)["option"],

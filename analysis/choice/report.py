@@ -9,21 +9,24 @@ from analysis.choice import figures
 from analysis.choice.effects import LESS_PLACEBO
 from analysis.choice.stopping_report import said, stopping_section
 from analysis.choice.study import ChoiceAnalysis
+from analysis.choice.tradeoff_report import tradeoff_clauses, tradeoff_section
 from analysis.choice.wording import WORDING
-from analysis.reporting.answer import (
-    LEVEL,
-    by_agent,
-    clauses,
-    p_text,
-    sample_text,
-    sentence,
-)
+from analysis.reporting.answer import LEVEL, by_agent, clauses, p_text, sample_text, sentence
 from analysis.reporting.human_values import CHEREP, HUMAN_EFFECTS
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
+from analysis.tables.choice_table import ATTRIBUTES
 from analysis.tables.families import benjamini_hochberg
 from analysis.tables.frame import LABELS, counted, heading
 
 EFFECT = "Effect on the probability of being chosen (percentage points)"
+DIFFERENCES = (
+    "Cheaper and higher rated are differences between products, which may differ in other ways too: these two"
+    " effects are not causal."
+)
+DRAWN = (
+    "Attributes were drawn: the rows of their names in the exact tests, and the trade-offs, are causal."
+    " Cheaper and higher rated also hold what products differ in themselves, such as their own prices."
+)
 ONE, TWO = 1, 2
 """Decimals of percentage points, and of numbers whose second decimal counts."""
 
@@ -34,6 +37,7 @@ def report(found: ChoiceAnalysis) -> Report:
     if found.sequence is not None:
         made.insert(0, stopping_section(found.sequence, found.sequence_path))
     makers: list[tuple[pd.DataFrame, Callable[[ChoiceAnalysis], Section]]] = [
+        (found.tradeoffs, lambda own: tradeoff_section(own.tradeoffs)),
         (found.nudge_texts, _nudges),
         (found.profiles, _profiles),
         (found.positions, _larger_sets),
@@ -47,7 +51,10 @@ def report(found: ChoiceAnalysis) -> Report:
     stopped = None if found.sequence is None else _stopped(found, found.sequence)
     return Report(
         sections=(*made, _methods()),
-        answer=(*(stopped or by_agent(found.effects, _answer)), *_equivalent(found.exact)),
+        answer=(
+            *(stopped or by_agent(found.effects, partial(_answer, found.tradeoffs))),
+            *_equivalent(found.exact),
+        ),
         checked=_checked(found),
         problems=tuple(_problems(found)),
     )
@@ -61,7 +68,7 @@ def _stopped(found: ChoiceAnalysis, sequence: pd.DataFrame) -> tuple[str, ...]:
         if agent in rows.index:
             own = rows.loc[[agent]].to_dict("records")[0]
             others, clause = effects[effects["term"] != own["term"]], [said(own)]
-        told.append(sentence(str(agent), [*clause, *_answer(str(agent), others)]))
+        told.append(sentence(str(agent), [*clause, *_answer(found.tradeoffs, str(agent), others)]))
     return tuple(told)
 
 
@@ -79,7 +86,7 @@ def _equivalent(exact: pd.DataFrame) -> Iterator[str]:
             yield sentence(str(agent), [*said, "by the exact test, about these choice sets and texts only"])
 
 
-def _answer(_agent: str, rows: pd.DataFrame) -> list[str]:
+def _answer(worth: pd.DataFrame, agent: str, rows: pd.DataFrame) -> list[str]:
     """Where the design is too small for an interval about new sets, the exact one about these is said."""
     rows = rows.set_index("term").reindex([term for term in WORDING.names if term in set(rows["term"])])
     exact = rows["conf_low"].isna() & rows["exact_low"].notna() & rows["estimate"].notna()
@@ -94,7 +101,7 @@ def _answer(_agent: str, rows: pd.DataFrame) -> list[str]:
     if exact.any():
         which = ", ".join(WORDING.names[term] for term in rows.index[exact])
         said.append(f"{which}: by the exact test, about these choice sets and texts only")
-    return said
+    return said + tradeoff_clauses(worth[worth["group"] == agent])
 
 
 def _checked(found: ChoiceAnalysis) -> str:
@@ -218,8 +225,8 @@ def _effects(found: ChoiceAnalysis) -> Section:
     human = ", ".join(f"{LABELS[term].lower()} {value}" for term, value in HUMAN_EFFECTS.items())
     text = (
         "What moves each agent? An effect of +10 means: of two options in the same set that are alike in the"
-        " other features, the one with the feature is chosen 10 percentage points more often than the one"
-        " without it."
+        " other three features, the one with the feature is chosen 10 percentage points more often than the"
+        " one without it."
     )
     if (found.effects["term"] == LESS_PLACEBO).any():
         text += (
@@ -228,7 +235,7 @@ def _effects(found: ChoiceAnalysis) -> Section:
         )
     return Section(
         "Effects on choice",
-        " ".join([text, *found.notes]),
+        " ".join([text, DRAWN if len(found.tradeoffs) else DIFFERENCES, *found.notes]),
         (
             NamedTable(
                 "effects",
@@ -262,6 +269,12 @@ def _exact(found: ChoiceAnalysis) -> Section:
         text += (
             f" With a small p_equivalent an effect is known to be smaller than {margin:g} points, in both"
             " directions (two one-sided score tests); it is not adjusted for the number of rows."
+        )
+    if found.exact["term"].isin(ATTRIBUTES).any():
+        text += (
+            " Prices, ratings or numbers of reviews were drawn: the rows of these names compare the option"
+            " with the highest level (of the price: the largest change of its own) with the others. Their"
+            " strata are the draws, and their test holds whatever the agent does."
         )
     frame = found.exact.drop(columns=["std_error", "statistic", "n_missing"])
     caption = "Exact tests of the design: effects in these choice sets and texts (percentage points)"

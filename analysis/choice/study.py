@@ -15,6 +15,7 @@ from analysis.choice.exact import exact_tests
 from analysis.choice.factors import deciding_factors
 from analysis.choice.sensitivity import sensitivity
 from analysis.choice.stopping import path_frame, sequence_frame, without_fixed
+from analysis.choice.tradeoffs import tradeoffs
 from analysis.choice.treatment import treatment_check
 from analysis.reporting.to_json import to_json
 from analysis.tables.choice_table import TRIAL_ID, check_table
@@ -39,6 +40,7 @@ class ChoiceAnalysis:
     treatment: pd.DataFrame | None
     effects: pd.DataFrame
     exact: pd.DataFrame
+    tradeoffs: pd.DataFrame
     nudge_texts: pd.DataFrame
     categories: pd.DataFrame
     profiles: pd.DataFrame
@@ -118,6 +120,7 @@ def _analyze(
         treatment=None if receipts is None else treatment_check(receipts),
         effects=effects,
         exact=exact,
+        tradeoffs=tradeoffs(table),
         nudge_texts=by_text,
         categories=by_category,
         profiles=possible(profiles),

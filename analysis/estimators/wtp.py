@@ -40,9 +40,9 @@ def wtp(
     frame = fit.frame(group).iloc[terms].reset_index(drop=True)
     frame[list(NUMBERS)] = np.nan
     frame[["krinsky_robb_low", "krinsky_robb_high"]] = np.nan
-    slope, error = fit.of(price_term)
+    slope, _ = fit.of(price_term)
     quantile = float(stats.t.ppf(0.975, fit.df))
-    if reason := _no_price(slope, quantile * error, price_term, fit.term_notes[price]):
+    if reason := no_price(fit, price_term):
         frame["note"] = reason
         return frame
     drawn = _draw(fit, draws, seed)
@@ -65,6 +65,32 @@ def wtp(
             high,
         ]
     return frame[[*FRAME_COLUMNS, "krinsky_robb_low", "krinsky_robb_high"]]
+
+
+def fieller(fit: CLogit, term: str, price_term: str, level: float = 0.95) -> tuple[float, float, float]:
+    """Return -b / b_price and its interval: all ratios that the data do not refute (Fieller 1954).
+
+    A ratio r is refuted where b + r b_price is told from 0. The set of the others is an interval if the price
+    coefficient is told from 0, and leaves out 0 exactly if b is. Otherwise it is unbounded, and all three
+    numbers are NaN; so they are without standard errors.
+    """
+    (b, error), (slope, price_error) = fit.of(term), fit.of(price_term)
+    t = float(stats.t.ppf((1 + level) / 2, fit.df))
+    a = slope**2 - (t * price_error) ** 2
+    if not (a > 0 and error >= 0):
+        return np.nan, np.nan, np.nan
+    at, price = fit.terms.index(term), fit.terms.index(price_term)
+    half = b * slope - t**2 * float(fit.cov[at, price])
+    rest = b**2 - (t * error) ** 2
+    root = float(np.sqrt(max(half**2 - a * rest, 0.0)))
+    return -b / slope, (-half - root) / a, (-half + root) / a
+
+
+def no_price(fit: CLogit, term: str) -> str:
+    """Return why there is no willingness to pay; empty if the price coefficient is clearly below 0."""
+    slope, error = fit.of(term)
+    width = float(stats.t.ppf(0.975, fit.df)) * error
+    return _no_price(slope, width, term, fit.term_notes[fit.terms.index(term)])
 
 
 def _no_price(slope: float, half_width: float, term: str, note: str) -> str:

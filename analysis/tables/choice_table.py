@@ -12,6 +12,8 @@ from analysis.tables.table_file import Places, first_row, quoted, read_frame
 
 Kind = Literal["text", "number", "whole", "flag", "sign", "log"]
 
+ATTRIBUTES = ("price", "rating", "reviews")
+"""What a study can draw independently of the product; the column `randomised` names them, joined by +."""
 LARGEST = 1e15
 """The largest number in a table; the powers of larger ones could not be computed."""
 LONGEST = 1_000
@@ -67,6 +69,7 @@ COLUMNS = (
     Column("direction", "sign", "+1, or -1 for a nudge meant to push away; +1 when absent"),
     Column("condition", "text", "the cell of the design"),
     Column("match", "text", "the attributes that were equalised"),
+    Column("randomised", "text", "the attributes that were drawn independently of the product: price+rating"),
     Column("profile", "text", "the shopper's profile"),
     Column("repeat", "number", "repetition of the same cell"),
     Column("ordering", "text", "the order of the set's options"),
@@ -83,7 +86,17 @@ TRIAL = ["run", "agent", "trial"]
 TRIAL_ID = "trial_id"
 """The column of a checked table with an integer from 0 for each trial, which is much faster to group by."""
 
-_FILLED_TEXT = ("run", "category", "nudge", "nudge_text", "family", "condition", "match", "profile")
+_FILLED_TEXT = (
+    "run",
+    "category",
+    "nudge",
+    "nudge_text",
+    "family",
+    "condition",
+    "match",
+    "randomised",
+    "profile",
+)
 
 
 def read_table(path: str | Path) -> pd.DataFrame:
@@ -111,6 +124,7 @@ def check_table(table: pd.DataFrame) -> pd.DataFrame:
             table[name] = ""
     table[TRIAL_ID] = table.groupby(TRIAL, sort=False).ngroup()
     _check_trials(table, places)
+    _check_randomised(table, places)
     _derive(table)
     _check_places(table, places)
     return table
@@ -243,6 +257,20 @@ def _check_trials(table: pd.DataFrame, places: Places) -> None:
     refuse(table, other, places, "outcome", unfinished)
     wrong = has_choice & (trials["chosen"].transform("sum") != 1)
     refuse(table, wrong, places, "chosen", "not exactly one option is chosen; mark one with 1")
+
+
+def _check_randomised(table: pd.DataFrame, places: Places) -> None:
+    """Raises AnalysisError where an attribute that was drawn is unknown, or its values are missing."""
+    differs = table["randomised"] != table.groupby(TRIAL_ID)["randomised"].transform("first")
+    refuse(table, differs, places, "randomised", "randomised differs between its rows; use one")
+    for text in table["randomised"].unique():
+        for name in filter(None, text.split("+")):
+            named = table["randomised"] == text
+            known = f"{{}} names {quoted(name)}; write {', '.join(ATTRIBUTES)}, joined by +"
+            refuse(table, named & (name not in ATTRIBUTES), places, "randomised", known)
+            lacking = table[name].isna() if name in table else named
+            empty = f"{{}}, but a row has no {name}; fill it in, or take it out of randomised"
+            refuse(table, named & lacking, places, "randomised", empty)
 
 
 def _check_places(table: pd.DataFrame, places: Places) -> None:

@@ -281,6 +281,7 @@ def to_record(
             {"number": number, **place._asdict()}
             for number, place in enumerate(_readable(placed, session, seen))
         ],
+        attributes=_list_rows(trial, design),
         artifacts=artifacts,
         cause=trajectory.cause,
     )
@@ -314,3 +315,9 @@ def _option_rows(trial: ShopTrial, design: ShopDesign, opened: Mapping[str, int]
         }
         for position, product in enumerate(trial.products)
     ]
+
+
+def _list_rows(trial: ShopTrial, design: ShopDesign) -> list[Row]:
+    """What the products' own prices, ratings and numbers of reviews are, where drawn ones were shown."""
+    found = [design.list_facts(product) for product in trial.products]
+    return [{"position": at, "attributes": own} for at, own in enumerate(found) if own]

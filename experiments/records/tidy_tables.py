@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import sqlalchemy as sql
 
-from analysis.tables.choice_table import COLUMNS, check_table
+from analysis.tables.choice_table import ATTRIBUTES, COLUMNS, check_table
 from experiments.records.errors import CHECK_IT, Unreadable, cause
 from experiments.records.store import Records
 from experiments.records.tables import (
@@ -75,11 +75,20 @@ def tidy_table(records: Records, run: str) -> pd.DataFrame:
     # Before the placebo was a condition of its own, its trials were stored as nudged.
     placebos = frame["nudge"].isin(_placebos(records, run)) & (frame["condition"] == "nudged")
     frame["condition"] = frame["condition"].mask(placebos, "placebo")
+    frame["randomised"] = _randomised(records, run)
     made = frame["outcome"] == "choice"
     frame["chosen"] = (frame["option"] == frame["choice"]).astype("Int64").where(made)
     more = _decoded(records, frame["attributes"]).add_prefix("attr_")
     documented = [*(column.name for column in COLUMNS), "attr_name"]
     return pd.concat([check_table(frame)[documented], more], axis=1)
+
+
+def _randomised(records: Records, run: str) -> str:
+    """The attributes that the run drew independently of the products, joined by +."""
+    experiment = sql.select(runs.c.facts["experiment"]).where(runs.c.run == run)
+    with records.reading() as connection:
+        drawn = (connection.scalar(experiment) or {}).get("attributes") or {}
+    return "+".join(name for name in ATTRIBUTES if drawn.get(name))
 
 
 def _placebos(records: Records, run: str) -> list[str]:

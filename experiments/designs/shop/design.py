@@ -17,6 +17,7 @@ from experiments.designs.choice_sets.forming import form_choice_sets
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.design import CONTROL, Comparison, Design, StoredTrials
 from experiments.designs.inputs.identity import digest
+from experiments.designs.shop.attributes import list_facts, shown, value
 from experiments.designs.shop.experiment_file import EMBEDDED, Experiment
 from experiments.designs.shop.listing import category_address, listed_sets, show_only
 from experiments.designs.shop.profiles import sentences
@@ -38,7 +39,8 @@ _REQUESTS: Final = {"listing": 3, "search": 5}
 class ShopTrial:
     """One episode to run.
 
-    `products` are in order of presentation, with their facts as displayed. A control trial belongs to the
+    `products` are in order of presentation, with their facts as displayed, drawn ones included. Where
+    attributes are drawn, each version of a draw is a repeat of its own. A control trial belongs to the
     cell of its nudge (`nudge` is set) but no product carries it (`carrier` is None). `start` are the pages
     that are opened, each in a tab, below the shop's address.
     """
@@ -95,6 +97,7 @@ class ShopDesign(Design[ShopTrial]):
         self.prompt = _prompt(experiment.prompt, source)
         self.nudges = self._nudges(source)
         self._matching = load_interventions("matching", self.site)
+        self._drawing = load_interventions("attributes", self.site)
         display = load_interventions("display", self.site).interventions
         # A shop whose map has no place for them can be studied without.
         self._display = tuple(item for item in display if not item.lacks(self.site))
@@ -109,6 +112,7 @@ class ShopDesign(Design[ShopTrial]):
             set_id(products): tuple(self._displayed(products)) for products in formed
         }
         self._check_stopping(source)
+        self._check_levels()
         self._treatments: dict[tuple[str, ProductFacts], Treatment] = {}
         for product in (product for products in self.sets.values() for product in products):
             for nudge in filter(None, self.nudges):
@@ -179,6 +183,33 @@ class ShopDesign(Design[ShopTrial]):
             yield replace(shown, reviews=reviews) if "reviews" in match else shown
 
     @property
+    def drawn(self) -> tuple[str, ...]:
+        """The attributes that are drawn independently of the product."""
+        return self.experiment.attributes.names if self.experiment.attributes else ()
+
+    def _check_levels(self) -> None:
+        """Raises UserError where a product has no price to change, or two levels are one price of it."""
+        attributes = self.experiment.attributes
+        if attributes is None or not any(isinstance(level, str) for level in attributes.price):
+            return
+        for product in (product for products in self.sets.values() for product in products):
+            if product.price is None:
+                message = f"{product.key} has no price that could be changed; write amounts, or leave it out"
+                raise self.source.error(("attributes", "price"), message)
+            prices = [value(level, product) for level in attributes.price]
+            if len(set(prices)) < len(prices):
+                message = (
+                    f"two levels are one price of {product.key}, which costs {product.price:.2f} (prices keep"
+                    " their last cent); put the levels further apart"
+                )
+                raise self.source.error(("attributes", "price"), message)
+
+    def list_facts(self, product: ProductFacts) -> dict[str, float | None]:
+        """Return the own values of what is drawn for a product as displayed; empty where nothing is."""
+        attributes = self.experiment.attributes
+        return list_facts(attributes, self._products[product.key], product) if attributes else {}
+
+    @property
     def view(self) -> View:
         """The part of the browser that the agent is shown."""
         return View(**self.experiment.observation.model_dump())
@@ -190,9 +221,10 @@ class ShopDesign(Design[ShopTrial]):
             *(nudge for nudge in self.nudges if nudge),
             *self._matching.interventions,
             *self._display,
+            *(self._drawing.interventions if self.drawn else ()),
         ]
         # A key that came later is no part of the identity of runs without it.
-        later = {name for name in ("page",) if getattr(self.experiment, name) is None}
+        later = {name for name in ("page", "attributes") if getattr(self.experiment, name) is None}
         experiment = self.experiment.model_dump(mode="json", exclude={"agents", "stopping", *later})
         # What is declared beforehand makes it another run. More trials do not, nor does a number of them.
         if declared := self.stopping and self.stopping.declared:
@@ -238,7 +270,9 @@ class ShopDesign(Design[ShopTrial]):
         if len(self.profiles) > 1:
             parts += f" x {len(self.profiles)} profiles"
         conditions = self.block_size() // len(self.profiles)
-        return f"{parts}, {conditions} conditions and orders each"
+        if not self.drawn:
+            return f"{parts}, {conditions} conditions and orders each"
+        return f"{parts}, {conditions} conditions, orders and drawn {' and '.join(self.drawn)} each"
 
     def notes(self, agents: Sequence[str]) -> list[str]:
         """Return notes on what to know before the run, a line each.
@@ -259,11 +293,16 @@ class ShopDesign(Design[ShopTrial]):
             )
         return notes
 
+    def _shown_by_intervention(self) -> Iterator[Intervention]:
+        """The interventions that show matched and drawn attributes; the kind of each is its attribute."""
+        yield from (self._matching[f"match-{name}"] for name in self.experiment.match)
+        yield from (self._drawing[f"drawn-{name}"] for name in self.drawn)
+
     def _lacks(self) -> Iterator[str]:
         """What the site map lacks for this experiment, a line for each role."""
         wanted = [
             *(nudge for nudge in self.nudges if nudge),
-            *(self._matching[f"match-{name}"] for name in self.experiment.match),
+            *self._shown_by_intervention(),
         ]
         found: dict[str, dict[str, None]] = {}
         for intervention in wanted:
@@ -308,12 +347,30 @@ class ShopDesign(Design[ShopTrial]):
         The blocks run through the sets and the nudges, so that any number of whole blocks is balanced.
         """
         names, nudges = list(self.sets), self.nudges
-        for of_set, of_nudge, repeat in blocks(len(names), len(nudges), self.experiment.repeats):
+        for block, (of_set, of_nudge, repeat) in enumerate(
+            blocks(len(names), len(nudges), self.experiment.repeats)
+        ):
+            name, nudge, block_of_repeat = names[of_set], nudges[of_nudge], block % (len(names) * len(nudges))
             for agent in agents:
-                yield from self._block(agent, names[of_set], nudges[of_nudge], repeat)
+                for number, products in self._versions(name, nudge, repeat, block_of_repeat):
+                    yield from self._cell(agent, name, products, nudge, number)
 
-    def _block(self, agent: str, name: str, nudge: Intervention | None, repeat: int) -> Iterator[ShopTrial]:
-        products = self.sets[name]
+    def _versions(
+        self, name: str, nudge: Intervention | None, repeat: int, block: int
+    ) -> Iterator[tuple[int, ChoiceSet]]:
+        """The products as displayed, once or in every version of a draw, each with the repeat that it is."""
+        attributes, products = self.experiment.attributes, self.sets[name]
+        if attributes is None:
+            yield repeat, products
+            return
+        blocks, versions = len(self.sets) * len(self.nudges), attributes.versions(len(products))
+        cell = [name, nudge.id if nudge else "", repeat]
+        displayed = shown(attributes, products, self.experiment.seed, repeat * blocks + block, cell)
+        yield from ((repeat * versions + number, each) for number, each in enumerate(displayed))
+
+    def _cell(
+        self, agent: str, name: str, products: ChoiceSet, nudge: Intervention | None, repeat: int
+    ) -> Iterator[ShopTrial]:
         factors = self.experiment.factors
         carriers: list[str | None] = []
         if nudge is None or (factors.nudge and "none" in factors.nudge.on):
@@ -349,12 +406,17 @@ class ShopDesign(Design[ShopTrial]):
     def size(self) -> int:
         """The number of trials of an agent, where all choice sets are as large as the largest."""
         largest = max(self.sets, key=lambda name: len(self.sets[name]))
-        block = sum(1 for _ in self._block("", largest, self.nudges[0], 0))
-        return len(self.sets) * len(self.nudges) * block * self.experiment.repeats
+        return len(self.sets) * len(self.nudges) * self._trials_of(largest) * self.experiment.repeats
 
     def block_size(self) -> int:
         """Return the number of trials per block and agent."""
-        return sum(1 for _ in self._block("", next(iter(self.sets)), self.nudges[0], 0))
+        return self._trials_of(next(iter(self.sets)))
+
+    def _trials_of(self, name: str) -> int:
+        """The number of trials of a choice set with one nudge, in one repeat."""
+        attributes, products = self.experiment.attributes, self.sets[name]
+        shows = attributes.versions(len(products)) if attributes else 1
+        return shows * sum(1 for _ in self._cell("", name, products, self.nudges[0], 0))
 
     def _goal(self, category: str, profile: str) -> str:
         goal = self.experiment.goal.replace("${category}", category)
@@ -379,13 +441,14 @@ class ShopDesign(Design[ShopTrial]):
     def plan(self, trial: ShopTrial) -> Plan:
         """Return the edits of a trial.
 
-        These are the edits for matching, listing and display, and the nudge on its carrier.
+        These are the edits for matching, for what is drawn, for listing and display, and the nudge on its
+        carrier.
         """
         treatments: list[Treatment] = []
         for product in trial.products:
-            for name in self.experiment.match:
-                value = getattr(product, name)
-                treatments.append(self._treatment(self._matching[f"match-{name}"], product, value=value))
+            for intervention in self._shown_by_intervention():
+                shown_value = getattr(product, intervention.kind)
+                treatments.append(self._treatment(intervention, product, value=shown_value))
             if trial.nudge is not None and product.key == trial.carrier:
                 treatments.append(self._treatment(trial.nudge, product))
         listing = () if self.experiment.task == "compare-tabs" else (show_only(trial.products),)
@@ -438,7 +501,7 @@ class ShopDesign(Design[ShopTrial]):
 
     def interventions(self, trial: ShopTrial) -> Iterator[Intervention]:
         """Yield the interventions of a trial's cell: the nudge too where no product carries it."""
-        yield from (self._matching[f"match-{name}"] for name in self.experiment.match)
+        yield from self._shown_by_intervention()
         if trial.nudge is not None:
             yield trial.nudge
         yield from self._display

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 from environments.launchable import LAUNCHABLE
 from experiments.designs.choice_sets.options import Options
 from experiments.designs.inputs.experiment_file import Limits, Model, Name
+from experiments.designs.shop.attributes import Attributes
 from experiments.designs.shop.stopping import Stopping
 from interventions.yaml.yaml_source import did_you_mean, problem_at
 
@@ -115,6 +116,8 @@ class Experiment(Model):
     factors: Factors = Factors()
     match: tuple[Literal["price", "reviews"], ...] = ()
     """Attributes made equal within each set, by intervention: each is set to the mean of the set."""
+    attributes: Attributes | None = None
+    """Attributes that are drawn independently of the product, by intervention."""
     observation: Observed = Observed()
     prompt: str = "default"
     """The prompt of language models: `default`, or a folder of templates."""
@@ -146,6 +149,9 @@ class Experiment(Model):
     def _can_stop(self) -> Self:
         if self.stopping is None or self.stopping.rule == "fixed":
             return self
+        if self.attributes:
+            message = "attributes are drawn, which a rule does not know yet; remove one of the two"
+            raise problem_at("stopping", message=message)
         nudge = self.factors.nudge
         if self.stopping.effect == "nudge" and (nudge is None or "each" not in nudge.on):
             message = "no product carries a nudge in turn; give factors.nudge with on: [each], or write order"
@@ -157,6 +163,10 @@ class Experiment(Model):
 
     @model_validator(mode="after")
     def _fits_the_environment(self) -> Self:
+        for matched in self.match:
+            if self.attributes and matched in self.attributes.names:
+                message = f"the {matched} is drawn too (attributes.{matched}); remove one of the two"
+                raise problem_at("match", message=message)
         if self.page and self.live and self.live.page not in (PRODUCT_PAGE, self.page):
             raise problem_at("live", "page", message="the experiment has the key page too; remove this one")
         if self.page and self.task != "compare-tabs":

@@ -106,6 +106,8 @@ def _rows(trial: ShopTrial, design: ShopDesign) -> Iterator[dict[str, Any]]:
             "direction": nudge.direction if nudge else None,
             "condition": trial.condition,
             "match": design.match,
+            "randomised": "+".join(design.drawn),
+            **{f"attr_{name}": own for name, own in design.list_facts(item).items()},
             "profile": trial.profile,
             "repeat": trial.repeat,
             "ordering": trial.ordering,

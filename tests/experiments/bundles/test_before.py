@@ -24,22 +24,26 @@ BEFORE = Path(__file__).parent / "before"
 ARCHIVES = sorted(BEFORE.glob("*.zip"))
 NEW = re.compile(
     r"analysis\.((coefficients|fit_statistics)\[\d+\]\.brand: only here"
-    r"|(exact|attrition_by_factor|(effects|triage)\[\d+\]\.(p_exact|exact_low|exact_high)): only here"
+    r"|(exact|tradeoffs|attrition_by_factor): only here"
+    r"|(effects|triage)\[\d+\]\.(p_exact|exact_low|exact_high): only here"
     r"|(coefficients|list_price|experiments|tests|willingness_to_pay)\[\d+\]\.p_adjusted: null in"
     r"|curves\[\d+\]\.(conf_(low|high): null in|note: \"no interval: .*\" in the archive, \"\" here))"
 )
-"""What has come since: exact tests of choices, a column of conjoint studies, and adjusted p values
-of all but choices in a shop.
+"""What has come since: exact tests of choices, trade-offs of drawn attributes, a column of conjoint
+studies, and adjusted p values of all but choices in a shop.
 
 The middle of a curve has an interval even where the version before missed 0 by rounding.
 """
+
+LATER = {"attributes", "prices"}
+"""The experiments that came later."""
 
 CURVE = re.compile(r"analysis\.curves\[\d+\]")
 """Smooth curves: from one processor to another their last digits differ, by 2e-12 of the value."""
 
 
 def test_there_is_an_archive_of_each_shipped_experiment() -> None:
-    assert {path.stem for path in ARCHIVES} == {path.stem for path in LIBRARY.glob("*.yaml")}
+    assert {path.stem for path in ARCHIVES} == {path.stem for path in LIBRARY.glob("*.yaml")} - LATER
 
 
 @pytest.mark.slow

@@ -10,12 +10,14 @@ from experiments.designs.loading import load_design
 
 IDS = {
     "anchoring": ("anchoring-16f83527", "aa14e181f382"),
+    "attributes": ("attributes-438cba0d", "45a3c2e33493"),
     "biases": ("biases-57da22ab", "892de64b6091"),
     "hotels": ("hotels-1407bb67", "345489a87621"),
     "listing": ("listing-0da69ec7", "3ef01ee15310"),
     "nudges-mr": ("nudges-mr-077c4115", "b254c9e4baf8"),
     "nudges-mrap": ("nudges-mrap-4a727fa1", "98e5ccb33718"),
     "nudges": ("nudges-593302b1", "560134ec79f9"),
+    "prices": ("prices-e49b87dd", "1600d8b57496"),
     "profiles": ("profiles-5e8f90c9", "4b8335111cae"),
     "search": ("search-3df9bd2e", "1519ebc0021f"),
     "sensitivity-rating": ("sensitivity-rating-507044a2", "51fdcbf54732"),

@@ -16,7 +16,7 @@ LIVE = "live: {allow: [], stop_before: [Pay now]}\noptions: {catalogue: c.csv}\n
 
 def test_the_shipped_experiments_can_be_read() -> None:
     shop = [path.stem for path in LIBRARY.glob("*.yaml") if "goal:" in path.read_text()]
-    assert len(shop) == 9
+    assert len(shop) == 11
     assert {validate(experiment_source(name), Experiment).name for name in shop} == set(shop)
 
 
@@ -45,6 +45,19 @@ def test_the_shipped_experiments_can_be_read() -> None:
         ("task: search\noptions: {file: sets.csv}", "options.file: search forms its own choice sets"),
         ("task: listing\noptions: {titles: {filter: true}}", "options.titles: "),
         ("observation: {pages: whole}", r'observation\.pages: unknown key; did you mean "page"'),
+        ("attributes: {}", "attributes: no attribute is drawn; name levels of price, rating or reviews"),
+        ("attributes: {price: [-10%]}", r"attributes\.price: one level is no draw; give two or more"),
+        ("attributes: {price: [+10%, 10.0%]}", r"attributes\.price: a level stands twice"),
+        ("attributes: {price: [-10%, 20]}", r"attributes\.price: changes in percent and amounts cannot"),
+        (
+            "attributes: {price: [-10%, cheap]}",
+            r'attributes\.price\[1\]: "cheap" is no price; write',
+        ),
+        ("attributes: {price: [0%, -100%]}", r'attributes\.price\[1\]: "-100%" is no price'),
+        ("attributes: {rating: [60, 101]}", r"attributes\.rating\[1\]: "),
+        ("attributes: {reviews: [0, 10]}", r"attributes\.reviews\[0\]: "),
+        ("attributes: {prices: [1, 2]}", r'attributes\.prices: unknown key; did you mean "price"'),
+        ("attributes: {price: [-10%, 10%]}\nmatch: [price]", "match: the price is drawn too"),
         ("profiles: []", "profiles: "),
         ("profiles: [{id: mine, txt: x}]", r"profiles\[0\]\.txt: unknown key"),
     ],
@@ -62,6 +75,10 @@ def test_a_mistake_is_one_line(lines: str, message: str) -> None:
         (
             "profiles: [none, price-increase]",
             r'profiles\[1\]: unknown profile "price-increase"; did you mean',
+        ),
+        (
+            "attributes: {price: [0%, 0.5%]}",
+            r"attributes\.price: two levels are one price of .* put the levels further apart",
         ),
         ("profiles: [none, none]", r"profiles\[1\]: none stands twice"),
         ("profiles: [{id: mine, text: Hello.}, mine]", r"profiles\[1\]: mine stands twice"),

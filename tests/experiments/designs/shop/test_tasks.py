@@ -85,7 +85,7 @@ def expected(made: ShopDesign, trial: ShopTrial) -> str:
 
 SHIPPED = (
     "nudges", "nudges-mr", "nudges-mrap", "trios", "profiles", "sensitivity", "sensitivity-rating",
-    "listing", "search",
+    "listing", "search", "prices", "attributes",
 )  # fmt: skip
 
 

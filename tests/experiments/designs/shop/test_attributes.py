@@ -1,0 +1,162 @@
+"""Drawn attributes: independent of product, position, nudge and each other, and shown in the shop."""
+
+import re
+from collections import Counter
+from collections.abc import AsyncIterator
+from itertools import combinations, pairwise, product
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from experiments.designs.inputs.experiment_file import experiment_source
+from experiments.designs.shop.attributes import NAMES, Attributes, value
+from experiments.designs.shop.design import ShopDesign, ShopTrial
+from experiments.records.tables import receipts
+from experiments.records.tidy_tables import tidy_table
+from interventions.apply.plan import ProductFacts
+from interventions.yaml.yaml_source import Source, parse_yaml
+from tests.ground_truth import Done, assert_chosen_as_known, carry_out, probabilities
+from tests.support import size
+
+LEVELS: dict[str, list[Any]] = {
+    "price": ["-40%", "-20%", "0%", "+20%", "+40%"],
+    "rating": [50, 60, 75, 90],
+    "reviews": [10, 100, 1000, 5000],
+}
+
+
+def source(**changes: Any) -> Source:
+    data = {**experiment_source("attributes").data, **changes}
+    return parse_yaml(yaml.safe_dump(data), "test.yaml")
+
+
+def level(made: ShopDesign, name: str, item: ProductFacts) -> Any:
+    """Which level was drawn, found by what the product itself costs."""
+    own = made.list_facts(item)
+    return own["price_step"] if name == "price" else getattr(item, name)
+
+
+@settings(max_examples=size(12, 60), deadline=None)
+@given(
+    names=st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True),
+    set_size=st.sampled_from([2, 3]),
+    levels=st.integers(2, 4),
+    sets=st.integers(1, 8),
+    repeats=st.integers(1, 3),
+    order=st.sampled_from(["both", "listed"]),
+    seed=st.integers(0, 1000),
+)
+def test_each_draw_is_orthogonal_to_product_position_nudge_and_the_other_attributes(
+    names: list[str], set_size: int, levels: int, sets: int, repeats: int, order: str, seed: int
+) -> None:
+    made = ShopDesign(
+        source(
+            attributes={name: LEVELS[name][:levels] for name in names},
+            options={"set_size": set_size, "sets": sets},
+            factors={**experiment_source("attributes").data["factors"], "order": order},
+            repeats=repeats,
+            seed=seed,
+        )
+    )
+    trials = list(made.trials(["a"]))
+    assert len(trials) == made.size == made.block_size() * len(made.sets) * repeats
+    assert len({trial.id for trial in trials}) == len(trials)
+    assert [t.products for t in trials] == [t.products for t in made.trials(["another"])]
+    for start in range(0, len(trials), made.block_size()):
+        block = trials[start : start + made.block_size()]
+        keys = sorted(item.key for item in block[0].products)
+        for name in names:
+            seen = Counter(
+                (i.key, t.carrier, t.ordering, level(made, name, i)) for t in block for i in t.products
+            )
+            hand = Counter(level(made, name, item) for item in block[0].products)
+            assert len(hand) == min(set_size, levels)  # as different as can be
+            cells = list(product(keys, keys, {trial.ordering for trial in block}))
+            each = len(block) / len(cells) * len(keys)  # how often a product stands in a cell
+            assert seen == {(*c, own): each * n / set_size for c in cells for own, n in hand.items()}
+        for one, other in combinations(names, 2):
+            pairs = Counter(
+                (i.key, j.key, level(made, one, i), level(made, other, j))
+                for t in block
+                for i in t.products
+                for j in t.products
+            )
+            if levels >= set_size:
+                shared = {(a, b): Counter() for a in keys for b in keys}
+                for (a, b, *both), count in pairs.items():
+                    shared[a, b][tuple(both)] += count
+                assert all(len(set(own.values())) == 1 and len(own) == set_size**2 for own in shared.values())
+
+
+def test_every_hand_of_levels_is_dealt_equally_often() -> None:
+    made = ShopDesign(source(options={"sets": 30}, factors={"order": "listed"}))
+    trials = list(made.trials(["a"]))
+    for name, levels in (("price", 5), ("rating", 3), ("reviews", 3)):
+        hands = Counter(
+            frozenset(level(made, name, item) for item in trial.products)
+            for trial in trials[:: made.block_size()]
+        )
+        assert set(hands.values()) == {30 // (levels * (levels - 1) // 2)}
+
+
+@given(
+    cents=st.integers(100, 10**6),
+    levels=st.lists(st.integers(-90, 200), min_size=2, max_size=5, unique=True).map(sorted),
+)
+def test_a_changed_price_keeps_its_last_cent_and_is_near(cents: int, levels: list[int]) -> None:
+    own = ProductFacts("k", price=cents / 100)
+    prices = [value(f"{each}%", own) for each in levels]
+    assert all(low <= high for low, high in pairwise(prices))
+    for each, price in zip(levels, prices, strict=True):
+        assert round(price * 100) % 10 == cents % 10 or price == 0.01
+        assert price > 0 and abs(price - own.price * (100 + each) / 100) < 0.0501  # type: ignore[operator]
+    assert value("0%", own) == own.price
+
+
+def test_without_the_key_nothing_is_drawn_and_amounts_are_shown_as_they_are() -> None:
+    assert not ShopDesign(experiment_source("nudges")).drawn
+    made = ShopDesign(source(attributes={"price": [20, 30.5]}))
+    trial = next(made.trials(["a"]))
+    assert {item.price for item in trial.products} == {20.0, 30.5}
+    assert Attributes(price=(20, 30.5)).versions(2) == 2
+    assert all("price_step" not in made.list_facts(item) for item in trial.products)
+
+
+@pytest.fixture(scope="module")
+async def done(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Done]:
+    folder = tmp_path_factory.mktemp("drawn")
+    yield await carry_out(folder, source(options={"sets": 2}), "simulated:balanced", size(8, 16), 4)
+
+
+@pytest.mark.browser
+def test_the_browser_shows_what_was_drawn(done: Done) -> None:
+    """The shopper reads the pages itself: it can only choose as known if they show the drawn values."""
+    assert_chosen_as_known(done, probabilities(done.table, "balanced"))
+    run = done.design.run_id
+    done.records.begin_run(run, done.design.name, done.design.facts(["simulated:balanced"]))
+    assert set(tidy_table(done.records, run)["randomised"]) == {"price+rating+reviews"}
+    assert (done.table["outcome"] == "choice").all()
+    shown = done.table.set_index(["trial", "option"])
+    written = done.rows(receipts)
+    for trial in done.trials.values():
+        for item in trial.products:
+            row = shown.loc[(trial.id, item.key)]
+            assert (row["price"], row["rating"], row["reviews"]) == (item.price, item.rating, item.reviews)
+            own = done.design.list_facts(item)
+            assert {name: row[f"attr_{name}"] for name in own} == pytest.approx(own)
+            assert_written(written[trial.id], trial, item)
+
+
+def assert_written(rows: list[Any], trial: ShopTrial, item: ProductFacts) -> None:
+    """The texts after the edits, as numbers: each page of the product says the same."""
+    for edit, wanted in (
+        ("set_price", item.price),
+        ("set_rating", item.rating),
+        ("set_reviews", item.reviews),
+    ):
+        own = [row["after"] for row in rows if row["edit"] == edit and row["product"] == item.key]
+        found = {float(re.sub(r"[^\d.]", "", text)) for text in own}
+        assert own and found == {wanted}, (trial.id, edit, own)
