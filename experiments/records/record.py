@@ -125,6 +125,8 @@ class RunFacts:
     """The word that follows `souk analyze`; None: `choice`."""
     trace: Trace | None = None
     """How much of the steps is kept; None: `full`."""
+    plan: str | None = None
+    """The hash of the registered plan, which the database adds; None: there is none."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain JSON data."""

@@ -41,6 +41,7 @@ class _Facts(BaseModel):
     subject: StrictStr | None = None
     observe: StrictStr | None = None
     trace: StrictStr | None = None
+    plan: StrictStr | None = None
     analysis: Literal["choice", "conjoint", "montecarlo", "biases", "anchoring"] | None = None
 
 
