@@ -275,7 +275,7 @@ plans = sql.Table(
     sql.Column("plan", Text, nullable=False),
     sql.Column("discarded", sql.Integer, nullable=False),
 )
-"""The registered plan of a run: canonical JSON, its SHA-256; `discarded`: trials deleted with the run since."""
+"""The registered plan of a run: canonical JSON, and its SHA-256; `discarded`: trials deleted with the run."""
 
 links = sql.Table(
     "links",

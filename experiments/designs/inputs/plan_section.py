@@ -1,5 +1,6 @@
 """Read the section `plan` of an experiment file: what is asked, and when it counts as answered."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -18,7 +19,7 @@ class Hypothesis(Model):
     """A feature of options in a shop: the row of the exact tests (nudge, order), or of the effects."""
     table: str | None = None
     """The table of the analysis, by the name that it has in `--json`."""
-    row: dict[str, Cell] = {}
+    row: Mapping[str, Cell] = Field(default_factory=dict)
     """The values of the columns that tell its row; the agent's column is filled in."""
     expect: Literal["above", "below", "different", "equal"] = "different"
     """`above`, `below`, `different`: than 0; `equal`: within the margin around 0."""

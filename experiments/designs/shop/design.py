@@ -171,7 +171,7 @@ class ShopDesign(Design[ShopTrial]):
         # A key that came later is no part of the identity of runs without it.
         later = {name for name in ("page",) if getattr(self.experiment, name) is None}
         return {
-            "experiment": self.experiment.model_dump(mode="json", exclude={"agents", *later}),
+            "experiment": self.experiment.model_dump(mode="json", exclude={"agents", "plan", *later}),
             "profiles": self.profiles,
             "site_map": self._site_identity,
             "interventions": [[item.model_dump(mode="json"), item.tables] for item in interventions],

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 from environments.launchable import LAUNCHABLE
 from experiments.designs.choice_sets.options import Options
 from experiments.designs.inputs.experiment_file import Limits, Model, Name
+from experiments.designs.inputs.plan_section import PlanSection
 from interventions.yaml.yaml_source import did_you_mean, problem_at
 
 EMBEDDED: Final = "shop"
@@ -122,6 +123,8 @@ class Experiment(Model):
     repeats: int = Field(default=1, ge=1)
     """Times that every trial is repeated with a new seed."""
     seed: int = Field(default=0, ge=0)
+    plan: PlanSection | None = None
+    """What `souk register` freezes before the first trial."""
 
     @property
     def start_page(self) -> str:
