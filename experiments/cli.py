@@ -29,6 +29,7 @@ try:
         power,
         prompts,
         proxy,
+        register,
         replay,
         run,
         runs,
@@ -70,6 +71,7 @@ def souk(
     """Take the options of `souk` itself; the help is that of `app`."""
 
 
+app.command()(register.register)
 app.command()(run.run)
 app.command()(status.status)
 app.command()(control.pause)

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +11,7 @@ import sqlalchemy as sql
 
 from experiments.records.errors import CHECK_IT, Unreadable
 from experiments.records.store import Records, now
-from experiments.records.tables import plans, trials
+from experiments.records.tables import links, plans, trials
 from interventions.errors import UserError
 
 
@@ -90,3 +92,41 @@ def _registered(records: Records, row: dict[str, Any]) -> Registered:
             f"--db {records.url}: the plan of run {row['run']} is not what was registered; {CHECK_IT}"
         ) from None
     return Registered(row["run"], row["hash"], row["registered_at"], content, row["discarded"])
+
+
+def trials_by_agent(records: Records, run: str) -> dict[str, int]:
+    """Count the stored trials of a run by agent."""
+    query = sql.select(trials.c.agent, sql.func.count()).where(trials.c.run == run)
+    with records.reading() as connection:
+        found = connection.execute(query.group_by(trials.c.agent).order_by(trials.c.agent))
+        return {agent: number for agent, number in found}
+
+
+def stored_ids(records: Records, run: str, outcomes: Sequence[str] = ()) -> list[str]:
+    """Return the ids of the stored trials of a run in order; of those that ended in one of the outcomes."""
+    query = sql.select(trials.c.trial).where(trials.c.run == run).order_by(trials.c.trial)
+    with records.reading() as connection:
+        return list(connection.scalars(query.where(trials.c.outcome.in_(outcomes)) if outcomes else query))
+
+
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """What the chain of a run shows besides trials that were stored once.
+
+    again: trials that a later command has run again after an `infra_error`; lost: at a repair; anew: the
+    chain began anew at a repair.
+    """
+
+    again: int
+    lost: int
+    anew: bool
+
+
+def traces(records: Records, run: str) -> Traces:
+    """Return what the chain of a run shows."""
+    query = sql.select(links.c.what, links.c.trial).where(links.c.run == run)
+    with records.reading() as connection:
+        found = [(what, trial) for what, trial in connection.execute(query)]
+    times = Counter(trial for what, trial in found if what == "trial")
+    whats = Counter(what for what, _ in found)
+    return Traces(sum(number > 1 for number in times.values()), whats["lost"], bool(whats["repaired"]))

@@ -9,6 +9,7 @@ from experiments.designs.inputs.experiment_file import Model, Name
 from interventions.yaml.yaml_source import problem_at
 
 Cell = str | int | float
+Ended = Literal["no_choice", "agent_limit", "agent_error", "treatment_failed", "infra_error"]
 
 
 class Hypothesis(Model):
@@ -44,7 +45,7 @@ class Hypothesis(Model):
 class Exclusions(Model):
     """What the registered results leave out."""
 
-    outcomes: tuple[str, ...] = ()
+    outcomes: tuple[Ended, ...] = ()
     """Trials that ended so."""
     agents: tuple[str, ...] = ()
     """All trials of these agents."""
