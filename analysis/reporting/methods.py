@@ -8,6 +8,7 @@ from typing import Final
 import pandas as pd
 
 from analysis.reporting.answer import number_text, p_text
+from analysis.reporting.registered import DECIMALS
 from analysis.tables.errors import AnalysisError
 
 HEAD: Final = ("Hypothesis", "Agent", "Expected", "Estimate", "95 % interval", "p", "Adjusted p", "Verdict")
@@ -64,7 +65,9 @@ def plain(text: str) -> str:
 def _cells(row: Mapping[object, object]) -> list[str]:
     def number(name: str) -> str:
         value = row[name]
-        return number_text(float(value)) if isinstance(value, float) and pd.notna(value) else ""
+        if not isinstance(value, float) or pd.isna(value):
+            return ""
+        return number_text(value, DECIMALS).replace("-", "\N{MINUS SIGN}")
 
     def p(name: str) -> str:
         value = row[name]

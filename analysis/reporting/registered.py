@@ -18,10 +18,11 @@ SUPPORTED, AGAINST, UNDECIDED = "supported", "not supported", "undecided"
 METHODS: Final = {"holm": "holm", "bonferroni": "bonferroni", "benjamini-hochberg": "fdr_bh"}
 COLUMNS: Final = (
     "hypothesis", "group", "expected", "estimate", "conf_low", "conf_high", "p_value", "p_adjusted",
-    "alpha", "verdict", "family", "table", "row", "n", "note",
+    "verdict", "alpha", "family", "estimand", "n", "note",
 )  # fmt: skip
 TAIL: Final = 0.025
 """The share beyond each end of a 95 % interval."""
+DECIMALS: Final = 2
 _SKEW: Final = 1e-6
 """How far, relative to its length, an interval may be off its middle and still be of Student's t."""
 
@@ -117,14 +118,14 @@ def _tests(frames: Mapping[str, Any], each: Declared, agents: Sequence[str]) -> 
     whole = "group" in each.row or (frame is not None and "group" not in frame)
     for agent in [""] if whole else agents:
         wanted = dict(each.row) if whole else {**each.row, "group": agent}
+        own = ", ".join(f"{name} {value}" for name, value in each.row.items() if value != "")
         said = {
             "hypothesis": each.name,
             "group": agent or str(each.row.get("group", "")),
             "expected": each.expect if each.margin is None else f"within {number_text(each.margin)} of 0",
             "alpha": each.alpha,
             "family": each.family,
-            "table": each.table,
-            "row": ", ".join(f"{name} {value}" for name, value in each.row.items() if value != ""),
+            "estimand": f"{each.table}: {own}",
         }
         rows = [] if frame is None else _matching(frame, wanted)
         if len(rows) != 1:
@@ -135,6 +136,8 @@ def _tests(frames: Mapping[str, Any], each: Declared, agents: Sequence[str]) -> 
         p_value = row.get("p_value") if each.margin is None else equality_p(row, each.margin)
         result = {name: row.get(name) for name in ("estimate", "conf_low", "conf_high", "n")}
         note = "" if p_value is not None and pd.notna(p_value) else "no p value, counted as 1 in its family"
+        if each.margin is not None and p_value in (TAIL, 1.0):
+            note = "p is a bound: the interval lies within the margin, or it does not"
         yield {**said, **result, "p_value": p_value, "note": join_notes(note, str(row.get("note") or ""))}
 
 
@@ -163,9 +166,11 @@ def sentences(found: pd.DataFrame) -> tuple[str, ...]:
     said = []
     for row in found.to_dict("records"):
         who = f", {row['group']}" if row["group"] else ""
-        numbers = [f"estimate {number_text(row['estimate'])}"] if pd.notna(row["estimate"]) else []
+        numbers = [f"estimate {number_text(row['estimate'], DECIMALS)}"] if pd.notna(row["estimate"]) else []
         if pd.notna(row["conf_low"]):
-            numbers.append(f"95 %: {number_text(row['conf_low'])} to {number_text(row['conf_high'])}")
+            numbers.append(
+                f"95 %: {number_text(row['conf_low'], DECIMALS)} to {number_text(row['conf_high'], DECIMALS)}"
+            )
         if pd.notna(row["p_adjusted"]):
             numbers.append(f"adjusted p {p_text(row['p_adjusted'])}")
         why = ", ".join(numbers) or row["note"]
@@ -193,7 +198,7 @@ def with_plan(report: Report, plan: Registration, found: pd.DataFrame) -> Report
         note = "Registered without a hypothesis: all results are exploratory."
         return Report(sections, (note, *report.answer), report.checked, problems)
     caption = "Registered results, with 95 % intervals"
-    table = NamedTable("registered", caption, found.drop(columns=["alpha", "family"]))
+    table = NamedTable("registered", caption, found, decimals=DECIMALS)
     first = Section("Registered results", "\n\n".join([explained, known, kept, *listed]), (table,))
     then = Section("Exploratory results", "What follows was not declared in the plan: no claim rests on it.")
     answer = (*sentences(found), *(f"Exploratory: {each}" for each in report.answer))

@@ -50,6 +50,9 @@ def database_of(
         Altered: an entry has another form, or rows that are not those that were linked.
     """
     run = str(of_run["run"])
+    for place, each in enumerate(entries):
+        if not isinstance(each, dict) or each.get("number") != place:
+            raise Altered(f"link {place} is missing, or stands elsewhere")
     records = Records(f"sqlite:///{file}")
     try:
         with records.writing() as connection:
