@@ -22,7 +22,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
 from analysis.tables.errors import AnalysisError
-from experiments.records.ledger import database_of, ledger, plan_row
+from experiments.records.ledger import Altered, database_of, ledger, ledger_fault, plan_row
 from experiments.records.plans import registered_plan
 from experiments.records.record import Row, kind_of
 from experiments.records.shown import OWN_WORDS, without_folders
@@ -86,7 +86,11 @@ class Manifest(BaseModel):
 
 
 def make_bundle(records: Records, found: Row) -> bytes:
-    """Return the archive of a stored run, whose row in the records is `found`."""
+    """Return the archive of a stored run, whose row in the records is `found`.
+
+    Raises:
+        UserError: what is stored is not what was stored.
+    """
     run, kind = str(found["run"]), kind_of(found)
     members: dict[str, bytes] = {DESIGN: _json(public_facts(found["facts"]))}
     with records.reading():  # one state of a run that goes on
@@ -96,8 +100,15 @@ def make_bundle(records: Records, found: Row) -> bytes:
         if entries := list(ledger(records, run)):
             members[CHAIN] = b"".join(json.dumps(each).encode() + b"\n" for each in entries)
     of_run = {name: found[name] for name in ("run", "name", "started_at")}
-    with again(of_run, members) as made:
-        members[ESTIMATES] = _json(estimates(kind, members, made, run))
+    try:
+        if entries and (broken := ledger_fault(records, run)):
+            raise Altered(broken)
+        with again(of_run, members) as made:
+            members[ESTIMATES] = _json(estimates(kind, members, made, run))
+    except Altered as error:
+        raise UserError(
+            f"--db {records.url}: {error}: no archive of it would be whole; souk db check says more"
+        ) from None
     manifest = Manifest(
         run=run,
         name=found["name"],

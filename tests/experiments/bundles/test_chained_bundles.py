@@ -3,8 +3,10 @@
 import csv
 import io
 import json
+import shutil
+import sqlite3
 import zipfile
-from contextlib import chdir
+from contextlib import chdir, closing
 from pathlib import Path
 
 import pytest
@@ -160,3 +162,13 @@ def test_altered_parquet_is_named(registered: Path) -> None:
     members = members_of(registered)
     forge(members, "data/choices.parquet", members["data/choices.parquet"][:-1] + b"x")
     assert "choices.parquet is not what" in complaint(members, registered)
+
+
+def test_no_archive_is_made_of_what_was_tampered_with(registered: Path, tmp_path: Path) -> None:
+    shutil.copy(registered / "t.db", tmp_path / "t.db")
+    with closing(sqlite3.connect(tmp_path / "t.db")) as connection, connection:
+        connection.execute("UPDATE trials SET choice = 'x' WHERE trial = (SELECT min(trial) FROM trials)")
+    records = Records(f"sqlite:///{tmp_path}/t.db")
+    with pytest.raises(UserError, match=r"link \d+ \(trial .*no archive of it would be whole"):
+        make_bundle(records, records.latest_run())
+    records.close()

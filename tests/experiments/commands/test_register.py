@@ -1,4 +1,4 @@
-"""`souk register`: a plan comes before the first trial, is the same everywhere, and what departs from it shows."""
+"""`souk register`: a plan is the same everywhere, and what departs from it shows."""
 
 import json
 from pathlib import Path
