@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.optimize import brentq
 from statsmodels.stats.multitest import multipletests
 
-from analysis.reporting.answer import number_text, p_text
+from analysis.reporting.answer import number_text
 from analysis.reporting.sections import NamedTable, Report, Section
 from analysis.tables.frame import join_notes
 
@@ -118,7 +118,7 @@ def _tests(frames: Mapping[str, Any], each: Declared, agents: Sequence[str]) -> 
     whole = "group" in each.row or (frame is not None and "group" not in frame)
     for agent in [""] if whole else agents:
         wanted = dict(each.row) if whole else {**each.row, "group": agent}
-        own = ", ".join(f"{name} {value}" for name, value in each.row.items() if value != "")
+        own = ", ".join(str(value) for value in each.row.values() if value != "")
         said = {
             "hypothesis": each.name,
             "group": agent or str(each.row.get("group", "")),
@@ -137,7 +137,7 @@ def _tests(frames: Mapping[str, Any], each: Declared, agents: Sequence[str]) -> 
         result = {name: row.get(name) for name in ("estimate", "conf_low", "conf_high", "n")}
         note = "" if p_value is not None and pd.notna(p_value) else "no p value, counted as 1 in its family"
         if each.margin is not None and p_value in (TAIL, 1.0):
-            note = "p is a bound: the interval lies within the margin, or it does not"
+            note = "p is a bound, at most .025 where the interval lies within the margin"
         yield {**said, **result, "p_value": p_value, "note": join_notes(note, str(row.get("note") or ""))}
 
 
@@ -162,19 +162,15 @@ def _verdict(row: Mapping[Any, Any], margin: float | None) -> str:
 
 
 def sentences(found: pd.DataFrame) -> tuple[str, ...]:
-    """Say each verdict in a sentence."""
+    """Say the verdicts in a sentence for each agent."""
     said = []
-    for row in found.to_dict("records"):
-        who = f", {row['group']}" if row["group"] else ""
-        numbers = [f"estimate {number_text(row['estimate'], DECIMALS)}"] if pd.notna(row["estimate"]) else []
-        if pd.notna(row["conf_low"]):
-            numbers.append(
-                f"95 %: {number_text(row['conf_low'], DECIMALS)} to {number_text(row['conf_high'], DECIMALS)}"
-            )
-        if pd.notna(row["p_adjusted"]):
-            numbers.append(f"adjusted p {p_text(row['p_adjusted'])}")
-        why = ", ".join(numbers) or row["note"]
-        said.append(f"Registered: {row['hypothesis']}{who}: {row['verdict']} ({why}).")
+    for agent, rows in found.groupby("group", sort=False):
+        parts = [
+            f"{verdict}: {', '.join(names)}"
+            for verdict in (SUPPORTED, AGAINST, UNDECIDED)
+            if (names := list(rows.loc[rows["verdict"] == verdict, "hypothesis"]))
+        ]
+        said.append(f"Registered: {f'{agent}: ' if agent else ''}{'; '.join(parts)}.")
     return tuple(said)
 
 

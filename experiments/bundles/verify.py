@@ -30,9 +30,10 @@ from experiments.bundles.bundle import (
     versions,
 )
 from experiments.records.ledger import Altered, ledger_fault, links_of
-from experiments.records.plans import plan_digest
+from experiments.records.plans import Registered, plan_digest
 from experiments.records.store import Records
 from experiments.studies.kinds import STUDIES
+from experiments.studies.registered import of_other_code
 from interventions.errors import UserError
 
 MAX_BYTES: Final = 1 << 30
@@ -111,6 +112,8 @@ def _verified(path: Path, file: zipfile.ZipFile, tolerance: float) -> Verified:
     notes = [
         f"made with {name} {made}, checked with {here.get(name, 'none')}" for name, made in others.items()
     ]
+    if PLAN in kept:
+        notes += of_other_code(Registered(**json.loads(kept[PLAN])))
     return Verified(manifest, list(differing(then, now, tolerance)), notes, said)
 
 

@@ -69,7 +69,7 @@ def register(
         row = ", ".join(f"{name} {value}" for name, value in each["row"].items() if value != "")
         typer.echo(f"  {each['name']}: {each['table']}, {row}: {expected} (alpha {each['alpha']:g})")
     if number:
-        typer.echo(f"{number} hypotheses x {len(agents)} agents, correction {content['correction']}")
+        typer.echo(f"hypotheses: {number}; agents: {len(agents)}; correction: {content['correction']}")
     else:
         typer.echo("no hypothesis is declared (key plan): everything will be exploratory")
     typer.echo(f"SHA-256 {plan.hash}")

@@ -68,7 +68,7 @@ def plan_notes(records: Records, design: AnyDesign, experiment: str) -> Iterator
     if plan := registered_plan(records, run):
         now = design.experiment.model_dump(mode="json", by_alias=True)
         number = len(plan.content["hypotheses"])
-        yield f"registered: plan {plan.hash[:12]} of {plan.registered_at}, {number} hypotheses"
+        yield f"registered: plan {plan.hash[:12]} of {plan.registered_at}, hypotheses: {number}"
         if changed := changed_keys(plan.content["experiment"], now):
             yield (
                 f"the file was changed after registration ({', '.join(changed)}): the registered plan "
