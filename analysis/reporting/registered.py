@@ -118,14 +118,13 @@ def _tests(frames: Mapping[str, Any], each: Declared, agents: Sequence[str]) -> 
     whole = "group" in each.row or (frame is not None and "group" not in frame)
     for agent in [""] if whole else agents:
         wanted = dict(each.row) if whole else {**each.row, "group": agent}
-        own = ", ".join(str(value) for value in each.row.values() if value != "")
         said = {
             "hypothesis": each.name,
             "group": agent or str(each.row.get("group", "")),
-            "expected": each.expect if each.margin is None else f"within {number_text(each.margin)} of 0",
+            "expected": each.expect if each.margin is None else f"within ±{number_text(each.margin)}",
             "alpha": each.alpha,
             "family": each.family,
-            "estimand": f"{each.table}: {own}",
+            "estimand": _estimand(each),
         }
         rows = [] if frame is None else _matching(frame, wanted)
         if len(rows) != 1:
@@ -139,6 +138,11 @@ def _tests(frames: Mapping[str, Any], each: Declared, agents: Sequence[str]) -> 
         if each.margin is not None and p_value in (TAIL, 1.0):
             note = "p is a bound, at most .025 where the interval lies within the margin"
         yield {**said, **result, "p_value": p_value, "note": join_notes(note, str(row.get("note") or ""))}
+
+
+def _estimand(each: Declared) -> str:
+    """The table of a hypothesis and its row in words."""
+    return f"{each.table}: {', '.join(str(value) for value in each.row.values() if value != '')}"
 
 
 def _matching(frame: pd.DataFrame, wanted: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -170,7 +174,7 @@ def sentences(found: pd.DataFrame) -> tuple[str, ...]:
             for verdict in (SUPPORTED, AGAINST, UNDECIDED)
             if (names := list(rows.loc[rows["verdict"] == verdict, "hypothesis"]))
         ]
-        said.append(f"Registered: {f'{agent}: ' if agent else ''}{'; '.join(parts)}.")
+        said.append(f"Registered: {f'{agent!s}: ' if agent else ''}{'; '.join(parts)}.")
     return tuple(said)
 
 
@@ -194,8 +198,10 @@ def with_plan(report: Report, plan: Registration, found: pd.DataFrame) -> Report
         note = "Registered without a hypothesis: all results are exploratory."
         return Report(sections, (note, *report.answer), report.checked, problems)
     caption = "Registered results, with 95 % intervals"
-    table = NamedTable("registered", caption, found, decimals=DECIMALS)
-    first = Section("Registered results", "\n\n".join([explained, known, kept, *listed]), (table,))
+    table = NamedTable("registered", caption, found.drop(columns="estimand"), decimals=DECIMALS)
+    told = [f"{each.name}: {_estimand(each)}" for each in plan.hypotheses]
+    about = f"The row of each hypothesis: {'; '.join(told)}."
+    first = Section("Registered results", "\n\n".join([explained, about, known, kept, *listed]), (table,))
     then = Section("Exploratory results", "What follows was not declared in the plan: no claim rests on it.")
     answer = (*sentences(found), *(f"Exploratory: {each}" for each in report.answer))
     return Report((first, then, *report.sections), answer, report.checked, problems)

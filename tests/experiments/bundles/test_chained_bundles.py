@@ -167,7 +167,7 @@ def test_altered_parquet_is_named(registered: Path) -> None:
 def test_no_archive_is_made_of_what_was_tampered_with(registered: Path, tmp_path: Path) -> None:
     shutil.copy(registered / "t.db", tmp_path / "t.db")
     with closing(sqlite3.connect(tmp_path / "t.db")) as connection, connection:
-        connection.execute("UPDATE trials SET choice = 'x' WHERE trial = (SELECT min(trial) FROM trials)")
+        connection.execute("UPDATE trials SET seconds = 99 WHERE trial = (SELECT min(trial) FROM trials)")
     records = Records(f"sqlite:///{tmp_path}/t.db")
     with pytest.raises(UserError, match=r"link \d+ \(trial .*no archive of it would be whole"):
         make_bundle(records, records.latest_run())
