@@ -84,3 +84,19 @@ def test_a_mistake_is_one_line(plan: str, said: str, tmp_path: Path) -> None:
     assert line.startswith("error: x.yaml:")
     assert said in line
     assert not (tmp_path / "x.plan.json").exists()
+
+
+def test_what_the_plan_excludes_is_left_out_of_registered_results_alone(tmp_path: Path) -> None:
+    agents = ("--agent", "simulated:balanced", "--agent", "simulated:price")
+    excluded = "  exclude: {agents: [simulated:price], outcomes: [agent_error]}\n"
+    folder = write(tmp_path, PLAN + excluded)
+    assert forked_souk("register", "x.yaml", *agents, *DB, cwd=folder).status == 0
+    ended = forked_souk("run", "x.yaml", *agents, *DB, "--json", cwd=folder)
+    found = json.loads(ended.out)
+    assert found["registered"]["deviations"] == []
+    assert {row["group"] for row in found["registered"]["results"]} == {"simulated:balanced"}
+    assert {row["group"] for row in found["triage"]} == {"simulated:balanced", "simulated:price"}
+    one = forked_souk("analyze", "conjoint", *DB, "--exclude", "simulated:price", "--json", cwd=folder)
+    alone = json.loads(one.out)
+    assert alone["registered"]["deviations"] == []
+    assert alone["registered"]["results"] == found["registered"]["results"]
