@@ -31,6 +31,7 @@ try:
         power,
         prompts,
         proxy,
+        register,
         replay,
         run,
         runs,
@@ -72,6 +73,7 @@ def souk(
     """Take the options of `souk` itself; the help is that of `app`."""
 
 
+app.command()(register.register)
 app.command()(run.run)
 app.command()(status.status)
 app.command()(control.pause)

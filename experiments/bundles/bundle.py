@@ -7,12 +7,12 @@ gives the same bytes. The estimates are made from the archive's own tables, as `
 import hashlib
 import io
 import json
-import re
 import tempfile
 import zipfile
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from copy import deepcopy
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
@@ -22,15 +22,21 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
 from analysis.tables.errors import AnalysisError
+from experiments.records.ledger import Altered, database_of, ledger, ledger_fault, plan_row
+from experiments.records.plans import registered_plan
 from experiments.records.record import Row, kind_of
+from experiments.records.shown import OWN_WORDS, without_folders
 from experiments.records.store import Records
 from experiments.records.tidy_tables import stored_rows
 from experiments.studies.kinds import STUDIES
+from experiments.studies.registered import registered_data, registered_results
 from interventions.errors import UserError
 
 MANIFEST: Final = "manifest.json"
 DESIGN: Final = "design.json"
 ESTIMATES: Final = "estimates.json"
+PLAN: Final = "plan.json"
+CHAIN: Final = "records/chain.jsonl"
 
 STORED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     **{name: (name, ()) for name in ("trials", "receipts", "calls", "questions", "answers")},
@@ -41,21 +47,17 @@ STORED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 Pages: which page was seen at which step, its address, and its hash (BLAKE2b, 128 bits).
 """
 
-VERSIONED: Final = ("souk", "numpy", "pandas", "scipy", "statsmodels", "scikit-learn")
+VERSIONED: Final = ("souk", "numpy", "pandas", "pyarrow", "scipy", "statsmodels", "scikit-learn")
 
 _NAMES: Final = sorted({name for study in STUDIES.values() for name in study.tables})
 MEMBERS: Final = frozenset(
     [
-        *(MANIFEST, DESIGN, ESTIMATES),
+        *(MANIFEST, DESIGN, ESTIMATES, PLAN, CHAIN),
         *(f"data/{name}.{suffix}" for name in _NAMES for suffix in ("csv", "parquet")),
         *(f"records/{name}.csv" for name in STORED),
     ]
 )
 """The names of all members that an archive can hold."""
-
-_ABSOLUTE: Final = re.compile(r"(?<![^\s'\"(=:])(?:/|[A-Za-z]:\\)(?:[^/\\\s'\"]+[/\\])+")
-_OWN_WORDS: Final = ("agent", "reason", "model", "error")
-"""Columns that may name a file of the machine on which the run was made."""
 
 
 class Member(BaseModel):
@@ -84,21 +86,29 @@ class Manifest(BaseModel):
 
 
 def make_bundle(records: Records, found: Row) -> bytes:
-    """Return the archive of a stored run, whose row in the records is `found`."""
+    """Return the archive of a stored run, whose row in the records is `found`.
+
+    Raises:
+        UserError: what is stored is not what was stored.
+    """
     run, kind = str(found["run"]), kind_of(found)
-    members: dict[str, bytes] = {DESIGN: _json(without_folders(found["facts"]))}
-    study = STUDIES[kind]
+    members: dict[str, bytes] = {DESIGN: _json(public_facts(found["facts"]))}
     with records.reading():  # one state of a run that goes on
-        tables = study.stored(records, run, ())
-        stored = {name: stored_rows(records, run, *where) for name, where in STORED.items()}
-    for name, analysed in zip(study.tables, tables, strict=True):
-        if analysed is not None:
-            members[f"data/{name}.csv"] = _csv(analysed)
-            members[f"data/{name}.parquet"] = _parquet(analysed)
-    for name, rows in stored.items():
-        if not rows.empty:
-            members[f"records/{name}.csv"] = _csv(rows)
-    members[ESTIMATES] = _json(estimates(kind, members))
+        members |= tables_of(records, run, kind)
+        if plan := registered_plan(records, run):
+            members[PLAN] = _json(asdict(plan))
+        if entries := list(ledger(records, run)):
+            members[CHAIN] = b"".join(json.dumps(each).encode() + b"\n" for each in entries)
+    of_run = {name: found[name] for name in ("run", "name", "started_at")}
+    try:
+        if entries and (broken := ledger_fault(records, run)):
+            raise Altered(broken)
+        with again(of_run, members) as made:
+            members[ESTIMATES] = _json(estimates(kind, members, made, run))
+    except Altered as error:
+        raise UserError(
+            f"--db {records.url}: {error}: no archive of it would be whole; souk db check says more"
+        ) from None
     manifest = Manifest(
         run=run,
         name=found["name"],
@@ -111,6 +121,49 @@ def make_bundle(records: Records, found: Row) -> bytes:
         },
     )
     return archive({MANIFEST: _json(manifest.model_dump()), **members})
+
+
+def tables_of(records: Records, run: str, kind: str) -> dict[str, bytes]:
+    """Return the members that hold tables."""
+    study = STUDIES[kind]
+    members = {}
+    with records.reading():
+        tables = study.stored(records, run, ())
+        stored = {name: stored_rows(records, run, *where) for name, where in STORED.items()}
+    for name, analysed in zip(study.tables, tables, strict=True):
+        if analysed is not None:
+            members[f"data/{name}.csv"] = _csv(analysed)
+            members[f"data/{name}.parquet"] = _parquet(analysed)
+    for name, rows in stored.items():
+        if not rows.empty:
+            members[f"records/{name}.csv"] = _csv(rows)
+    return members
+
+
+@contextmanager
+def again(of_run: Mapping[str, str], members: Mapping[str, bytes]) -> Iterator[Records | None]:
+    """Make a database of a run again, of the chain among `members`; None where there is no chain.
+
+    Raises:
+        Altered: what the chain says does not fit together.
+    """
+    if CHAIN not in members:
+        yield None
+        return
+    plan = None
+    if PLAN in members:
+        told = json.loads(members[PLAN])
+        plan = plan_row(
+            of_run["run"], of_run["name"], told["hash"], told["registered_at"], told["content"]
+        ) | {"discarded": told["discarded"]}
+    entries = [json.loads(line) for line in members[CHAIN].splitlines()]
+    with tempfile.TemporaryDirectory(prefix="souk-bundle-") as folder:
+        of_run = {**of_run, "facts": json.loads(members[DESIGN])}
+        records = database_of(Path(folder, "run.db"), of_run, plan, entries)
+        try:
+            yield records
+        finally:
+            records.close()
 
 
 def write_bundle(content: bytes, path: Path) -> None:
@@ -142,8 +195,12 @@ def archive(members: Mapping[str, bytes]) -> bytes:
     return packed.getvalue()
 
 
-def estimates(kind: str, members: Mapping[str, bytes]) -> dict[str, Any]:
+def estimates(
+    kind: str, members: Mapping[str, bytes], made: Records | None = None, run: str = ""
+) -> dict[str, Any]:
     """Return the analysis of the CSV tables among `members`, or why there is none.
+
+    made: the database made again of their chain: where it has a plan, the registered results are there too.
 
     These are CSV and not Parquet files: what a stranger's text can become in memory is bounded by its length.
     """
@@ -160,7 +217,12 @@ def estimates(kind: str, members: Mapping[str, bytes]) -> dict[str, Any]:
                     tables.append(study.read(path))
                 else:
                     tables.append(None if content is None else pd.read_csv(path, na_filter=False))
-            return {"analysis": json.loads(study.analyze(*tables).to_json()), "reason": ""}
+            analysed = study.analyze(*tables)
+            found: dict[str, Any] = {"analysis": json.loads(analysed.to_json()), "reason": ""}
+            row = {"run": run, "facts": json.loads(members.get(DESIGN, b"{}"))}
+            if made and (known := registered_results(made, row, analysed, code=False)):
+                found["registered"] = registered_data(known)
+            return found
         except AnalysisError as error:
             return {"analysis": None, "reason": str(error).replace(f"{folder}/", "")}
 
@@ -170,7 +232,7 @@ def versions() -> dict[str, str]:
     return {"python": python_version(), **{name: version(name) for name in VERSIONED}}
 
 
-def without_folders(facts: dict[str, Any]) -> dict[str, Any]:
+def public_facts(facts: dict[str, Any]) -> dict[str, Any]:
     """Return the facts of a run with the last part of each path.
 
     Where a study lies on a disk is private. Selectors, templates and texts of interventions stay as they are.
@@ -179,25 +241,17 @@ def without_folders(facts: dict[str, Any]) -> dict[str, Any]:
     for place in (facts, facts.get("inputs", {})):
         for key in ("experiment", "agents", "site"):
             if key in place:
-                place[key] = _shortened(place[key])
+                place[key] = without_folders(place[key])
     for part in ("site_map", "prompt"):
         for key in ("name", "extends"):
             named = facts.get("inputs", {}).get(part, {})
             if key in named:
-                named[key] = _shortened(named[key])
+                named[key] = without_folders(named[key])
     return facts
 
 
-def _shortened(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _shortened(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_shortened(inner) for inner in value]
-    return _ABSOLUTE.sub("", value) if isinstance(value, str) else value
-
-
 def _cleaned(table: pd.DataFrame) -> pd.DataFrame:
-    return table.assign(**{key: table[key].map(_shortened) for key in _OWN_WORDS if key in table})
+    return table.assign(**{key: table[key].map(without_folders) for key in OWN_WORDS if key in table})
 
 
 def _csv(table: pd.DataFrame) -> bytes:

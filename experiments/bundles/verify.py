@@ -9,29 +9,39 @@ import math
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from experiments.bundles.bundle import (
+    CHAIN,
     DESIGN,
     ESTIMATES,
     MANIFEST,
     MEMBERS,
+    PLAN,
     Manifest,
+    again,
     estimates,
+    tables_of,
     versions,
 )
+from experiments.records.ledger import Altered, ledger_fault, links_of
+from experiments.records.plans import Registered, plan_digest
+from experiments.records.store import Records
 from experiments.studies.kinds import STUDIES
+from experiments.studies.registered import of_other_code
 from interventions.errors import UserError
 
 MAX_BYTES: Final = 1 << 30
 """The largest table, in bytes when unpacked."""
 MAX_JSON_BYTES: Final = 1 << 26
 _PIECE: Final = 1 << 20
+PACKING: Final = ("pandas", "pyarrow", "numpy")
+"""Packages on whose versions the bytes of a Parquet file depend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +51,8 @@ class Verified:
     manifest: Manifest
     differences: list[str]
     notes: list[str]
+    proof: list[str] = field(default_factory=list)
+    """What was checked of the plan and the chain, a line each; empty where the archive has none."""
 
 
 def verify_bundle(path: Path, tolerance: float) -> Verified:
@@ -58,7 +70,7 @@ def verify_bundle(path: Path, tolerance: float) -> Verified:
         raise UserError(f"{path}: cannot be read ({error.strerror or error}); check the path") from None
     except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, EOFError) as error:
         raise _broken(path, f"not a whole zip file ({error})") from None
-    except (ValueError, RecursionError, zlib.error) as error:
+    except (ValueError, LookupError, TypeError, RecursionError, zlib.error) as error:
         raise _broken(path, " ".join(str(error).split())[:200]) from None
 
 
@@ -84,13 +96,64 @@ def _verified(path: Path, file: zipfile.ZipFile, tolerance: float) -> Verified:
         for table in STUDIES[manifest.kind].tables
         if (name := f"data/{table}.csv") in names
     }
-    then, now = json.loads(file.read(ESTIMATES)), estimates(manifest.kind, kept)
+    kept |= {name: file.read(name) for name in (DESIGN, PLAN, CHAIN) if name in names}
+    of_run = {"run": manifest.run, "name": manifest.name, "started_at": manifest.started_at}
+    said = _check_plan(path, manifest, kept)
+    try:
+        with again(of_run, kept) as made:
+            if made:
+                said += _check_chain(path, file, manifest, made)
+            then = json.loads(file.read(ESTIMATES))
+            now = estimates(manifest.kind, kept, made, manifest.run)
+    except Altered as error:
+        raise _broken(path, f"{CHAIN}: {error}") from None
     here = versions()
     others = {name: made for name, made in manifest.made_with.items() if here.get(name) != made}
     notes = [
         f"made with {name} {made}, checked with {here.get(name, 'none')}" for name, made in others.items()
     ]
-    return Verified(manifest, list(differing(then, now, tolerance)), notes)
+    if PLAN in kept:
+        notes += of_other_code(Registered(**json.loads(kept[PLAN])))
+    return Verified(manifest, list(differing(then, now, tolerance)), notes, said)
+
+
+def _check_plan(path: Path, manifest: Manifest, members: Mapping[str, bytes]) -> list[str]:
+    """Check that the plan is the one of the records; returns what to say of it."""
+    known = json.loads(members[DESIGN]).get("plan")
+    if PLAN not in members:
+        if known:
+            raise _broken(path, f"{PLAN} is missing, and the records name the plan {str(known)[:12]}")
+        return []
+    told = json.loads(members[PLAN])
+    if not isinstance(told, dict) or not isinstance(told.get("content"), dict):
+        raise _broken(path, f"{PLAN} is no plan")
+    digest = plan_digest(told["content"])
+    if not digest == told.get("hash") == known:
+        raise _broken(path, f"{PLAN} is not the plan that was registered (SHA-256 {str(known)[:12]})")
+    if CHAIN not in members:
+        raise _broken(path, f"{CHAIN} is missing, which a registered run has")
+    return [f"plan {digest}, registered at {str(told['registered_at'])[:40]}"]
+
+
+def _check_chain(path: Path, file: zipfile.ZipFile, manifest: Manifest, made: Records) -> list[str]:
+    """Check the chain, and that its trials give every table of the archive; returns what to say of it."""
+    if fault := ledger_fault(made, manifest.run):
+        raise _broken(path, f"{CHAIN}: {fault}")
+    fresh = tables_of(made, manifest.run, manifest.kind)
+    there = {name for name in file.namelist() if name.startswith(("data/", "records/"))} - {CHAIN}
+    same_packing = all(
+        manifest.made_with.get(name) == version for name, version in versions().items() if name in PACKING
+    )
+    said = []
+    for name in sorted(there | fresh.keys()):
+        if name in there and name in fresh and file.read(name) == fresh[name]:
+            continue
+        if name.endswith(".parquet") and name in there and name in fresh and not same_packing:
+            said.append(f"{name}: not compared, it was packed by other versions")
+            continue
+        raise _broken(path, f"{name} is not what the trials of the chain give")
+    number, head = links_of(made, manifest.run)
+    return [*said, f"chain of {number:,} links is whole, the last one {head}"]
 
 
 def _unsafe(entry: zipfile.ZipInfo) -> str:

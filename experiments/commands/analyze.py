@@ -261,6 +261,7 @@ def _analyze(
 ) -> None:
     from experiments.studies.kinds import STUDIES, analyze_run, read_tables
     from experiments.studies.printing import run_facts
+    from experiments.studies.registered import registered_results, unregistered
 
     run, files = run_or_files(named, run)
     only, without = (tuple(names or ()) for names in agents)
@@ -280,13 +281,23 @@ def _analyze(
     found = records.latest_run(run, kind)
     with estimating():
         analysis = analyze_run(records, found, only, without, **options)
+        known = registered_results(records, found, analysis, only=only, without=without, options=options)
     facts = run_facts(found)
     if only or without:
         # Of a part of the trials: the report in the run's folder is about all of them and stays.
         facts["agents"] = ", ".join([*only, *(f"without {name}" for name in without)])
     else:
         out = out or records.folder(found["run"])
-    show(analysis, kind, facts, out, everything=everything, as_json=as_json)
+    show(
+        analysis,
+        kind,
+        facts,
+        out,
+        everything=everything,
+        as_json=as_json,
+        known=known,
+        note=unregistered(records, found),
+    )
 
 
 def _sizes(size: list[str] | None) -> dict[str, float]:
@@ -312,16 +323,31 @@ def report(
     db: Db = DEFAULT_DB,
     run: Run = None,
     out: Out = None,
+    methods: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write a methods section, with the registered results, to this .md or .tex."
+        ),
+    ] = None,
 ) -> None:
     """Write the HTML report and the figures of a run, or of any tidy tables.
 
-    Example: souk report nudges --out report/
+    Examples:
+
+      souk report nudges --out report/
+
+      souk report my-study --methods methods.tex
     """
     from experiments.records.record import kind_of
     from experiments.studies.kinds import STUDIES, analyze_run, read_tables
+    from experiments.studies.methods import write_methods
     from experiments.studies.printing import run_facts
+    from experiments.studies.registered import registered_results, report_of, unregistered
 
     run, files = run_or_files(named, run)
+    if methods and (files or methods.suffix not in (".md", ".tex")):
+        why = "only a stored run has a design" if files else "the suffix must be .md or .tex"
+        raise UserError(f"--methods {methods}: {why}; write --methods methods.md with a run")
     if files:
         study = STUDIES["choice"]
         made = study.report(study.analyze(read_tables("choice", files)))
@@ -329,8 +355,12 @@ def report(
     else:
         records = open_records(db)
         found = records.latest_run(run)
-        made = STUDIES[kind_of(found)].report(analyze_run(records, found))
+        analysed = analyze_run(records, found)
+        known = registered_results(records, found, analysed)
+        made = report_of(kind_of(found), analysed, known, unregistered(records, found))
         path = write(made, kind_of(found), run_facts(found), out or records.folder(found["run"]))
+        if methods:
+            write_methods(records, found, known, methods)
     typer.echo(path)
 
 

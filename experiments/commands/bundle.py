@@ -62,7 +62,7 @@ def verify(
     ] = 1e-9,
     as_json: AsJson = False,
 ) -> None:
-    """Check an archive: every hash, and whether its data give its estimates in this installation.
+    """Check an archive: every hash, its plan, its chain of trials, and whether its data give its estimates.
 
     Example: souk bundle verify nudges.zip
     """
@@ -79,12 +79,15 @@ def verify(
             "members": len(found.manifest.members),
             "differences": found.differences,
             "notes": found.notes,
+            "proof": found.proof,
         }
         typer.echo(json.dumps(content, indent=2))
         raise typer.Exit(status)
     console, out = stderr_console(), stdout_console()
     for line in found.notes:
         console.print(line, style="dim", highlight=False, markup=False, soft_wrap=True)
+    for line in found.proof or ["no plan, and no chain of trials, is kept in this archive"]:
+        out.print(line, highlight=False, markup=False, soft_wrap=True)
     for line in found.differences[:MOST_LINES]:
         out.print(line, highlight=False, markup=False, soft_wrap=True)
     if len(found.differences) > MOST_LINES:

@@ -14,6 +14,9 @@ from rich.markup import escape
 from interventions.errors import UserError
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from analysis.reporting.registered import Registration
     from analysis.reporting.sections import Report
     from experiments.records.check import Finding
     from experiments.records.store import Records
@@ -130,11 +133,22 @@ def analyze_stored(
     from experiments.records.record import kind_of
     from experiments.studies.kinds import analyze_run
     from experiments.studies.printing import run_facts
+    from experiments.studies.registered import registered_results, unregistered
 
     with estimating():
         analysis = analyze_run(records, found)
+        known = registered_results(records, found, analysis)
     folder = out or records.folder(found["run"])
-    show(analysis, kind_of(found), run_facts(found), folder, as_json=as_json, everything=everything)
+    show(
+        analysis,
+        kind_of(found),
+        run_facts(found),
+        folder,
+        as_json=as_json,
+        everything=everything,
+        known=known,
+        note=unregistered(records, found),
+    )
 
 
 @contextmanager
@@ -154,17 +168,23 @@ def show(
     *,
     as_json: bool,
     everything: bool = False,
+    known: "tuple[Registration, DataFrame] | None" = None,
+    note: str = "",
 ) -> None:
-    """Print the answer of an analysis, or everything, and write its report, tables and figures."""
+    """Print the answer of an analysis, or everything, and write its report, tables and figures.
+
+    known, note: the registered results, or why there are none, for `report_of`.
+    """
     from experiments.console.terminal import stdout_console
-    from experiments.studies.kinds import STUDIES
     from experiments.studies.printing import print_everything, print_report
+    from experiments.studies.registered import registered_data, report_of
 
     with estimating():
-        report = STUDIES[kind].report(analysis)
+        report = report_of(kind, analysis, known, note)
         path = write(report, kind, facts, out) if out else None
     if as_json:
         told = {"answer": report.answer, "facts": facts, "report": str(path) if path else None}
+        told |= {"registered": registered_data(known)} if known else {}
         typer.echo(json.dumps({**json.loads(analysis.to_json()), **told}, indent=2))
         return
     console = stdout_console()

@@ -82,6 +82,7 @@ def run(
     from experiments.console.detach import detach
     from experiments.executors.workers import Workers
     from experiments.runs.experiment_run import ExperimentRun
+    from experiments.studies.registering import plan_notes
 
     console = stderr_console()
     session = ExperimentRun(
@@ -95,6 +96,8 @@ def run(
         upstream_ca=upstream_ca,
     )
     console.print(session.summary(), highlight=False, markup=False, soft_wrap=True)
+    for line in plan_notes(session.records, session.design, experiment):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     several = Workers(workers, slots, backend, address)
     if dry_run:
         from experiments.runs.outlook import outlook, print_outlook

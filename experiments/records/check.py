@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+from sqlalchemy.exc import DBAPIError
+
+from experiments.records.chain import NOT_KEPT, chain_fault, runs_with_links
 from experiments.records.errors import CHECK_IT, Unreadable
 from experiments.records.salvage import Findings, Progress, Salvage
 
@@ -9,6 +12,12 @@ NAMED = 3
 """How many damaged trials a line names."""
 
 REPAIR = "souk db repair keeps what is whole; souk run then runs the lost trials again"
+
+
+BROKEN = (
+    "what is stored is not what was stored: get a copy of before; "
+    "souk db repair begins a broken chain anew, and its links say so"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +48,26 @@ def check_database(url: str, progress: Progress) -> list[Finding]:
             _finding("structure", structure[:1], "nothing wrong", f"{len(structure)} faults: "),
             _finding("tables", missing, "all there", f"{len(missing)} missing: "),
             *_contents(salvage.read(progress)),
+            _chains(salvage),
         ]
+
+
+def _chains(salvage: Salvage) -> Finding:
+    """Whether each run's chain is whole; a run of before there were chains has none."""
+    wrong, whole, without = [], 0, 0
+    try:
+        for run in sorted(runs_with_links(salvage.connection)):
+            found = chain_fault(salvage.connection, run)
+            whole, without = whole + (not found), without + (found == NOT_KEPT)
+            wrong += [f"{run}: {found}"] if found not in ("", NOT_KEPT) else []
+    except (DBAPIError, TypeError, LookupError):
+        return Finding("chains", ok=False, found="cannot be read", fix=REPAIR)
+    kept = f"{whole:,} whole" + (
+        f", {without:,} {NOT_KEPT} (stored before there were chains)" if without else ""
+    )
+    if not wrong:
+        return Finding("chains", ok=True, found=kept)
+    return Finding("chains", ok=False, found=f"{kept}, {len(wrong):,} broken: {wrong[0]}", fix=BROKEN)
 
 
 def _contents(found: Findings) -> list[Finding]:

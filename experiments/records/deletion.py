@@ -8,7 +8,7 @@ import zstandard
 
 from experiments.records.control import at_work
 from experiments.records.store import Records
-from experiments.records.tables import artifacts, metadata, steps
+from experiments.records.tables import artifacts, metadata, plans, steps, trials
 from interventions.errors import UserError
 
 _AT_ONCE: Final = 500
@@ -18,7 +18,7 @@ _AT_ONCE: Final = 500
 def delete_run(records: Records, run: str) -> int:
     """Delete a run, all or nothing; return the number of artifacts that were deleted with it.
 
-    Artifacts are pages and screenshots.
+    Artifacts are pages and screenshots. A registered plan stays, with the number of trials that were deleted.
 
     Raises:
         UserError: a process is at work on the run.
@@ -27,8 +27,11 @@ def delete_run(records: Records, run: str) -> int:
         if processes := at_work(records, run):
             raise UserError(f"{run}: {processes} is at work on it; stop it first, with Ctrl-C or kill")
         held = _held(connection, run)
+        number = connection.scalar(sql.select(sql.func.count()).where(trials.c.run == run)) or 0
+        discarded = plans.update().where(plans.c.run == run)
+        connection.execute(discarded.values(discarded=plans.c.discarded + number))
         for table in metadata.sorted_tables:
-            if "run" in table.c:
+            if "run" in table.c and table is not plans:
                 connection.execute(table.delete().where(table.c.run == run))
         for start in range(0, len(held), _AT_ONCE):
             names = held[start : start + _AT_ONCE]

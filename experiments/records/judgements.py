@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sql
 
+from experiments.records.chain import link_again
 from experiments.records.record import Row
 from experiments.records.seals import seal_trial
 from experiments.records.store import Records
@@ -44,3 +45,4 @@ def add_factors(records: Records, run: str, trial: str, rows: Sequence[Row]) -> 
         numbered = ({**row, "number": first + row["number"]} for row in rows)
         connection.execute(factors.insert(), [{"run": run, "trial": trial, **row} for row in numbered])
         seal_trial(connection, run, trial)
+        link_again(connection, run, trial, "judged")

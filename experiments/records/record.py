@@ -158,6 +158,8 @@ class RunFacts:
     """How much of the steps is kept; None: `full`."""
     shoppers: Mapping[str, Any] | None = None
     """The profiles of simulated agents that were read from files, by the agents' names."""
+    plan: str | None = None
+    """The hash of the registered plan, which the database adds; None: there is none."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain JSON data."""

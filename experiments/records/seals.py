@@ -36,7 +36,7 @@ def seal(run: str, trial: str, rows: Rows, *, new: bool = False) -> str:
     """
     told = [
         [table.name, [_cells(row, columns, new=new) for row in sorted(rows[table], key=number)]]
-        for table, columns, number in _tables()
+        for table, columns, number in kept_columns()
         if rows.get(table)
     ]
     return hashlib.blake2b(json.dumps([run, trial, told]).encode(), digest_size=16).hexdigest()
@@ -55,8 +55,8 @@ def _cells(row: Mapping[str, Any], columns: Columns, *, new: bool) -> list[Any]:
 
 
 @cache
-def _tables() -> list[tuple[sql.Table, Columns, Callable[[Mapping[str, Any]], Any]]]:
-    """The tables that are sealed, with their columns, and what their rows are sorted by."""
+def kept_columns() -> list[tuple[sql.Table, Columns, Callable[[Mapping[str, Any]], Any]]]:
+    """Return the tables that are sealed, with their columns, and what their rows are sorted by."""
     found: list[tuple[sql.Table, Columns, Callable[[Mapping[str, Any]], Any]]] = []
     for table in sorted({*OF_TRIAL, runs, control}, key=lambda table: table.name):
         columns = sorted(table.columns, key=lambda column: column.name)

@@ -18,6 +18,7 @@ import sqlalchemy as sql
 import zstandard
 from sqlalchemy.exc import SQLAlchemyError
 
+from experiments.records.chain import Entry, entry, extend, plan_hash
 from experiments.records.database import connect, cut, hold, lock, open_connections
 from experiments.records.errors import (
     CHECK_IT,
@@ -212,6 +213,8 @@ class Records:
         new = facts.to_dict()
         with self.writing() as connection:
             known = connection.scalar(sql.select(runs.c.facts).where(runs.c.run == run))
+            if registered := plan_hash(connection, run):
+                new["plan"] = registered
             if known is None:
                 row = {"run": run, "name": name, "started_at": now(), "facts": new}
                 connection.execute(runs.insert().values(row))
@@ -259,11 +262,13 @@ class Records:
             new = {name: text for record in wanted for name, text in record.artifacts.items()}
             new = {name: text for name, text in new.items() if name not in self._seen_artifacts}
             rows: dict[sql.Table, list[Row]] = {trials: [], **{table: [] for table in _ROWS}}
+            chained: dict[str, list[Entry]] = {}
             for record in wanted:
                 key = {"run": record.trial.run, "trial": record.trial.trial}
                 own: dict[sql.Table, list[Row]] = {trials: [dict(vars(record.trial))]}
                 own |= {table: [{**key, **row} for row in kept(record)] for table, kept in _ROWS.items()}
                 own[trials][0]["seal"] = seal(key["run"], key["trial"], own, new=True)
+                chained.setdefault(key["run"], []).append(entry("trial", own))
                 for table, its_rows in own.items():
                     rows[table] += its_rows
             # Of what a repair has found lost, only the name is known, without any data.
@@ -280,6 +285,8 @@ class Records:
             for table, all_rows in rows.items():
                 if all_rows:
                     connection.execute(table.insert(), all_rows)
+            for run, entries in chained.items():
+                extend(connection, run, entries)
         if len(self._seen_artifacts) > _SEEN:
             self._seen_artifacts.clear()
         self._seen_artifacts.update(new)

@@ -42,6 +42,7 @@ class _Facts(BaseModel):
     observe: StrictStr | None = None
     trace: StrictStr | None = None
     shoppers: dict[StrictStr, Any] | None = None
+    plan: StrictStr | None = None
     analysis: Literal["choice", "conjoint", "montecarlo", "biases", "anchoring"] | None = None
 
 

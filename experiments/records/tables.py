@@ -7,7 +7,7 @@ import sqlalchemy as sql
 
 from experiments.records.database import Text
 
-SCHEMA_VERSION: Final = 8
+SCHEMA_VERSION: Final = 9
 
 metadata = sql.MetaData()
 
@@ -265,10 +265,38 @@ claims = sql.Table(
 )
 """The trials that have been taken to be run and are not stored yet, and the process (`runners`) of each."""
 
+plans = sql.Table(
+    "plans",
+    metadata,
+    sql.Column("run", Text, primary_key=True),
+    sql.Column("name", Text, nullable=False),
+    sql.Column("registered_at", Text, nullable=False),
+    sql.Column("hash", Text, nullable=False),
+    sql.Column("plan", Text, nullable=False),
+    sql.Column("discarded", sql.Integer, nullable=False),
+)
+"""The registered plan of a run: canonical JSON, and its SHA-256; `discarded`: trials deleted with the run."""
+
+links = sql.Table(
+    "links",
+    metadata,
+    sql.Column("run", Text, primary_key=True),
+    sql.Column("number", sql.Integer, primary_key=True),
+    sql.Column("what", Text, nullable=False),
+    sql.Column("trial", Text, nullable=False),
+    sql.Column("attempts", sql.Integer, nullable=False),
+    sql.Column("outcome", Text, nullable=False),
+    sql.Column("seal", Text, nullable=False),
+    sql.Column("content", Text, nullable=False),
+    sql.Column("link", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""The chain of a run: each `link` is a digest of the one before it and of this row."""
+
 OF_TRIAL: Final = tuple(
     table
     for table in metadata.sorted_tables
-    if {"run", "trial"} <= {*table.columns.keys()} and table is not claims
+    if {"run", "trial"} <= {*table.columns.keys()} and table not in (claims, links)
 )
 """The tables with the rows of trials."""
 

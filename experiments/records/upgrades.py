@@ -54,5 +54,6 @@ UPGRADES: Final[Mapping[int, Callable[[sql.Connection], None]]] = {
     5: metadata.create_all,  # the table of where edits stood
     6: _from_6,
     7: _from_7,
+    8: metadata.create_all,  # the tables of plans and links
 }
 """The functions that lead from each older schema to the next one."""

@@ -9,9 +9,10 @@ from typing import Any
 
 import sqlalchemy as sql
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from experiments.records.borrowed_schema import borrowed_schema
+from experiments.records.chain import begin_anew, mend
 from experiments.records.control import at_work
 from experiments.records.database import sqlite_path
 from experiments.records.errors import Unreadable, cause, unusable, without_password
@@ -19,7 +20,18 @@ from experiments.records.salvage import Findings, Progress, Salvage, counts
 from experiments.records.seals import Rows
 from experiments.records.sqlite_file import free_name, size_of
 from experiments.records.store import Records
-from experiments.records.tables import OF_TRIAL, artifacts, control, metadata, runners, runs
+from experiments.records.tables import (
+    OF_TRIAL,
+    artifacts,
+    control,
+    links,
+    metadata,
+    plans,
+    runners,
+    runs,
+    strange_cell,
+    trials,
+)
 from interventions.errors import UserError
 
 _AT_ONCE = 500
@@ -105,6 +117,7 @@ def _repair_file(salvage: Salvage, path: Path, progress: Progress) -> tuple[Find
         copy = _Copy(connection)
         found = salvage.read(progress, copy.run, copy.trials, copy.page)
         _note_lost_pages(connection, found.damaged_pages)
+        _copy_chains(salvage, connection)
     new.close()
     # Whoever opens the file now finds it moved, and says so.
     salvage.close()
@@ -121,6 +134,22 @@ def _repair_file(salvage: Salvage, path: Path, progress: Progress) -> tuple[Find
     finally:
         os.close(folder)
     return found, old
+
+
+def _copy_chains(salvage: Salvage, connection: sql.Connection) -> None:
+    """Copy plans and chains; what was lost is linked as lost, and what cannot be read begins anew."""
+    anew: set[str] = set()
+    for table in (plans, links):
+        try:
+            rows = [dict(row) for row in salvage.connection.execute(sql.select(table)).mappings()]
+            rows = [row for row in rows if not strange_cell(table, row)]
+            if rows:
+                connection.execute(table.insert(), rows)
+        except (DBAPIError, LookupError, TypeError):
+            anew = set(connection.scalars(sql.select(trials.c.run).distinct()))
+    mend(connection)
+    for run in sorted(anew):
+        begin_anew(connection, run)
 
 
 def _refuse_if_open(path: Path) -> None:
@@ -166,6 +195,7 @@ def _repair_here(salvage: Salvage, progress: Progress) -> Findings:
                 connection.execute(table.delete().where(table.c.run == run))
         _forget_pages(connection, found.unnamed)
         _note_lost_pages(connection, found.damaged_pages)
+        mend(connection)
     records.close()
     return found
 
@@ -222,9 +252,10 @@ def move(source: Records, to: str, progress: Progress) -> Findings:
             known_lost = sql.select(artifacts.c.hash).where(artifacts.c.data == b"")
             names = set(salvage.connection.scalars(known_lost)) - set(found.unnamed)
             _note_lost_pages(connection, sorted(names))
-            own = [dict(row) for row in salvage.connection.execute(sql.select(runners)).mappings()]
-            if own:
-                connection.execute(runners.insert(), own)
+            for table in (runners, plans, links):
+                own = [dict(row) for row in salvage.connection.execute(sql.select(table)).mappings()]
+                if own:
+                    connection.execute(table.insert(), own)
             _compare(salvage.connection, connection, found)
     finally:
         target.close()
@@ -233,7 +264,7 @@ def move(source: Records, to: str, progress: Progress) -> Findings:
 
 def _compare(old: sql.Connection, new: sql.Connection, found: Findings) -> None:
     """Raise UserError if a table of the copy has another number of rows than the old one."""
-    tables = [runs, control, runners, *OF_TRIAL, artifacts]
+    tables = [runs, control, runners, plans, links, *OF_TRIAL, artifacts]
     wanted, there = counts(old, tables), counts(new, tables)
     wanted[artifacts.name] -= len(found.unnamed)
     if different := [name for name in wanted if wanted[name] != there[name]]:

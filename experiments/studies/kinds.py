@@ -143,7 +143,7 @@ def analyze_run(
         else frame
         for frame in frames
     )
-    return study.analyze(*tables, **{**_of_design(found), **options})
+    return study.analyze(*tables, **{**of_design(found), **options})
 
 
 def agents_left(known: Sequence[str], only: Sequence[str], without: Sequence[str]) -> list[str]:
@@ -163,8 +163,8 @@ def agents_left(known: Sequence[str], only: Sequence[str], without: Sequence[str
     return left
 
 
-def _of_design(found: Row) -> dict[str, Any]:
-    """What an analysis has to do as the design did: draw the same orders of fields."""
+def of_design(found: Row) -> dict[str, Any]:
+    """Return what an analysis has to do as the design did: draw the same orders of fields."""
     experiment = found["facts"]["experiment"]
     named = ("seed", "permutations") if experiment.get("task") == "score" else ()
     return {name: experiment[name] for name in named if name in experiment}

@@ -226,7 +226,7 @@ def _condensed(frame: pd.DataFrame, decimals: int | None) -> tuple[pd.DataFrame,
 def _fitting(rows: pd.DataFrame, decimals: int | None, longest: int, width: int) -> pd.DataFrame:
     """Leave out columns until the rest fits: the last that are neither label nor result, then errors.
 
-    Beside an interval also the exact one, with its p value.
+    Beside an interval also the exact one, with its p value; at last p where there is an adjusted one.
     """
     shown = rows.head(longest)
     wide = {
@@ -240,6 +240,8 @@ def _fitting(rows: pd.DataFrame, decimals: int | None, longest: int, width: int)
     spare = [name for name in wide if name not in RESULTS and pd.api.types.is_numeric_dtype(rows[name])]
     if INTERVAL in wide:
         spare = [*(name for name in (EXACT_INTERVAL, "p_exact", "std_error") if name in wide), *spare]
+    if {"p_value", "p_adjusted"} <= wide.keys():
+        spare = ["p_value", *spare]
     while spare and sum(wide.values()) + COLUMN_GAP * len(wide) + MARKS > width:
         del wide[spare.pop()]
     return rows[[name for name in rows if name == "note" or name in wide]]

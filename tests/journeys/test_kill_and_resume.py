@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from experiments.runs.interrupts import CUT_SHORT
+from tests.experiments.chains import has_whole_chains
 from tests.experiments.command_line import environment, left_after, start, started_at, wait_for_trials
 from tests.support import THOROUGH, size, usual
 
@@ -31,14 +32,14 @@ def is_sound(db: Path) -> bool:
 
 
 def is_whole(db: Path) -> bool:
-    """Whether every trial has its two options and at least three steps."""
+    """Whether every trial has its two options, at least three steps, and its link."""
     query = """
         SELECT count(*) FROM trials WHERE
         (SELECT count(*) FROM options WHERE options.trial = trials.trial) != 2
         OR (SELECT count(*) FROM steps WHERE steps.trial = trials.trial) != trials.steps + 1
     """
     with sqlite3.connect(db) as connection:
-        return connection.execute(query).fetchone() == (0,)
+        return connection.execute(query).fetchone() == (0,) and has_whole_chains(f"sqlite:///{db}")
 
 
 def test_a_run_killed_again_and_again_has_every_trial_once(tmp_path: Path, short_folder: Path) -> None:

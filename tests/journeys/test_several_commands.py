@@ -26,6 +26,7 @@ from experiments.executors import text as text_runner
 from experiments.records import tables
 from experiments.records.store import Records
 from experiments.runs.experiment_run import ExperimentRun
+from tests.experiments.chains import has_whole_chains
 from tests.experiments.command_line import BaseProcess, start
 from tests.experiments.postgres_server import PostgresServer, postgres_server
 from tests.support import THOROUGH, serve
@@ -176,6 +177,7 @@ async def test_two_commands_share_the_trials_and_what_they_cost(
     assert model.requests["first"] + model.requests["second"] == TRIALS
     assert stored(shared, *OF_CARDS) == alone
     assert stored(shared, "claims") == {"claims": []}
+    assert has_whole_chains(shared)
     assert len(stored(shared, "runners")["runners"]) == 2
     said = [commands.said(key) for key in running]
     assert sum("runs shared-hotels-" in each and "too: each trial is run by one of" in each for each in said)
@@ -204,6 +206,7 @@ async def test_what_a_killed_command_had_claimed_goes_to_the_other(
     assert model.requests["other"] == TRIALS
     assert stored(shared, *OF_CARDS) == alone
     assert stored(shared, "claims") == {"claims": []}
+    assert has_whole_chains(shared)
 
 
 async def test_a_second_command_whose_provider_fails_replaces_nothing(

@@ -101,7 +101,7 @@ class CardDesign(Design[CardTrial]):
     @cached_property
     def run_id(self) -> str:
         """The id of the run: the same experiment, with the same cards and pool, resumes the same run."""
-        content = [self.experiment.model_dump(mode="json", exclude={"agents"}), self._part.content()]
+        content = [self.experiment.model_dump(mode="json", exclude={"agents", "plan"}), self._part.content()]
         return f"{self.experiment.name}-{digest(content)[:8]}"
 
     @property

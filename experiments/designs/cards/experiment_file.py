@@ -6,6 +6,7 @@ from pydantic import Field, field_validator, model_validator
 
 from experiments.designs.design import Mode
 from experiments.designs.inputs.experiment_file import Limits, Model, Name
+from experiments.designs.inputs.plan_section import PlanSection
 from interventions.yaml.yaml_source import problem_at
 
 Positive = Annotated[int, Field(ge=1)]
@@ -123,6 +124,8 @@ class CardExperiment(Model):
     """Sampling temperature; null: the provider's own. A battery has its own list."""
     limits: Limits = Limits()
     seed: int = Field(default=0, ge=0)
+    plan: PlanSection | None = None
+    """What `souk register` freezes before the first trial."""
 
     @model_validator(mode="after")
     def _has_one_temperature(self) -> "CardExperiment":

@@ -57,7 +57,10 @@ class ScoreDesign(Design[ScoreTrial]):
     @cached_property
     def run_id(self) -> str:
         """The id of the run: the same experiment with the same stimuli resumes it."""
-        content = [self.experiment.model_dump(mode="json", exclude={"agents"}), self.stimuli.model_dump()]
+        content = [
+            self.experiment.model_dump(mode="json", exclude={"agents", "plan"}),
+            self.stimuli.model_dump(),
+        ]
         return f"{self.experiment.name}-{digest(content)[:8]}"
 
     @cached_property

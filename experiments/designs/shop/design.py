@@ -225,7 +225,7 @@ class ShopDesign(Design[ShopTrial]):
         ]
         # A key that came later is no part of the identity of runs without it.
         later = {name for name in ("page", "attributes") if getattr(self.experiment, name) is None}
-        experiment = self.experiment.model_dump(mode="json", exclude={"agents", "stopping", *later})
+        experiment = self.experiment.model_dump(mode="json", exclude={"agents", "plan", "stopping", *later})
         # What is declared beforehand makes it another run. More trials do not, nor does a number of them.
         if declared := self.stopping and self.stopping.declared:
             experiment["stopping"] = declared

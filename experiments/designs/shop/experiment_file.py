@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 from environments.launchable import LAUNCHABLE
 from experiments.designs.choice_sets.options import Options
 from experiments.designs.inputs.experiment_file import Limits, Model, Name
+from experiments.designs.inputs.plan_section import PlanSection
 from experiments.designs.shop.attributes import Attributes
 from experiments.designs.shop.stopping import Stopping
 from interventions.yaml.yaml_source import did_you_mean, problem_at
@@ -128,6 +129,8 @@ class Experiment(Model):
     seed: int = Field(default=0, ge=0)
     stopping: Stopping | None = None
     """When an agent's trials are enough; by default after all of them."""
+    plan: PlanSection | None = None
+    """What `souk register` freezes before the first trial."""
 
     @property
     def start_page(self) -> str:

@@ -17,6 +17,7 @@ from experiments.runs.admission import Admission
 from experiments.runs.experiment_run import ExperimentRun
 from experiments.runs.status import run_statuses
 from interventions.errors import UserError
+from tests.experiments.chains import has_whole_chains
 from tests.experiments.postgres_server import PostgresServer, postgres_server
 from tests.experiments.records.test_store import a_record, some_facts
 from tests.experiments.runs.test_status import HOTELS, app
@@ -58,6 +59,7 @@ async def test_two_runs_at_once_give_what_they_give_in_files_of_their_own(
         first, second = (table(records, run.run).drop(columns="seconds") for records in (alone, shared))
         pd.testing.assert_frame_equal(first, second, check_dtype=False)
         assert receipts_table(shared, run.run).empty
+    assert has_whole_chains(both)
     db = ["--db", both]
     for command in ("pause", "status", "resume", "status"):
         result = CliRunner().invoke(app, [command, *db], catch_exceptions=False)

@@ -1,0 +1,115 @@
+"""Write a methods section of a stored run: design, agents, analysis, exclusions, plan."""
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from analysis.reporting.methods import methods
+from analysis.reporting.registered import COLUMNS, Registration
+from analysis.tables.frame import counted
+from experiments.records.plans import registered_plan, trials_by_agent
+from experiments.records.record import Row, kind_of
+from experiments.records.store import Records
+from experiments.studies.plans import analysis_code
+from interventions.errors import UserError
+
+ESTIMATORS: Final = {
+    "choice": "Effects on choice are percentage points of a linear probability model with trial fixed "
+    "effects; errors are clustered by choice set, or by nudge text and category. What the design exchanges "
+    "itself is tested by Fisher's randomisation test within strata, with score intervals (in pairs McNemar's "
+    "exact test and Tango's interval).",
+    "conjoint": "Choices between cards are analysed by conditional logit models; errors are clustered by "
+    "choice set where sets are shown several times.",
+    "montecarlo": "Answers are compared between conditions and with list prices; intervals of shares are "
+    "Wilson's.",
+    "biases": "Each bias is the standardised difference (Cohen's d) between the answers in the treatment "
+    "and in the control condition.",
+    "anchoring": "Anchoring is measured in the log-probabilities of answers: expected answers by anchor, "
+    "with paired tests.",
+}
+
+
+def write_methods(
+    records: Records, found: Row, known: tuple[Registration, pd.DataFrame] | None, path: Path
+) -> None:
+    """Write the methods section of a run, with its registered results. Raises UserError."""
+    results = known[1] if known else pd.DataFrame(columns=list(COLUMNS))
+    text = methods(_paragraphs(records, found, known), results, path)
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(
+            f"--methods {path}: cannot be written ({error.strerror}); choose another file"
+        ) from None
+
+
+def _paragraphs(
+    records: Records, found: Row, known: tuple[Registration, pd.DataFrame] | None
+) -> dict[str, str]:
+    """The text by heading."""
+    facts, kind = found["facts"], kind_of(found)
+    plan = registered_plan(records, found["run"])
+    counts = trials_by_agent(records, found["run"])
+    agents = ", ".join(f"{name} ({counted(number, 'trial')})" for name, number in counts.items())
+    total = counted(sum(counts.values()), "trial")
+    told = {
+        "Design": _design(found, total),
+        "Agents": f"{agents or 'None'}.",
+        "Analysis": f"{ESTIMATORS[kind]} Intervals are of 95 %.",
+    }
+    if items := [
+        f"{item['id']} ({item['kind']})" for item, *_ in facts.get("inputs", {}).get("interventions", ())
+    ]:
+        told["Interventions"] = f"{', '.join(items)}."
+    if plan and known:
+        told |= _registration(plan.content, known[0])
+    else:
+        told["Registration"] = "The study was not registered: all results are exploratory."
+    ran = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
+    told["Software"] = (
+        f"Run with {ran}. Analysed with Souk {version('souk')}, analysis code SHA-256 {analysis_code()}."
+    )
+    return told
+
+
+def _design(found: Row, total: str) -> str:
+    facts = found["facts"]
+    experiment = facts["experiment"]
+    parts = [f"Experiment {found['name']} (run {found['run']}), {total}"]
+    if facts.get("sets"):
+        parts.append(counted(facts["sets"], "choice set"))
+    factors = experiment.get("factors") or {}
+    if nudge := factors.get("nudge"):
+        parts.append(f"the nudge on {' and '.join(map(str, nudge.get('on', ())))}")
+    if factors.get("order"):
+        parts.append(f"order of presentation: {factors['order']}")
+    for name in ("repeats", "seed"):
+        if name in experiment:
+            parts.append(f"{name} {experiment[name]}")
+    return f"{'; '.join(parts)}."
+
+
+def _registration(content: dict[str, Any], plan: Registration) -> dict[str, str]:
+    tests = "; ".join(
+        f"{each['name']}: {each['table']} ({_row(each)}), "
+        + (f"within {each['margin']:g} of 0" if each["margin"] else f"{each['expect']} (than 0)")
+        + f", alpha {each['alpha']:g}, family {each['family']}"
+        for each in content["hypotheses"]
+    )
+    excluded = [*content["exclude"]["agents"], *content["exclude"]["outcomes"]]
+    number = content["trials"]["planned"]
+    return {
+        "Registration": f"Plan SHA-256 {plan.hash}, registered at {plan.registered_at} before the first "
+        f"trial, with {counted(number, 'trial')} planned.",
+        "Hypotheses": f"{tests}. Adjusted within a family: {plan.correction}."
+        if tests
+        else "None: all results are exploratory.",
+        "Exclusions": f"{', '.join(excluded)}, as planned." if excluded else "None were planned.",
+        "Deviations": f"{'; '.join(plan.deviations)}." if plan.deviations else "None.",
+    }
+
+
+def _row(each: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in each["row"].items() if value != "")

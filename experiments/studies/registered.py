@@ -1,0 +1,197 @@
+"""Compare a stored run with its plan, and give its registered results."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from importlib.metadata import version
+from inspect import signature
+from typing import Any
+
+import pandas as pd
+
+from analysis.reporting.registered import Declared, Registration, judged, with_plan
+from analysis.reporting.sections import Report
+from analysis.reporting.to_json import to_json
+from experiments.records.plans import (
+    Registered,
+    registered_otherwise,
+    registered_plan,
+    stored_ids,
+    traces,
+    trials_by_agent,
+)
+from experiments.records.record import Row, kind_of
+from experiments.records.shown import without_folders
+from experiments.records.store import Records
+from experiments.studies.kinds import STUDIES, of_design
+from experiments.studies.plans import analysis_code, given, sha256
+
+
+def registration(records: Records, found: Row, plan: Registered, more: Iterable[str] = ()) -> Registration:
+    """Return what is known of a run's plan: hypotheses, and how the run departed from it.
+
+    more: deviations of the analysis at hand.
+    """
+    content = plan.content
+    names = {without_folders(agent): agent for agent in trials_by_agent(records, plan.run)}
+    return Registration(
+        hash=plan.hash,
+        registered_at=plan.registered_at,
+        hypotheses=[
+            Declared(**{each.name: row[each.name] for each in fields(Declared) if each.name in row})
+            for row in content["hypotheses"]
+        ],
+        agents=[
+            names.get(name, name) for name in content["agents"] if name not in content["exclude"]["agents"]
+        ],
+        correction=content["correction"],
+        deviations=(*_deviations(records, found, plan), *more),
+    )
+
+
+def _deviations(records: Records, found: Row, plan: Registered) -> Iterator[str]:
+    """How the stored trials and facts of a run depart from its plan, a line each."""
+    content, run = plan.content, plan.run
+    facts = found["facts"]
+    if changed := changed_keys(content["experiment"], facts["experiment"]):
+        yield f"the experiment file was changed after registration ({', '.join(changed)}); the plan counts"
+    counts = trials_by_agent(records, run)
+    stored, planned = sum(counts.values()), content["trials"]["planned"]
+    if stored < planned:
+        yield f"{stored:,} of {planned:,} planned trials are stored: the run was stopped early, or goes on"
+    if stored > planned and not content["trials"]["at_least"]:
+        yield f"{stored:,} trials are stored, more than the {planned:,} that were planned"
+    for agent, number in counts.items():
+        if without_folders(agent) not in content["agents"]:
+            yield f"{number:,} trials are of {agent}, an agent that was not planned"
+    comparable = stored == planned == content["trials"]["listed"] and not content["trials"]["at_least"]
+    if comparable and sha256(stored_ids(records, run)) != content["trials"]["ids"]:
+        yield "the stored trials are not those that were planned"
+    chain = traces(records, run)
+    if chain.again:
+        yield f"{chain.again:,} trials were stored as infra_error and run again by a later command"
+    if chain.lost:
+        yield f"{chain.lost:,} trials were lost at a repair of the database"
+    if chain.anew:
+        yield "the chain of stored trials was begun anew at a repair: what was before it is not shown"
+    if plan.discarded:
+        yield f"{plan.discarded:,} trials of this run were deleted (souk runs delete) after registration"
+
+
+def changed_keys(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Return the keys of an experiment that differ, but for its agents, which every command may name."""
+    now = given(now)
+    keys = sorted((before.keys() | now.keys()) - {"agents"})
+    return [key for key in keys if before.get(key) != now.get(key)]
+
+
+def of_other_code(plan: Registered) -> tuple[str, ...]:
+    """Return a line where the analysis at hand is not the one of the plan."""
+    then, now = plan.content["analysis"], {"souk": version("souk"), "code": analysis_code()}
+    if then == now:
+        return ()
+    said = [f"{each['souk']} ({str(each['code'])[:12]})" for each in (then, now)]
+    return (f"registered for the analysis of Souk {said[0]}, analysed with {said[1]}",)
+
+
+def registered_results(
+    records: Records,
+    found: Row,
+    analysed: Any,
+    *,
+    only: Sequence[str] = (),
+    without: Sequence[str] = (),
+    options: Mapping[str, Any] | None = None,
+    code: bool = True,
+) -> tuple[Registration, pd.DataFrame] | None:
+    """Return a run's registration and the registered results; None where the run has no plan.
+
+    analysed: the analysis of the run, of some agents (`only`, `without`) and with `options`, which are
+    deviations. code: name another version of the analysis too.
+
+    What the plan excludes is left out of a second analysis, which gives the registered results.
+    """
+    if (plan := registered_plan(records, found["run"])) is None:
+        return None
+    more = list(of_other_code(plan)) if code else []
+    left_out = set(plan.content["exclude"]["agents"])
+    more += [f"--exclude {name}, which was not planned" for name in without if name not in left_out]
+    if only:
+        more.append(f"--agent {', '.join(only)}: the others are left out, which was not planned")
+    others = _unusual(found, options or {})
+    more += [f"the option {name} of the analysis was not planned" for name in others]
+    known = registration(records, found, plan, more)
+    frames = vars(_without_excluded(records, found, plan, analysed, only, without, options or {}))
+    return known, judged(frames, known)
+
+
+def _unusual(found: Row, options: Mapping[str, Any]) -> list[str]:
+    """The options of an analysis that are not those of `souk analyze` without any."""
+    known = signature(STUDIES[kind_of(found)].analyze).parameters
+    usual = {name: each.default for name, each in known.items()} | of_design(found)
+    return sorted(name for name, value in options.items() if (value or None) != (usual[name] or None))
+
+
+def _without_excluded(
+    records: Records,
+    found: Row,
+    plan: Registered,
+    analysed: Any,
+    only: Sequence[str],
+    without: Sequence[str],
+    options: Mapping[str, Any],
+) -> Any:
+    """The analysis without what the plan excludes."""
+    excluded = plan.content["exclude"]
+    if not excluded["agents"] and not excluded["outcomes"]:
+        return analysed
+    study = STUDIES[kind_of(found)]
+    with records.reading():
+        tables = study.stored(records, found["run"], ())
+        ended = stored_ids(records, found["run"], excluded["outcomes"]) if excluded["outcomes"] else []
+    kept = []
+    for table in tables:
+        if table is not None and "agent" in table:
+            gone = table["agent"].isin([*excluded["agents"], *without])
+            if only:
+                gone |= ~table["agent"].isin(only)
+            if "trial" in table:
+                gone |= table["trial"].isin(ended)
+            table = table[~gone].reset_index(drop=True)  # noqa: PLW2901
+        kept.append(table)
+    return study.analyze(*kept, **{**of_design(found), **options})
+
+
+def unregistered(records: Records, found: Row) -> str:
+    """Return a line where a plan was registered under this name for another run; empty: there is none."""
+    other = registered_otherwise(records, found["run"], found["name"])
+    if not other:
+        return ""
+    return f"Not registered: the plan of this name is of run {other}, and the experiment was changed since."
+
+
+def report_of(
+    kind: str, analysed: Any, known: tuple[Registration, pd.DataFrame] | None, note: str = ""
+) -> Report:
+    """Return the report of an analysis, with the registered results first where there are any.
+
+    note: a further problem, that the run is not registered though its name is.
+    """
+    report = STUDIES[kind].report(analysed)
+    if known:
+        return with_plan(report, *known)
+    return replace(report, problems=(note, *report.problems)) if note else report
+
+
+def registered_data(known: tuple[Registration, pd.DataFrame]) -> dict[str, Any]:
+    """Return the registered results and the deviations as plain data."""
+    plan, results = known
+    told = {
+        "plan": plan.hash,
+        "registered_at": plan.registered_at,
+        "correction": plan.correction,
+        "results": results,
+        "deviations": list(plan.deviations),
+    }
+    data: dict[str, Any] = json.loads(to_json(told))
+    return data

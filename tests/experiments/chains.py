@@ -1,0 +1,9 @@
+"""What the check of a database says of its chains."""
+
+from experiments.records.check import check_database
+
+
+def has_whole_chains(url: str) -> bool:
+    """Whether the chain of each run is whole, and each has one."""
+    (found,) = [each for each in check_database(url, lambda *_: None) if each.name == "chains"]
+    return found.ok and "not kept" not in found.found

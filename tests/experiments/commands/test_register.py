@@ -1,0 +1,102 @@
+"""`souk register`: a plan is the same everywhere, and what departs from it shows."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.experiments.command_line import forked_souk
+from tests.experiments.running import HOTELS
+
+PLAN = """\
+plan:
+  hypotheses:
+    - {name: first-place, table: triage, row: {note: ""}}
+    - {name: price-matters, table: price_response, row: {term: price}, expect: below}
+"""
+DB = ("--db", "sqlite:///t.db")
+
+
+def write(folder: Path, plan: str = PLAN) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "x.yaml").write_text(HOTELS + plan)
+    return folder
+
+
+def test_a_plan_is_the_same_in_another_folder(tmp_path: Path) -> None:
+    hashes = []
+    for name in ("one", "other"):
+        folder = write(tmp_path / name)
+        ended = forked_souk("register", "x.yaml", *DB, "--json", cwd=folder)
+        assert ended.status == 0, ended.err
+        hashes.append(json.loads(ended.out)["sha256"])
+        assert json.loads((folder / "x.plan.json").read_text())["sha256"] == hashes[-1]
+        assert str(tmp_path) not in (folder / "x.plan.json").read_text()
+    assert hashes[0] == hashes[1]
+
+
+def test_what_departs_from_the_plan_is_listed(tmp_path: Path) -> None:
+    folder = write(tmp_path)
+    assert forked_souk("register", "x.yaml", *DB, cwd=folder).status == 0
+    again = forked_souk("register", "x.yaml", *DB, cwd=folder)
+    assert again.status == 0, again.err
+    write(folder, PLAN.replace("price-matters", "another"))
+    changed = forked_souk("register", "x.yaml", *DB, cwd=folder)
+    assert changed.status == 2
+    assert "another plan is there" in changed.err
+    command = ("run", "x.yaml", *DB, "--limit", "4", "--agent", "simulated:price", "--json")
+    ended = forked_souk(*command, cwd=folder)
+    assert "the file was changed after registration (plan)" in ended.err
+    deviations = json.loads(ended.out)["registered"]["deviations"]
+    assert len(deviations) == 3
+    for found, expected in zip(
+        deviations, ("changed after", "4 of 16 planned", "of simulated:price"), strict=True
+    ):
+        assert expected in found
+    excluded = forked_souk("analyze", "conjoint", *DB, "--agent", "simulated:price", "--json", cwd=folder)
+    assert "--agent simulated:price" in json.loads(excluded.out)["registered"]["deviations"][-1]
+    (folder / "x.plan.json").unlink()
+    late = forked_souk("register", "x.yaml", *DB, cwd=folder)
+    assert late.status == 2
+    assert "4 trials are stored already" in late.err
+    (folder / "x.yaml").write_text(HOTELS.replace("seed: 3", "seed: 4") + PLAN)
+    other = forked_souk("run", "x.yaml", *DB, "--limit", "4", cwd=folder)
+    assert "not registered: a plan of this name is registered for" in other.err
+    report = forked_souk("report", *DB, "--methods", "m.tex", cwd=folder)
+    assert report.status == 0, report.err
+    assert "not registered" in (folder / "m.tex").read_text()
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        ("plan: {hypotheses: [{name: a, table: nowhere, row: {term: x}}]}", "no table 'nowhere'"),
+        ("plan: {hypotheses: [{name: a, effect: nudge}]}", "effects are of shops"),
+        ("plan: {hypotheses: [{name: a}]}", "what is estimated is missing"),
+        ("plan: {hypotheses: [{name: a, table: triage, row: {term: x}, margin: 2}]}", "margin"),
+        ("plan: {exclude: {agents: [simulated:other]}}", "no agent 'simulated:other' is planned"),
+    ],
+)
+def test_a_mistake_is_one_line(plan: str, said: str, tmp_path: Path) -> None:
+    ended = forked_souk("register", "x.yaml", *DB, cwd=write(tmp_path, plan + "\n"))
+    assert ended.status == 2
+    (line,) = ended.err.splitlines()
+    assert line.startswith("error: x.yaml:")
+    assert said in line
+    assert not (tmp_path / "x.plan.json").exists()
+
+
+def test_what_the_plan_excludes_is_left_out_of_registered_results_alone(tmp_path: Path) -> None:
+    agents = ("--agent", "simulated:balanced", "--agent", "simulated:price")
+    excluded = "  exclude: {agents: [simulated:price], outcomes: [agent_error]}\n"
+    folder = write(tmp_path, PLAN + excluded)
+    assert forked_souk("register", "x.yaml", *agents, *DB, cwd=folder).status == 0
+    ended = forked_souk("run", "x.yaml", *agents, *DB, "--json", cwd=folder)
+    found = json.loads(ended.out)
+    assert found["registered"]["deviations"] == []
+    assert {row["group"] for row in found["registered"]["results"]} == {"simulated:balanced"}
+    assert {row["group"] for row in found["triage"]} == {"simulated:balanced", "simulated:price"}
+    one = forked_souk("analyze", "conjoint", *DB, "--exclude", "simulated:price", "--json", cwd=folder)
+    alone = json.loads(one.out)
+    assert alone["registered"]["deviations"] == []
+    assert alone["registered"]["results"] == found["registered"]["results"]
