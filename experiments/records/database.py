@@ -3,6 +3,8 @@
 import json
 import os
 import socket
+import sqlite3
+import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,6 +31,18 @@ _LASTING: Final = {
     "tcp_user_timeout": 40_000,
 }
 """Seconds (the last: milliseconds) after which a server counts as gone whose network answers no more."""
+
+
+def _log_ahead(connection: sqlite3.Connection, *, until: float) -> None:
+    """Switch to write-ahead logging. Where several open a new file at once, SQLite itself does not wait."""
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
 
 
 class Text(sql.types.TypeDecorator[str]):
@@ -94,7 +108,7 @@ def _engine(url: URL) -> Engine:
     def set_pragmas(connection: Any, _: object) -> None:
         # WAL: readers do not stop the writer, and a killed writer leaves a sound file behind.
         try:
-            connection.execute("PRAGMA journal_mode=WAL")
+            _log_ahead(connection, until=time.monotonic() + seconds)
         except UnicodeDecodeError as error:
             raise corrupt(_NO_TEXT) from error
         connection.execute("PRAGMA synchronous=FULL")

@@ -57,7 +57,8 @@ def _deviations(records: Records, found: Row, plan: Registered) -> Iterator[str]
         yield f"the experiment file was changed after registration ({', '.join(changed)}); the plan counts"
     counts = trials_by_agent(records, run)
     stored, planned = sum(counts.values()), content["trials"]["planned"]
-    if stored < planned:
+    rule = content["experiment"].get("stopping") or {"rule": "fixed"}
+    if stored < planned and rule["rule"] == "fixed":  # a registered rule is meant to stop a run
         yield f"{stored:,} of {planned:,} planned trials are stored: the run was stopped early, or goes on"
     if stored > planned and not content["trials"]["at_least"]:
         yield f"{stored:,} trials are stored, more than the {planned:,} that were planned"
