@@ -10,7 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from experiments.records.chain import chain_fault, chain_of
 from experiments.records.plans import plan_text
 from experiments.records.record import Row
-from experiments.records.seals import batches, rows_of
+from experiments.records.seals import batches, rows_of, seal_run
 from experiments.records.shown import content_digest, rows_for, shown
 from experiments.records.store import Records
 from experiments.records.tables import OF_TRIAL, links, plans, runs, strange_cell, trials
@@ -57,6 +57,7 @@ def database_of(
     try:
         with records.writing() as connection:
             connection.execute(runs.insert().values(**of_run, seal=None))
+            seal_run(connection, run)
             if plan:
                 connection.execute(plans.insert().values(**plan))
             for start in range(0, len(entries), AT_ONCE):
