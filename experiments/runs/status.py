@@ -9,6 +9,7 @@ from experiments.records.control import requested_state, runners_of
 from experiments.records.queries import cells, facts_of, partly_opened, run_names, wasted
 from experiments.records.record import Row
 from experiments.records.store import Records
+from experiments.runs.stopping import stopping_watch
 
 State = Literal["running", "paused", "finished", "decided", "stopped", "lost", "damaged"]
 
@@ -124,8 +125,6 @@ def _sequences(records: Records, run: str) -> list[Row]:
     experiment = facts.get("experiment")
     if not isinstance(experiment, dict) or not experiment.get("stopping"):
         return []
-    from experiments.runs.stopping import stopping_watch  # noqa: PLC0415 (estimators take a while to load)
-
     watch = stopping_watch(records, run, facts)
     return watch.found() if watch else []
 

@@ -24,7 +24,7 @@ from analysis.reporting.sections import Report
 from analysis.tables.choice_table import read_table
 from analysis.tables.responses_table import read_responses
 from analysis.tables.table_file import selected, together
-from experiments.designs.shop.strata_order import sequence_table, strata_order
+from experiments.designs.shop.strata_order import strata_order
 from experiments.records.queries import agents_of, ended_trials
 from experiments.records.record import Row, kind_of
 from experiments.records.store import Records
@@ -35,6 +35,7 @@ from experiments.records.tidy_tables import (
     score_table,
     tidy_table,
 )
+from experiments.studies.sequence import sequence_table
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import did_you_mean
 

@@ -1,11 +1,8 @@
 """Bring the stored trials of a run with a stopping rule into the order of its design, stratum by stratum."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
-import pandas as pd
-
-from analysis.choice.stopping import COLUMNS
 from experiments.designs.shop.stopping import Stopping, blocks
 from experiments.records.record import EndedTrial
 
@@ -76,15 +73,3 @@ def strata_order(facts: Mapping[str, Any]) -> StrataOrder | None:
         return StrataOrder(experiment, facts["inputs"])
     except (KeyError, TypeError, ValueError, IndexError):  # of before, of cards, or made by a stranger
         return None
-
-
-def sequence_table(order: StrataOrder, ended: Sequence[EndedTrial]) -> pd.DataFrame:
-    """Return the table that `analysis.choice.stopping.sequences` reads, of trials that have ended."""
-    rule = order.rule
-    rows = [
-        (trial.agent, *row[:3], "" if row[3] is None else str(int(row[3])), rule.effect, rule.alpha,
-         "" if rule.margin is None else str(rule.margin), order.most)
-        for trial in ended
-        if (row := order.row(trial)) is not None
-    ]  # fmt: skip
-    return pd.DataFrame(rows, columns=list(COLUMNS)).sort_values(["agent", "place"], ignore_index=True)

@@ -20,8 +20,9 @@ from analysis.tables.frame import Floats
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign, ShopTrial
 from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
-from experiments.designs.shop.strata_order import StrataOrder, sequence_table, strata_order
+from experiments.designs.shop.strata_order import StrataOrder, strata_order
 from experiments.records.record import EndedTrial
+from experiments.studies.sequence import sequence_table
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import parse_yaml
 from tests.support import size
