@@ -37,6 +37,7 @@ def test_what_would_be_passed_over_is_refused(name: str, tmp_path: Path) -> None
     assert ended.err.endswith("leave it out\n")
 
 
+@pytest.mark.slow
 def test_a_product_that_the_embedded_shop_does_not_sell_is_refused(tmp_path: Path) -> None:
     key = generate().products[0].key
     product = f"http://127.0.0.1:7770/{key[:-1]}.html"

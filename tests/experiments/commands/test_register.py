@@ -35,6 +35,7 @@ def test_a_plan_is_the_same_in_another_folder(tmp_path: Path) -> None:
     assert hashes[0] == hashes[1]
 
 
+@pytest.mark.slow
 def test_what_departs_from_the_plan_is_listed(tmp_path: Path) -> None:
     folder = write(tmp_path)
     assert forked_souk("register", "x.yaml", *DB, cwd=folder).status == 0
@@ -86,6 +87,7 @@ def test_a_mistake_is_one_line(plan: str, said: str, tmp_path: Path) -> None:
     assert not (tmp_path / "x.plan.json").exists()
 
 
+@pytest.mark.slow
 def test_what_the_plan_excludes_is_left_out_of_registered_results_alone(tmp_path: Path) -> None:
     agents = ("--agent", "simulated:balanced", "--agent", "simulated:price")
     excluded = "  exclude: {agents: [simulated:price], outcomes: [agent_error]}\n"

@@ -98,6 +98,7 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(database._LASTING, "connect_timeout", 2)  # no shorter one is possible
 
 
+@pytest.mark.slow
 async def test_a_server_that_stands_still_is_waited_for(server: PostgresServer, hasty: None) -> None:
     records = Records(server.new_database())
     told = asyncio.Event()
@@ -114,6 +115,7 @@ async def test_a_server_that_stands_still_is_waited_for(server: PostgresServer, 
     await writer.close()
 
 
+@pytest.mark.slow
 async def test_a_server_that_stands_still_is_not_waited_for_at_the_end(
     server: PostgresServer, hasty: None
 ) -> None:
@@ -129,6 +131,7 @@ async def test_a_server_that_stands_still_is_not_waited_for_at_the_end(
     assert records.finished("r-1") == {"t1"}
 
 
+@pytest.mark.slow
 async def test_an_admission_ends_while_the_server_stands_still(server: PostgresServer, hasty: None) -> None:
     records = Records(server.new_database())
     records.begin_run("r-1", "nudges", some_facts())

@@ -169,6 +169,7 @@ def database(studies: Path, kind: str) -> Iterator[sqlite3.Connection]:
         gc.collect()  # what a command has opened is closed when its process ends
 
 
+@pytest.mark.slow
 @settings(max_examples=size(6, 4_000))
 @given(
     kind=st.sampled_from(STUDIES),
@@ -189,6 +190,7 @@ def test_a_strange_cell(
         run_command(kind, command)
 
 
+@pytest.mark.slow
 @settings(max_examples=size(6, 1_500))
 @given(kind=st.sampled_from(STUDIES), data=st.data(), command=st.sampled_from(COMMANDS))
 def test_strange_facts_of_a_run(studies: Path, kind: str, data: st.DataObject, command: Words) -> None:
