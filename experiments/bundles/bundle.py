@@ -10,7 +10,7 @@ import json
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import asdict
 from importlib.metadata import version
@@ -28,6 +28,7 @@ from experiments.records.record import Row, kind_of
 from experiments.records.shown import OWN_WORDS, without_folders
 from experiments.records.store import Records
 from experiments.records.tidy_tables import stored_rows
+from experiments.records.whole_file import whole_file
 from experiments.studies.kinds import STUDIES
 from experiments.studies.registered import registered_data, registered_results
 from interventions.errors import UserError
@@ -170,18 +171,8 @@ def write_bundle(content: bytes, path: Path) -> None:
     """Write an archive, never half of one. Raises UserError."""
     if path.suffix != ".zip":
         raise UserError(f"--out {path}: the suffix must be .zip")
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as partial:
         partial.write_bytes(content)
-        partial.replace(path)
-    except OSError as error:
-        raise UserError(
-            f"--out {path}: cannot be written ({error.strerror}); choose another folder"
-        ) from None
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
 
 
 def archive(members: Mapping[str, bytes]) -> bytes:

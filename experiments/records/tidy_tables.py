@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Collection, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +25,7 @@ from experiments.records.tables import (
     trials,
     unchecked,
 )
+from experiments.records.whole_file import whole_file
 from interventions.errors import UserError
 
 _TRIAL_COLUMNS: Final = (
@@ -233,21 +233,11 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
     """
     if path.suffix not in (".parquet", ".csv"):
         raise UserError(f"--out {path}: the suffix must be .parquet or .csv")
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as partial:
         if path.suffix == ".parquet":
             frame.to_parquet(partial, index=False)
         else:
             frame.to_csv(partial, index=False)
-        partial.replace(path)
-    except OSError as error:
-        raise UserError(
-            f"--out {path}: cannot be written ({error.strerror}); choose another folder"
-        ) from None
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
 
 
 def _read(records: Records, query: sql.Select[Any]) -> pd.DataFrame:

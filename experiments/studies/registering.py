@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from experiments.designs.loading import AnyDesign
 from experiments.records.plans import Registered, registered_otherwise, registered_plan
 from experiments.records.store import Records
+from experiments.records.whole_file import whole_file
 from experiments.studies.registered import changed_keys
 from interventions.errors import UserError
 
@@ -48,18 +48,8 @@ def read_plan(path: Path) -> dict[str, Any] | None:
 
 def write_plan(path: Path, plan: Registered) -> None:
     """Write the file of a plan, never half of one. Raises UserError."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as partial:
         partial.write_text(file_text(plan), encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        raise UserError(
-            f"--out {path}: cannot be written ({error.strerror}); choose another folder"
-        ) from None
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
 
 
 def plan_notes(records: Records, design: AnyDesign, experiment: str) -> Iterator[str]:

@@ -1,9 +1,9 @@
 """Write a fitted shopper as a YAML file, and never half of one."""
 
-from contextlib import suppress
 from pathlib import Path
 
 from experiments.console.terminal import plain
+from experiments.records.whole_file import whole_file
 from experiments.studies.shopper_fit import Parameter, ShopperFit
 from experiments.studies.shown_choices import BRAND
 from interventions.errors import UserError
@@ -61,16 +61,8 @@ def check_new(path: Path, *, force: bool) -> None:
 
 def write_new(text: str, path: Path) -> None:
     """Write the file. Raises UserError."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as partial:
         partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        raise UserError(f"--out {path}: cannot be written ({error.strerror}); choose another file") from None
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
 
 
 def _line(name: str, each: Parameter) -> str:
