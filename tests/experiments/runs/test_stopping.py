@@ -19,7 +19,8 @@ from analysis.choice.study import analyze_choice
 from analysis.estimators.sequential import log_evidence
 from experiments.bundles.bundle import make_bundle
 from experiments.bundles.verify import verify_bundle
-from experiments.designs.shop.design import ShopDesign, ShopTrial
+from experiments.designs.shop.design import ShopDesign
+from experiments.designs.shop.trial import ShopTrial
 from experiments.executors.executor import Attempt, Executor
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
