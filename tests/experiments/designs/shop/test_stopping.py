@@ -81,6 +81,10 @@ def ended(trial: ShopTrial, choice: str | None) -> EndedTrial:
             r"stopping\.effect: the order is the same in all trials",
         ),
         (
+            {"stopping": RULE, "attributes": {"price": ["-10%", "0%"]}},
+            r"stopping: it needs strata that show the same values, .*; remove one of the two",
+        ),
+        (
             {"stopping": RULE, "options": {"set_size": 3, "sets": 4}},
             r"stopping\.rule: it needs choice sets of",
         ),
