@@ -13,7 +13,8 @@ import sqlalchemy as sql
 from agents.simulated.tab_shopper import shipped_taste
 from agents.simulated.utility import Alternative, choice_probabilities, draw
 from analysis.choice.effects import choice_effects, true_effects
-from experiments.designs.shop.design import ShopDesign, ShopTrial
+from experiments.designs.shop.design import ShopDesign
+from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.executors.browser import BrowserExecutor, open_testbed
 from experiments.records.store import Records

@@ -15,11 +15,31 @@ STEP = "attr_price_step"
 
 
 class Draws(NamedTuple):
-    """The effect of the highest level in each draw, what it could have been, and the number of its trials."""
+    """The effect of the highest level in each draw, what it could have been, its trials and choice set.
+
+    trials: how many; sets: the number of the choice set.
+    """
 
     values: Floats
     nulls: tuple[Null, ...]
     trials: Ints
+    sets: Ints
+
+    def by_set(self) -> "Draws":
+        """Return the draws so weighted that each choice set counts alike in their mean."""
+        count = np.bincount(self.sets)[self.sets]
+        weights = len(self.values) / (len(np.unique(self.sets)) * count)
+        nulls = tuple(
+            Null(tuple(weight * value for value in null.values), null.chances)
+            for weight, null in zip(weights.tolist(), self.nulls, strict=True)
+        )
+        return self._replace(values=self.values * weights, nulls=nulls)
+
+    def set_means(self) -> Floats:
+        """Return the mean effect in each choice set."""
+        count = np.bincount(self.sets)
+        means: Floats = np.bincount(self.sets, self.values)[count > 0] / count[count > 0]
+        return means
 
 
 def randomised(rows: pd.DataFrame) -> tuple[str, ...]:
@@ -65,11 +85,12 @@ def draws_of(rows: pd.DataFrame, name: str) -> Draws:
     )
     sets = ordered.groupby(trial)[["run", "set"]].first().join(hands)
     draw = sets.groupby(list(sets), sort=False).ngroup().to_numpy()
+    set_of = sets.groupby(["run", "set"], sort=False).ngroup().to_numpy()
     level = drawn_levels(ordered, name)
     top = level.eq(level.groupby(trial).transform("max")).to_numpy()
     size = trial.groupby(trial).size().to_numpy()
     chosen = ordered["chosen"].eq(1).to_numpy()
-    found, nulls, trials = [], [], []
+    found, nulls, trials, its_sets = [], [], [], []
     begin = np.cumsum([0, *size[:-1]])
     for number in range(draw.max() + 1):
         own = np.flatnonzero(draw == number)
@@ -84,7 +105,8 @@ def draws_of(rows: pd.DataFrame, name: str) -> Draws:
         found.append(each[0])
         nulls.append(Null(tuple(map(float, each)), (1 / options,) * options))
         trials.append(len(own))
-    return Draws(np.array(found), tuple(nulls), np.array(trials))
+        its_sets.append(int(set_of[own[0]]))
+    return Draws(np.array(found), tuple(nulls), np.array(trials, int), np.array(its_sets, int))
 
 
 def drawn_by_agent(rows: pd.DataFrame) -> Iterator[tuple[str, Draws]]:

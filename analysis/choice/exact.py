@@ -4,30 +4,27 @@ Trials that are alike in all but one factor make a stratum. If the factor does n
 been exchanged between the trials of a stratum, and so the chance of every possible result is known.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from analysis.choice.drawn import displays, drawn_by_agent
+from analysis.choice.drawn import Draws, displays, drawn_by_agent
 from analysis.choice.effects import LESS_PLACEBO, PLACEBO, TERMS, agents, regressors
 from analysis.choice.frames import empty_frame
 from analysis.choice.groups import NO_PROFILE
+from analysis.choice.strata import Strata, permuted_strata
 from analysis.estimators.randomisation import (
-    Null,
-    effect_of,
     equivalence_p,
     exact_p,
     flipped,
     one_of,
-    permuted,
     score_interval,
 )
 from analysis.tables.choice_table import TRIAL_ID
 from analysis.tables.families import adjusted_within
-from analysis.tables.frame import Floats, result_frame
+from analysis.tables.frame import result_frame
 
 COUNTS: Final = ("strata_for", "strata_against", "strata")
 EQUIVALENCE: Final = ("margin", "p_equivalent")
@@ -35,6 +32,9 @@ LEVEL_KEYS: Final = ("part", "level")
 ALIKE: Final = 0.9
 """If so large a share of repeated questions got one answer only, their repeats tell nothing new."""
 REPEATED = "repeats were answered alike; each question counts once"
+LEAST_SETS: Final = 12
+"""Where sets have several draws each, so many sets are needed for an interval."""
+FEW_SETS = "several draws of fewer than twelve choice sets: no interval"
 NO_STRATA = "no two trials differ in this alone"
 DIFFERENCE = "profile_difference"
 """The part with how far each profile moves the choice from that without a profile."""
@@ -43,26 +43,6 @@ SAME: Final = ["run", "set", "match", "profile", "display"]
 MARKS: Final = ["first", "carrier", "words", "kind"]
 _NUDGED, _PLACEBO, _SEVERAL = 1, 2, 3
 _ROUNDING: Final = 1e-9
-
-
-@dataclass(frozen=True)
-class Strata:
-    """The strata of a factor: the effect in each (in pairs -1, 0 or 1), and what it could have been.
-
-    low, high: the ends of its range. of: facts of each stratum, by which parts of them are taken.
-    """
-
-    values: Floats
-    nulls: tuple[Null, ...]
-    low: Floats
-    high: Floats
-    of: pd.DataFrame
-
-    def where(self, those: Iterable[bool]) -> "Strata":
-        """Return some of the strata."""
-        mask = np.asarray(list(those), bool)
-        nulls = tuple(null for null, taken in zip(self.nulls, mask, strict=True) if taken)
-        return Strata(self.values[mask], nulls, self.low[mask], self.high[mask], self.of[mask])
 
 
 def exact_tests(table: pd.DataFrame, margin: float | None = None) -> pd.DataFrame:
@@ -79,6 +59,8 @@ def exact_tests(table: pd.DataFrame, margin: float | None = None) -> pd.DataFram
     questions as draws of their own; where an agent answers repeats of a question alike, it counts once.
     Where prices, ratings or numbers of reviews were drawn there is a row for each, of the highest level
     against the others; its strata are the draws, see `draws_of`, and its test holds whatever the agent does.
+    Each choice set counts alike, and the interval takes sets as independent, not draws. In the other rows the
+    draws of a question are one stratum.
 
     The frame has the columns of every estimator (n: trials in strata), `part`, `level`, and how many strata
     were for the effect, against it, and there: strata_for, strata_against, strata. All rows of an agent are
@@ -92,11 +74,7 @@ def exact_tests(table: pd.DataFrame, margin: float | None = None) -> pd.DataFram
             for term, part, level, strata in (_parts(trials) if len(trials) else ())
         ]
         for term, draws in drawn_by_agent(used):
-            lowest = min((min(null.values) for null in draws.nulls), default=-1.0)
-            of = pd.DataFrame({"trials": draws.trials})
-            low, high = np.full(len(of), min(lowest, -1.0)), np.ones(len(of))
-            strata = Strata(draws.values, draws.nulls, low, high, of)
-            rows.append({"term": term, "group": agent, "part": "", "level": "", **_result(strata, "")})
+            rows.append({"term": term, "group": agent, "part": "", "level": "", **_of_draws(draws, margin)})
         if rows:
             columns = (*LEVEL_KEYS, *COUNTS, *(EQUIVALENCE if margin else ()))
             frames.append(adjusted_within(result_frame(rows, *columns), "group"))
@@ -149,6 +127,27 @@ def _result(strata: Strata, note: str, margin: float | None = None) -> dict[str,
     }
 
 
+def _of_draws(draws: Draws, margin: float | None) -> dict[str, Any]:
+    """What a row says of the draws of an attribute; its interval takes the choice sets as independent.
+
+    The draws of a set may be answered alike, so that they tell no more than one of them.
+    """
+    means, weighted = draws.set_means(), draws.by_set()
+    least = min((min(null.values) for null in draws.nulls), default=-1.0)
+    of = pd.DataFrame({"trials": draws.trials})
+    low, high = np.full(len(of), min(least, -1.0)), np.ones(len(of))
+    found = _result(Strata(weighted.values, weighted.nulls, low, high, of), "")
+    if len(means) < len(draws.values):
+        if len(means) < LEAST_SETS:
+            return found | {"conf_low": np.nan, "conf_high": np.nan, "note": FEW_SETS}
+        ends = score_interval(means, float(low.min()), 1.0)
+        found |= {"conf_low": 100 * ends[0], "conf_high": 100 * ends[1]}
+    if margin and len(means):
+        p_value = equivalence_p(means, float(low.min()), 1.0, margin / 100)
+        found |= {"margin": margin, "p_equivalent": p_value}
+    return found
+
+
 def _parts(trials: pd.DataFrame) -> Iterator[tuple[str, str, str, Strata]]:
     """Term, part, level and strata of each row of one agent."""
     both = order_and_nudge(trials)
@@ -179,13 +178,13 @@ def _parts(trials: pd.DataFrame) -> Iterator[tuple[str, str, str, Strata]]:
 def order_and_nudge(trials: pd.DataFrame) -> dict[str, Strata]:
     """Return the strata of the order and of the nudge, by term. trials: see `trials_of`."""
     known = trials[trials["first"].notna()]
-    order = _permuted(known, "first", [*SAME, "carrier", "words", "kind", "twin"])
+    order = permuted_strata(known, "first", [*SAME, "carrier", "words", "kind", "twin"])
     return {"viewed_first": order, "nudged": _carried(trials, _NUDGED)}
 
 
 def _carried(trials: pd.DataFrame, kind: int) -> Strata:
     """Strata of trials that differ in the carrier alone."""
-    return _permuted(trials[trials["kind"] == kind], "carrier", [*SAME, "first", "words", "twin"])
+    return permuted_strata(trials[trials["kind"] == kind], "carrier", [*SAME, "first", "words", "twin"])
 
 
 def trials_of(used: pd.DataFrame) -> pd.DataFrame:
@@ -241,29 +240,6 @@ def single_trials(trials: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     return trials[trials["twin"] == 0], REPEATED
 
 
-def _permuted(trials: pd.DataFrame, mark: str, same: list[str]) -> Strata:
-    """Strata of trials that are the `same` but for the option that is marked (the carrier, or the first)."""
-    stratum = trials.groupby(same, dropna=False).ngroup()
-    size = stratum.groupby(stratum).transform("size")
-    kept = trials.assign(stratum=stratum, trials=size)[size > 1].sort_values("stratum", kind="stable")
-    of = kept[~kept["stratum"].duplicated()].set_index("stratum")
-    marked = kept[["stratum", mark]].rename(columns={mark: "chosen"})
-    taken = kept[["stratum", "chosen"]].merge(marked, on=["stratum", "chosen"])
-    counts = taken.groupby(["stratum", "chosen"]).size().rename("count").reset_index()
-    counts = counts.sort_values(["stratum", "count"])
-    own = counts["stratum"].to_numpy()
-    begin, end = (np.searchsorted(own, of.index, side=side).tolist() for side in ("left", "right"))
-    sizes, all_counts = of["trials"].tolist(), counts["count"].tolist()
-    chosen = [tuple(all_counts[a:b]) for a, b in zip(begin, end, strict=True)]
-    won = (kept["chosen"] == kept[mark]).groupby(kept["stratum"]).sum().tolist()
-    values = [effect_of(w, m, sum(c)) for w, m, c in zip(won, sizes, chosen, strict=True)]
-    nulls = tuple(permuted(m, c) for m, c in zip(sizes, chosen, strict=True))
-    turned = of["direction"].eq(-1).to_numpy() & (mark == "carrier")
-    sign, least = np.where(turned, -1.0, 1.0), -1 / (of["trials"].to_numpy() - 1)
-    ends = np.sort([least * sign, sign], axis=0)
-    return Strata(np.array(values) * sign, nulls, ends[0], ends[1], of)
-
-
 def _between(trials: pd.DataFrame, profile: str) -> Iterator[tuple[str, Strata]]:
     """How far a profile moves each raw effect, in trials that differ in the profile alone."""
     same = [name for name in (*SAME, *MARKS, "twin") if name != "profile"]
@@ -271,6 +247,9 @@ def _between(trials: pd.DataFrame, profile: str) -> Iterator[tuple[str, Strata]]
         trials[trials["profile"] == name].set_index(same)[list(TERMS)] for name in (profile, NO_PROFILE)
     )
     difference = one.sub(other)
+    if (trials["display"] != "").any():  # an agent may answer all draws of a question alike
+        question = [name for name in same if name not in ("display", "twin")]
+        difference = difference.groupby(level=question, dropna=False).mean()
     for term in TERMS:
         values = difference[term].dropna().to_numpy()
         largest, of = np.full(len(values), 2.0), pd.DataFrame({"trials": np.full(len(values), 2)})

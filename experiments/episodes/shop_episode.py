@@ -12,7 +12,8 @@ from agents.base import Agent
 from agents.registry import make_agent
 from environments.episode import Episode, Look
 from environments.stops import guard, stops_of
-from experiments.designs.shop.design import ShopDesign, ShopTrial
+from experiments.designs.shop.design import ShopDesign
+from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.choice import Chosen, chosen
 from experiments.episodes.sights import Sight
 from experiments.episodes.time_limit import NOBODY, Silent

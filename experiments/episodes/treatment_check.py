@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from environments.episode import Look
 from environments.observe import Wanted
-from experiments.designs.shop.design import ShopDesign, ShopTrial
+from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.listing import ShowOnly
+from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.list_order import ORDERS, looked_at, misplaced, order_spots
 from experiments.episodes.old_values import LEFT_NOWHERE, old_value
 from experiments.episodes.sights import Done, Proof, Sight

@@ -11,7 +11,8 @@ from experiments.designs.design import Kind, Trial
 from experiments.designs.loading import AnyTrial
 from experiments.designs.scoring.design import ScoreDesign
 from experiments.designs.scoring.trial import ScoreTrial
-from experiments.designs.shop.design import ShopDesign, ShopTrial
+from experiments.designs.shop.design import ShopDesign
+from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.card_episode import CardTrialRunner
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.executors.browser import TrialRunner

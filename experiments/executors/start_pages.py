@@ -20,7 +20,8 @@ from environments.actions import Action
 from environments.episode import Episode
 from environments.through_proxy import BrowserFailure
 from experiments.console.terminal import waiting
-from experiments.designs.shop.design import ShopDesign, ShopTrial
+from experiments.designs.shop.design import ShopDesign
+from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import allowed, known, start_urls
 from experiments.executors.browser import Testbed, open_testbed
 from experiments.pages.download import download

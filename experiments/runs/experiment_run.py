@@ -245,7 +245,8 @@ class ExperimentRun:
         for found in self._watch.found(before) if self._watch else ():
             if found["decision"]:
                 progress.say(stop_line(found))
-                progress.expect(found["saved"])
+                wanted = found["most"] if self.limit is None else self.limit
+                progress.expect(max(0, wanted - found["ended"]))
 
     def _note(self, progress: RunProgress, record: TrialRecord) -> None:
         """Count a trial, and say the first of each kind of failure at once: a long run may be in vain."""

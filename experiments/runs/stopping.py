@@ -32,4 +32,5 @@ def stop_line(found: Mapping[str, Any]) -> str:
 def saved_text(found: Mapping[str, Any]) -> str:
     """Say how many trials, and where that is known how many dollars, the rule has saved."""
     cost = found["saved_cost"]
-    return f"{found['saved']:,} trials saved{f' (about {cost:,.2f} USD)' if cost else ''}"
+    dollars = "" if not cost else f"{cost:,.2f}" if cost >= 1 else f"{cost:.2g}"
+    return f"{found['saved']:,} trials saved{f' (about {dollars} USD)' if dollars else ''}"

@@ -25,7 +25,8 @@ from environments.episode import drawn_in, first_line
 from environments.observe import storable
 from environments.stops import guard, stops_of
 from experiments.designs.loading import load_shop_design
-from experiments.designs.shop.design import ShopDesign, ShopTrial
+from experiments.designs.shop.design import ShopDesign
+from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import allowed, is_over, judge, session, start_urls, to_record
 from experiments.episodes.trajectory import Trajectory
 from experiments.episodes.treatment_check import wanted_in_browser

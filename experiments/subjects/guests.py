@@ -20,7 +20,8 @@ from environments.shop.server import shop
 from environments.stops import guard
 from experiments.console.background import ready
 from experiments.designs.loading import load_shop_design
-from experiments.designs.shop.design import ShopDesign, ShopTrial
+from experiments.designs.shop.design import ShopDesign
+from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.choice import chosen
 from experiments.episodes.shop_episode import (
     GuestFacts,

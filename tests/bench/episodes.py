@@ -9,7 +9,8 @@ from pathlib import Path
 
 from environments.shop.server import shop
 from experiments.designs.inputs.experiment_file import experiment_source
-from experiments.designs.shop.design import ShopDesign, ShopTrial
+from experiments.designs.shop.design import ShopDesign
+from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.executors.browser import BrowserExecutor, default_slots, open_testbed
 from experiments.records.record import TrialRecord

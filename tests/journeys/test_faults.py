@@ -20,7 +20,7 @@ from starlette.routing import Route
 from agents.base import Agent, Decision
 from environments.observation import Observation
 from experiments.designs.loading import load_design
-from experiments.designs.shop.design import ShopTrial
+from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.episodes.time_limit import NOBODY, Silent
 from experiments.episodes.trajectory import Trajectory

@@ -25,7 +25,8 @@ from environments.observation import Observation
 from environments.shop.app import create_app
 from environments.shop.catalogue import generate
 from environments.through_proxy import BrowserFailure
-from experiments.designs.shop.design import ShopDesign, ShopTrial
+from experiments.designs.shop.design import ShopDesign
+from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.executors.browser import BrowserExecutor, Testbed
 from experiments.executors.executor import MAX_ATTEMPTS, Attempt

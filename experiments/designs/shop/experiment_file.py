@@ -153,7 +153,10 @@ class Experiment(Model):
         if self.stopping is None or self.stopping.rule == "fixed":
             return self
         if self.attributes:
-            message = "attributes are drawn, which a rule does not know yet; remove one of the two"
+            message = (
+                "it needs strata that show the same values, and attributes are drawn: an agent that answers"
+                " all draws of a question alike would be counted several times; remove one of the two"
+            )
             raise problem_at("stopping", message=message)
         nudge = self.factors.nudge
         if self.stopping.effect == "nudge" and (nudge is None or "each" not in nudge.on):

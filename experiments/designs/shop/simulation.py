@@ -16,7 +16,8 @@ from agents.simulated.tab_shopper import taste_for
 from agents.simulated.utility import Alternative, Taste, choice_probabilities
 from analysis.tables.choice_table import check_table
 from analysis.tables.frame import Floats, Ints
-from experiments.designs.shop.design import ShopDesign, ShopTrial
+from experiments.designs.shop.design import ShopDesign
+from experiments.designs.shop.trial import ShopTrial
 
 
 @dataclass(frozen=True)

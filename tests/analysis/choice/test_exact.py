@@ -227,3 +227,88 @@ def test_nothing_ever_moves() -> None:
     found = row(exact_tests(same), "nudged")
     assert (found["estimate"], found["p_value"], found["strata_for"], found["strata_against"]) == (0, 1, 0, 0)
     assert -10 < found["conf_low"] < 0 < found["conf_high"] < 10
+
+
+def drawn_design(seed: int, options: int, sets: int) -> pd.DataFrame:
+    """Sets that are shown with two drawn prices each, which may get other answers; one trial is lost."""
+    rng, rows = np.random.default_rng(seed), []
+    for at, hand, reverse in product(range(sets), range(2), (False, True)):
+        names = [f"o{number}" for number in range(options)]
+        prices = dict(zip(names, np.roll(np.arange(10.0, 10 + options), hand), strict=True))
+        for carrier in names:
+            shown = names[::-1] if reverse else names
+            chosen = shown[int(rng.integers(options))]
+            if (at, hand, reverse, carrier) == (0, 0, False, "o0"):
+                continue
+            rows += [
+                {
+                    "trial": f"{at}/{hand}/{reverse}/{carrier}",
+                    "agent": "a",
+                    "set": f"s{at}",
+                    "option": name,
+                    "position": position,
+                    "chosen": int(name == chosen),
+                    "outcome": "choice",
+                    "price": prices[name],
+                    "randomised": "price",
+                    "nudged": int(name == carrier),
+                    "nudge": "best",
+                    "nudge_text": "Best seller",
+                    "direction": 1,
+                    "viewed_first": int(position == 0),
+                }
+                for position, name in enumerate(shown)
+            ]
+    return check_table(pd.DataFrame(rows))
+
+
+@pytest.mark.parametrize(("options", "sets", "seed"), [(2, 3, 0), (2, 3, 1), (2, 2, 2), (3, 2, 3)])
+def test_draws_of_a_question_are_exchanged_together(options: int, sets: int, seed: int) -> None:
+    """All moves of the carrier round the options, the same in all displays of a question, are counted."""
+    table = drawn_design(seed, options, sets)
+    chosen = table[table["chosen"] == 1].groupby("trial")["option"].first()
+    strata = defaultdict(list)
+    for trial, choice in chosen.items():
+        at, hand, reverse, carrier = str(trial).split("/")
+        strata[at, reverse, hand].append((carrier, choice))
+    questions = defaultdict(list)
+    for (at, reverse, _), own in strata.items():
+        if len(own) > 1:
+            questions[at, reverse].append(sorted(own))
+
+    def effect(own: list[tuple[str, str]], by: int) -> float:
+        marks = [carrier for carrier, _ in own]
+        moved = [marks[(place - by) % len(marks)] for place in range(len(marks))]
+        differences = []
+        for mark in marks:
+            takes = [choice == mark for _, choice in own]
+            at = moved.index(mark)
+            others = [take for place, take in enumerate(takes) if place != at]
+            differences.append(takes[at] - sum(others) / len(others))
+        return sum(differences) / len(differences)
+
+    each = list(questions.values())
+    possible = [
+        [np.mean([effect(own, by) for own in displays]) for by in range(6 if options == 3 else 2)]
+        for displays in each
+    ]
+    means = [np.mean(values) for values in product(*possible)]
+    (row,) = exact_tests(table).query("term == 'nudged' and part == ''").to_dict("records")
+    assert row["strata"] == len(each) == 2 * sets
+    assert row["estimate"] == pytest.approx(100 * means[0])
+    assert row["p_value"] == pytest.approx(np.mean([abs(mean) >= abs(means[0]) - 1e-9 for mean in means]))
+
+
+def test_displays_that_are_answered_alike_count_once() -> None:
+    """An agent that answers a question alike, whatever prices are shown, has no more strata."""
+    table = drawn_design(5, 2, 8)
+    known = table["set"] + table["viewed_first"].astype(str) + table["nudged"].astype(str)
+    rng = np.random.default_rng(1)
+    taste = {name: rng.random() for name in sorted(known.unique())}
+    best = known.map(taste) + table["viewed_first"] * 1e-3
+    alike = table.assign(chosen=(best == best.groupby(table["trial"]).transform("max")).astype("Int64"))
+    once = alike[alike["trial"].str.contains("/1/")]
+    both, one = (exact_tests(each).query("part == '' and term == 'nudged'").iloc[0] for each in (alike, once))
+    for name in ("strata", "estimate", "p_value", "conf_low", "conf_high"):
+        assert both[name] == pytest.approx(one[name]), name
+    assert both["n"] > one["n"]

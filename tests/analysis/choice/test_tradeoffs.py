@@ -19,6 +19,7 @@ from analysis.tables.choice_table import check_table
 from analysis.tables.errors import AnalysisError
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
+from tests.bench.validity import answers, shoppers
 from tests.support import size
 
 BALANCED = shipped_taste("balanced")
@@ -92,6 +93,18 @@ def test_the_exact_test_is_that_of_all_moves_of_the_levels(options: int, seed: i
     extreme = np.mean([abs(each) >= abs(observed) - 1e-9 for each in all_moves])
     assert row["p_value"] == pytest.approx(extreme)
     assert row["strata"] == 4 and row["n"] == 4 * options
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "term"), [("deterministic", "price"), ("repeating", "viewed_first")])
+def test_intervals_hold_where_all_draws_are_answered_alike(name: str, term: str) -> None:
+    """With draws as independent these held .89 and .80."""
+    made, count = studies("prices", BALANCED, 240), size(25, 400)
+    chosen = answers(made, np.random.default_rng(7), count, shoppers()[name].alike)
+    frames = [exact_tests(made.with_choices(chosen[:, study])) for study in range(count)]
+    rows = pd.concat(frame.query("term == @term and part == ''") for frame in frames)
+    true = rows["estimate"].mean()
+    assert rows["conf_low"].le(true).mul(rows["conf_high"].ge(true)).mean() > size(84, 91) / 100
 
 
 def test_fieller_holds_the_ratios_that_are_not_refuted() -> None:

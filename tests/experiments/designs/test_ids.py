@@ -10,7 +10,7 @@ from experiments.designs.loading import load_design
 
 IDS = {
     "anchoring": ("anchoring-16f83527", "aa14e181f382"),
-    "attributes": ("attributes-438cba0d", "45a3c2e33493"),
+    "attributes": ("attributes-91631336", "8f3092d730c2"),
     "biases": ("biases-57da22ab", "892de64b6091"),
     "hotels": ("hotels-1407bb67", "345489a87621"),
     "listing": ("listing-0da69ec7", "3ef01ee15310"),

@@ -10,7 +10,8 @@ from environments.episode import Look
 from environments.observation import Observation, Tab
 from environments.stops import Stop
 from experiments.designs.inputs.experiment_file import experiment_source
-from experiments.designs.shop.design import ShopDesign, ShopTrial
+from experiments.designs.shop.design import ShopDesign
+from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.choice import Chosen, chosen, named
 from experiments.episodes.treatment_check import squeeze
 from interventions.apply.plan import Plan

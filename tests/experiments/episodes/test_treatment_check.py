@@ -10,7 +10,7 @@ import pytest
 from agents.base import Agent, Decision
 from environments.actions import Action
 from environments.observation import Observation
-from experiments.designs.shop.design import ShopTrial
+from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner, judge
 from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import Testbed, open_testbed

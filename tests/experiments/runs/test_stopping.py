@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import signal
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, chdir
@@ -19,17 +20,21 @@ from analysis.choice.study import analyze_choice
 from analysis.estimators.sequential import log_evidence
 from experiments.bundles.bundle import make_bundle
 from experiments.bundles.verify import verify_bundle
-from experiments.designs.shop.design import ShopDesign, ShopTrial
+from experiments.designs.shop.design import ShopDesign
+from experiments.designs.shop.trial import ShopTrial
 from experiments.executors.executor import Attempt, Executor
+from experiments.records.chain import NOT_KEPT, chain_fault
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
 from experiments.records.tidy_tables import tidy_table
 from experiments.runs.experiment_run import ExperimentRun
 from experiments.runs.status import RunStatus, run_statuses
 from experiments.studies.kinds import analyze_run
+from tests.experiments.chains import has_whole_chains
 from tests.experiments.command_line import forked_souk
 from tests.experiments.records.test_store import a_record
 from tests.experiments.running import run_here
+from tests.experiments.runs.killed_runs import end_of, start_run
 from tests.support import size
 
 FILE = """\
@@ -44,6 +49,11 @@ stopping: {RULE, most: MOST}
 RULE = "rule: anytime-valid, effect: nudge, alpha: 0.05, margin: 30"
 NUDGED = {"simulated:nudge-prone": 0.9, "simulated:balanced": 0.55, "simulated:random": 0.5}
 """How often an agent of the drawn runs takes the carrier."""
+
+
+def cost_of(trial: ShopTrial) -> float:
+    """What a trial costs in USD: trials differ."""
+    return 0.001 + trial.seed % 100 / 5000
 
 
 @dataclass
@@ -82,7 +92,7 @@ class Drawn:
         row = {
             "run": self.design.run_id, "agent": trial.agent, "set": trial.set, "nudge": nudge.id,
             "direction": nudge.direction, "condition": trial.condition, "profile": trial.profile,
-            "ordering": trial.ordering, "repeat": trial.repeat, "choice": choice, "cost": 0.01,
+            "ordering": trial.ordering, "repeat": trial.repeat, "choice": choice, "cost": cost_of(trial),
             "nudge_text": nudge.text, "seed": trial.seed,
         }  # fmt: skip
         made = a_record(trial.id, outcome, **row)
@@ -217,13 +227,84 @@ def test_more_trials_go_on_where_the_rule_has_not_stopped(tmp_path: Path) -> Non
     ended = {each["agent"]: each["ended"] for each in status_of(short).sequences}
     assert ended["simulated:balanced"] == 60 > ended["simulated:nudge-prone"]
     saved = 60 - ended["simulated:nudge-prone"]
-    assert line.endswith(f"of at most 60 trials; {saved} trials saved (about {saved / 100:.2f} USD)")
+    assert_saved(short, line, saved)
     longer = drawn_run(tmp_path, "t.db", 120, agents)
     assert longer.design.run_id == short.design.run_id
     asyncio.run(longer.run(Console(quiet=True)))
     now = {each["agent"]: each["ended"] for each in status_of(longer).sequences}
     assert now["simulated:nudge-prone"] == ended["simulated:nudge-prone"]
     assert now["simulated:balanced"] > 60
+
+
+def assert_saved(run: DrawnRun, line: str, saved: int) -> None:
+    """The dollars that are said are those of so many trials that cost as much as the stored ones."""
+    with run.records.reading() as connection:
+        query = "SELECT cost FROM trials WHERE agent = 'simulated:nudge-prone'"
+        costs = [cost for (cost,) in connection.exec_driver_sql(query)]
+    assert len(costs) == 60 - saved and len(set(costs)) > 3
+    dollars = f"{saved * sum(costs) / len(costs):.2g}"
+    assert line.endswith(f"of at most 60 trials; {saved} trials saved (about {dollars} USD)")
+    shown = forked_souk("status", run.design.run_id, "--db", run.records.url, "--json", cwd=run.folder)
+    (told,) = json.loads(shown.out)
+    own = next(each for each in told["sequences"] if each["agent"] == "simulated:nudge-prone")
+    assert own["saved_cost"] == pytest.approx(saved * sum(costs) / len(costs))
+
+
+def test_the_dollars_of_trials_without_a_price_are_not_made_up(tmp_path: Path) -> None:
+    run = drawn_run(tmp_path, "t.db", 60, '"simulated:nudge-prone"')
+    asyncio.run(run.run(Console(quiet=True)))
+    with run.records.writing() as connection:
+        connection.exec_driver_sql(
+            "UPDATE trials SET cost = NULL WHERE trial = (SELECT min(trial) FROM trials)"
+        )
+    (line,) = run.stops()
+    assert line.endswith(" trials saved")
+
+
+@pytest.mark.slow
+@settings(max_examples=size(3, 60), deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    rounds=st.lists(st.lists(st.floats(0.02, 0.8), min_size=1, max_size=2), min_size=1, max_size=4),
+    slots=st.integers(1, 6),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_killed_processes_decide_as_an_undisturbed_run(
+    rounds: list[list[float]],
+    slots: int,
+    seed: int,
+    undisturbed: dict[str, dict[str, Any]],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """In each round one or two commands run at once, and each is killed at a random moment."""
+    folder = tmp_path_factory.mktemp("killed")
+    drawn_run(folder, "t.db").records.close()
+
+    def make() -> ExperimentRun:
+        return drawn_run(folder, "t.db", slots=slots, rng=random.Random(seed), failing=0.1)
+
+    for kills in rounds:
+        ends = [end_of(process) for process in [start_run(make, seconds) for seconds in kills]]
+        assert set(ends) <= {0, -signal.SIGPROF}
+        assert chain_fault_of(folder) in ("", NOT_KEPT)
+    for _ in range(20):
+        run = make()
+        asyncio.run(run.run(Console(quiet=True)))
+        if run.done == run.total and not run.records.outcomes(run.design.run_id, run._ids).get("infra_error"):
+            break
+    assert decisions(run) == undisturbed
+    assert chain_fault_of(folder) == ""
+    assert has_whole_chains(run.records.url)
+
+
+def chain_fault_of(folder: Path) -> str:
+    """The first broken link of the only run of a database."""
+    with chdir(folder):
+        records = Records(f"sqlite:///{folder}/t.db")
+    with records.reading() as connection:
+        runs = connection.exec_driver_sql("SELECT run FROM runs").scalars().all()
+        found = "; ".join(chain_fault(connection, run) for run in runs)
+    records.close()
+    return found
 
 
 def test_a_failed_trial_on_which_the_rule_waits_comes_again_in_the_same_run(tmp_path: Path) -> None:

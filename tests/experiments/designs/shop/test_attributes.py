@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.attributes import NAMES, Attributes, value
-from experiments.designs.shop.design import ShopDesign, ShopTrial
+from experiments.designs.shop.design import ShopDesign
+from experiments.designs.shop.trial import ShopTrial
 from experiments.records.tables import receipts
 from experiments.records.tidy_tables import tidy_table
 from interventions.apply.plan import ProductFacts

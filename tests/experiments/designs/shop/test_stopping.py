@@ -18,9 +18,10 @@ from analysis.choice.stopping import Rule, Sequence, sequences
 from analysis.estimators.sequential import log_evidence, log_wealth
 from analysis.tables.frame import Floats
 from experiments.designs.inputs.experiment_file import experiment_source
-from experiments.designs.shop.design import ShopDesign, ShopTrial
+from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
 from experiments.designs.shop.strata_order import StrataOrder, strata_order
+from experiments.designs.shop.trial import ShopTrial
 from experiments.records.record import EndedTrial
 from experiments.studies.sequence import sequence_table
 from interventions.errors import UserError
@@ -78,6 +79,10 @@ def ended(trial: ShopTrial, choice: str | None) -> EndedTrial:
         (
             {"stopping": {**RULE, "effect": "order"}, "factors": {"order": "listed"}},
             r"stopping\.effect: the order is the same in all trials",
+        ),
+        (
+            {"stopping": RULE, "attributes": {"price": ["-10%", "0%"]}},
+            r"stopping: it needs strata that show the same values, .*; remove one of the two",
         ),
         (
             {"stopping": RULE, "options": {"set_size": 3, "sets": 4}},

@@ -18,8 +18,9 @@ from agents.simulated.utility import Alternative, choice_probabilities, draw
 from environments.actions import Action
 from environments.observation import Observation
 from experiments.designs.inputs.experiment_file import experiment_source
-from experiments.designs.shop.design import ShopDesign, ShopTrial
+from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.listing import ShowOnly, category_address
+from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
 from experiments.episodes.trajectory import Trajectory, as_stored, trace, without_screenshot
 from experiments.executors.browser import Testbed, open_testbed

@@ -1,0 +1,132 @@
+"""Report how the trials ended, and whether the edits reached their pages."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import pandas as pd
+
+from analysis.choice import figures
+from analysis.choice.rows import ONE, TWO, with_lead
+from analysis.choice.study import ChoiceAnalysis
+from analysis.reporting.answer import LEVEL, p_text
+from analysis.reporting.sections import NamedFigure, NamedTable, Section
+from analysis.tables.frame import counted, heading
+
+
+def checked(found: ChoiceAnalysis) -> str:
+    """How the trials ended, and whether the edits reached their pages."""
+    chosen = int(found.attrition.loc[found.attrition["outcome"] == "choice", "count"].sum())
+    ended = f"{chosen:,} of {counted(int(found.attrition['count'].sum()), 'trial')} ended in a choice"
+    if found.treatment is None:
+        return f"{ended}; no receipts came with this table, so its edits cannot be checked."
+    if found.treatment.empty:
+        return f"{ended}; no page was edited."
+    receipts = int(found.treatment["receipts"].sum())
+    if (found.treatment["note"] == "").all():
+        return f"{ended}; every planned edit reached its pages ({counted(receipts, 'receipt')})."
+    return f"{ended}; {counted(receipts, 'receipt')} of edits."
+
+
+def problems(found: ChoiceAnalysis) -> Iterator[str]:
+    """Trials without a choice, uneven attrition, and edits that were not seen."""
+    others = found.attrition[found.attrition["outcome"] != "choice"].groupby("outcome")["count"].sum()
+    if others.sum():
+        counts = ", ".join(f"{n:,} {outcome}" for outcome, n in others.items() if n)
+        yield f"{counted(int(others.sum()), 'trial')} without a choice, left out of the effects: {counts}."
+    uneven = found.equal_attrition[found.equal_attrition["p_value"] < LEVEL]
+    for row in uneven.to_dict("records"):
+        yield (
+            f"{row['group']}: choices go missing unevenly, by up to {row['estimate']:.1f} points between"
+            f" conditions (p {p_text(row['p_value'])}): the effects may be biased;"
+            " the table bounds says how far."
+        )
+    by_factor = found.attrition_by_factor
+    for row in by_factor[by_factor["p_adjusted"] < LEVEL].to_dict("records"):
+        yield (
+            f"{row['group']}: choices go missing unevenly over {heading(row['factor'])}, by up to"
+            f" {row['estimate']:.1f} points (adjusted p {p_text(row['p_adjusted'])})."
+        )
+    if found.treatment is not None:
+        for row in found.treatment[found.treatment["note"] != ""].to_dict("records"):
+            what = f"{row['intervention']}, {row['edit']} on {row['page_type']} pages"
+            yield f"{what}: {row['note']} ({row['receipts']:,} receipts in {row['trials']:,} trials)."
+        unseen = int(found.treatment.get("not_checked", pd.Series(dtype=int)).sum())
+        if unseen:
+            yield f"{unseen:,} times nobody looked in the browser whether an edit stood on the page."
+
+
+def attrition_section(found: ChoiceAnalysis) -> Section:
+    """Return the section on how the trials ended."""
+    counts = found.attrition.pivot_table(
+        index=["agent", "condition", "trials"], columns="outcome", values="count", sort=False, observed=True
+    )
+    outcomes = sorted(counts.columns, key=lambda name: (name != "choice", name))
+    tables = [
+        NamedTable("outcomes", "How the trials ended", counts[outcomes].astype(int).reset_index()),
+        NamedTable(
+            "attrition", "Share of each outcome, with Wilson's interval", found.attrition, detail=True
+        ),
+        NamedTable(
+            "equal_attrition",
+            "Do choices go missing evenly? Largest difference between conditions, percentage points",
+            found.equal_attrition.drop(columns="term"),
+            ONE,
+        ),
+    ]
+    if len(found.attrition_by_factor):
+        tables.append(
+            NamedTable(
+                "attrition_by_factor",
+                "Do they over the design's other factors? Largest difference, percentage points",
+                with_lead(found.attrition_by_factor.drop(columns="term"), "factor"),
+                ONE,
+            )
+        )
+    drawn = [
+        NamedFigure(
+            "attrition",
+            "How the trials ended, by agent and condition.",
+            partial(figures.attrition_figure, found.attrition),
+        )
+    ]
+    text = (
+        "How the trials ended. Trials without a choice are left out of the effects; if they go missing more"
+        " often under one condition than another, the effects may be biased."
+    )
+    if len(found.bounds):
+        text += (
+            "\n\nThe worst case: each trial without a choice is given the one that makes an effect smallest,"
+            " or largest (Manski 1990). An effect whose bounds keep clear of 0 has the right sign whatever"
+            " those trials would have shown. The bounds say nothing of sampling error."
+        )
+        tables.append(
+            NamedTable(
+                "bounds",
+                "Worst-case bounds of each effect, percentage points",
+                with_lead(found.bounds),
+                ONE,
+            )
+        )
+        drawn.append(
+            NamedFigure(
+                "bounds",
+                "Effects with 95 % intervals, over the range that trials without a choice leave open.",
+                partial(figures.bounds_figure, found.effects, found.bounds),
+            )
+        )
+    return Section("Attrition", text, tuple(tables), tuple(drawn))
+
+
+def treatment_section(found: ChoiceAnalysis) -> Section:
+    """Return the section on whether the edits reached their pages."""
+    if found.treatment is None:
+        text = "No receipts came with this table: whether the edits reached the pages cannot be checked here."
+        return Section("Treatment check", text)
+    if found.treatment.empty:
+        return Section("Treatment check", "The receipts are empty: no page was edited.")
+    text = (
+        "Each applied edit leaves a receipt. A page with the edit planned but no match would be a failed"
+        " treatment."
+    )
+    table = NamedTable("treatment", "Treatment check: edits that reached a page", found.treatment, TWO)
+    return Section("Treatment check", text, (table,))

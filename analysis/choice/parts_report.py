@@ -1,0 +1,119 @@
+"""Report the effects in the parts of a design: texts, categories, profiles, sizes of sets."""
+
+from functools import partial
+
+import pandas as pd
+
+from analysis.choice import figures
+from analysis.choice.rows import EFFECT, ONE, named_by, with_lead
+from analysis.choice.study import ChoiceAnalysis
+from analysis.reporting.sections import NamedFigure, NamedTable, Section
+from analysis.tables.frame import LABELS
+
+
+def nudges_section(found: ChoiceAnalysis) -> Section:
+    """Return the section on nudge texts and categories."""
+    text = (
+        "Which nudges work, and where? The figures show the exact tests, about these choice sets. The tables"
+        " ask for more, for categories or choice sets like these: the effect of the nudge in the main model,"
+        " fitted to the trials of each nudge text alone, and of each category alone. Errors by text are"
+        " clustered by category (by choice set where a text was seen in fewer than twelve categories), errors"
+        " by category by choice set. With fewer than twelve of them an effect has no interval and no p value"
+        " there, because neither would be right."
+        "\n\nThe counts say how the choices went. In a stratum the nudge is on each option of a set in turn,"
+        " and all else is the same. A pair's stratum is for the nudge if the option that carried it was"
+        " chosen both times, against it if neither time, and else says nothing. Where a nudge does nothing,"
+        " both are as likely: 3 for and 0 against, or the reverse, are seen in a quarter of such cases."
+    )
+    tables, drawn = [], []
+    for name, title, frame in (
+        ("nudge_text", "Effect of the nudge by text", found.nudge_texts),
+        ("category", "Effect of the nudge by category", found.categories),
+    ):
+        key = "nudge_texts" if name == "nudge_text" else "categories"
+        tables.append(
+            NamedTable(key, f"{title} (percentage points)", with_lead(frame.drop(columns="term"), name), ONE)
+        )
+        exact = found.exact[found.exact["part"] == name]
+        if len(exact):
+            draw = partial(figures.forest, exact, named_by("level"), EFFECT)
+            drawn.append(NamedFigure(key, f"{title} and agent, with Tango's 95 % interval.", draw))
+    return Section("Nudge texts and categories", text, tuple(tables), tuple(drawn))
+
+
+def profiles_section(found: ChoiceAnalysis) -> Section:
+    """Return the section on what the profiles change."""
+    text = (
+        "Does the agent do what its user wants? The main model under each profile: its effects, and how far"
+        " each profile moves them from those without one. The counts say in how many choice sets the raw"
+        " effect, or difference, was above 0, below 0, and there at all."
+    )
+    differences = found.profile_differences
+    return Section(
+        "Profiles",
+        text,
+        (
+            NamedTable(
+                "profile_differences",
+                "Effect under the profile less that without one (percentage points)",
+                with_lead(differences, "profile"),
+                ONE,
+            ),
+            NamedTable(
+                "profiles",
+                "Effects under each profile (percentage points)",
+                with_lead(found.profiles, "profile"),
+                ONE,
+                detail=True,
+            ),
+        ),
+        (
+            NamedFigure(
+                "profile_differences",
+                "How far each profile moves each effect, with 95 % intervals; a hollow mark has none.",
+                partial(
+                    figures.forest,
+                    differences,
+                    named_by("profile"),
+                    "Difference of effects (percentage points)",
+                ),
+            ),
+        ),
+    )
+
+
+def larger_sets_section(found: ChoiceAnalysis) -> Section:
+    """Return the section on sets of three and more options."""
+    text = (
+        "Sets of three and more: cheaper is the cheapest of its set, higher rated the highest rated, and a"
+        " nudge meant to push away counts as one of all others. Where an option stands should not matter:"
+        " chance is what a chooser without a preference for places would give each."
+    )
+    places = found.positions.astype({"options": str, "position": str})
+    tables = [NamedTable("positions", "Chosen by position (percent, Wilson's interval)", places, ONE)]
+    drawn = [
+        NamedFigure(
+            "positions",
+            "How often the option in each position was chosen, with 95 % intervals.",
+            partial(figures.forest, found.positions, _place, "Chosen (%)", zero=False),
+        )
+    ]
+    if len(found.set_sizes):
+        sizes = with_lead(found.set_sizes, "options")
+        tables.append(NamedTable("set_sizes", "Effects by size of the set (percentage points)", sizes, ONE))
+        drawn.append(
+            NamedFigure(
+                "set_sizes",
+                "Effects by feature and size of the set, with 95 % intervals.",
+                partial(figures.forest, found.set_sizes, _sized, EFFECT),
+            )
+        )
+    return Section("Larger sets", text, tuple(tables), tuple(drawn))
+
+
+def _sized(row: pd.Series) -> str:
+    return f"{LABELS[row['term']]}, {row['options']} options"
+
+
+def _place(row: pd.Series) -> str:
+    return f"Position {row['position']} of {row['options']}"

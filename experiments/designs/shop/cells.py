@@ -1,0 +1,109 @@
+"""Make the trials of each cell of a study in a shop: one choice set with one nudge, in one repeat."""
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from experiments.designs.choice_sets.pairings import ChoiceSet
+from experiments.designs.inputs.identity import digest
+from experiments.designs.shop.attributes import shown
+from experiments.designs.shop.experiment_file import Experiment
+from experiments.designs.shop.listing import category_address
+from experiments.designs.shop.trial import ShopTrial
+from interventions.files.schema import Intervention
+
+
+class Cells:
+    """The cells of a design."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        sets: Mapping[str, ChoiceSet],
+        nudges: tuple[Intervention | None, ...],
+        profiles: Mapping[str, str],
+        addresses: Mapping[str, str],
+    ) -> None:
+        """Take the parts of a design. addresses: where products' pages are, in place of the usual ones."""
+        self._experiment, self._sets, self._nudges = experiment, sets, nudges
+        self._profiles, self._addresses = profiles, addresses
+
+    def trials(
+        self, run: str, agent: str, name: str, nudge: Intervention | None, repeat: int, block: int
+    ) -> Iterator[ShopTrial]:
+        """Yield the trials of an agent with a choice set and a nudge. block: its number in the repeat."""
+        for number, products in self._versions(name, nudge, repeat, block):
+            yield from self._cell(run, agent, name, products, nudge, number)
+
+    def size(self, name: str) -> int:
+        """Return the number of trials of a choice set with one nudge, in one repeat."""
+        attributes, products = self._experiment.attributes, self._sets[name]
+        shows = attributes.versions(len(products)) if attributes else 1
+        return shows * sum(1 for _ in self._cell("", "", name, products, self._nudges[0], 0))
+
+    def _versions(
+        self, name: str, nudge: Intervention | None, repeat: int, block: int
+    ) -> Iterator[tuple[int, ChoiceSet]]:
+        """The products as displayed, once or in every version of a draw, each with the repeat that it is."""
+        attributes, products = self._experiment.attributes, self._sets[name]
+        if attributes is None:
+            yield repeat, products
+            return
+        blocks, versions = len(self._sets) * len(self._nudges), attributes.versions(len(products))
+        cell = [name, nudge.id if nudge else "", repeat]
+        displayed = shown(attributes, products, self._experiment.seed, repeat * blocks + block, cell)
+        yield from ((repeat * versions + number, each) for number, each in enumerate(displayed))
+
+    def _cell(
+        self, run: str, agent: str, name: str, products: ChoiceSet, nudge: Intervention | None, repeat: int
+    ) -> Iterator[ShopTrial]:
+        factors = self._experiment.factors
+        carriers: list[str | None] = []
+        if nudge is None or (factors.nudge and "none" in factors.nudge.on):
+            carriers.append(None)
+        if nudge is not None and factors.nudge and "each" in factors.nudge.on:
+            carriers.extend(product.key for product in products)
+        orders: list[Literal["forward", "reversed"]] = ["forward"]
+        if factors.order == "both":
+            orders.append("reversed")
+        for profile in self._profiles:
+            for ordering in orders:
+                shown = products if ordering == "forward" else products[::-1]
+                keys = [product.key for product in shown]
+                for carrier in carriers:
+                    cell = [agent, name, keys, nudge.id if nudge else "", carrier, profile, repeat]
+                    identity = digest([run, *cell])
+                    yield ShopTrial(
+                        id=identity,
+                        agent=agent,
+                        set=name,
+                        products=shown,
+                        nudge=nudge,
+                        carrier=carrier,
+                        profile=profile,
+                        ordering=ordering,
+                        repeat=repeat,
+                        seed=int(identity[:12], 16),
+                        goal=self._goal(products[0].category, profile),
+                        start=self._start(shown),
+                    )
+
+    def _goal(self, category: str, profile: str) -> str:
+        goal = self._experiment.goal.replace("${category}", category)
+        sentence = self._profiles[profile]
+        return f"{goal.rstrip()}\n\n{sentence}" if sentence else goal
+
+    def _start(self, products: ChoiceSet) -> tuple[str, ...]:
+        match self._experiment.task:
+            case "listing":
+                return (category_address(products[0].category),)
+            case "search":
+                return ("",)
+        return tuple(self._page(product.key) for product in products)
+
+    def _page(self, key: str) -> str:
+        """Where a product's page is: below the shop's address or, after a slash, on its host."""
+        if address := self._addresses.get(key):
+            parts = urlsplit(address)
+            return urlunsplit(("", "", f"/{parts.path.lstrip('/')}", parts.query, ""))
+        return self._experiment.start_page.replace("${key}", quote(key))

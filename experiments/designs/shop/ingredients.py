@@ -1,0 +1,137 @@
+"""Read what the experiment of a shop names, and check that it fits: address, prompt, nudges, choice sets."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from statistics import mean
+from typing import NamedTuple
+
+from agents.language_model.prompt import DEFAULT, PromptTemplates, default_prompt, load_prompt
+from environments.launchable import launchable
+from experiments.designs.choice_sets.forming import form_choice_sets
+from experiments.designs.choice_sets.pairings import ChoiceSet
+from experiments.designs.shop.attributes import value
+from experiments.designs.shop.experiment_file import EMBEDDED, Experiment
+from experiments.designs.shop.listing import listed_sets
+from experiments.designs.shop.stopping import Stopping
+from interventions.apply.plan import ProductFacts
+from interventions.files.schema import Intervention, load_interventions
+from interventions.yaml.sitemap import SiteMap, load_site_map
+from interventions.yaml.yaml_source import Source
+
+
+class FormedSets(NamedTuple):
+    """Choice sets, notes on them, and the addresses of products' pages where these are known."""
+
+    sets: list[ChoiceSet]
+    notes: list[str]
+    addresses: Mapping[str, str]
+
+
+def shop_address(environment: str) -> str | None:
+    """Return the address of the shop; None: the embedded one, which is started."""
+    if environment == EMBEDDED:
+        return None
+    if environment.startswith("compose:"):
+        target = launchable(environment.removeprefix("compose:"))
+        return target.url.format(port=target.port)
+    return environment.rstrip("/") + "/"
+
+
+def shop_map(name: str, source: Source) -> SiteMap:
+    """Return the site map of the shop. Raises UserError where it does not know choices."""
+    site = load_site_map(source.shipped_or_file(("site",), name))
+    if not site.knows_choices:
+        cause = f"the site map {site.name} does not say what puts a product into the cart"
+        raise source.error(("site",), f"{cause}; give it the key choice (docs/site-maps.md)")
+    return site
+
+
+def prompt_of(name: str, source: Source) -> PromptTemplates:
+    """Return the prompt of an experiment, known by the name that the experiment gives it.
+
+    Raises UserError.
+    """
+    if name == DEFAULT:
+        return default_prompt()
+    return replace(load_prompt(str(source.file_at(("prompt",), name))), name=name)
+
+
+def nudges_of(experiment: Experiment, site: SiteMap, source: Source) -> tuple[Intervention | None, ...]:
+    """Return the nudges of an experiment; only None without any. Raises UserError."""
+    factor = experiment.factors.nudge
+    if factor is None:
+        return (None,)
+    place = ("factors", "nudge", "interventions")
+    file = load_interventions(source.shipped_or_file(place, factor.interventions), site)
+    known = {item.id: item for item in file.interventions}
+    for index, name in enumerate(factor.only):
+        if name not in known:
+            raise source.error(
+                ("factors", "nudge", "only", index),
+                f"{factor.interventions} has no intervention {name!r}; it has {', '.join(known)}",
+            )
+    return tuple(known[name] for name in factor.only or known)
+
+
+def formed_sets(experiment: Experiment, site: SiteMap, source: Source) -> FormedSets:
+    """Form the choice sets of an experiment. Raises UserError."""
+    options = experiment.options
+    if experiment.task == "compare-tabs":
+        formed = form_choice_sets(source, options, experiment.seed, site.query)
+        return FormedSets(formed.sets, formed.notes, {} if experiment.says_page else formed.addresses)
+    sets = listed_sets(experiment.task, options, experiment.seed)
+    if not sets:
+        raise source.error(
+            ("options",),
+            f"no {options.set_size} products on one page are that close; raise max_price_gap",
+        )
+    if len(sets) == options.sets:
+        return FormedSets(sets, [], {})
+    page = "page of a category" if experiment.task == "listing" else "page of results"
+    note = f"there are only {len(sets)} of the {options.sets} choice sets asked for on one {page}"
+    return FormedSets(sets, [note], {})
+
+
+def displayed(products: ChoiceSet, match: Sequence[str]) -> Iterator[ProductFacts]:
+    """Yield the products with the matched attributes set to the mean of the set."""
+    price = round(mean(product.price or 0.0 for product in products), 2)
+    reviews = round(mean(product.reviews or 0 for product in products))
+    for product in products:
+        shown = replace(product, price=price) if "price" in match else product
+        yield replace(shown, reviews=reviews) if "reviews" in match else shown
+
+
+def check_stopping(
+    stopping: Stopping | None,
+    sets: Mapping[str, ChoiceSet],
+    nudges: Sequence[Intervention | None],
+    source: Source,
+) -> None:
+    """Raise UserError where a rule that may stop the run does not fit its sets or nudges."""
+    if stopping is None or stopping.rule == "fixed":
+        return
+    largest = max(map(len, sets.values()))
+    if largest != 2 or min(map(len, sets.values())) != 2:
+        message = f"it needs choice sets of two products, and there are some of {largest}; write fixed"
+        raise source.error(("stopping", "rule"), message)
+    if stopping.effect == "nudge" and not any(nudge.kind != "placebo" for nudge in nudges if nudge):
+        message = "the interventions are placebos only; write effect: order, or choose others"
+        raise source.error(("stopping", "effect"), message)
+
+
+def check_levels(experiment: Experiment, products: Sequence[ProductFacts], source: Source) -> None:
+    """Raise UserError where a product has no price to change, or two levels are one price of it."""
+    attributes = experiment.attributes
+    if attributes is None or not any(isinstance(level, str) for level in attributes.price):
+        return
+    for product in products:
+        if product.price is None:
+            message = f"{product.key} has no price that could be changed; write amounts, or leave it out"
+            raise source.error(("attributes", "price"), message)
+        prices = [value(level, product) for level in attributes.price]
+        if len(set(prices)) < len(prices):
+            message = (
+                f"two levels are one price of {product.key}, which costs {product.price:.2f} (prices keep"
+                " their last cent); put the levels further apart"
+            )
+            raise source.error(("attributes", "price"), message)

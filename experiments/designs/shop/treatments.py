@@ -1,0 +1,130 @@
+"""Say which edits each trial of a study in a shop needs, and what simulated shoppers see of them."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from agents.simulated.nudges import DeclaredNudges, Nudge, as_searched
+from experiments.designs.shop.experiment_file import Experiment
+from experiments.designs.shop.listing import show_only
+from experiments.designs.shop.trial import ShopTrial
+from interventions.apply.plan import Plan, ProductFacts, Treatment, compile_treatment
+from interventions.files.schema import Intervention, load_interventions
+from interventions.yaml.sitemap import SiteMap
+
+_FIGURES: Final = {"price", "rating", "reviews"}
+"""The figures of a product that simulated shoppers read besides texts."""
+
+
+class Treatments:
+    """The edits of a study: nudges, what is matched and drawn, what is shown everywhere."""
+
+    def __init__(self, experiment: Experiment, site: SiteMap, nudges: Sequence[Intervention | None]) -> None:
+        self._experiment, self._site = experiment, site
+        self._nudges = tuple(nudge for nudge in nudges if nudge is not None)
+        drawn = experiment.attributes.names if experiment.attributes else ()
+        matching, drawing = (load_interventions(name, site) for name in ("matching", "attributes"))
+        shown = [
+            *(matching[f"match-{name}"] for name in experiment.match),
+            *(drawing[f"drawn-{name}"] for name in drawn),
+        ]
+        self._shown = tuple(shown)
+        """They show matched and drawn attributes; the kind of each is its attribute."""
+        display = load_interventions("display", site).interventions
+        # A shop whose map has no place for them can be studied without.
+        self._display = tuple(item for item in display if not item.lacks(site))
+        self._left_out = tuple(item for item in display if item.lacks(site))
+        self._everywhere = tuple(compile_treatment(item, None) for item in self._display)
+        self._treatments: dict[tuple[str, ProductFacts], Treatment] = {}
+        self.inputs = (
+            *self._nudges,
+            *matching.interventions,
+            *self._display,
+            *(drawing.interventions if drawn else ()),
+        )
+        """All interventions from which the trials follow."""
+
+    @property
+    def meant(self) -> tuple[Intervention, ...]:
+        """The nudges that mean something: all but the placebos."""
+        return tuple(nudge for nudge in self._nudges if nudge.kind != "placebo")
+
+    def check(self, products: Sequence[ProductFacts]) -> None:
+        """Compile each nudge for each product: a variable that does not fit is found before any trial."""
+        for product in products:
+            for nudge in self._nudges:
+                self._treatment(nudge, product)
+
+    def plan(self, trial: ShopTrial) -> Plan:
+        """Return the edits of a trial.
+
+        These are the edits for matching, for what is drawn, for listing and display, and the nudge on its
+        carrier.
+        """
+        treatments: list[Treatment] = []
+        for product in trial.products:
+            for intervention in self._shown:
+                shown_value = getattr(product, intervention.kind)
+                treatments.append(self._treatment(intervention, product, value=shown_value))
+            if trial.nudge is not None and product.key == trial.carrier:
+                treatments.append(self._treatment(trial.nudge, product))
+        listing = () if self._experiment.task == "compare-tabs" else (show_only(trial.products),)
+        return Plan((*treatments, *listing, *self._everywhere))
+
+    def interventions(self, trial: ShopTrial) -> Iterator[Intervention]:
+        """Yield the interventions of a trial's cell: the nudge too where no product carries it."""
+        yield from self._shown
+        if trial.nudge is not None:
+            yield trial.nudge
+        yield from self._display
+
+    def lacks(self) -> Iterator[str]:
+        """Yield what the site map lacks for this experiment, a line for each role."""
+        found: dict[str, dict[str, None]] = {}
+        for intervention in (*self._nudges, *self._shown):
+            for role in intervention.lacks(self._site):
+                found.setdefault(role, {})[intervention.id] = None
+        for role, names in found.items():
+            yield (
+                f"the site map {self._site.name} has no role {role}, which {', '.join(names)} needs on a "
+                "product's page: no such page can be treated; add it to the map"
+            )
+        missing = [role for item in self._left_out for role in item.lacks(self._site)]
+        if missing:
+            yield (
+                f"ratings are not added as text: the site map {self._site.name} has no role "
+                f"{' and no role '.join(missing)}"
+            )
+
+    def declared(self, products: Sequence[ProductFacts]) -> tuple[Nudge, ...]:
+        """Return the texts that the nudges have on these products; a placebo has no meaning."""
+        return tuple(dict.fromkeys(text for product in products for text in self._texts(product)))
+
+    def unreadable(self, product: ProductFacts) -> list[str]:
+        """Return the interventions that a simulated shopper cannot see on a product.
+
+        These change no figure and have no text, or one that another intervention uses in the other direction.
+        """
+        known = DeclaredNudges(self._texts(product))
+        return [
+            nudge.id
+            for nudge in self.meant
+            if nudge.kind != "order"
+            and not any(
+                known.direction(as_searched(edit.words())) or _FIGURES & edit.values().keys()
+                for edit in self._treatment(nudge, product).edits
+            )
+        ]
+
+    def _texts(self, product: ProductFacts) -> Iterator[Nudge]:
+        for nudge in self.meant:
+            for edit in self._treatment(nudge, product).edits:
+                if words := edit.words():
+                    yield Nudge(words, nudge.direction, nudge.family)
+
+    def _treatment(self, intervention: Intervention, product: ProductFacts, **values: object) -> Treatment:
+        """Compiled once for a product as displayed, from which `values` follow."""
+        known = self._treatments.get((intervention.id, product))
+        if known is None:
+            known = compile_treatment(intervention, product, **values)
+            self._treatments[intervention.id, product] = known
+        return known
