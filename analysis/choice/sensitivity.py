@@ -110,8 +110,11 @@ class _Response:
 def _fit(rows: pd.DataFrame, own: pd.DataFrame) -> _Response:
     columns = own.join(regressors(rows)[["viewed_first", "nudged"]])
     trial = trial_ids(rows).to_numpy()
-    clusters, note = choose_clusters(cluster_codes(rows, trial))
-    fit = Model(columns.to_numpy(float), trial).fit(rows["chosen"].to_numpy(float), clusters)
+    codes = cluster_codes(rows, trial)
+    clusters, note = choose_clusters(codes)
+    # A few sets with large differences decide a slope; an agent may answer each set alike.
+    by_set = None if "set" in clusters else codes["set"]
+    fit = Model(columns.to_numpy(float), trial).fit(rows["chosen"].to_numpy(float), clusters, by_set)
     return _Response(
         fit, [str(name) for name in columns], int(np.bincount(np.bincount(trial)).argmax()), note
     )
