@@ -48,7 +48,7 @@ def satterthwaite(functions: Floats) -> float:
 
 
 def contrast(x: Floats, trial: Ints, code: Ints, y: Floats, weights: Floats) -> Contrast:
-    return Model(x, trial).fit(y, {"set": code}).contrast(weights)
+    return Model(x, trial).fit(y, {"category": code}).contrast(weights)
 
 
 @given(sizes=SIZES, seed=strategies.integers(0, 10_000))
@@ -111,7 +111,7 @@ def test_a_few_clusters_that_decide_leave_few_degrees_of_freedom() -> None:
     answers = np.random.default_rng(4).normal(size=(13, studies))[code]
     model = Model(x, trial)
     outcomes = np.where(np.arange(52)[:, None] % 2 == 0, answers, -answers) / 2
-    fit = model.fit(outcomes[:, 0], {"set": code})
+    fit = model.fit(outcomes[:, 0], {"category": code})
     assert fit.left_out
     within = model._centred(outcomes)
     coefficients = model.inverse @ (model.within.T @ within)
