@@ -27,6 +27,12 @@ DRAWN = (
     "Attributes were drawn: the rows of their names in the exact tests, and the trade-offs, are causal."
     " Cheaper and higher rated also hold what products differ in themselves, such as their own prices."
 )
+NEW_SETS, NEW_TEXTS = ", for sets like these", ", for sets and texts like these"
+"""What an interval is about, as a table's title says it: also new choice sets, and new nudge texts.
+
+Exact tests are about these sets and texts themselves.
+"""
+
 ONE, TWO = 1, 2
 """Decimals of percentage points, and of numbers whose second decimal counts."""
 
@@ -239,7 +245,7 @@ def _effects(found: ChoiceAnalysis) -> Section:
         (
             NamedTable(
                 "effects",
-                "Effects on the probability of being chosen (percentage points)",
+                f"Effects on the probability of being chosen (percentage points){NEW_TEXTS}",
                 _lead(found.effects),
                 ONE,
             ),
@@ -301,7 +307,9 @@ def _nudges(found: ChoiceAnalysis) -> Section:
     ):
         key = "nudge_texts" if name == "nudge_text" else "categories"
         tables.append(
-            NamedTable(key, f"{title} (percentage points)", _lead(frame.drop(columns="term"), name), ONE)
+            NamedTable(
+                key, f"{title} (percentage points){NEW_SETS}", _lead(frame.drop(columns="term"), name), ONE
+            )
         )
         exact = found.exact[found.exact["part"] == name]
         if len(exact):
@@ -323,13 +331,13 @@ def _profiles(found: ChoiceAnalysis) -> Section:
         (
             NamedTable(
                 "profile_differences",
-                "Effect under the profile less that without one (percentage points)",
+                f"Effect under the profile less that without one (percentage points){NEW_SETS}",
                 _lead(differences, "profile"),
                 ONE,
             ),
             NamedTable(
                 "profiles",
-                "Effects under each profile (percentage points)",
+                f"Effects under each profile (percentage points){NEW_SETS}",
                 _lead(found.profiles, "profile"),
                 ONE,
                 detail=True,
@@ -357,7 +365,9 @@ def _larger_sets(found: ChoiceAnalysis) -> Section:
         " chance is what a chooser without a preference for places would give each."
     )
     places = found.positions.astype({"options": str, "position": str})
-    tables = [NamedTable("positions", "Chosen by position (percent, Wilson's interval)", places, ONE)]
+    tables = [
+        NamedTable("positions", "Chosen by position in these sets (percent, Wilson's interval)", places, ONE)
+    ]
     drawn = [
         NamedFigure(
             "positions",
@@ -367,7 +377,9 @@ def _larger_sets(found: ChoiceAnalysis) -> Section:
     ]
     if len(found.set_sizes):
         sizes = _lead(found.set_sizes, "options")
-        tables.append(NamedTable("set_sizes", "Effects by size of the set (percentage points)", sizes, ONE))
+        tables.append(
+            NamedTable("set_sizes", f"Effects by size of the set (percentage points){NEW_SETS}", sizes, ONE)
+        )
         drawn.append(
             NamedFigure(
                 "set_sizes",
@@ -410,13 +422,13 @@ def _sensitivity(found: ChoiceAnalysis) -> Section:
         (
             NamedTable(
                 "slopes",
-                "Percentage points for 10 % of the price, or 10 points of rating",
+                f"Percentage points for 10 % of the price, or 10 points of rating{NEW_TEXTS}",
                 _lead(found.slopes),
                 TWO,
             ),
             NamedTable(
                 "curves",
-                "The lines, curves and dots of the figures (percent)",
+                "The lines and curves (for new sets), and the dots (of these sets) of the figures (percent)",
                 found.curves,
                 ONE,
                 detail=True,
@@ -514,15 +526,20 @@ def _methods() -> Section:
         " of clusters (of the two, the smaller). With few clusters the two-way variance is often too small or"
         " even negative, so the largest of the two-way and the two one-way standard errors is used"
         " (MacKinnon, Nielsen and Webb 2024), as the note says. Intervals and p values (two-sided) use the t"
-        " distribution with G−1 degrees of freedom, and end where a probability ends. They speak for new"
-        " nudge texts and new categories like these, not only for further trials on the same ones."
+        " distribution, and end where a probability ends. Its degrees of freedom are Satterthwaite's (Bell"
+        " and McCaffrey 2002): G−1 with equal clusters, fewer if a few of them decide the row; of two ways"
+        " the smaller number. They speak for new nudge texts and new categories like these, not only for"
+        " further trials on the same ones."
         "\n\nWith fewer than eight nudge texts or eight categories, errors are clustered one way, as the note"
         " says: by category, and with fewer than twelve categories by choice set; so are those of the"
         " placebo, by text, by category and by profile. They are then those of the jackknife over the"
         " clusters (CV3; MacKinnon, Nielsen and Webb 2023), because the usual formula is too small with few"
         " of them. With fewer than twelve clusters one way there is no interval: in simulations of an agent"
         " that always answers alike, those from eight to ten held the true effect too seldom. Only clusters"
-        " that the row itself depends on count."
+        " that the row itself depends on count. An error by choice set with fewer than nine degrees of"
+        " freedom gives no interval, because a few sets decide the row. In the slopes the jackknife over"
+        " choice sets counts besides the others, where its error is larger. A row without an interval has"
+        " counts: in how many choice sets, or strata, choices went for it, against it, and of how many."
         "\n\nAdjusted p values control the false discovery rate (Benjamini and Hochberg 1995) over the rows"
         " of one agent in a table, of one profile or set size where there are several.",
     )

@@ -271,8 +271,6 @@ class Fit:
         """The estimate with the error by choice set, where that is larger."""
         assert self.by_set  # noqa: S101 (asked only where there is one)
         other = jackknifed(found.estimate, self.by_set.moved(weights, self._by_set_scores))
-        if other.df < LEAST_DF:
-            return Contrast(found.estimate, note=FEW_DECIDE)
         if not other.std_error > found.std_error:
             return found
         ways = " and ".join(self.clusters)

@@ -1,6 +1,7 @@
 """The jackknife against brute force: refitted without each cluster, each outcome's weight by itself."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, strategies
 from scipy import stats
@@ -45,6 +46,19 @@ def by_hand(x: Floats, trial: Ints, code: Ints, weights: Floats) -> Floats:
 def satterthwaite(functions: Floats) -> float:
     values = np.linalg.eigvalsh(functions @ functions.T)
     return float(values.sum() ** 2 / (values**2).sum())
+
+
+def clustered_df(columns: Floats, trial: Ints, code: Ints, weights: Floats) -> float:
+    """The degrees of freedom of the jackknife, by the pseudo-inverse of what trial means leave."""
+    within = columns - pd.DataFrame(columns).groupby(np.asarray(trial)).transform("mean").to_numpy()
+    whole = weights @ np.linalg.pinv(within)
+    moves = []
+    for cluster in np.unique(code):
+        rest = code != cluster
+        without = np.zeros(len(code))
+        without[rest] = weights @ np.linalg.pinv(within[rest])
+        moves.append(without - whole)
+    return satterthwaite(np.array(moves))
 
 
 def contrast(x: Floats, trial: Ints, code: Ints, y: Floats, weights: Floats) -> Contrast:
