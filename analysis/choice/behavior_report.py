@@ -5,7 +5,7 @@ from functools import partial
 import pandas as pd
 
 from analysis.choice import figures
-from analysis.choice.rows import ONE, TWO, named_by, with_lead
+from analysis.choice.rows import NEW_TEXTS, ONE, TWO, named_by, with_lead
 from analysis.choice.study import ChoiceAnalysis
 from analysis.reporting.sections import NamedFigure, NamedTable, Section
 
@@ -43,13 +43,13 @@ def sensitivity_section(found: ChoiceAnalysis) -> Section:
         (
             NamedTable(
                 "slopes",
-                "Percentage points for 10 % of the price, or 10 points of rating",
+                f"Percentage points for 10 % of the price, or 10 points of rating{NEW_TEXTS}",
                 with_lead(found.slopes),
                 TWO,
             ),
             NamedTable(
                 "curves",
-                "The lines, curves and dots of the figures (percent)",
+                "The lines and curves (for new sets), and the dots (of these sets) of the figures (percent)",
                 found.curves,
                 ONE,
                 detail=True,

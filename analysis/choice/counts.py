@@ -2,8 +2,9 @@
 
 import pandas as pd
 
-from analysis.choice.effects import PLACEBO, TERMS, regressors, varies
+from analysis.choice.effects import LESS_PLACEBO, PLACEBO, TERMS, agents, regressors, varies
 from analysis.tables.choice_table import TRIAL_ID, trial_ids
+from analysis.tables.frame import join_notes
 
 STRATA = ("strata_for", "strata_against", "strata")
 SETS = ("sets_for", "sets_against", "sets")
@@ -48,16 +49,17 @@ def by_set(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the raw effect of each term (columns) in each choice set (rows).
 
     It is the share of the options with the term that were chosen, less that of those without it, in trials
-    where both are. All trials have a choice.
+    where both are. All trials have a choice. A placebo has a column too, and the nudge less it.
     """
-    x, trial = regressors(rows).drop(columns=PLACEBO, errors="ignore"), trial_ids(rows).to_numpy()
+    x, trial = regressors(rows), trial_ids(rows).to_numpy()
     found = {}
     for term in x:
         moving = varies(x[term], trial)
         own = rows["chosen"].astype(float)[moving]
         shares = own.groupby([rows["set"][moving], x[term][moving]]).mean().unstack()
         found[str(term)] = shares[1.0] - shares[0.0] if moving.any() else pd.Series(dtype=float)
-    return pd.DataFrame(found, columns=list(TERMS))
+    raw = pd.DataFrame(found, columns=[*TERMS, *([PLACEBO] if PLACEBO in found else [])])
+    return raw.assign(**{LESS_PLACEBO: raw["nudged"] - raw[PLACEBO]}) if PLACEBO in raw else raw
 
 
 def tally(signs: "pd.Series[float]", names: tuple[str, str, str]) -> dict[str, int]:
@@ -65,3 +67,24 @@ def tally(signs: "pd.Series[float]", names: tuple[str, str, str]) -> dict[str, i
     known = signs.dropna()
     counts = (known > ROUNDING).sum(), (known < -ROUNDING).sum(), len(known)
     return {name: int(count) for name, count in zip(names, counts, strict=True)}
+
+
+def with_counts(effects: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the effects; where a row has an estimate but no error, its note says how the choice sets went.
+
+    effects: of `main_effects`. table: checked, of the same trials.
+    """
+    bare = effects["estimate"].notna() & effects["std_error"].isna()
+    frame = effects.copy()
+    for agent, _, used in agents(table[table["agent"].isin(effects.loc[bare, "group"])]):
+        own = bare & (effects["group"] == agent)
+        signs = by_set(used)
+        rows = frame.loc[own, ["term", "note"]].to_dict("records")
+        frame.loc[own, "note"] = [noted(row["note"], signs[row["term"]]) for row in rows]
+    return frame
+
+
+def noted(note: str, signs: "pd.Series[float]") -> str:
+    """Return the note of an estimate without an error, with the counts of the choice sets (see `tally`)."""
+    counts = tally(signs, SETS)
+    return join_notes(note, "choice sets for {sets_for}, against {sets_against}, of {sets}".format(**counts))

@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis.choice import figures
 from analysis.choice.effects import LESS_PLACEBO
-from analysis.choice.rows import ONE, with_lead
+from analysis.choice.rows import NEW_TEXTS, ONE, with_lead
 from analysis.choice.study import ChoiceAnalysis
 from analysis.reporting.human_values import CHEREP, HUMAN_EFFECTS
 from analysis.reporting.sections import NamedFigure, NamedTable, Section
@@ -42,7 +42,7 @@ def effects_section(found: ChoiceAnalysis) -> Section:
         (
             NamedTable(
                 "effects",
-                "Effects on the probability of being chosen (percentage points)",
+                f"Effects on the probability of being chosen (percentage points){NEW_TEXTS}",
                 with_lead(found.effects),
                 ONE,
             ),
@@ -132,15 +132,20 @@ def methods_section() -> Section:
         " of clusters (of the two, the smaller). With few clusters the two-way variance is often too small or"
         " even negative, so the largest of the two-way and the two one-way standard errors is used"
         " (MacKinnon, Nielsen and Webb 2024), as the note says. Intervals and p values (two-sided) use the t"
-        " distribution with G−1 degrees of freedom, and end where a probability ends. They speak for new"
-        " nudge texts and new categories like these, not only for further trials on the same ones."
+        " distribution, and end where a probability ends. Its degrees of freedom are Satterthwaite's (Bell"
+        " and McCaffrey 2002): G−1 with equal clusters, fewer if a few of them decide the row; of two ways"
+        " the smaller number. They speak for new nudge texts and new categories like these, not only for"
+        " further trials on the same ones."
         "\n\nWith fewer than eight nudge texts or eight categories, errors are clustered one way, as the note"
         " says: by category, and with fewer than twelve categories by choice set; so are those of the"
         " placebo, by text, by category and by profile. They are then those of the jackknife over the"
         " clusters (CV3; MacKinnon, Nielsen and Webb 2023), because the usual formula is too small with few"
         " of them. With fewer than twelve clusters one way there is no interval: in simulations of an agent"
         " that always answers alike, those from eight to ten held the true effect too seldom. Only clusters"
-        " that the row itself depends on count."
+        " that the row itself depends on count. An error by choice set with fewer than nine degrees of"
+        " freedom gives no interval, because a few sets decide the row. In the slopes the jackknife over"
+        " choice sets counts besides the others, where its error is larger. A row without an interval has"
+        " counts: in how many choice sets, or strata, choices went for it, against it, and of how many."
         "\n\nAdjusted p values control the false discovery rate (Benjamini and Hochberg 1995) over the rows"
         " of one agent in a table, of one profile or set size where there are several.",
     )

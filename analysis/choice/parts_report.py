@@ -5,7 +5,7 @@ from functools import partial
 import pandas as pd
 
 from analysis.choice import figures
-from analysis.choice.rows import EFFECT, ONE, named_by, with_lead
+from analysis.choice.rows import EFFECT, NEW_SETS, ONE, named_by, with_lead
 from analysis.choice.study import ChoiceAnalysis
 from analysis.reporting.sections import NamedFigure, NamedTable, Section
 from analysis.tables.frame import LABELS
@@ -32,7 +32,12 @@ def nudges_section(found: ChoiceAnalysis) -> Section:
     ):
         key = "nudge_texts" if name == "nudge_text" else "categories"
         tables.append(
-            NamedTable(key, f"{title} (percentage points)", with_lead(frame.drop(columns="term"), name), ONE)
+            NamedTable(
+                key,
+                f"{title} (percentage points){NEW_SETS}",
+                with_lead(frame.drop(columns="term"), name),
+                ONE,
+            )
         )
         exact = found.exact[found.exact["part"] == name]
         if len(exact):
@@ -55,13 +60,13 @@ def profiles_section(found: ChoiceAnalysis) -> Section:
         (
             NamedTable(
                 "profile_differences",
-                "Effect under the profile less that without one (percentage points)",
+                f"Effect under the profile less that without one (percentage points){NEW_SETS}",
                 with_lead(differences, "profile"),
                 ONE,
             ),
             NamedTable(
                 "profiles",
-                "Effects under each profile (percentage points)",
+                f"Effects under each profile (percentage points){NEW_SETS}",
                 with_lead(found.profiles, "profile"),
                 ONE,
                 detail=True,
@@ -90,7 +95,9 @@ def larger_sets_section(found: ChoiceAnalysis) -> Section:
         " chance is what a chooser without a preference for places would give each."
     )
     places = found.positions.astype({"options": str, "position": str})
-    tables = [NamedTable("positions", "Chosen by position (percent, Wilson's interval)", places, ONE)]
+    tables = [
+        NamedTable("positions", "Chosen by position in these sets (percent, Wilson's interval)", places, ONE)
+    ]
     drawn = [
         NamedFigure(
             "positions",
@@ -100,7 +107,9 @@ def larger_sets_section(found: ChoiceAnalysis) -> Section:
     ]
     if len(found.set_sizes):
         sizes = with_lead(found.set_sizes, "options")
-        tables.append(NamedTable("set_sizes", "Effects by size of the set (percentage points)", sizes, ONE))
+        tables.append(
+            NamedTable("set_sizes", f"Effects by size of the set (percentage points){NEW_SETS}", sizes, ONE)
+        )
         drawn.append(
             NamedFigure(
                 "set_sizes",

@@ -7,6 +7,12 @@ import pandas as pd
 from analysis.tables.frame import LABELS
 
 EFFECT = "Effect on the probability of being chosen (percentage points)"
+NEW_SETS, NEW_TEXTS = ", for sets like these", ", for sets and texts like these"
+"""What an interval is about, as a table's title says it: also new choice sets, and new nudge texts.
+
+Exact tests are about these sets and texts themselves.
+"""
+
 ONE, TWO = 1, 2
 """Decimals of percentage points, and of numbers whose second decimal counts."""
 

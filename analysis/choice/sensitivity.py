@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from analysis.choice.counts import noted
 from analysis.choice.effects import NO_CHOICE, agents, contrast_frame, count_trials, regressors
 from analysis.choice.frames import stacked, wilson
 from analysis.estimators.clusters import choose_clusters, cluster_codes
@@ -65,7 +66,7 @@ def sensitivity(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
             slopes.append(contrast_frame(nothing, agent, 0, count_trials(rows)))
             continue
         linear = _fit(complete, own)
-        found = {name: linear.unit(name, UNITS[name]) for name in differing}
+        found = {name: _counted(linear.unit(name, UNITS[name]), own[name], complete) for name in differing}
         slopes.append(contrast_frame(found, agent, count_trials(complete), count_trials(rows)))
         n = count_trials(complete)
         for name in differing:
@@ -95,6 +96,8 @@ class _Response:
         found = self.fit.contrast(amount * np.eye(len(self.names))[self.names.index(name)])
         if found.note == "not identified":
             return Contrast(note=f"{name} cannot be told from the other features in these trials")
+        if np.isnan(found.std_error):
+            return found  # how it would have been clustered is of no interest
         return replace(found, note=join_notes(found.note, self.note))
 
     def at(self, name: str, value: float) -> Contrast:
@@ -110,11 +113,23 @@ class _Response:
 def _fit(rows: pd.DataFrame, own: pd.DataFrame) -> _Response:
     columns = own.join(regressors(rows)[["viewed_first", "nudged"]])
     trial = trial_ids(rows).to_numpy()
-    clusters, note = choose_clusters(cluster_codes(rows, trial))
-    fit = Model(columns.to_numpy(float), trial).fit(rows["chosen"].to_numpy(float), clusters)
+    codes = cluster_codes(rows, trial)
+    clusters, note = choose_clusters(codes)
+    # A few sets with large differences decide a slope; an agent may answer each set alike.
+    by_set = None if "set" in clusters else codes["set"]
+    fit = Model(columns.to_numpy(float), trial).fit(rows["chosen"].to_numpy(float), clusters, by_set)
     return _Response(
         fit, [str(name) for name in columns], int(np.bincount(np.bincount(trial)).argmax()), note
     )
+
+
+def _counted(slope: Contrast, advantage: "pd.Series[float]", rows: pd.DataFrame) -> Contrast:
+    """The slope; without an error its note says in how many sets choices went with it, and against it."""
+    if np.isnan(slope.estimate) or not np.isnan(slope.std_error):
+        return slope
+    signs = (advantage * rows["chosen"].astype(float)).groupby(rows["set"]).sum()
+    differing = advantage.abs().groupby(rows["set"]).max() > 0
+    return replace(slope, note=noted(slope.note, signs[differing]))
 
 
 def _terms(name: str, value: float) -> dict[str, float]:

@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 from analysis.choice import groups, logit, nudges, steps
 from analysis.choice.attrition import compare_by_factor, compare_outcomes, count_outcomes
 from analysis.choice.bounds import worst_case_bounds
+from analysis.choice.counts import with_counts
 from analysis.choice.effects import LESS_PLACEBO, LIMIT, main_effects
 from analysis.choice.exact import exact_tests
 from analysis.choice.factors import deciding_factors
@@ -107,7 +108,7 @@ def _analyze(
     margin: float | None,
 ) -> ChoiceAnalysis:
     exact = exact_tests(table, margin)
-    effects = with_exact(possible(main_effects(table)), exact)
+    effects = with_exact(with_counts(possible(main_effects(table)), table), exact)
     by_text, by_category = map(possible, nudges.nudge_effects(table))
     profiles, profile_differences = groups.profile_effects(table)
     slopes, curves = sensitivity(table)

@@ -119,7 +119,7 @@ def test_all_studies_at_once_are_each_of_them() -> None:
             estimate, error, df = recorder.estimates(round(recorded[name].loc[key, "estimate"] / 100), chosen)
             assert 100 * estimate[1] == pytest.approx(row["estimate"], abs=1e-8)
             assert 100 * error[1] == pytest.approx(row["std_error"], abs=1e-8)
-            assert 2 * t.sf(abs(estimate[1] / error[1]), df) == pytest.approx(row["p_value"], abs=1e-8)
+            assert 2 * t.sf(abs(estimate[1] / error[1]), df[1]) == pytest.approx(row["p_value"], abs=1e-8)
             checked += 1
     assert checked > 6
 

@@ -32,6 +32,7 @@ from analysis.choice.effects import main_effects
 from analysis.choice.groups import profile_effects
 from analysis.choice.nudges import nudge_effects
 from analysis.choice.sensitivity import sensitivity
+from analysis.estimators.jackknife import Jackknife
 from analysis.estimators.lpm import TOLERANCE, Contrast, Fit, Model
 from analysis.tables.choice_table import TRIAL_ID
 from analysis.tables.frame import Floats, Ints
@@ -139,8 +140,8 @@ class Recorder:
         marks = np.random.default_rng(0).random(len(table))
         order = np.argsort(marks)
 
-        def fit(model: Model, y: Floats, clusters: dict[str, Ints]) -> Fit:
-            found = fitted(model, y, clusters)
+        def fit(model: Model, y: Floats, clusters: dict[str, Ints], by_set: Ints | None = None) -> Fit:
+            found = fitted(model, y, clusters, by_set)
             self.fits[id(found)] = found, order[np.searchsorted(marks[order], y)]
             return found
 
@@ -166,23 +167,19 @@ class Recorder:
         self.parts.append(part)
         return Contrast(len(self.parts) - 1, 1.0, 1.0)
 
-    def estimates(self, number: int, chosen: Floats) -> tuple[Floats, Floats, int]:
-        """Estimate and standard error in each study, and the degrees of freedom. chosen: rows x studies."""
+    def estimates(self, number: int, chosen: Floats) -> tuple[Floats, Floats, Floats]:
+        """Estimate, standard error and degrees of freedom in each study. chosen: rows x studies."""
         one, other = self.parts[number]
         if isinstance(one, Fit):
-            estimate, moves, errors, df = self._one(one, np.asarray(other), chosen)
-            if moves is None:
-                return estimate, errors, df
+            estimate, found = self._one(one, np.asarray(other), chosen)
         else:
-            first, its, _, _ = self._one(*self._fitted(one), chosen)
-            second, others, _, _ = self._one(*self._fitted(int(other)), chosen)
-            assert its is not None and others is not None
-            estimate = first - second
-            nothing = np.zeros(len(estimate))
-            moves = {code: its.get(code, nothing) - others.get(code, nothing) for code in its | others}
-        count = len(moves)
-        variance = (count - 1) / count * sum(move**2 for move in moves.values())
-        return estimate, np.sqrt(variance), count - 1
+            estimate, found = self._one(*self._fitted(one), chosen)
+            its, others = self._one(*self._fitted(int(other)), chosen)
+            assert isinstance(found, Jackknife)
+            assert isinstance(others, Jackknife)
+            estimate, found = estimate - its, found.less(others)
+        error, df = (np.sqrt(found.variance), found.df) if isinstance(found, Jackknife) else found
+        return estimate, error, np.broadcast_to(df, error.shape)
 
     def _fitted(self, number: int) -> tuple[Fit, Floats]:
         fit, weights = self.parts[number]
@@ -191,21 +188,26 @@ class Recorder:
 
     def _one(
         self, fit: Fit, weights: Floats, chosen: Floats
-    ) -> tuple[Floats, dict[int, Floats] | None, Floats, int]:
-        """As `Fit.contrast`, of many outcomes at once: estimate, what each cluster moves, or the errors."""
+    ) -> tuple[Floats, Jackknife | tuple[Floats, Floats | float]]:
+        """As `Fit.contrast`, of many outcomes at once: estimate, and its jackknife or error and df."""
         model = fit.model
         outcome = model._centred(chosen[self.fits[id(fit)][1]])
         coefficients = model.inverse @ (model.within.T @ outcome)
         residuals = outcome - model.within @ coefficients
         estimate = weights @ coefficients
-        if fit.left_out:
-            own, scaled = fit.left_out.clusters(weights), weights / model.scale
-            moves = {
-                cluster: -(columns @ (space / values @ (space.T @ scaled))) @ residuals[rows]
-                for cluster, rows, columns, space, values in fit.left_out.parts
-                if cluster in own
-            }
-            return estimate, moves, np.empty(0), 0
+        found = fit.left_out.jackknife(weights, residuals) if fit.left_out else None
+        if found and not fit.by_set:
+            return estimate, found
+        error, df = (np.sqrt(found.variance), found.df) if found else self._two_ways(fit, weights, residuals)
+        if not fit.by_set:
+            return estimate, (error, df)
+        by_set = fit.by_set.jackknife(weights, residuals)
+        other = np.sqrt(by_set.variance)
+        return estimate, (np.maximum(error, other), np.where(other > error, min(df, by_set.df), df))
+
+    def _two_ways(self, fit: Fit, weights: Floats, residuals: Floats) -> tuple[Floats, float]:
+        """The largest of the two-way and the two one-way errors, and the degrees of freedom."""
+        model = fit.model
         scores = (model.within @ (model.inverse @ weights))[:, None] * residuals
         (_, code), (_, its_code) = fit.clusters.items()
         both = np.unique(code * (its_code.max() + 1) + its_code, return_inverse=True)[1]
@@ -216,14 +218,13 @@ class Recorder:
             counts.append(member.shape[0])
         correction = (len(code) - 1) / (len(code) - model.rank - 1)
         least = min(counts[:2])
-        df = min(fit.counts(weights).values()) - 1
         variance = correction * np.maximum.reduce(
             [
                 least / (least - 1) * (sums[0] + sums[1] - sums[2]),
                 *(count / (count - 1) * total for count, total in zip(counts[:2], sums[:2], strict=True)),
             ]
         )
-        return estimate, None, np.sqrt(variance), df
+        return np.sqrt(variance), fit.df(weights)
 
 
 def simulate(
@@ -257,12 +258,12 @@ def simulate(
             rows.append(
                 {
                     "key": key,
-                    "df": df,
+                    "df": float(np.median(df)),
                     "printed": printed.sum(),
                     "null": null * printed.sum(),
                     "rejected": null * (p < LEVEL).sum(),
                     "held": held.sum(),
-                    "width": _width(2 * stats.t.ppf(0.975, df) * error[printed], estimate[printed]),
+                    "width": _width(2 * (stats.t.ppf(0.975, df) * error)[printed], estimate[printed]),
                 }
             )
             p_values.append(p)

@@ -12,6 +12,7 @@ from scipy import stats
 from analysis.choice.effects import TERMS, choice_effects, main_effects
 from analysis.choice.groups import position_shares, profile_effects, set_size_effects
 from analysis.tables.choice_table import check_table
+from tests.analysis.estimators.test_jackknife import clustered_df
 
 Simulate = Callable[..., Any]
 
@@ -61,7 +62,10 @@ def test_differences_agree_with_an_interaction_in_pyfixest(profiled: pd.DataFram
     error = 100 * np.sqrt((count - 1) / count) * fit.se()["x:b"]  # the jackknife's factor, left out with ssc
     assert row["std_error"] == pytest.approx(error, abs=1e-8)
     t = row["estimate"] / error
-    assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(t), count - 1), abs=1e-10)
+    columns = np.column_stack([data["x"], data["x"] * data["b"]])
+    df = clustered_df(columns, data["t"].to_numpy(), data["group"].to_numpy(), np.array([0.0, 1.0]))
+    assert df <= count - 1 + 1e-9
+    assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(t), df), abs=1e-10)
     assert effects.set_index(["profile", "term"])["estimate"]["none", "viewed_first"] == pytest.approx(
         100 * fit.coef()["x"], abs=1e-8
     )

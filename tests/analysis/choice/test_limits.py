@@ -46,6 +46,10 @@ RULES: dict[str, Callable[[pd.DataFrame], Any]] = {
 }
 
 
+LEVELS = ("nudge_texts", "categories", "profiles", "profile_differences", "set_sizes")
+"""The tables of effects by level: they have their counts in columns of their own."""
+
+
 @st.composite
 def studies(draw: st.DrawFn) -> pd.DataFrame:
     """A few sets, prices hardly or far apart, a rule in each half of the trials, some without a choice."""
@@ -86,6 +90,41 @@ def test_no_table_and_no_json_holds_an_impossible_percentage(table: pd.DataFrame
                     scale = 2 if row.get("term") == LESS_PLACEBO else 1
                     known = [row[column] for column in columns[name] if pd.notna(row[column])]
                     assert all(scale * low <= value <= scale * high for value in known), (name, row)
+
+
+@pytest.mark.slow
+@settings(max_examples=size(4, 60), deadline=None)
+@given(table=studies(), few=st.sampled_from([1, 2, 3, 12]), texts=st.sampled_from([1, 3]))
+def test_each_row_has_an_honest_error_or_counts_and_a_reason(
+    table: pd.DataFrame, few: int, texts: int
+) -> None:
+    """Of one set, of one text, of sets that are all alike, of agents that follow a rule: also then."""
+    sets = table["set"].isin(table["set"].unique()[:few])
+    carried = table.groupby("trial")["nudge_text"].transform("max")
+    kept = table[sets & carried.isin(["", *sorted(set(carried) - {""})[:texts]])]
+    found = analyze_choice(kept)
+    for name in ("effects", "slopes", *LEVELS):
+        for row in getattr(found, name).to_dict("records"):
+            known = [pd.notna(row[each]) for each in ("std_error", "p_value", "conf_low", "conf_high")]
+            assert all(known) or not any(known), (name, row)
+            if any(known):
+                assert row["std_error"] > 0 and pd.notna(row["estimate"]), (name, row)
+                continue
+            assert row["note"], (name, row)
+            if pd.notna(row["estimate"]):
+                counts = {key for key in row if key in ("strata", "sets")}
+                assert counts or "choice sets for " in row["note"], (name, row)
+
+
+def test_the_counts_of_a_row_without_an_error_are_those_of_its_sets() -> None:
+    """Six sets, of which the cheaper product is always chosen in four, and never in the other two."""
+    table = simulate_study(sets=6, nudges=1, nudges_per_set=1).table
+    cheapest = table.groupby("trial")["price"].transform("min") == table["price"]
+    against = table["set"].isin(["set1", "set4"])
+    found = analyze_choice(table.assign(chosen=(cheapest ^ against).astype(int)))
+    counts = "no interval: fewer than 12 choice sets; choice sets for 4, against 2, of 6"
+    assert found.effects.set_index("term").loc["cheaper", "note"] == counts
+    assert found.slopes.set_index("term").loc["price_advantage", "note"] == counts
 
 
 def test_a_slope_beyond_any_probability_is_empty_with_its_reason() -> None:

@@ -11,6 +11,7 @@ from scipy import stats
 
 from analysis.choice.nudges import nudge_effects
 from analysis.tables.choice_table import check_table
+from tests.analysis.estimators.test_jackknife import clustered_df
 
 Simulate = Callable[..., Any]
 
@@ -52,7 +53,10 @@ def test_each_text_and_category_is_a_fit_of_its_own(simulate: Simulate, categori
             assert row["estimate"] == pytest.approx(100 * fit.coef()["x"], abs=1e-8)
             assert row["std_error"] == pytest.approx(100 * error, abs=1e-8)
             t = row["estimate"] / row["std_error"]
-            assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(t), count - 1), abs=1e-10)
+            columns, weights = own[["x", "z"]].to_numpy(), np.array([1.0, 0.0])
+            df = clustered_df(columns, own["t"].to_numpy(), own["g"].to_numpy(), weights)
+            assert df <= count - 1 + 1e-9
+            assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(t), df), abs=1e-10)
             checked += 1
     assert checked > 3
 

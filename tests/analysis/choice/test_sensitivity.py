@@ -43,6 +43,12 @@ def test_slopes_agree_with_pyfixest(table: pd.DataFrame) -> None:
         f"y ~ {' + '.join(terms)} + viewed_first + nudged | t", data, vcov={"CRV1": "text+cat"}
     )
     errors = [fit.se(), *(fit.vcov({"CRV1": way}).se() for way in ("text", "cat"))]
+    data["group"] = pd.factorize(table["set"])[0]
+    ssc, count = pyfixest.ssc(k_adj=False, G_adj=False), table["set"].nunique()
+    by_set = pyfixest.feols(
+        f"y ~ {' + '.join(terms)} + viewed_first + nudged | t", data, vcov={"CRV3": "group"}, ssc=ssc
+    )
+    errors.append(np.sqrt((count - 1) / count) * by_set.se())
     for term, row in slopes.set_index("term").iterrows():
         assert row["estimate"] == pytest.approx(1000 * fit.coef()[term], abs=1e-7)
         assert row["std_error"] == pytest.approx(1000 * max(each[term] for each in errors), abs=1e-7)

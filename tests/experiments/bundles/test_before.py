@@ -22,15 +22,22 @@ from tests.support import usual
 
 BEFORE = Path(__file__).parent / "before"
 ARCHIVES = sorted(BEFORE.glob("*.zip"))
+NUMBERS = r"-?[\d.e-]+ in the archive, -?[\d.e-]+ here$"
 NEW = re.compile(
     r"analysis\.((coefficients|fit_statistics)\[\d+\]\.brand: only here"
     r"|(exact|tradeoffs|attrition_by_factor): only here"
     r"|(effects|triage)\[\d+\]\.(p_exact|exact_low|exact_high): only here"
     r"|(coefficients|list_price|experiments|tests|willingness_to_pay)\[\d+\]\.p_adjusted: null in"
-    r"|curves\[\d+\]\.(conf_(low|high): null in|note: \"no interval: .*\" in the archive, \"\" here))"
+    r"|curves\[\d+\]\.(conf_(low|high): null in|note: \"no interval: .*\" in the archive, \"\" here)"
+    r"|(effects|nudge_texts|categories|profiles|profile_differences|set_sizes|slopes|curves)\[\d+\]"
+    rf"\.(p_value|p_adjusted|conf_(low|high)): {NUMBERS}"
+    rf"|slopes\[\d+\]\.(std_error|statistic): {NUMBERS}"
+    r"|slopes\[\d+\]\.note: .* in the archive, \"standard error by set"
+    r"|(effects|slopes)\[\d+\]\.note: \"no (interval|standard error): .*, .*choice sets for .* here$)"
 )
 """What has come since: exact tests of choices, trade-offs of drawn attributes, a column of conjoint
-studies, and adjusted p values of all but choices in a shop.
+studies, and adjusted p values of all but choices in a shop; of linear effects the degrees of freedom of their
+own clusters, of slopes the error by choice set, and counts in the notes of those without an error.
 
 The middle of a curve has an interval even where the version before missed 0 by rounding.
 """
