@@ -26,6 +26,11 @@ NEW = re.compile(
     r"analysis\.((coefficients|fit_statistics)\[\d+\]\.brand: only here"
     r"|(exact|tradeoffs|attrition_by_factor): only here"
     r"|(effects|triage)\[\d+\]\.(p_exact|exact_low|exact_high): only here"
+    r"|(anova|coefficients)\[\d+\]\.(statistic_|df_)?(p_)?blocked(_low|_high|_adjusted)?: only here"
+    r"|(attrition|positions|curves|factors)\[\d+\]\.(clustered_(low|high)|effective_n): only here"
+    r"|experiments\[\d+\]\.hedges_(g|low|high): only here|csvr\[\d+\]: only here"
+    r"|index\[\d+\]\.(mean_(low|high): only here|conf_(low|high): null in)"
+    r"|(coefficients|anova|index)\[\d+\]\.note: .*(by block|no interval): "
     r"|(coefficients|list_price|experiments|tests|willingness_to_pay)\[\d+\]\.p_adjusted: null in"
     r"|curves\[\d+\]\.(conf_(low|high): null in|note: \"no interval: .*\" in the archive, \"\" here))"
 )
