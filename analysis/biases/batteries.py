@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from analysis.estimators.effect_size import (
     HOMOGENEOUS,
@@ -43,6 +44,7 @@ _SUFFIX = re.compile(r"-(effect|bias|fallacy)$")
 EXPERIMENT = ["agent", "item", "scenario", "temperature"]
 REFERENCES = {"item": "anchoring", "agent": "claude-3-haiku", "scenario": "base"}
 
+HEDGES = ("hedges_g", "hedges_low", "hedges_high")
 EXPERIMENT_EXTRA = (
     "scenario",
     "temperature",
@@ -57,6 +59,7 @@ EXPERIMENT_EXTRA = (
     "n_treatment",
     "unit",
     "side",
+    *HEDGES,
 )
 
 
@@ -82,7 +85,8 @@ def experiments(
 
     bias_detected is |d| for `absolute_biases`, else d; capped is that in [0, 1]. direction is "more" or
     "less" bias in the treatment, or "none". separated marks complete separation. An experiment with fewer
-    than `valid` responses to either question is incomplete: everything but its counts is undefined.
+    than `valid` responses to either question is incomplete: everything but its counts is undefined. hedges_g
+    is Hedges' g, hedges_low and hedges_high its interval.
     `p_adjusted` is over the experiments of an agent.
 
     Of an agent whose answers to a question never vary each question counts once, after this rule.
@@ -129,12 +133,14 @@ def experiments(
                 "capped": mean_then_cap([detected])[1],
                 "direction": {1.0: "more", -1.0: "less", 0.0: "none"}.get(effect.sign, ""),
                 "separated": effect.separated,
+                **{name: getattr(effect, name) for name in HEDGES},
                 "control_mean": control.mean() if control.size else np.nan,
                 "treatment_mean": treatment.mean() if treatment.size else np.nan,
             }
         )
     frame = adjusted_within(with_note(result_frame(rows, *EXPERIMENT_EXTRA), alike), "group")
-    return frame.astype({"bias_detected": float, "capped": float, "separated": "boolean"})
+    numbers = dict.fromkeys(("bias_detected", "capped", *HEDGES), float)
+    return frame.astype(numbers | {"separated": "boolean"})
 
 
 def _responses(asked: pd.DataFrame) -> tuple[Floats, Floats]:
@@ -146,17 +152,21 @@ def _responses(asked: pd.DataFrame) -> tuple[Floats, Floats]:
     return control, treatment
 
 
-def bias_index(effects: pd.DataFrame) -> pd.DataFrame:
+def bias_index(effects: pd.DataFrame, absolute_biases: Collection[str] = ABSOLUTE) -> pd.DataFrame:
     """Average the bias detected by bias and agent over experiments; the cap to [0, 1] comes after.
 
     effects: the frame of `experiments`. The estimate is the capped mean; extra columns: mean (before the
     cap), label (of the mean's size), used, incomplete, undefined and separated (counts of experiments),
     homogeneity, homogeneous. n and n_missing count responses of the experiments used, and all others.
+
+    mean_low and mean_high are the 95 % interval of the mean, conf_low and conf_high the same capped (see
+    `mean_interval`), about these scenarios and temperatures. absolute_biases: as of `experiments`.
     """
     rows = []
     for (bias, agent), own in effects.groupby(["term", "group"], sort=True):
         used = own[own["bias_detected"].notna()]
         mean, capped = mean_then_cap(used["bias_detected"].to_numpy(float))
+        low, high, why = mean_interval(own, absolute=bias in absolute_biases)
         ratio, reason = homogeneity(used["estimate"], used["n_control"], used["n_treatment"])
         incomplete = int((~own["complete"].astype(bool)).sum())
         separated = int(own["separated"].fillna(False).sum())
@@ -167,6 +177,7 @@ def bias_index(effects: pd.DataFrame) -> pd.DataFrame:
             f"{counted(undefined, 'experiment')} left out: undefined" if undefined else "",
             _separation_note(own) if separated else "",
             f"homogeneity {reason}" if np.isnan(ratio) else "",
+            why if len(used) else "",
         ]
         n = int(used["n"].sum())
         rows.append(
@@ -174,6 +185,8 @@ def bias_index(effects: pd.DataFrame) -> pd.DataFrame:
                 "term": bias,
                 "group": agent,
                 "estimate": capped,
+                "conf_low": float(np.clip(low, 0, 1)),
+                "conf_high": float(np.clip(high, 0, 1)),
                 "n": n,
                 "n_missing": int(own["n"].sum() + own["n_missing"].sum()) - n,
                 "note": join_notes(*notes),
@@ -186,10 +199,37 @@ def bias_index(effects: pd.DataFrame) -> pd.DataFrame:
                 "homogeneity": ratio,
                 "homogeneous": None if np.isnan(ratio) else ratio >= HOMOGENEOUS,
                 "unit": "experiment",
+                "mean_low": low,
+                "mean_high": high,
             }
         )
     counts = ("used", "incomplete", "undefined", "separated")
-    return result_frame(rows, "mean", "label", *counts, "homogeneity", "homogeneous", "unit")
+    extra = ("homogeneity", "homogeneous", "unit", "mean_low", "mean_high")
+    return result_frame(rows, "mean", "label", *counts, *extra)
+
+
+def mean_interval(own: pd.DataFrame, *, absolute: bool) -> tuple[float, float, str]:
+    """Return the 95 % interval of the mean effect of some experiments, or why there is none.
+
+    Experiments are independent, so the variance of their mean is the sum of theirs over their squared number.
+    A mean of sizes |d| is biased upwards where effects are near 0. Its interval then ends above at
+    the mean of |d| plus, below at the size of the mean of d less, 1.96 standard errors: whatever the true
+    signs s are, the mean of |d| is at least that of s d, and the size of the mean effect is at most the mean
+    of sizes. So each end misses in at most 2.5 %; where all effects have one sign it is the usual interval.
+
+    own: rows of `experiments`. An effect without a finite value has been left out of the mean, for being
+    large: the others have no interval for it.
+    """
+    used = own[own["bias_detected"].notna()]
+    if int(own["separated"].fillna(False).sum()):
+        return np.nan, np.nan, "no interval: an effect without a finite value is left out, or counts as 0"
+    if used.empty or used["std_error"].isna().any():
+        return np.nan, np.nan, "no interval: an experiment without variance has no standard error"
+    half_width = float(stats.norm.ppf(0.975) * np.sqrt((used["std_error"] ** 2).sum()) / len(used))
+    mean, detected = float(used["estimate"].mean()), float(used["bias_detected"].mean())
+    if absolute:
+        return max(0.0, abs(mean) - half_width), detected + half_width, ""
+    return detected - half_width, detected + half_width, ""
 
 
 def regressions(effects: pd.DataFrame) -> pd.DataFrame:

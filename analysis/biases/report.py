@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.biases import figures
 from analysis.biases.study import BiasAnalysis
-from analysis.reporting.answer import LEVEL, by_agent, claimed
+from analysis.reporting.answer import LEVEL, by_agent, claimed, uneven
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section, named_tables
 from analysis.tables.frame import counted
 
@@ -55,6 +55,7 @@ def _listed(rows: pd.DataFrame, chosen: "pd.Series[bool]") -> str:
 def _problems(found: BiasAnalysis) -> Iterator[str]:
     for reason, count in found.missing.groupby("reason", sort=True)["count"].sum().items():
         yield f"{counted(int(count), 'response')} missing: {reason}."
+    yield from uneven(found.attrition_by_factor, "responses")
     incomplete, separated, *others, _divisor = found.notes[1:]
     if not found.experiments["complete"].astype(bool).all():
         yield incomplete
@@ -69,7 +70,8 @@ def _sections(found: BiasAnalysis) -> tuple[Section, ...]:
         Section(
             "Biases by agent",
             "Cohen's d of each experiment, averaged over scenarios and temperatures and then capped to 0"
-            " to 1. The figure shows the mean before the cap; 0.2 is small, 0.5 medium, 0.8 large. "
+            " to 1, with a 95 % interval about these scenarios and temperatures. The figure shows the mean"
+            " before the cap; 0.2 is small, 0.5 medium, 0.8 large. "
             "Experiments that are incomplete, or in which the groups are completely separated so that d "
             "is undefined, are left out and counted in the table.",
             (NamedTable("index", "Bias detected by bias and agent (d)", found.index, THREE),),
@@ -83,14 +85,21 @@ def _sections(found: BiasAnalysis) -> tuple[Section, ...]:
             "Responses",
             "Each question was asked in a context of its own. A response that is missing or not valid is"
             " left out and counted here, with its reason. " + " ".join(found.notes),
-            named_tables(missing=("Missing responses by reason", found.missing)),
+            named_tables(
+                missing=("Missing responses by reason", found.missing),
+                attrition_by_factor=(
+                    "Do responses go missing evenly? Largest difference between levels (points)",
+                    found.attrition_by_factor,
+                ),
+            ),
         ),
         Section(
             "Scenarios and temperatures",
             "d = (treatment mean - control mean) / pooled standard deviation. Positive values are in the"
             " biased direction; for gambler's fallacy that is the higher estimate after a streak. "
             "Intervals are 95 %, by the delta method without assuming normality; p values are two-sided "
-            "and adjusted over an agent's experiments. The figure averages over agents.",
+            "and adjusted over an agent's experiments. Hedges' g is d without its bias in small samples. The "
+            "figure averages over agents.",
             (NamedTable("experiments", "Cohen's d by experiment", found.experiments, THREE),),
             (
                 NamedFigure(

@@ -16,6 +16,7 @@ from analysis.biases.batteries import (
     regressions,
 )
 from analysis.biases.importances import FEATURES, feature_importances
+from analysis.estimators.evenness import by_factor
 from analysis.estimators.repeats import agents_without_variation, alike_notes
 from analysis.reporting.to_json import to_json
 from analysis.tables.choice_table import refuse
@@ -25,12 +26,16 @@ from analysis.tables.responses_table import CHOICE, check_responses, check_words
 from analysis.tables.sizes import model_sizes
 from analysis.tables.table_file import Places
 
+FACTORS = ("condition", "item", "scenario", "temperature")
+"""What may make responses go missing."""
+
 
 @dataclass(frozen=True)
 class BiasAnalysis:
     """The frames of an analysis, each documented by the function that makes it."""
 
     missing: pd.DataFrame
+    attrition_by_factor: pd.DataFrame
     experiments: pd.DataFrame
     index: pd.DataFrame
     regressions: pd.DataFrame
@@ -76,8 +81,9 @@ def analyze_biases(
     families = dict(zip(checked["agent"], checked["family"], strict=True))
     return BiasAnalysis(
         missing=missing_reasons(checked),
+        attrition_by_factor=by_factor(checked, checked["response"].isna(), FACTORS),
         experiments=effects,
-        index=bias_index(effects),
+        index=bias_index(effects, absolute_biases),
         regressions=regressions(effects),
         importances=_importances(effects, families, model_sizes(families, sizes), seed),
         notes=_notes(checked, effects, population, legacy_zero, absolute_biases, valid),

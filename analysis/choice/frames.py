@@ -1,6 +1,7 @@
 """Make frames of contrasts by term and level, and of shares with their intervals."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +10,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from analysis.choice.effects import LIMIT, contrast_frame
 from analysis.estimators.lpm import Contrast
+from analysis.estimators.shares import clustered_share
 from analysis.tables.choice_table import trial_ids
 from analysis.tables.frame import FRAME_COLUMNS
 
@@ -50,6 +52,26 @@ def by_trial(labels: "pd.Series[str]", rows: pd.DataFrame) -> "pd.Series[str]":
     """Return the label of each trial of the rows."""
     first = ~trial_ids(rows).duplicated()
     return labels.loc[rows.index[first]]
+
+
+CLUSTERED = ["clustered_low", "clustered_high", "effective_n"]
+"""The columns of a share's interval that takes the choice sets as draws."""
+
+
+def clustered(
+    chosen: "pd.Series[Any]", cells: Sequence["pd.Series[Any]"], sets: "pd.Series[Any]"
+) -> pd.DataFrame:
+    """Return clustered_low, clustered_high (percent) and effective_n of the share in each cell, in order.
+
+    chosen: 1 or 0 by row. cells: what tells the cells apart. sets: of each row; its rows may be alike (see
+    `clustered_share`).
+    """
+    rows = chosen.astype(float).groupby([*cells, sets], observed=True).agg(["sum", "size"])
+    found = [
+        clustered_share(own["sum"], own["size"])
+        for _, own in rows.groupby(level=list(range(len(cells))), sort=True, observed=True)
+    ]
+    return pd.DataFrame(found, columns=CLUSTERED).astype(float) * [100, 100, 1]
 
 
 def wilson(counts: npt.ArrayLike, trials: npt.ArrayLike) -> dict[str, npt.NDArray[np.float64]]:

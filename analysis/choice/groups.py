@@ -7,7 +7,7 @@ import pandas as pd
 
 from analysis.choice.counts import SETS, by_set, tally
 from analysis.choice.effects import LIMIT, TERMS, agents, main_estimands
-from analysis.choice.frames import by_trial, level_frame, stacked, wilson
+from analysis.choice.frames import CLUSTERED, by_trial, clustered, level_frame, stacked, wilson
 from analysis.estimators.clusters import choose_clusters, cluster_codes
 from analysis.estimators.lpm import Contrast
 from analysis.tables.choice_table import TRIAL_ID, trial_ids
@@ -40,12 +40,13 @@ def position_shares(table: pd.DataFrame) -> pd.DataFrame:
     """Return how often the option in each position was chosen, by agent and set size, beside chance.
 
     table: checked. Columns: group, options, position (from 1), chosen, trials, estimate, conf_low, conf_high
-    (percent, Wilson), chance (percent). Empty where no set has more than two options.
+    (percent, Wilson), chance (percent), clustered_low, clustered_high, effective_n (see `clustered`). Empty
+    where no set has more than two options.
     """
     sizes = set_sizes(table)
     columns = ["group", "options", "position", "chosen", "trials"]
     if sizes.max() < 3:
-        return pd.DataFrame(columns=[*columns, "estimate", "conf_low", "conf_high", "chance"])
+        return pd.DataFrame(columns=[*columns, "estimate", "conf_low", "conf_high", "chance", *CLUSTERED])
     used = table.assign(options=sizes, position=table["position"] + 1, group=table["agent"])
     used = used[used["chosen"].notna()]
     cells = (
@@ -54,7 +55,9 @@ def position_shares(table: pd.DataFrame) -> pd.DataFrame:
         .reset_index()
         .astype({"chosen": int, "position": int})
     )
-    return cells.assign(**wilson(cells["chosen"], cells["trials"]), chance=100 / cells["options"])
+    shares = cells.assign(**wilson(cells["chosen"], cells["trials"]), chance=100 / cells["options"])
+    own = clustered(used["chosen"], [used[name] for name in columns[:3]], used["set"])
+    return shares.join(own.reindex(shares.index, columns=CLUSTERED))
 
 
 def set_sizes(table: pd.DataFrame) -> "pd.Series[int]":

@@ -7,7 +7,7 @@ import pandas as pd
 
 from analysis.choice.counts import noted
 from analysis.choice.effects import NO_CHOICE, agents, contrast_frame, count_trials, regressors
-from analysis.choice.frames import stacked, wilson
+from analysis.choice.frames import CLUSTERED, clustered, stacked, wilson
 from analysis.estimators.clusters import choose_clusters, cluster_codes
 from analysis.estimators.lpm import Contrast, Fit, Model
 from analysis.tables.choice_table import TRIAL_ID, trial_ids
@@ -72,7 +72,7 @@ def sensitivity(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         for name in differing:
             grid = _grid(own[name])
             curves.append(_curve(linear, name, grid, agent, "linear", n))
-            curves.append(_observed(own[name], complete["chosen"], agent))
+            curves.append(_observed(own[name], complete["chosen"], complete["set"], agent))
         if "price_advantage" in differing:
             powers = _powers(own["price_advantage"])
             quartic = _fit(complete, own.drop(columns="price_advantage").join(powers))
@@ -170,7 +170,9 @@ def _curve(response: _Response, name: str, grid: Floats, agent: str, model: str,
     return curve
 
 
-def _observed(advantage: "pd.Series[float]", chosen: "pd.Series[int]", agent: str) -> pd.DataFrame:
+def _observed(
+    advantage: "pd.Series[float]", chosen: "pd.Series[int]", sets: "pd.Series[str]", agent: str
+) -> pd.DataFrame:
     bins = pd.qcut(advantage, BINS, duplicates="drop")
     cells = pd.DataFrame({"value": advantage, "chosen": chosen.astype(float)}).groupby(bins, observed=True)
     found = cells.agg(value=("value", "mean"), chosen=("chosen", "sum"), n=("chosen", "size")).reset_index(
@@ -178,7 +180,8 @@ def _observed(advantage: "pd.Series[float]", chosen: "pd.Series[int]", agent: st
     )
     shares = pd.DataFrame(wilson(found["chosen"], found["n"]))
     name = str(advantage.name).removesuffix("_advantage")
-    rest = found[["n"]].assign(note="")
+    own = clustered(chosen, [bins], sets).reindex(found.index, columns=CLUSTERED)
+    rest = found[["n"]].assign(note="").join(own)
     return pd.concat(
         [found[["value"]].assign(group=agent, advantage=name, model="observed"), shares, rest], axis=1
     )

@@ -134,7 +134,7 @@ def _analyze(
         logit_agreement=logit.agreement(both),
         steps=steps.step_summary(table),
         step_counts=steps.step_counts(table),
-        factors=None if factors is None else deciding_factors(factors),
+        factors=None if factors is None else deciding_factors(factors, _sets(table)),
         notes=_notes(table),
     )
 
@@ -165,6 +165,11 @@ def possible(frame: pd.DataFrame, limit: float = LIMIT, why: str = "too little d
     frame.loc[beyond, list(NUMBERS)] = np.nan
     frame.loc[beyond, "note"] = notes
     return frame
+
+
+def _sets(table: pd.DataFrame) -> "pd.Series[str]":
+    """The choice set by agent and trial."""
+    return table.drop_duplicates(["agent", "trial"]).set_index(["agent", "trial"])["set"]
 
 
 def _notes(table: pd.DataFrame) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ import pandas as pd
 
 from analysis.conjoint import figures
 from analysis.conjoint.study import ERRORS, ConjointAnalysis
-from analysis.reporting.answer import Wording, claimed, clauses, number_text, sample_text, sentence
-from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
+from analysis.reporting.answer import Wording, claimed, clauses, number_text, sample_text, sentence, uneven
+from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section, named_tables
 
 TWO = 2
 """Decimals of an amount."""
@@ -46,7 +46,10 @@ def report(found: ConjointAnalysis) -> Report:
         sections=tuple([*first, *(section for section in made if section not in first)]),
         answer=tuple(sentence(row["group"], _answer(found, row)) for row in found.triage.to_dict("records")),
         checked=_checked(found),
-        problems=tuple(note for note in found.notes if note not in ERRORS.values()),
+        problems=(
+            *(note for note in found.notes if note not in ERRORS.values()),
+            *uneven(found.attrition_by_factor, "choices"),
+        ),
     )
 
 
@@ -126,6 +129,12 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
                 table(
                     "triage",
                     "First-shown rate (share), with both intervals, tests against a half, verdict.",
+                ),
+                *named_tables(
+                    attrition_by_factor=(
+                        "Do choices go missing evenly? Largest difference between levels (points)",
+                        frames["attrition_by_factor"],
+                    )
                 ),
             ),
             (

@@ -11,7 +11,9 @@ from analysis.conjoint.cards import encode
 from analysis.conjoint.fits import Fits, fit_models
 from analysis.conjoint.triage import PRIMACY, RECENCY, triage
 from analysis.estimators.choice_sets import Covariance
+from analysis.estimators.evenness import by_factor
 from analysis.reporting.to_json import to_json
+from analysis.tables.choice_table import TRIAL_ID
 
 ERRORS: Mapping[Covariance, str] = {
     "classical": "Standard errors are classical: they take every answer as independent of all others.",
@@ -25,6 +27,7 @@ class ConjointAnalysis:
     """The frames of an analysis, each documented by the function of its name in this package."""
 
     triage: pd.DataFrame
+    attrition_by_factor: pd.DataFrame
     price_response: pd.DataFrame
     price_deciles: pd.DataFrame
     functional_form: pd.DataFrame
@@ -78,6 +81,7 @@ def analyze_conjoint(
     brands = tables.brands(fits)
     return ConjointAnalysis(
         triage=verdicts,
+        attrition_by_factor=_attrition(cards.rows),
         price_response=tables.price_response(fits),
         price_deciles=tables.price_deciles(fits, cards),
         functional_form=tables.functional_form(fits),
@@ -94,6 +98,14 @@ def analyze_conjoint(
         fit_statistics=tables.fit_statistics(fits),
         notes=(*_triage_notes(verdicts, locked), *cards.notes, *_fit_notes(fits), ERRORS[cov]),
     )
+
+
+def _attrition(rows: pd.DataFrame) -> pd.DataFrame:
+    """Do choices go missing evenly over the orders, the sizes of the sets, the sets and their repeats?"""
+    trials = rows.drop_duplicates(TRIAL_ID)
+    trials = trials.assign(options=trials["size"])
+    chosen = set(rows.loc[rows["chosen"] == 1, TRIAL_ID])
+    return by_factor(trials, ~trials[TRIAL_ID].isin(chosen), ("ordering", "options", "set", "repeat"))
 
 
 def _triage_notes(verdicts: pd.DataFrame, locked: bool) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
+from scipy.special import gammaln
 
 from analysis.tables.frame import Floats
 
@@ -17,7 +18,7 @@ ROUNDING = 1e-14
 
 @dataclass(frozen=True)
 class EffectSize:
-    """Cohen's d with its standard error and 95 % interval, and the t test that it implies.
+    """Cohen's d with its standard error and 95 % interval, and the t test that it implies; Hedges' g.
 
     NaN is undefined: see `note`. `sign` is that of the difference, treatment less control, also where d is
     undefined.
@@ -32,6 +33,9 @@ class EffectSize:
     sign: float = np.nan
     separated: bool = False
     note: str = ""
+    hedges_g: float = np.nan
+    hedges_low: float = np.nan
+    hedges_high: float = np.nan
 
 
 def cohens_d(
@@ -39,7 +43,8 @@ def cohens_d(
 ) -> EffectSize:
     """Compute Cohen's (1988) d, the difference of means over the pooled standard deviation.
 
-    There is no Hedges correction. NaN responses are left out. population: standard deviations with divisor n
+    d has no correction. Hedges' (1981) g is d of the sample standard deviations without its small-sample
+    bias, with a t interval. NaN responses are left out. population: standard deviations with divisor n
     enter the pooling formula. legacy_zero: d is 0 where both groups are constant although their means differ;
     else it is undefined and flagged as complete separation.
 
@@ -68,7 +73,8 @@ def cohens_d(
     else:
         divided = variance
     d = difference / np.sqrt(divided)
-    std_error = np.sqrt(variance / divided) * _std_error(c, t, difference, variance)
+    of_sample = _std_error(c, t, difference, variance)
+    std_error = np.sqrt(variance / divided) * of_sample
     statistic = difference / np.sqrt(variance * (1 / c.size + 1 / t.size))
     half_width = stats.norm.ppf(0.975) * std_error
     return EffectSize(
@@ -79,7 +85,20 @@ def cohens_d(
         float(d - half_width),
         float(d + half_width),
         float(np.sign(difference)),
+        False,
+        "",
+        *_hedges(difference / np.sqrt(variance), of_sample, df),
     )
+
+
+def _hedges(d: float, std_error: float, df: int) -> tuple[float, float, float]:
+    """Hedges' (1981) g: d times J = Γ(df/2) / (√(df/2) Γ((df - 1)/2)); undefined where df is 1."""
+    if df < 2:
+        return np.nan, np.nan, np.nan
+    j = float(np.exp(gammaln(df / 2) - gammaln((df - 1) / 2)) / np.sqrt(df / 2))
+    half_width = float(stats.t.ppf(0.975, df)) * j * std_error
+    g = float(j * d)
+    return g, g - half_width, g + half_width
 
 
 def _given(values: npt.ArrayLike) -> Floats:

@@ -48,11 +48,11 @@ def coefficient_of_variation(variation: pd.DataFrame) -> Figure:
 
 
 def csvr(shares: pd.DataFrame) -> Figure:
-    """Draw the share of valid responses by agent with Wilson intervals.
+    """Draw the share of valid responses by agent with its interval for these prompts.
 
     shares: the frame of `valid_share`.
     """
-    rows = shares[shares["interval"] == "wilson"]
+    rows = shares[shares["interval"] == "stratified"]
     return estimates(rows, "Share of responses within the market range", limits=(-0.02, 1.02))
 
 

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.estimators.blocked import BlockedTest, blocks_of, term_contrasts
 from analysis.estimators.linear_models import (
+    INTERCEPT,
     Coding,
     LinearFit,
     empty_cells,
@@ -27,6 +29,8 @@ OUTCOMES = {"wtp": "response", "apd": "apd"}
 
 ANOVA_EXTRA = ("hypothesis", "outcome", "coding", "reference", "sum_sq", "df", "df_residual", "unit", "side")
 COEFFICIENT_EXTRA = ("hypothesis", "outcome", "coding", "reference", "df", "unit", "side")
+BLOCKED_TEST = ("statistic_blocked", "df_blocked", "p_blocked")
+BLOCKED_ESTIMATE = ("blocked", "blocked_low", "blocked_high", "p_blocked", "p_blocked_adjusted")
 
 
 def list_price_tests(table: pd.DataFrame, condition: str = "control") -> pd.DataFrame:
@@ -76,6 +80,11 @@ def anovas(table: pd.DataFrame) -> pd.DataFrame:
     With treatment coding the reference is the alphabetically first level, so that the intercept row tests the
     mean of the reference cell, and a main effect beside an interaction is the simple effect at the reference
     of the other factor. Sum coding gives the usual main effects.
+
+    Pooled over products, the differences of products count as noise, and the test has hardly any power. Extra
+    columns statistic_blocked (F), df_blocked (of its denominator), p_blocked: the same hypothesis about the
+    means over blocks, with variances of their own. A block is a product (H4), with an agent (H3), or a
+    prompt (H2).
     """
     rows = []
     for coding in CODINGS:
@@ -86,7 +95,7 @@ def anovas(table: pd.DataFrame) -> pd.DataFrame:
                 rows += _anova_rows(own, "H3", ["condition"], "wtp", coding, str(agent))
         for outcome in OUTCOMES:
             rows += _anova_rows(table, "H4", ["condition", "agent"], outcome, coding)
-    return result_frame(rows, *ANOVA_EXTRA)
+    return result_frame(rows, *ANOVA_EXTRA, *BLOCKED_TEST)
 
 
 def condition_coefficients(table: pd.DataFrame) -> pd.DataFrame:
@@ -95,6 +104,10 @@ def condition_coefficients(table: pd.DataFrame) -> pd.DataFrame:
     The estimates are over all agents and for each. The intercept is the control mean, the coefficients are
     differences from it; standard errors come from the pooled residual variance, with N - rank degrees of
     freedom. `p_adjusted` is over the differences of an agent.
+
+    Extra columns: `blocked`, the mean or difference within products (of an agent), averaged over these, with
+    its interval `blocked_low` to `blocked_high`, `p_blocked` and `p_blocked_adjusted`. The variances of the
+    cells are their own (Welch and Satterthwaite). It is about these products.
     """
     groups = {ALL_AGENTS: table} if table["agent"].nunique() > 1 else {}
     groups |= {str(agent): own for agent, own in table.groupby("agent", sort=True)}
@@ -111,12 +124,43 @@ def condition_coefficients(table: pd.DataFrame) -> pd.DataFrame:
             continue
         cells["condition"] = pd.Categorical(cells["condition"], categories=levels)
         fit = fit_cells(full_factorial(cells, ["condition"]), cells)
-        rows += [base | row | {"reference": "control"} for row in fit.coefficient_rows()]
-    frame = result_frame(rows, *COEFFICIENT_EXTRA)
+        blocked = _blocked_differences(own)
+        rows += [
+            _with_note(base | row | {"reference": "control"}, blocked.get(str(row["term"]), {}))
+            for row in fit.coefficient_rows()
+        ]
+    frame = result_frame(rows, *COEFFICIENT_EXTRA, *BLOCKED_ESTIMATE)
+    frame = frame.astype(dict.fromkeys(BLOCKED_ESTIMATE, float))
     difference = frame["term"] != "Intercept"
-    return frame.assign(
-        p_adjusted=frame["p_value"].where(difference).groupby(frame["group"]).transform(benjamini_hochberg)
-    )
+    for p_value, adjusted in (("p_value", "p_adjusted"), ("p_blocked", "p_blocked_adjusted")):
+        by_group = frame[p_value].where(difference).groupby(frame["group"])
+        frame[adjusted] = by_group.transform(benjamini_hochberg)
+    return frame
+
+
+def _blocked_differences(own: pd.DataFrame) -> dict[str, dict[str, object]]:
+    """The columns by block of the control mean, and of each condition's difference from it."""
+    cells, conditions = blocks_of(own, ["condition"], ["item", "agent"], "response")
+    names = conditions["condition"].tolist()
+    found = {}
+    for name in names:
+        differs = name != "control"
+        weights = [float(each == name) - float(differs and each == "control") for each in names]
+        test = cells.test(np.array([weights]))
+        found[f"condition[{name}]" if differs else INTERCEPT] = {
+            "blocked": test.estimate,
+            "blocked_low": test.conf_low,
+            "blocked_high": test.conf_high,
+            # That a price differs from nothing is no finding.
+            "p_blocked": test.p_value if differs else np.nan,
+            "note": test.note,
+        }
+    return found
+
+
+def _with_note(row: dict[str, object], more: dict[str, object]) -> dict[str, object]:
+    """The row with more columns; their note comes after its own."""
+    return row | more | {"note": join_notes(str(row.get("note", "")), str(more.get("note", "")))}
 
 
 def agent_comparisons(
@@ -242,7 +286,30 @@ def _anova_rows(
         base["reference"] = ", ".join(str(cells[factor].min()) for factor in factors)
     missing = f"empty cells: {', '.join(absent)}" if absent else ""
     rows = [base | row | {"df_residual": fit.df_residual} for row in fit.anova_rows()]
-    return [row | {"note": join_notes(str(row.get("note", "")), missing)} for row in rows]
+    blocked = _blocked_tests(table, factors, BLOCKS[hypothesis], OUTCOMES[outcome], coding)
+    return [_with_note(_with_note(row, {"note": missing}), blocked.get(str(row["term"]), {})) for row in rows]
+
+
+BLOCKS = {"H2": ["item", "condition"], "H3": ["item", "agent"], "H4": ["item"]}
+"""What is held in the tests by block: what differs between answers and is no factor of the hypothesis."""
+
+
+def _blocked_tests(
+    table: pd.DataFrame, factors: list[str], blocks: list[str], column: str, coding: Coding
+) -> dict[str, dict[str, object]]:
+    """The columns of the test by block, of each term but the intercept."""
+    cells, conditions = blocks_of(table, factors, blocks, column)
+    contrasts = term_contrasts(full_factorial(conditions, factors, coding))
+    found = {}
+    for term, contrast in (contrasts or {}).items():
+        test = cells.test(contrast) if term != INTERCEPT else BlockedTest()
+        found[term] = {
+            "statistic_blocked": test.statistic,
+            "df_blocked": test.df,
+            "p_blocked": test.p_value,
+            "note": test.note,
+        }
+    return found
 
 
 def _labels(hypothesis: str, group: str, table: pd.DataFrame, column: str, outcome: str) -> dict[str, object]:

@@ -8,7 +8,7 @@ import pandas as pd
 from analysis.montecarlo import figures
 from analysis.montecarlo.hypotheses import ALL_AGENTS, ALL_ITEMS
 from analysis.montecarlo.study import NOT_PROBLEMS, MonteCarloAnalysis
-from analysis.reporting.answer import Wording, by_agent, clauses, number_text, sample_text
+from analysis.reporting.answer import Wording, by_agent, clauses, number_text, sample_text, uneven
 from analysis.reporting.human_values import ARIELY, HUMAN_CORRELATION
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section, named_tables
 from analysis.tables.frame import counted
@@ -47,6 +47,7 @@ def report(found: MonteCarloAnalysis) -> Report:
 
 def _answer(found: MonteCarloAnalysis, agent: str, rows: pd.DataFrame) -> Iterator[str]:
     """The mean answer without an anchor, what each anchor adds, and the distance from the list price."""
+    rows = _by_block(rows)
     for row in rows[rows["term"] == "Intercept"].to_dict("records"):
         mean, low, high = (number_text(row[name], TWO) for name in ("estimate", "conf_low", "conf_high"))
         interval = f" (95 %: {low} to {high})" if low else ""
@@ -58,9 +59,23 @@ def _answer(found: MonteCarloAnalysis, agent: str, rows: pd.DataFrame) -> Iterat
     yield from clauses(overall, LIST_PRICE, sample_text(overall, "answer"))
 
 
+def _by_block(rows: pd.DataFrame) -> pd.DataFrame:
+    """The differences within products, which products do not blur; else the pooled ones."""
+    names = {
+        "estimate": "blocked",
+        "conf_low": "blocked_low",
+        "conf_high": "blocked_high",
+        "p_value": "p_blocked",
+        "p_adjusted": "p_blocked_adjusted",
+    }
+    tested = rows["blocked_low"].notna()
+    return rows.assign(**{name: rows[name].mask(tested, rows[own]) for name, own in names.items()})
+
+
 def _problems(found: MonteCarloAnalysis) -> Iterator[str]:
     for reason, count in found.missing.groupby("reason", sort=True)["count"].sum().items():
         yield f"{counted(int(count), 'response')} missing: {reason}."
+    yield from uneven(found.attrition_by_factor, "responses")
     yield from (note for note in found.notes[1:] if note not in NOT_PROBLEMS)
 
 
@@ -73,7 +88,9 @@ def _sections(found: MonteCarloAnalysis) -> tuple[Section, ...]:
             "Willingness to pay",
             "What would each agent pay, and how far does a number that was shown before move it? The answers"
             " of all products together: the intercept is the mean without an anchor, the other rows are"
-            " differences from it (H3), with p adjusted over the differences of an agent. The figure has the"
+            " differences from it (H3), with p adjusted over the differences of an agent. What products"
+            " differ in blurs these; the columns by block (blocked) have the difference within products,"
+            " averaged over them, and the answer above says these. The figure has the"
             " mean of each product, with its 95 % t interval over responses.",
             (
                 NamedTable(
@@ -97,7 +114,13 @@ def _sections(found: MonteCarloAnalysis) -> tuple[Section, ...]:
             "Each question was asked in a conversation of its own. A response that is missing or not one"
             " number is left out of every statistic and counted here, with its reason. Nothing is "
             "replaced or clipped. " + " ".join(found.notes),
-            named_tables(missing=("Missing responses by reason", found.missing)),
+            named_tables(
+                missing=("Missing responses by reason", found.missing),
+                attrition_by_factor=(
+                    "Do responses go missing evenly? Largest difference between levels (points)",
+                    found.attrition_by_factor,
+                ),
+            ),
         ),
         Section(
             "Spread",
@@ -114,13 +137,14 @@ def _sections(found: MonteCarloAnalysis) -> tuple[Section, ...]:
         Section(
             "Valid prices",
             "CSVR is the share of responses within the market range, averaged over prompts (a product in"
-            " a condition). The figure has Wilson's interval of the pooled counts; the table also the "
-            "Wald interval over the number of prompts, clipped to [0, 1].",
+            " a condition). The figure has the stratified interval, in which what prompts differ in is no"
+            " chance. The table also has the published ones: Wilson's of the pooled counts, and Wald's over"
+            " the number of prompts, which takes a prompt for one answer and is far too wide.",
             named_tables(csvr=("Share of valid responses", found.csvr)),
             (
                 NamedFigure(
                     "csvr",
-                    "Share of valid responses with Wilson intervals",
+                    "Share of valid responses with stratified 95 % intervals",
                     partial(figures.csvr, found.csvr),
                 ),
             ),
@@ -145,7 +169,8 @@ def _sections(found: MonteCarloAnalysis) -> tuple[Section, ...]:
             "Type III analyses of variance: of the absolute deviation on the agent (H2), of willingness "
             "to pay on the condition (H3), and on both with their interaction (H4). With treatment "
             "coding a main effect beside an interaction is the effect at the other factor's reference "
-            "level; sum coding gives the usual main effects.",
+            "level; sum coding gives the usual main effects. Pooled over products, the tests of H3 and H4 "
+            "have hardly any power; the columns by block (blocked) test the same means within products.",
             named_tables(
                 anova=("H2 to H4: type III tests", found.anova),
             ),

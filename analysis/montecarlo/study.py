@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from analysis.estimators.evenness import by_factor
 from analysis.estimators.power import power_frame
 from analysis.estimators.repeats import agents_without_variation, alike_notes, one_answer_each, with_note
 from analysis.montecarlo.hypotheses import (
@@ -42,6 +43,7 @@ class MonteCarloAnalysis:
     """
 
     missing: pd.DataFrame
+    attrition_by_factor: pd.DataFrame
     prompts: pd.DataFrame
     variation: pd.DataFrame
     csvr: pd.DataFrame
@@ -91,6 +93,7 @@ def analyze_montecarlo(
     combinations = checked.groupby(["agent", "condition"]).ngroups
     return MonteCarloAnalysis(
         missing=missing_reasons(checked),
+        attrition_by_factor=by_factor(checked, checked["response"].isna(), ("condition", "item")),
         prompts=with_note(cells, alike),
         variation=variation(checked),
         csvr=with_note(valid_share(cells), alike),

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from analysis.estimators.shares import exact_share_interval, wilson_share_interval
 from analysis.estimators.t_tests import one_sample_t, summarize, wald_interval, wilson_interval
 from analysis.tables.choice_table import refuse
 from analysis.tables.frame import counted, join_notes, result_frame
@@ -107,13 +108,16 @@ def variation(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def valid_share(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return CSVR, the unweighted mean over prompts of the share of valid responses, with two intervals.
+    """Return CSVR, the unweighted mean over prompts of the share of valid responses, with three intervals.
 
     cells: the frame of `prompts`. The row `wilson` has Wilson's score interval of the pooled counts (unit:
-    response), the row `wald` the Wald interval over the number of prompts, clipped to [0, 1]. Extra column
+    response), the row `wald` the published Wald interval over the number of prompts, clipped to [0, 1], which
+    takes a prompt for one answer and is many times too wide. After the rows of all agents, `stratified` is
+    Wilson's interval with the effective number of answers: what prompts differ in is no chance. Extra column
     pooled: valid / responses, the centre that Wilson's interval belongs to.
     """
-    rows = []
+    rows: list[dict[str, object]] = []
+    stratified: list[dict[str, object]] = []
     for agent, own in cells.groupby("group", sort=True):
         used = own[own["ranged"] > 0]
         share = summarize(used["valid_share"]).mean
@@ -136,8 +140,9 @@ def valid_share(cells: pd.DataFrame) -> pd.DataFrame:
                 join_notes(note, "clipped to [0, 1]" * bool(n)),
             ),
         }
+        intervals["stratified"] = ("response", stratified_interval(used), note)
         for interval, (unit, (low, high), remark) in intervals.items():
-            rows.append(
+            (stratified if interval == "stratified" else rows).append(
                 {
                     "term": "csvr",
                     "group": agent,
@@ -153,7 +158,26 @@ def valid_share(cells: pd.DataFrame) -> pd.DataFrame:
                     "prompts": len(used),
                 }
             )
-    return result_frame(rows, "interval", "unit", "pooled", "prompts")
+    return result_frame([*rows, *stratified], "interval", "unit", "pooled", "prompts")
+
+
+def stratified_interval(used: pd.DataFrame) -> tuple[float, float]:
+    """Return the 95 % interval of the mean over prompts of their shares of valid responses.
+
+    The variance is the sum of those of the prompts, whose shares are taken as (valid + 1/2) / (n + 1), so
+    that a prompt without exception is not taken as certain. Of as many independent answers as give this
+    variance, Wilson's (1927) interval; Clopper and Pearson's (1934) of all answers where the share is 0 or 1.
+
+    used: rows of `prompts` with responses that have a market range.
+    """
+    n, valid = used["ranged"].to_numpy(float), used["valid_count"].to_numpy(float)
+    if not n.size:
+        return np.nan, np.nan
+    share, near = float((valid / n).mean()), (valid + 0.5) / (n + 1)
+    if share in (0, 1):
+        return exact_share_interval(share, n.sum())
+    variance = (near * (1 - near) / n).sum() / n.size**2
+    return wilson_share_interval(share, share * (1 - share) / variance)
 
 
 def price_deviation(cells: pd.DataFrame) -> pd.DataFrame:

@@ -5,12 +5,12 @@ are told apart: not told apart from 0, estimated without an interval, and not es
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
 
-from analysis.tables.frame import counted
+from analysis.tables.frame import counted, heading
 
 LEVEL = 0.05
 
@@ -80,6 +80,15 @@ def clauses(rows: pd.DataFrame, wording: Wording, sample: str) -> list[str]:
 def sentence(agent: str, parts: Iterable[str]) -> str:
     """`agent: one; two.`"""
     return f"{agent}: {'; '.join(part for part in parts if part)}."
+
+
+def uneven(by_factor: pd.DataFrame, what: str) -> Iterator[str]:
+    """A line for each factor over whose levels answers go missing unevenly; what: choices, responses."""
+    for row in by_factor[by_factor["p_adjusted"] < LEVEL].to_dict("records"):
+        yield (
+            f"{row['group']}: {what} go missing unevenly over {heading(row['factor'])}, by up to"
+            f" {row['estimate']:.1f} points (adjusted p {p_text(row['p_adjusted'])})."
+        )
 
 
 def by_agent(frame: pd.DataFrame, say: Callable[[str, pd.DataFrame], Iterable[str]]) -> tuple[str, ...]:

@@ -21,7 +21,14 @@ FOLDED = 12
 
 NOTE = "note"
 ENDS = tuple(chain(*INTERVALS.values()))
-BEFORE = dict(zip(INTERVALS, [("estimate", "std_error"), ("p_value", "p_adjusted")], strict=True))
+BEFORE = {
+    "95 % interval": ("estimate", "std_error", "share"),
+    "exact interval": ("p_value", "p_adjusted"),
+    "interval by block": ("blocked",),
+    "clustered interval": ("estimate", "share", "95 % interval"),
+    "interval of g": ("hedges_g",),
+    "interval of the mean": ("mean",),
+}
 """The columns after which each interval stands."""
 KEPT = ("term", "estimate", *ENDS)
 """Columns that stay, also where all rows have the same value."""

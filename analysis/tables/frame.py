@@ -28,10 +28,17 @@ FRAME_COLUMNS = (
 
 NUMBERS = ("estimate", "std_error", "statistic", "p_value", "p_adjusted", "conf_low", "conf_high")
 
-INTERVALS = {"95 % interval": ("conf_low", "conf_high"), "exact interval": ("exact_low", "exact_high")}
+INTERVALS = {
+    "95 % interval": ("conf_low", "conf_high"),
+    "exact interval": ("exact_low", "exact_high"),
+    "interval by block": ("blocked_low", "blocked_high"),
+    "clustered interval": ("clustered_low", "clustered_high"),
+    "interval of g": ("hedges_low", "hedges_high"),
+    "interval of the mean": ("mean_low", "mean_high"),
+}
 """The two columns of an interval, by what stands over it where people read it."""
 
-P_VALUES = ("p_value", "p_adjusted", "p_exact", "p_equivalent")
+P_VALUES = ("p_value", "p_adjusted", "p_exact", "p_equivalent", "p_blocked", "p_blocked_adjusted")
 """The columns that are shown as p values."""
 
 LABELS = {
@@ -50,6 +57,9 @@ HEADINGS = {
     "p_adjusted": "adjusted p",
     "p_exact": "exact p",
     "p_equivalent": "equivalence p",
+    "p_blocked": "p by block",
+    "p_blocked_adjusted": "adjusted p by block",
+    "hedges_g": "g",
     "std_error": "std. error",
     "n_missing": "missing",
 }

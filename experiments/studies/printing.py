@@ -21,7 +21,7 @@ from experiments.records.tidy_tables import write_table
 
 LONGEST_TABLE: Final = 30
 MOST_NOTES: Final = 8
-INTERVAL, EXACT_INTERVAL = INTERVALS
+INTERVAL, EXACT_INTERVAL, BLOCKED_INTERVAL, CLUSTERED_INTERVAL, *_ = INTERVALS
 RESULTS: Final = (
     "estimate",
     "std_error",
@@ -31,6 +31,10 @@ RESULTS: Final = (
     "p_equivalent",
     EXACT_INTERVAL,
     "p_exact",
+    BLOCKED_INTERVAL,
+    "p_blocked",
+    "p_blocked_adjusted",
+    CLUSTERED_INTERVAL,
     "note",
 )
 MOST_LEVELS: Final = 10
@@ -242,6 +246,8 @@ def _fitting(rows: pd.DataFrame, decimals: int | None, longest: int, width: int)
         spare = [*(name for name in (EXACT_INTERVAL, "p_exact", "std_error") if name in wide), *spare]
     if {"p_value", "p_adjusted"} <= wide.keys():
         spare = ["p_value", *spare]
+    if "p_blocked_adjusted" in wide:
+        spare = [*(name for name in ("p_adjusted", "p_blocked") if name in wide), *spare]
     while spare and sum(wide.values()) + COLUMN_GAP * len(wide) + MARKS > width:
         del wide[spare.pop()]
     return rows[[name for name in rows if name == "note" or name in wide]]

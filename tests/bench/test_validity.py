@@ -14,8 +14,8 @@ from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
 from interventions.yaml.yaml_source import parse_yaml
-from tests.bench.exact_validity import exact_rows
-from tests.bench.validity import Recorder, answers, as_run, shoppers, simulate, tables
+from tests.bench.validity.choice import Recorder, answers, as_run, shoppers, simulate, tables
+from tests.bench.validity.exact import exact_rows
 
 STUDIES = 500
 

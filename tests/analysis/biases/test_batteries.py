@@ -8,10 +8,19 @@ import pytest
 import statsmodels.formula.api as smf
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
-from analysis.biases.batteries import BIASES, bias_index, experiments, known_bias, regressions
+from analysis.biases.batteries import (
+    BIASES,
+    bias_index,
+    experiments,
+    known_bias,
+    mean_interval,
+    regressions,
+)
 from analysis.estimators.effect_size import cohens_d
 from analysis.tables.responses_table import check_responses
+from tests.support import size
 
 Answers = Callable[..., pd.DataFrame]
 NUMBERS = ([48.0, 50.0, 52.0], [53.0, 57.0, 55.0])
@@ -86,6 +95,46 @@ def test_separation_is_flagged_and_never_zero(answers: Answers) -> None:
     legacy = bias_index(effects_of(mixed.reset_index(drop=True), legacy_zero=True)).iloc[0]
     assert legacy["mean"] == pytest.approx(defined.item() / 3)
     assert (legacy["used"], legacy["separated"]) == (3, 2)
+
+
+@pytest.mark.parametrize("bias", ["anchoring", "framing"])
+@pytest.mark.parametrize("deltas", [(0.0, 0.0, 0.0), (0.5, 0.5, 0.5), (0.6, -0.4, 0.0)])
+def test_the_interval_of_the_index_holds_the_mean_of_true_effects(
+    bias: str, deltas: tuple[float, ...]
+) -> None:
+    """Of framing the true mean is that of sizes, which the mean of |d| overstates near 0."""
+    count, rng = size(500, 5000), np.random.default_rng(11)
+    truth = np.mean(np.abs(deltas) if bias == "framing" else deltas)
+    held, above = [], []
+    for _ in range(count):
+        rows = []
+        for delta in deltas:
+            found = cohens_d(rng.normal(size=40), rng.normal(delta, 1, 40))
+            detected = abs(found.d) if bias == "framing" else found.d
+            rows.append((found.d, detected, found.std_error, False))
+        own = pd.DataFrame(rows, columns=["estimate", "bias_detected", "std_error", "separated"])
+        low, high, why = mean_interval(own, absolute=bias == "framing")
+        assert not why and low <= own["bias_detected"].mean() <= high
+        held.append(low <= truth <= high)
+        above.append(own["bias_detected"].mean() > truth)
+    assert sum(held) >= stats.binom.ppf(0.001, count, 0.94)
+    if bias == "framing" and 0.0 in deltas:
+        assert np.mean(above) > 0.6
+
+
+def test_the_index_has_its_interval_or_the_reason_that_there_is_none(answers: Answers) -> None:
+    numbers = answers({"anchoring": NUMBERS, "framing": ([0.0, 1, 1, 0], [1.0, 1, 1, 0])})
+    index = bias_index(effects_of(numbers)).set_index("term")
+    assert (index["mean_low"] < index["mean"]).all() and (index["mean"] < index["mean_high"]).all()
+    assert index.loc["framing", "mean_low"] == 0
+    capped = index[["mean_low", "mean_high"]].clip(0, 1).to_numpy()
+    assert (index[["conf_low", "conf_high"]].to_numpy() == capped).all()
+    mixed = answers({"sunk-cost": ([0.0, 0, 0], [1.0, 1, 1])}, scenarios=("odd",))
+    mixed = pd.concat([mixed, answers({"sunk-cost": ([0.0, 1, 0], [1.0, 1, 0])})], ignore_index=True)
+    row = bias_index(effects_of(mixed)).iloc[0]
+    assert row["mean"] > 0 and np.isnan(row["conf_low"]) and "without a finite value" in row["note"]
+    same = bias_index(effects_of(answers({"sunk-cost": ([0.0, 0, 0], [0.0, 0, 0])}))).iloc[0]
+    assert same["mean"] == 0 and np.isnan(same["mean_high"]) and "without variance" in same["note"]
 
 
 def test_the_cap_comes_after_the_mean(answers: Answers) -> None:

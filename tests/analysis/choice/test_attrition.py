@@ -8,11 +8,15 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from agents.simulated.tab_shopper import shipped_taste
 from analysis.choice import analyze_choice
 from analysis.choice.attrition import attrition, compare_by_factor, equal_attrition
 from analysis.choice.report import report
+from analysis.estimators.shares import clustered_share
 from analysis.tables.choice_table import check_table
 from analysis.tables.frame import FRAME_COLUMNS
+from experiments.designs.loading import load_shop_design
+from experiments.designs.shop.simulation import simulated_trials
 
 Cells = dict[tuple[str, str, str], int]
 
@@ -162,3 +166,41 @@ def test_each_factor_is_compared_where_choices_are_missing() -> None:
     assert len(said) == 1 and "profile" not in said[0]
     kept = table.assign(chosen=(table["option"] == 0).astype(int), outcome="choice")
     assert compare_by_factor(check_table(kept)).empty
+
+
+def test_shares_have_the_interval_that_takes_sets_as_draws() -> None:
+    """Each printed share, counted here set by set."""
+    made = simulated_trials(load_shop_design("trios", ""), shipped_taste("balanced"), 600)
+    table = made.with_choices(made.drawn(np.random.default_rng(0), 1)[:, 0])
+    table = table.drop(columns="trial_id")
+    lost = table["trial"].isin(table["trial"].drop_duplicates()[::9])
+    table.loc[lost, "outcome"], table.loc[lost, "chosen"] = "agent_limit", pd.NA
+    trials = table.drop_duplicates("trial")
+    judged = trials.loc[trials["outcome"] == "choice", ["trial", "agent"]].reset_index(drop=True)
+    judged["factor"] = np.where(judged.index % 3, "nudge", "price")
+    found = analyze_choice(table, None, judged.assign(judge="j", reason=""))
+
+    def checked(
+        row: dict[str, float], marks: "pd.Series[bool]", sets: "pd.Series[str]", scale: float
+    ) -> None:
+        cells = marks.astype(float).groupby(sets).agg(["sum", "size"])
+        low, high, effective = clustered_share(cells["sum"], cells["size"])
+        assert row["clustered_low"] == pytest.approx(scale * low)
+        assert row["clustered_high"] == pytest.approx(scale * high)
+        assert row["effective_n"] == pytest.approx(effective)
+
+    for row in found.attrition.to_dict("records"):
+        own = trials[trials["condition"] == row["condition"]]
+        checked(row, own["outcome"] == row["outcome"], own["set"], 1)
+    chosen = table[table["chosen"].notna()]
+    for row in found.positions.to_dict("records"):
+        own = chosen[chosen["position"] == row["position"] - 1]
+        checked(row, own["chosen"] == 1, own["set"], 100)
+    named = judged.merge(trials[["trial", "set"]], on="trial")
+    for row in found.factors.to_dict("records"):
+        checked(row, named["factor"] == row["factor"], named["set"], 100)
+    seen = found.curves[found.curves["model"] == "observed"]
+    assert len(seen) > 5 and (seen["effective_n"] <= seen["n"]).all()
+    assert (seen["clustered_low"] <= seen["estimate"]).all()
+    assert (seen["estimate"] <= seen["clustered_high"]).all()
+    assert found.curves.loc[found.curves["model"] != "observed", "clustered_low"].isna().all()

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis.estimators.effect_size import cohens_d, effect_label, homogeneity, mean_then_cap
+from tests.support import size
 
 Checks = Callable[[str], dict[str, Any]]
 
@@ -167,3 +168,25 @@ def test_the_sampling_variance_is_that_of_d() -> None:
     d = np.array([cohens_d(control, treatment).d for treatment, control in zip(*draws, strict=True)])
     ratio, _ = homogeneity(np.concatenate([d, d]), [20] * 8000, [20] * 8000)
     assert ratio == pytest.approx(1, abs=0.06)
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.8])
+def test_hedges_g_has_no_bias_and_honest_intervals(delta: float) -> None:
+    """d of 8 answers to each question is 6 % too large."""
+    count, rng = size(1500, 20_000), np.random.default_rng(3)
+    found = [cohens_d(rng.normal(0, 2, 8), rng.normal(2 * delta, 2, 8)) for _ in range(count)]
+    g = np.array([each.hedges_g for each in found])
+    held = np.array([each.hedges_low <= delta <= each.hedges_high for each in found])
+    assert abs(g.mean() - delta) < 4 * g.std() / np.sqrt(count)
+    assert held.sum() >= stats.binom.ppf(0.001, count, 0.93)
+    for each in found[:20]:
+        assert each.hedges_g == pytest.approx(each.d * (1 - 3 / (4 * 14 - 1)), rel=1e-3)
+
+
+def test_g_is_of_the_sample_whatever_d_divides_by() -> None:
+    rng = np.random.default_rng(4)
+    control, treatment = rng.normal(size=9), rng.normal(size=12)
+    one, other = (cohens_d(control, treatment, population=each) for each in (False, True))
+    assert one.d != other.d
+    assert (one.hedges_g, one.hedges_low) == pytest.approx((other.hedges_g, other.hedges_low))
+    assert np.isnan(cohens_d([1.0], [2.0, 4.0]).hedges_g)

@@ -10,17 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from analysis.estimators.t_tests import wald_interval
 from analysis.montecarlo.valuation import (
     anchor_correlation,
     anchor_correlations,
     measures,
     price_deviation,
     prompts,
+    stratified_interval,
     valid_share,
     variation,
 )
 from analysis.tables.errors import AnalysisError
 from analysis.tables.responses_table import check_responses
+from tests.support import size
 
 Checks = Callable[[str], dict[str, Any]]
 
@@ -110,13 +113,33 @@ def test_coefficient_of_variation() -> None:
 def test_share_of_valid_responses_weighs_prompts_equally() -> None:
     table = rows({("a", "control"): [10] * 4, ("a", "low"): [99, np.nan], ("a", "high"): [np.nan]})
     frame = valid_share(prompts(table)).set_index("interval")
-    assert frame["estimate"].tolist() == [0.5, 0.5]
-    assert frame["pooled"].tolist() == [0.8, 0.8]
-    assert frame["prompts"].tolist() == [2, 2]
-    assert (frame["n"].tolist(), frame["n_missing"].tolist()) == ([5, 5], [2, 2])
+    assert frame["estimate"].tolist() == [0.5] * 3
+    assert frame["pooled"].tolist() == [0.8] * 3
+    assert frame["prompts"].tolist() == [2] * 3
+    assert (frame["n"].tolist(), frame["n_missing"].tolist()) == ([5] * 3, [2] * 3)
     assert "the interval is that of 0.800" in frame.loc["wilson", "note"]
     assert "1 prompt left out" in frame.loc["wald", "note"] and "clipped" in frame.loc["wald", "note"]
     assert (frame.loc["wald", "conf_low"], frame.loc["wald", "conf_high"]) == (0, 1)
+
+
+@pytest.mark.parametrize("shares", [(0.5, 0.5), (0.02, 0.6), (0.9, 0.99)])
+def test_the_stratified_interval_holds_the_share_and_is_narrow(
+    shares: tuple[float, ...],
+) -> None:
+    """Of 6 prompts with 20 answers each; Wald's interval over prompts is many times as wide."""
+    count, rng = size(400, 4000), np.random.default_rng(7)
+    found = []
+    for _ in range(count):
+        cells = pd.DataFrame({"ranged": 20, "valid_count": rng.binomial(20, np.repeat(shares, 3))})
+        low, high = stratified_interval(cells)
+        wald = wald_interval(cells["valid_count"].sum() / 120, 6)
+        found.append((cells["valid_count"].sum() / 120, low, high, wald[1] - wald[0]))
+    estimate, low, high, wald = np.transpose(found)
+    held = (low <= np.mean(shares)) & (np.mean(shares) <= high)
+    assert held.sum() >= stats.binom.ppf(0.001, count, 0.94)
+    needed = 2 * stats.norm.ppf(0.975) * estimate.std()
+    assert (high - low).mean() < 1.3 * needed
+    assert wald.mean() > 2 * needed
 
 
 def test_without_market_ranges_or_prices_the_shares_are_undefined() -> None:

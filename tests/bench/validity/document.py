@@ -6,7 +6,7 @@ from typing import Final
 
 import pandas as pd
 
-DOCUMENT: Final = Path(__file__).parents[2] / "docs" / "validity.md"
+DOCUMENT: Final = Path(__file__).parents[3] / "docs" / "validity.md"
 
 MOST_REJECTED, LEAST_HELD, MOST_ANY = 0.06, 0.93, 0.06
 
@@ -44,7 +44,7 @@ by more than two Monte-Carlo errors:
 
 
 def write_document(rates: pd.DataFrame, *, studies: int, seed: int) -> None:
-    """Write the page. rates: as `tests.bench.validity.rates` makes them."""
+    """Write the page. rates: as `tests.bench.validity.counting.rates` makes them."""
     error = (0.05 * 0.95 / studies) ** 0.5
     text = _TEXT.format(
         date=f"{datetime.now(UTC):%Y-%m-%d}",

@@ -1,30 +1,18 @@
-"""`python -m tests.bench.validity`: are the printed p values and intervals honest?
+"""Choices of the shipped designs are redrawn from the simulated shoppers' utilities, without a browser.
 
-Choices of the shipped designs are redrawn from the simulated shoppers' utilities, without a browser: the
-sets, texts, orders, profiles and facts are those that a browser would show, and so are the chances of each
-choice. Each study is analysed as `souk analyze choice` does. Of the rows that print a p value are counted
-those with p < .05 although the true effect is 0 (`rejected`), and the intervals that hold the true effect
-(`held`). The true effect of a design is what its estimator gives for the chances: it is linear in choices.
+The sets, texts, orders, profiles and facts are those that a browser would show, and so are the chances of
+each choice. Each study is analysed as `souk analyze choice` does. The true effect of a design is what its
+estimator gives for the chances: it is linear in choices.
 """
 
-import argparse
-import json
 import random
-import sys
-import time
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from itertools import product
-from pathlib import Path
 from typing import Any, Literal
 from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
 from scipy import sparse, stats
-from statsmodels.stats.multitest import multipletests
-from threadpoolctl import threadpool_limits
 
 from agents.simulated.tab_shopper import shipped_taste
 from agents.simulated.utility import Taste, draw
@@ -32,20 +20,14 @@ from analysis.choice.effects import main_effects
 from analysis.choice.groups import profile_effects
 from analysis.choice.nudges import nudge_effects
 from analysis.choice.sensitivity import sensitivity
-from analysis.estimators.jackknife import Jackknife
-from analysis.estimators.lpm import TOLERANCE, Contrast, Fit, Model
+from analysis.estimators.jackknife import TOLERANCE, Jackknife
+from analysis.estimators.lpm import Contrast, Fit, Model
 from analysis.tables.choice_table import TRIAL_ID
 from analysis.tables.frame import Floats, Ints
-from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
-from tests.bench.exact_validity import exact_rows
-from tests.bench.validity_document import DOCUMENT, write_document
-
-EXPERIMENTS = ("nudges", "nudges-mr", "trios", "profiles")
-TRIALS = (60, 240, 600, 2400)
-LEVEL = 0.05
-ROUNDING = 1e-9
+from tests.bench.validity.counting import COUNTS, LEVEL, ROUNDING, adjusted_p, relative_width
+from tests.bench.validity.exact import exact_rows
 
 
 @dataclass(frozen=True)
@@ -263,7 +245,7 @@ def simulate(
                     "null": null * printed.sum(),
                     "rejected": null * (p < LEVEL).sum(),
                     "held": held.sum(),
-                    "width": _width(2 * (stats.t.ppf(0.975, df) * error)[printed], estimate[printed]),
+                    "width": relative_width(2 * (stats.t.ppf(0.975, df) * error)[printed], estimate[printed]),
                 }
             )
             p_values.append(p)
@@ -275,7 +257,7 @@ def simulate(
         widths = [row["width"] for row in rows if row["printed"] >= studies / 2]
         count["width"] = float(np.median(widths)) if widths else np.nan
         if any(nulls):
-            adjusted = np.array([_adjusted(each) for each in np.transpose(p_values)])[:, np.array(nulls)]
+            adjusted = np.array([adjusted_p(each) for each in np.transpose(p_values)])[:, np.array(nulls)]
             count["any_null"] = int((~np.isnan(adjusted)).any(axis=1).sum())
             count["any_rejected"] = int((adjusted < LEVEL).any(axis=1).sum())
         found += [{"table": name, **row} for row in rows] if by_row else [count]
@@ -301,125 +283,12 @@ def exact_counts(made: SimulatedTrials, chosen: Floats, *, given: bool) -> dict[
         if not given:
             count["held"] += int(held.sum())
             count["worst"] = np.nanmin([count["worst"], held.sum() / printed.sum()])
-            widths.append(_width(row.ends[1] - row.ends[0], row.estimates))
+            widths.append(relative_width(row.ends[1] - row.ends[0], row.estimates))
         family.append((row.p_values, null))
     nulls = np.array([null for _, null in family])
     if nulls.any():
         count["any_null"] = chosen.shape[1]
-        adjusted = np.array([_adjusted(each) for each in np.transpose([p for p, _ in family])])
+        adjusted = np.array([adjusted_p(each) for each in np.transpose([p for p, _ in family])])
         count["any_rejected"] = int((adjusted[:, nulls] < LEVEL).any(axis=1).sum())
     count["held"] = np.nan if given else count["held"]
     return count | {"width": np.nan if given else float(np.nanmedian(widths))}
-
-
-def _width(printed: Floats, estimates: Floats) -> float:
-    """The mean width of the printed intervals over that of the middle 95 % of the estimates, if normal."""
-    spread = 2 * stats.norm.ppf(0.975) * estimates.std(ddof=1)
-    return float(printed.mean() / spread) if spread > ROUNDING else np.nan
-
-
-def _adjusted(p_values: Floats) -> Floats:
-    """Benjamini and Hochberg's p values of one family; NaN stays."""
-    found, tested = np.full(len(p_values), np.nan), ~np.isnan(p_values)
-    if tested.any():
-        found[tested] = multipletests(p_values[tested], method="fdr_bh")[1]
-    return found
-
-
-COUNTS = ("rows", "printed", "null", "rejected", "held", "any_null", "any_rejected")
-
-
-def rates(counts: pd.DataFrame) -> pd.DataFrame:
-    """The counts as shares, each with its Monte-Carlo standard error; rows of one study go together.
-
-    worst: the lowest share of intervals that hold the truth of any row that half of the studies print; width:
-    the median over such rows of the printed width over the width that the estimates' own spread needs.
-    """
-    studies = counts["studies"]
-
-    def share(part: str, whole: str) -> "pd.Series[float]":
-        found: pd.Series[float] = counts[part] / counts[whole].where(counts[whole] > 0)
-        return found
-
-    found = counts[["experiment", "trials", "shopper", "table", "rows"]].assign(
-        printed=counts["printed"] / (counts["rows"] * studies),
-        rejected=share("rejected", "null"),
-        held=share("held", "printed"),
-        worst=counts["worst"],
-        width=counts["width"],
-        any_rejected=share("any_rejected", "any_null"),
-    )
-    for name in ("rejected", "held"):
-        # As if the rows of a study were one: at most this large.
-        found[f"{name}_error"] = np.sqrt(found[name] * (1 - found[name]) / studies)
-    return found
-
-
-Cell = tuple[str, int, str, int, int]
-"""Experiment, trials, shopper, studies, seed."""
-
-
-def cell(arguments: Cell) -> pd.DataFrame:
-    """`simulate` for one experiment, size and shopper."""
-    name, limit, shopper, studies, seed = arguments
-    with threadpool_limits(limits=1, user_api="blas"):
-        counts = simulate(ShopDesign(experiment_source(name)), shoppers()[shopper], limit, studies, seed)
-    return counts.assign(experiment=name, trials=limit, shopper=shopper, studies=studies, seed=seed)
-
-
-def kept(file: Path, cells: Sequence[Cell]) -> dict[Cell, pd.DataFrame]:
-    """What the file holds of these cells; a line that was cut off is none."""
-    found = {}
-    for line in file.read_text().splitlines() if file.exists() else ():
-        try:
-            counts = pd.DataFrame(json.loads(line))
-        except ValueError:
-            continue
-        first = counts.iloc[0]
-        key = (
-            first["experiment"],
-            int(first["trials"]),
-            first["shopper"],
-            int(first["studies"]),
-            int(first["seed"]),
-        )
-        if key in cells:
-            found[key] = counts
-    return found
-
-
-def main() -> None:
-    """Simulate every experiment, shopper and size, and print the table."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.validity", description=__doc__)
-    parser.add_argument("experiments", nargs="*", default=EXPERIMENTS, metavar="|".join(EXPERIMENTS))
-    parser.add_argument("--studies", type=int, default=500, help="of each cell (default: 500)")
-    parser.add_argument("--trials", type=int, nargs="+", default=TRIALS)
-    parser.add_argument("--shoppers", nargs="+", default=list(shoppers()), choices=list(shoppers()))
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--keep", type=Path, metavar="FILE", help="note what is done, and do it only once")
-    parser.add_argument("--write", action="store_true", help=f"write {DOCUMENT.name}")
-    given = parser.parse_args()
-    cells = [
-        (name, limit, shopper, given.studies, given.seed)
-        for name, limit, shopper in product(given.experiments, given.trials, given.shoppers)
-    ]
-    found = kept(given.keep, cells) if given.keep else {}
-    waiting, began = [each for each in cells if each not in found], time.monotonic()
-    with ProcessPoolExecutor(given.workers) as pool:
-        for number, (key, done) in enumerate(zip(waiting, pool.map(cell, waiting), strict=True), 1):
-            found[key] = done
-            if given.keep:
-                with given.keep.open("a") as lines:
-                    lines.write(done.to_json(orient="records") + "\n")
-            left = (time.monotonic() - began) / number * (len(waiting) - number) / 60
-            sys.stderr.write(f"{len(found)} of {len(cells)}, {left:.0f} min left\n")
-    shown = rates(pd.concat([found[key] for key in cells], ignore_index=True))
-    if given.write:
-        write_document(shown, studies=given.studies, seed=given.seed)
-        sys.stderr.write(f"written to {DOCUMENT}\n")
-    sys.stdout.write(f"{shown.to_string(index=False, float_format='{:.3f}'.format)}\n")
-
-
-if __name__ == "__main__":
-    main()
