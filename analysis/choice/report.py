@@ -40,6 +40,7 @@ def report(found: ChoiceAnalysis) -> Report:
         (found.tradeoffs, lambda own: tradeoff_section(own.tradeoffs)),
         (found.nudge_texts, _nudges),
         (found.profiles, _profiles),
+        (found.heterogeneity, _common),
         (found.positions, _larger_sets),
         (found.slopes, _sensitivity),
         (found.logit, _logit),
@@ -345,6 +346,22 @@ def _profiles(found: ChoiceAnalysis) -> Section:
                     _named("profile"),
                     "Difference of effects (percentage points)",
                 ),
+            ),
+        ),
+    )
+
+
+def _common(found: ChoiceAnalysis) -> Section:
+    return Section(
+        "In common",
+        "What do nudge texts, categories, profiles and agents have in common, how far do they differ (sd),"
+        " and where would the effect of a new one lie? Random effects by REML. A shrunken effect draws one's"
+        " own estimate towards the mean, the further the less certain it is; ranks go by it, so that the"
+        " first is not merely the luckiest.",
+        (
+            NamedTable("heterogeneity", "Random effects (points).", found.heterogeneity, ONE),
+            NamedTable(
+                "shrunken", "Each effect, own and shrunken (points).", found.shrunken, ONE, detail=True
             ),
         ),
     )

@@ -24,13 +24,15 @@ BEFORE = Path(__file__).parent / "before"
 ARCHIVES = sorted(BEFORE.glob("*.zip"))
 NEW = re.compile(
     r"analysis\.((coefficients|fit_statistics)\[\d+\]\.brand: only here"
-    r"|(exact|tradeoffs|attrition_by_factor): only here"
+    r"|(exact|tradeoffs|attrition_by_factor|heterogeneity|shrunken|money|price_forms|held_out): only here"
+    r"|pooling: [\d,]+ entries in the archive, [\d,]+ here"
+    r"|pooling\[\d+\]\.(part|f_statistic|df_within|p_robust): only here"
     r"|(effects|triage)\[\d+\]\.(p_exact|exact_low|exact_high): only here"
     r"|(coefficients|list_price|experiments|tests|willingness_to_pay)\[\d+\]\.p_adjusted: null in"
     r"|curves\[\d+\]\.(conf_(low|high): null in|note: \"no interval: .*\" in the archive, \"\" here))"
 )
-"""What has come since: exact tests of choices, trade-offs of drawn attributes, a column of conjoint
-studies, and adjusted p values of all but choices in a shop.
+"""What has come since: exact tests of choices, trade-offs of drawn attributes, random effects, money values,
+predictions and robust pooling tests of conjoint studies, and adjusted p values of all but choices in a shop.
 
 The middle of a curve has an interval even where the version before missed 0 by rounding.
 """
