@@ -87,6 +87,27 @@ def profiles_section(found: ChoiceAnalysis) -> Section:
     )
 
 
+def common_section(found: ChoiceAnalysis) -> Section:
+    """Return the section on what texts, categories, profiles and agents have in common."""
+    return Section(
+        "In common",
+        "What do nudge texts, categories, profiles and agents have in common, how far do they differ (sd),"
+        " and where would the effect of a new one lie? Random effects by REML. A shrunken effect draws one's"
+        " own estimate towards the mean, the further the less certain it is; ranks go by it, so that the"
+        " first is not merely the luckiest.",
+        (
+            NamedTable("heterogeneity", "Random effects (percentage points)", found.heterogeneity, ONE),
+            NamedTable(
+                "shrunken",
+                "Each effect, its own and shrunken (percentage points)",
+                found.shrunken,
+                ONE,
+                detail=True,
+            ),
+        ),
+    )
+
+
 def larger_sets_section(found: ChoiceAnalysis) -> Section:
     """Return the section on sets of three and more options."""
     text = (

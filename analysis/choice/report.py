@@ -8,7 +8,7 @@ import pandas as pd
 from analysis.choice.attrition_report import attrition_section, checked, problems, treatment_section
 from analysis.choice.behavior_report import factors_section, sensitivity_section, steps_section
 from analysis.choice.effects_report import effects_section, exact_section, logit_section, methods_section
-from analysis.choice.parts_report import larger_sets_section, nudges_section, profiles_section
+from analysis.choice.parts_report import common_section, larger_sets_section, nudges_section, profiles_section
 from analysis.choice.stopping_report import said, stopping_section
 from analysis.choice.study import ChoiceAnalysis
 from analysis.choice.tradeoff_report import tradeoff_clauses, tradeoff_section
@@ -27,6 +27,7 @@ def report(found: ChoiceAnalysis) -> Report:
         (found.tradeoffs, lambda own: tradeoff_section(own.tradeoffs)),
         (found.nudge_texts, nudges_section),
         (found.profiles, profiles_section),
+        (found.heterogeneity, common_section),
         (found.positions, larger_sets_section),
         (found.slopes, sensitivity_section),
         (found.logit, logit_section),

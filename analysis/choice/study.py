@@ -14,6 +14,7 @@ from analysis.choice.counts import with_counts
 from analysis.choice.effects import LESS_PLACEBO, LIMIT, main_effects
 from analysis.choice.exact import exact_tests
 from analysis.choice.factors import deciding_factors
+from analysis.choice.pooled import heterogeneity
 from analysis.choice.sensitivity import sensitivity
 from analysis.choice.stopping import path_frame, sequence_frame, without_fixed
 from analysis.choice.tradeoffs import tradeoffs
@@ -55,6 +56,8 @@ class ChoiceAnalysis:
     steps: pd.DataFrame
     step_counts: pd.DataFrame
     factors: pd.DataFrame | None
+    heterogeneity: pd.DataFrame
+    shrunken: pd.DataFrame
     notes: tuple[str, ...]
     sequence: pd.DataFrame | None = None
     sequence_path: pd.DataFrame | None = None
@@ -98,6 +101,8 @@ def _stopped(found: ChoiceAnalysis, table: pd.DataFrame) -> ChoiceAnalysis:
         for name, frame in vars(found).items()
         if isinstance(frame, pd.DataFrame)
     }
+    # Random effects rest on estimates for a fixed number of trials.
+    frames |= {name: frames[name][:0] for name in ("heterogeneity", "shrunken")}
     return replace(found, **frames | {"sequence": sequence, "sequence_path": path_frame(table)})
 
 
@@ -113,6 +118,7 @@ def _analyze(
     profiles, profile_differences = groups.profile_effects(table)
     slopes, curves = sensitivity(table)
     both = logit.logit_effects(table, effects)
+    common, shrunken = heterogeneity(effects, exact)
     return ChoiceAnalysis(
         attrition=count_outcomes(table),
         equal_attrition=compare_outcomes(table),
@@ -135,6 +141,8 @@ def _analyze(
         steps=steps.step_summary(table),
         step_counts=steps.step_counts(table),
         factors=None if factors is None else deciding_factors(factors, _sets(table)),
+        heterogeneity=common,
+        shrunken=shrunken,
         notes=_notes(table),
     )
 

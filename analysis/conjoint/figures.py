@@ -161,27 +161,28 @@ def brand_figure(brands: pd.DataFrame) -> Figure:
     return _heatmap(brands, headings, "Utility against the base", common=True)
 
 
-def wtp_figure(wtp: pd.DataFrame) -> Figure:
-    """Draw willingness to pay by attribute and agent, with Krinsky-Robb intervals."""
-    terms = list(wtp["term"].unique())
-    agents = list(wtp["group"].unique())
+def money_figure(money: pd.DataFrame) -> Figure:
+    """Draw what the attributes are worth by agent; chains and the order are in the table."""
+    money = money[money["term"].isin(NAMES)]
+    terms, agents = list(money["term"].unique()), list(money["group"].unique())
+    if not terms:
+        return _nothing("No attribute has a value")
     with mpl.rc_context(STYLE):
         width = max(WIDTH, 1.4 + 1.25 * len(terms))
         figure, grid = panels(len(terms), len(terms), 0.5 + 0.26 * len(agents), width, sharey=True)
         for axes, term in zip(grid, terms, strict=True):
-            own = wtp[wtp["term"] == term].set_index("group").loc[agents].reset_index()
-            ends = {"conf_low": own["krinsky_robb_low"], "conf_high": own["krinsky_robb_high"]}
+            own = money[money["term"] == term].set_index("group").loc[agents].reset_index()
             axes.axvline(0, color=FAINT, linewidth=1, zorder=0)
             defined = own["estimate"].notna()
             place: Any = {"xycoords": ("axes fraction", "data"), "ha": "center", "va": "center"}
             for y in own.index[~defined]:
                 axes.annotate("none", (0.5, y), fontsize=8, style="italic", color=FAINT, **place)
-            intervals(axes, own.index[defined].to_list(), own.assign(**ends)[defined], size=4)
+            intervals(axes, own.index[defined].to_list(), own[defined], size=4)
             _names(axes, agents)
             axes.set_title(NAMES.get(term, str(term)).replace("\n", " "), fontsize=9)
             axes.tick_params(axis="x", labelsize=8)
             axes.locator_params(axis="x", nbins=3)
-        figure.supxlabel("USD for one unit", fontsize=10)
+        figure.supxlabel("USD for one unit, at the median price", fontsize=10)
     return figure
 
 

@@ -1,7 +1,7 @@
 """Write the conjoint report: which tables and figures answer which question."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -30,6 +30,12 @@ WORDING = Wording(
 )
 DEARER = 1.1
 """The price whose effect on the odds is told: 10 % higher."""
+
+FORMS = {
+    "log": "the logarithm of the price",
+    "linear": "the linear price",
+    "curved": "a curve between the logarithm of the price and the linear price",
+}
 
 TRIAGE, WORTH = "Position triage", "Willingness to pay"
 """Titles of the sections that may come first."""
@@ -68,9 +74,12 @@ def _answer(found: ConjointAnalysis, triaged: dict[Any, Any]) -> Iterator[str]:
         return
     own = price[price["term"] == "price_sensitivity"]
     yield from _price(own.iloc[0], bool(claimed(own).iloc[0]), sample_text(own, "choice"))
-    worth = found.willingness_to_pay[found.willingness_to_pay["group"] == agent]
+    worth = found.money[found.money["group"] == agent]
     ordered = worth.set_index("term").reindex([term for term in WORDING.names if term in set(worth["term"])])
-    yield from clauses(_within_both(ordered.reset_index()), WORDING, sample_text(worth, "choice"))
+    yield from clauses(ordered.reset_index(), WORDING, sample_text(worth, "choice"))
+    if ordered["estimate"].notna().any():
+        form, price = worth[["price_form", "at_price"]].iloc[0]
+        yield f"all at the median price, {number_text(price, TWO)} USD ({FORMS[form]} fits)"
 
 
 def _price(row: Any, told: bool, sample: str) -> Iterator[str]:
@@ -88,15 +97,6 @@ def _price(row: Any, told: bool, sample: str) -> Iterator[str]:
             f"a price 10 % higher multiplies the odds of being chosen by {number_text(times, 2)}"
             f" (95 %: {number_text(low, 2)} to {number_text(high, 2)})"
         )
-
-
-def _within_both(worth: pd.DataFrame) -> pd.DataFrame:
-    """The rows; where only one of the two kinds of interval leaves out 0, the other is what is told."""
-    inside = (worth["krinsky_robb_low"] <= 0) & (worth["krinsky_robb_high"] >= 0)
-    ends = worth[["conf_low", "conf_high"]].mask(
-        inside, worth[["krinsky_robb_low", "krinsky_robb_high"]].set_axis(["conf_low", "conf_high"], axis=1)
-    )
-    return worth.assign(conf_low=ends["conf_low"], conf_high=ends["conf_high"])
 
 
 def _checked(found: ConjointAnalysis) -> str:
@@ -208,36 +208,52 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
         ),
         Section(
             WORTH,
-            "What one unit of an attribute is worth in USD: its coefficient over that of the price, sign"
-            " turned, with the price in the form that fits better. With the log price that is what it is"
-            " worth at the median price. The delta-method interval is symmetric; the Krinsky-Robb"
-            " interval, from 10,000 draws of the coefficients, need not be. Where the price coefficient is"
-            " not clearly below 0 there is no willingness to pay, and the cell is empty.",
+            "What one unit of an attribute is worth: its part-worth over that of the price, sign turned, at"
+            " the median price, in USD and in percent of that price. The model also holds the chains and"
+            " which option was shown first. The price has the form that fits: a form is enough if the other"
+            " one adds nothing to it, and if neither is, a curve holds both. The interval has all values that"
+            " the data do not refute. Where the price coefficient is not clearly below 0, or two forms that"
+            " fit give different signs, there is no value, and the row says why.\n\n"
+            "willingness_to_pay is as published studies have it: without chains and order, and with the price"
+            " form of the lower AIC.",
             (
+                NamedTable("money", "Worth of one unit in USD, and in percent.", frames["money"], TWO),
+                table("price_forms", "Is the form of the price enough? A small p says no."),
                 NamedTable(
                     "willingness_to_pay",
                     "USD for one unit, with delta-method and Krinsky-Robb intervals.",
                     frames["willingness_to_pay"],
                     TWO,
+                    detail=True,
                 ),
             ),
             (
                 NamedFigure(
-                    "willingness_to_pay",
-                    "Willingness to pay by attribute and agent with Krinsky-Robb 95 % intervals.",
-                    partial(figures.wtp_figure, frames["willingness_to_pay"]),
+                    "money",
+                    "Worth of one unit of each attribute by agent, with 95 % intervals.",
+                    partial(figures.money_figure, frames["money"]),
                 ),
             ),
         ),
         Section(
+            "Prediction",
+            "Does the model say what an agent chooses from cards that it was not fitted to? The choice sets"
+            " are put into five parts, and each part is predicted by a model of the others. pseudo_r2 is"
+            " McFadden's on the cards of the fit, held_out_r2 the same on the others.",
+            (table("held_out", "Hit rate and log-likelihood per choice, beside those of chance."),),
+        ),
+        *_common(frames),
+        Section(
             "Set size",
             "Does a third option change how the price counts? The coefficients come from conditional logits"
-            " of each set size. The pooling test asks whether one model fits all sizes; a small p says no.",
+            " of each set size. The pooling tests ask whether one model fits all sizes, both orders, and all"
+            " agents; a small p says no. p_robust holds where answers depend on each other. p_value, of a"
+            " chi-square test, rejects too often where they do and choice sets are few.",
             (
                 table(
                     "set_size", "Log-price coefficient by set size; Spearman's rank correlation over agents."
                 ),
-                table("pooling", "Test of one model for all set sizes."),
+                table("pooling", "Tests of one model for all set sizes, both orders, all agents."),
             ),
             (
                 NamedFigure(
@@ -297,6 +313,26 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
         ),
     ]
     return [*found, *_notes(notes)]
+
+
+def _common(frames: Mapping[str, pd.DataFrame]) -> list[Section]:
+    """What agents have in common; nothing where there is one."""
+    if frames["heterogeneity"].empty:
+        return []
+    return [
+        Section(
+            "Agents in common",
+            "What do agents weigh on average, how far do they differ (sd), and where would the part-worth of"
+            " a new agent lie? Random effects by REML. A shrunken part-worth draws an agent's own estimate"
+            " towards the mean, the further the less certain it is; ranks go by it.",
+            (
+                NamedTable("heterogeneity", "Part-worths over agents (log price).", frames["heterogeneity"]),
+                NamedTable(
+                    "shrunken", "Part-worth of each agent, own and shrunken.", frames["shrunken"], detail=True
+                ),
+            ),
+        )
+    ]
 
 
 def _notes(notes: Sequence[str]) -> list[Section]:

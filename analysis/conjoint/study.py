@@ -9,6 +9,11 @@ import pandas as pd
 from analysis.conjoint import across, tables
 from analysis.conjoint.cards import encode
 from analysis.conjoint.fits import Fits, fit_models
+from analysis.conjoint.full_models import full_models
+from analysis.conjoint.held_out import held_out
+from analysis.conjoint.heterogeneity import heterogeneity
+from analysis.conjoint.money import money, price_forms
+from analysis.conjoint.poolable import robust_pooling
 from analysis.conjoint.triage import PRIMACY, RECENCY, triage
 from analysis.estimators.choice_sets import Covariance
 from analysis.estimators.evenness import by_factor
@@ -42,6 +47,11 @@ class ConjointAnalysis:
     booked: pd.DataFrame
     coefficients: pd.DataFrame
     fit_statistics: pd.DataFrame
+    money: pd.DataFrame
+    price_forms: pd.DataFrame
+    held_out: pd.DataFrame
+    heterogeneity: pd.DataFrame
+    shrunken: pd.DataFrame
     notes: tuple[str, ...]
 
     @property
@@ -79,6 +89,8 @@ def analyze_conjoint(
     fits = fit_models(cards, engaged, cov=cov)
     personality = across.personality(fits)
     brands = tables.brands(fits)
+    full = full_models(cards, engaged, cov)
+    common, shrunken = heterogeneity(full)
     return ConjointAnalysis(
         triage=verdicts,
         attrition_by_factor=_attrition(cards.rows),
@@ -89,13 +101,18 @@ def analyze_conjoint(
         willingness_to_pay=tables.willingness_to_pay(fits, cards),
         personality=personality,
         set_size=across.set_size(fits, cards),
-        pooling=tables.pooling(fits),
+        pooling=robust_pooling(fits, cards),
         model_size=across.model_size(personality, sizes),
         brands=brands,
         brand_permutation=across.brand_permutation(brands, providers),
         booked=tables.booked(cards),
         coefficients=tables.coefficients(fits),
         fit_statistics=tables.fit_statistics(fits),
+        money=money(full),
+        price_forms=price_forms(full),
+        held_out=held_out(full),
+        heterogeneity=common,
+        shrunken=shrunken,
         notes=(*_triage_notes(verdicts, locked), *cards.notes, *_fit_notes(fits), ERRORS[cov]),
     )
 
@@ -117,7 +134,8 @@ def _triage_notes(verdicts: pd.DataFrame, locked: bool) -> list[str]:
         if row["verdict"] in (PRIMACY, RECENCY)
     ]
     notes += [
-        f"{row['group']} has too few choices ({row['n']}) to tell whether it is locked; it stays in"
+        f"{row['group']} is undecided: it takes the option shown first in {100 * row['estimate']:.1f} % of"
+        f" its {row['n']:,} choices, and the 95 % interval reaches over a limit of 15 to 85 %; it stays in"
         " the models."
         for row in verdicts.to_dict("records")
         if row["verdict"] == "undecided"

@@ -20,7 +20,7 @@ So an agent is locked outside 15-85 %.
 PRIMACY, RECENCY = "locked-primacy", "locked-recency"
 """The verdicts of locked agents: they take what is shown first, or last."""
 ORDERS = 2
-TOO_FEW = "too few choices to tell whether the agent is locked"
+UNCLEAR = "the interval reaches over a limit of 15 to 85 %"
 
 
 def triage(cards: Cards) -> pd.DataFrame:
@@ -65,7 +65,7 @@ def triage(cards: Cards) -> pd.DataFrame:
                 p_value=2 * stats.norm.sf(abs(z)),
                 conf_low=low,
                 conf_high=high,
-                note=join_notes(_note(own), TOO_FEW if verdict == "undecided" else ""),
+                note=join_notes(_note(own), UNCLEAR if verdict == "undecided" else ""),
                 verdict=verdict,
                 **exact,
             )

@@ -57,7 +57,7 @@ def test_what_is_undefined_is_said(simulate: Simulate) -> None:
     assert {text.get_text() for text in figures.form_figure(flat.functional_form).axes[0].texts} <= {
         "not estimated"
     }
-    assert "none" in [text.get_text() for text in figures.wtp_figure(flat.willingness_to_pay).axes[0].texts]
+    assert "none" in [text.get_text() for text in figures.money_figure(flat.money).axes[0].texts]
     for figure in (figures.block_figure(flat.set_size), figures.size_figure(flat.model_size)):
         assert len(figure.axes[0].texts) == 1
     assert figures.brand_figure(flat.brands[:0]).axes[0].texts[0].get_text() == "Nothing is estimated"

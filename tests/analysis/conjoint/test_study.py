@@ -326,7 +326,10 @@ def test_few_choices_do_not_lock_an_agent(simulate: Simulate) -> None:
         ]
         analysis = analyze_conjoint(own)
         assert analysis.triage["verdict"].tolist() == [verdict]
-        said = [f"balanced has too few choices ({sets}) to tell" in note for note in analysis.notes]
+        said = [
+            "balanced is undecided: it takes the option shown first in 100.0 %" in note
+            for note in analysis.notes
+        ]
         assert any(said) == (verdict == "undecided")
         assert analysis.coefficients.empty == (verdict == "locked-primacy")
 

@@ -25,7 +25,9 @@ ARCHIVES = sorted(BEFORE.glob("*.zip"))
 NUMBERS = r"-?[\d.e-]+ in the archive, -?[\d.e-]+ here$"
 NEW = re.compile(
     r"analysis\.((coefficients|fit_statistics)\[\d+\]\.brand: only here"
-    r"|(exact|tradeoffs|attrition_by_factor): only here"
+    r"|(exact|tradeoffs|attrition_by_factor|heterogeneity|shrunken|money|price_forms|held_out): only here"
+    r"|pooling: [\d,]+ entries in the archive, [\d,]+ here"
+    r"|pooling\[\d+\]\.(part|f_statistic|df_within|p_robust): only here"
     r"|(effects|triage)\[\d+\]\.(p_exact|exact_low|exact_high): only here"
     r"|(anova|coefficients)\[\d+\]\.(statistic_|df_)?(p_)?blocked(_low|_high|_adjusted)?: only here"
     r"|(attrition|positions|curves|factors)\[\d+\]\.(clustered_(low|high)|effective_n): only here"
@@ -40,9 +42,10 @@ NEW = re.compile(
     r"|slopes\[\d+\]\.note: .* in the archive, \"standard error by set"
     r"|(effects|slopes)\[\d+\]\.note: \"no (interval|standard error): .*, .*choice sets for .* here$)"
 )
-"""What has come since: exact tests of choices, trade-offs of drawn attributes, a column of conjoint
-studies, and adjusted p values of all but choices in a shop; of linear effects the degrees of freedom of their
-own clusters, of slopes the error by choice set, and counts in the notes of those without an error.
+"""What has come since: exact tests of choices, trade-offs of drawn attributes, random effects, money values,
+predictions and robust pooling tests of conjoint studies, and adjusted p values of all but choices in a shop;
+of linear effects the degrees of freedom of their own clusters, of slopes the error by choice set, and counts
+in the notes of those without an error.
 
 The middle of a curve has an interval even where the version before missed 0 by rounding.
 """

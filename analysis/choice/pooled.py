@@ -1,0 +1,40 @@
+"""Pool the effects over agents, nudge texts, categories and profiles: random effects."""
+
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis.estimators.partial_pooling import partial_pooling
+from analysis.tables.frame import FRAME_COLUMNS
+
+ALL_AGENTS: Final = "all agents"
+PARTS: Final = ("nudge_text", "category", "family", "profile")
+AGENT: Final = "agent"
+_WIDTH: Final = 2 * float(stats.norm.ppf(0.975))
+
+
+def heterogeneity(effects: pd.DataFrame, exact: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the random effects of texts, categories, families, profiles and agents, and each one shrunken.
+
+    effects, exact: the tables of these names. The effects of the nudge and the order are those of the exact
+    tests, about these choice sets. Their standard error is the width of the score interval over 3.92, which
+    is above 0 also for an agent that is never moved; within an agent the part is `nudge_text`, `category`,
+    `family` or `profile`. Over agents (part `agent`, group `all agents`) there are the other features, too,
+    with the clustered errors of `effects`, which are of new choice sets. See `partial_pooling` for the
+    columns; estimates are in percentage points. Both are empty where nothing has two levels.
+    """
+    tested = exact.assign(std_error=(exact["conf_high"] - exact["conf_low"]) / _WIDTH)
+    within = tested[tested["part"].isin(PARTS)]
+    whole = tested[tested["part"] == ""]
+    others = effects[~effects["term"].isin(list(whole["term"]))]
+    over = pd.concat([whole, others], ignore_index=True)
+    over = over.assign(part=AGENT, level=over["group"], group=ALL_AGENTS)
+    if over["level"].nunique() < 2:
+        over = over[:0]
+    every = pd.concat([within, over], ignore_index=True)[[*FRAME_COLUMNS, "part", "level"]]
+    several = every.groupby(["group", "part", "term"])["level"].transform("size") > 1
+    every = every[several.astype(bool)]
+    every["level"] = np.where(every["level"] == "", "none", every["level"])
+    return partial_pooling(every)

@@ -1,0 +1,151 @@
+"""Fit the models that money values rest on: the price in three forms, and all that may go with it held."""
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal, get_args
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from threadpoolctl import threadpool_limits
+
+from analysis.conjoint.cards import Cards
+from analysis.conjoint.fits import brand_families, regressors
+from analysis.estimators.choice_sets import Covariance
+from analysis.estimators.clogit import CLogit, fit_clogit
+from analysis.estimators.leave_out import moves, with_errors
+from analysis.tables.choice_table import TRIAL_ID
+
+PriceForm = Literal["log", "linear", "curved"]
+PRICE_FORMS: Final[tuple[PriceForm, ...]] = get_args(PriceForm)
+PRICE, CURVE, FIRST = "price", "price_curve", "shown_first"
+"""Terms of the models: the price at its median, its curve, and whether an option was shown first."""
+LEVEL: Final = 0.05
+
+
+@dataclass(frozen=True)
+class FullModels:
+    """The models of one agent.
+
+    rows: the options shown; columns: by price form, their regressors; fits: by price form. at_price: the
+    median price, in whose units the price is: the coefficient `price` of every form is the change of utility
+    for a price that is higher by `at_price`, at the slope that the form has there. moved: how far the
+    coefficients of the log form move without each choice set. p: by form, of the test that it is enough.
+    """
+
+    agent: str
+    block: str
+    rows: pd.DataFrame
+    columns: dict[str, pd.DataFrame]
+    fits: dict[PriceForm, CLogit]
+    moved: pd.DataFrame
+    at_price: float
+    p: dict[PriceForm, float]
+    note: str
+
+    @property
+    def enough(self) -> list[PriceForm]:
+        """The forms that are not refuted; without a test these are the logarithm and the linear form."""
+        return [form for form in ("log", "linear") if not self.p[form] < LEVEL]
+
+    @property
+    def form(self) -> PriceForm:
+        """The form that fits: the likelier one of those that are not refuted; the curve if both are."""
+        return max(self.enough, key=lambda form: self.fits[form].loglik, default="curved")
+
+    @property
+    def fit(self) -> CLogit:
+        """The model in the form that fits."""
+        return self.fits[self.form]
+
+
+def full_models(cards: Cards, agents: list[str], cov: Covariance) -> list[FullModels]:
+    """Fit conditional logits of the smallest sets, with the controls, chains and the option shown first held.
+
+    Three forms of the price p, with median m: its logarithm, ln(p / m); linear, p / m; and the curve, which
+    has both: ln(p / m) and `price_curve`, p / m - ln(p / m), whose slope at the median is 0. A form is
+    enough if the other adds nothing to it (Davidson and MacKinnon 1981): in the curve, the logarithm alone
+    has no `price_curve`, the linear form as much of it as of `price`. cov: `clustered` errors are those of
+    leaving out each choice set. Chains are left out where they separate the choices or leave the price
+    without an error, which a note says.
+    """
+    chains = brand_families(cards)
+    with threadpool_limits(limits=1, user_api="blas"):
+        return [models for agent in agents if (models := _of_agent(agent, cards, chains, cov))]
+
+
+def _of_agent(agent: str, cards: Cards, chains: tuple[str, ...], cov: Covariance) -> FullModels | None:
+    needed = [TRIAL_ID, "set", "block", "position", "chosen", "chain", "price", "log_price"]
+    own = cards.rows.loc[cards.rows["agent"] == agent, [*needed, *cards.controls]]
+    block = next((block for block in cards.blocks if (own["block"] == block).any()), None)
+    rows = own[own["block"] == block]
+    priced = (rows["price"] > 0).groupby(rows[TRIAL_ID]).transform("all")
+    rows = rows[priced & rows["chosen"].notna()]
+    if block is None or rows.empty:
+        return None
+    at_price = float(np.median(cards.prices(block)))
+    found = _fitted(agent, block, rows, _columns(rows, cards.controls, chains, at_price), cov, at_price)
+    if chains and (found.fit.notes or np.isnan(found.fit.of(PRICE)[1])):
+        columns = _columns(rows, cards.controls, (), at_price)
+        note = "chains are left out: too few choice sets to hold them"
+        return _fitted(agent, block, rows, columns, cov, at_price, note)
+    return found
+
+
+def _columns(
+    rows: pd.DataFrame, controls: tuple[str, ...], chains: tuple[str, ...], at_price: float
+) -> dict[str, pd.DataFrame]:
+    """The regressors of each form; the price is the last term, or the last but one."""
+    held = regressors(rows, controls, "log", np.zeros(2), chains).drop(columns="log_price")
+    first = (rows["position"] == 0).astype(float)
+    if first.groupby(rows[TRIAL_ID]).sum().all():
+        held[FIRST] = first
+    # A chain that an agent was never shown has no column of its own.
+    held = held.drop(columns=[f"chain_{name}" for name in chains if not held[f"chain_{name}"].any()])
+    relative = rows["price"] / at_price
+    log = held.assign(**{PRICE: np.log(relative)})
+    return {
+        "log": log,
+        "linear": held.assign(**{PRICE: relative}),
+        "curved": log.assign(**{CURVE: relative - np.log(relative)}),
+    }
+
+
+def _fitted(
+    agent: str,
+    block: str,
+    rows: pd.DataFrame,
+    columns: dict[str, pd.DataFrame],
+    cov: Covariance,
+    at_price: float,
+    note: str = "",
+) -> FullModels:
+    chosen, trial, sets = (
+        rows["chosen"].to_numpy(float, na_value=np.nan),
+        rows[TRIAL_ID].to_numpy(),
+        rows["set"].to_numpy(),
+    )
+    fits: dict[PriceForm, CLogit] = {}
+    moved: dict[PriceForm, pd.DataFrame] = {}
+    for form in PRICE_FORMS:
+        x = columns[form]
+        fits[form] = fit_clogit(x, chosen, trial, cov="robust" if cov == "robust" else "classical")
+        moved[form] = moves(fits[form], x, chosen, trial, sets)
+        if cov == "clustered":
+            fits[form] = with_errors(fits[form], moved[form])
+    curved = fits["curved"]
+    p: dict[PriceForm, float] = {
+        "log": _p_zero(curved, {CURVE: 1.0}),
+        "linear": _p_zero(curved, {PRICE: 1.0, CURVE: -1.0}),
+        "curved": np.nan,
+    }
+    return FullModels(agent, block, rows, columns, fits, moved["log"], at_price, p, note)
+
+
+def _p_zero(fit: CLogit, weights: dict[str, Any]) -> float:
+    """The p value of a combination of coefficients being 0; NaN where one has no error."""
+    at = [fit.terms.index(term) for term in weights]
+    weight = np.array(list(weights.values()))
+    error = float(np.sqrt(weight @ fit.cov[np.ix_(at, at)] @ weight))
+    if not error > 0:
+        return np.nan
+    return float(2 * stats.t.sf(abs(weight @ fit.estimate[at]) / error, fit.df))
