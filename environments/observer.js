@@ -1,6 +1,7 @@
 // Reports what stands at places of a guest's page, and what of it can be read on the screen, whenever the page
 // rests: once it has loaded, and after it has changed or was scrolled. (`placesOf` is legible.js, `undisturbed`
-// is undisturbed.js; what is said of the key in drawn.js holds here too.)
+// is undisturbed.js; what is said of the key in drawn.js holds here too.) It is the same for all pages, so that a
+// browser fetches it once; observed.js, in the page itself, calls it.
 ({ key, path, wholePage, places, ownTexts, ownPictures, cards, drawn }) => {
   if (!document.dispatchEvent(new CustomEvent(path, { cancelable: true }))) return; // it is here already
   document.addEventListener(path, (event) => event.preventDefault());

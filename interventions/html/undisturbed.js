@@ -1,23 +1,20 @@
 // Lets our scripts read a page with the browser's own functions: what the page has put in their place, or what
 // hides them, is set aside for as long as `read` runs. Throws the name of what cannot be set aside. It itself
-// uses only functions that it has kept, on objects of its own.
+// uses only functions that it has kept, on objects of its own. (`NAMES`: the properties that the scripts use.)
 () => {
   const OWNERS = RegExp("^(Object|Array|String|Number|RegExp|Math|JSON|Reflect|Map|Set|WeakMap|Uint8ClampedArray|URL|Node.*|CharacterData|(HTML(Input|TextArea|Button|Image)?)?Element|Document.*|" +
     "ShadowRoot|Attr|TreeWalker|Range|DOMRect.*|HTMLCollection|NamedNodeMap|CSS.*Rule.*|.*StyleSheet.*|Animation|CSSAnimation|CSSTransition|.*Effect|OffscreenCanvas.*|ImageData|Mutation.*)$");
-  // What JavaScript itself looks up; all other names stand in the scripts themselves.
-  const NAMES = "constructor exec flags dotAll global hasIndices ignoreCase multiline sticky unicode unicodeSets " +
-    "next return toJSON";
   const { defineProperty, getOwnPropertyDescriptor, getPrototypeOf, setPrototypeOf } = Object;
   const { deleteProperty, ownKeys } = Reflect;
   const used = { __proto__: null };
-  for (const name of (document.currentScript.text + NAMES).match(/\w+/g)) used[name] = true;
+  for (const name of NAMES.split(" ")) used[name] = true;
   const isUsed = (name) => typeof name === "symbol" || used[name];
   const kept = [];
   const describe = (owner, name) => {
     const found = getOwnPropertyDescriptor(owner, name);
     return found && setPrototypeOf(found, null);
   };
-  const keep = (owner, isView) => {
+  const keep = (owner) => {
     const names = ownKeys(owner).filter(isUsed), was = { __proto__: null };
     if (!names.length) return;
     for (const name of names) was[name] = describe(owner, name);

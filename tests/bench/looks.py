@@ -10,7 +10,7 @@ from playwright.async_api import BrowserContext
 
 from environments.browser import run_browsers
 from environments.observe import Wanted
-from environments.observer import Sees, observer
+from environments.observer import OBSERVER, Sees, observer
 from environments.shop.catalogue import generate
 from environments.shop.server import shop
 from interventions.edits.insert_text import InsertText
@@ -108,7 +108,7 @@ async def subjects() -> dict[str, str]:
 
 async def measured(context: BrowserContext, html: str, sees: Sees) -> tuple[list[float], float]:
     """Milliseconds of each look, and of writing the page, their median."""
-    script = f"<script>{observer(WANTED, '/seen', sees)}</script>"
+    script = f"<script>{OBSERVER}</script><script>{observer(WANTED, '/seen', sees)}</script>"
     body = re.sub("(?i)<!doctype html>", lambda found: found[0] + script, html, count=1)
     async with pages({"/": body, "/seen": ""}) as url:
         page = await context.new_page()
