@@ -1,6 +1,7 @@
 // Reports what stands at places of a guest's page, and what of it can be read on the screen, whenever the page
-// rests: once it has loaded, and after it has changed or was scrolled. (`placesOf` is legible.js, `undisturbed`
-// is undisturbed.js; what is said of the key in drawn.js holds here too.)
+// rests and the browser is idle: once it has loaded, and after it has changed or was scrolled. (`placesOf` is
+// legible.js, `undisturbed` is undisturbed.js; what is said of the key in drawn.js holds here too.) It is the same
+// for all pages, so that a browser fetches it once; observed.js, in the page itself, calls it.
 ({ key, path, wholePage, places, ownTexts, ownPictures, cards, drawn }) => {
   if (!document.dispatchEvent(new CustomEvent(path, { cancelable: true }))) return; // it is here already
   document.addEventListener(path, (event) => event.preventDefault());
@@ -15,6 +16,7 @@
   const { apply: call } = Reflect;
   const { stringify } = JSON;
   const { now } = Date;
+  const { requestIdleCallback: whenIdle = setTimeout } = self;
   const undisturbedly = undisturbed();
 
   // What each text says; and whether it was shown, which is not asked again while it says the same on one page.
@@ -23,19 +25,22 @@
     const { found, query, roots, title, squeeze, written, pictured, intersect, isClippedAway, viewport, memo, styleOf,
       boxOf, parentOf, styledBy, NO_TEXT } = placesOf(
       { wholePage, picture: !wholePage, isSeen: (element) => isSeen(element), bidOf: () => "" });
-    const isAway = memo((element) => element !== null && (isClippedAway(styleOf(element)) || isAway(parentOf(element))));
+    const away = new Set([...styledBy(({ clip }) => clip && clip !== "auto"), ...query("[style*=clip]")].filter(
+      (element) => isClippedAway(styleOf(element))));
+    const isAway = memo((element) => element !== null && (away.has(element) || isAway(parentOf(element))));
     // The style of what is not drawn takes long: it is not asked inside of what is not drawn.
     const isDrawn = memo((element) => element !== null && (element.checkVisibility() ||
       isDrawn(parentOf(element)) && styleOf(element).display === "contents"));
+    const isVisible = (element) => element.checkVisibility({ __proto__: null, visibilityProperty: true }) ||
+      isDrawn(element) && styleOf(element).visibility === "visible";
     const isInView = (element) => {
       const box = intersect(boxOf(element), viewport);
       return box.left < box.right && box.top < box.bottom;
     };
-    const isSeen = memo((element) => isDrawn(element) && (wholePage || isInView(element)) &&
-      styleOf(element).visibility === "visible" && !isAway(element));
-    const left = new Set(query([NO_TEXT, ...cards.filter(query)].join()));
-    const isLeft = memo((element) => element !== null && (left.has(element) || isLeft(element.parentElement)));
-    const counts = (element) => !isLeft(element) && isSeen(element);
+    const isSeen = memo((element) => (wholePage || isDrawn(element) && isInView(element)) && isVisible(element) &&
+      !(away.size && isAway(element)));
+    const left = [NO_TEXT, ...cards.filter(query)].join();
+    const counts = memo((element) => !element.closest(left) && isSeen(element));
     if (location.href !== page) texts = new WeakMap();
     page = location.href;
     const own = [squeeze(title())], pictures = new Set();
@@ -44,6 +49,7 @@
       const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
       while (ownTexts && walker.nextNode()) {
         const { currentNode: node } = walker, { data } = node;
+        if (!/\S/.test(data)) continue;
         let known = texts.get(node);
         if (known?.data !== data) texts.set(node, known = { data, text: squeeze(data), isShown: false });
         if (known.text && (known.isShown ||= counts(node.parentElement ?? root.host))) own.push(known.text);
@@ -103,7 +109,7 @@
     if (!due) since = now();
     clearTimeout(due);
     const left = since + LATEST - now();
-    due = setTimeout(look, left < QUIET ? left : QUIET);
+    due = setTimeout(() => whenIdle(() => look(), { __proto__: null, timeout: QUIET }), left < QUIET ? left : QUIET);
   };
   const observer = new MutationObserver(later);
   const always = (types, listener) => {

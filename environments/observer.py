@@ -9,14 +9,20 @@ from typing import Final, Literal
 
 from environments.observe import LEGIBLE, Disturbed, Wanted, parsed, source_of, standing_of
 from interventions.edits.in_browser import Standing
-from interventions.html.inline_script import UNDISTURBED, called, with_functions
+from interventions.html.inline_script import UNDISTURBED, called, short, with_functions
 from proxy import keys
 
 Sees = Literal["page", "viewport"]
 """What counts as shown to a guest: the page as it is drawn, wherever it is scrolled to, or what was in the
 viewport at some time."""
 
-_OBSERVER: Final = with_functions(source_of("observer.js"), placesOf=LEGIBLE, undisturbed=UNDISTURBED)
+_FUNCTION: Final = short(with_functions(source_of("observer.js"), placesOf=LEGIBLE, undisturbed=UNDISTURBED))
+OBSERVER: Final = (
+    "document.currentScript?.remove();"
+    f'Object.defineProperty(self, "soukObserver", {{ configurable: true, value: {_FUNCTION} }})'
+)
+"""The script that every page of every guest loads before its own; it does nothing until the page calls it."""
+_OBSERVED: Final = source_of("observed.js")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +39,7 @@ class Report:
 
 @lru_cache(maxsize=256)
 def observer(wanted: Wanted, path: str, sees: Sees) -> str:
-    """Return the script for every page of a guest; it sends its reports to `path`."""
+    """Return the script in every page of a guest, which calls OBSERVER; reports are sent to `path`."""
     told = {
         "key": keys.PLACE,
         "path": path,
@@ -44,7 +50,7 @@ def observer(wanted: Wanted, path: str, sees: Sees) -> str:
         "cards": wanted.cards,
         "drawn": wanted.drawn,
     }
-    return called(_OBSERVER, told)
+    return called(_OBSERVED, told)
 
 
 def read_report(body: bytes, wanted: Wanted) -> Report:
@@ -57,6 +63,8 @@ def read_report(body: bytes, wanted: Wanted) -> Report:
     match sent:
         case {"replaced": str(replaced)} if replaced:
             raise Disturbed(f"the page's scripts have replaced {replaced}")
+        case {"absent": True}:
+            raise Disturbed("the script that observes the page was not loaded")
         case {"at": str(at), "drawn": bool(drawn)}:
             return Report(at, drawn, standing_of(sent, wanted.spots))
     raise Disturbed("the page's scripts disturb the observation")

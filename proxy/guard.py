@@ -1,12 +1,19 @@
 """Put a script into every page, the same in every condition, before the page's own.
 
-A piece of HTML that a page's script fetches is no page: it becomes part of one that has the script.
+A piece of HTML that a page's script fetches is no page: it becomes part of one that has the script. What is
+the same in all pages, the observer, they load from an address of the proxy's, so that it is sent only once.
 """
 
+import gzip
 import re
+from base64 import b64encode
 from collections.abc import Callable
+from functools import lru_cache
+from hashlib import sha256
 from typing import Final
+from urllib.parse import urljoin
 
+import brotli  # type: ignore[import-untyped]
 from mitmproxy import http
 
 from interventions.apply.engine import Receipt, page_hash
@@ -47,6 +54,16 @@ LABELS: Final = {
 """The names of encodings for browsers, where Python's are others."""
 
 
+CODINGS: Final = ("br", "gzip")
+"""How the observer can be packed, the smallest first."""
+KEEP: Final = {
+    "content-type": "text/javascript; charset=utf-8",
+    "cache-control": "public, max-age=31536000, immutable",
+    "vary": "accept-encoding",
+}
+"""How the observer is sent: its address changes with it, so that a browser never has to ask again."""
+
+
 class PageScript:
     """The mitmproxy addon that puts a script into pages; it comes after the addon that rewrites.
 
@@ -57,6 +74,19 @@ class PageScript:
 
     def __init__(self, script_of: Callable[[Session], str]) -> None:
         self._script_of = script_of
+
+    def request(self, flow: http.HTTPFlow) -> None:
+        """Send the observer."""
+        session: Session | None = flow.metadata.get(SESSION)
+        if session is None or not session.observer or flow.response is not None:
+            return
+        if flow.request.path == _path(session.observer):
+            accepted = flow.request.headers.get("accept-encoding", "")
+            coding = next((each for each in CODINGS if re.search(rf"\b{each}\b(?!;q=0\b)", accepted)), "")
+            flow.response = http.Response.make(200, b"", KEEP)
+            replace_body(flow.response, _packed(session.observer, coding))
+            if coding:
+                flow.response.headers["content-encoding"] = coding
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Hold back every page."""
@@ -81,7 +111,7 @@ class PageScript:
             if not is_document_request(request) and not WHOLE.search(body.replace(b"\0", b"")):
                 return
             codec, stated = charset.detect(body, kind)
-            guarded = _with_script(keyed, body, codec, kind)
+            guarded = _with_script(keyed, session.observer, body, codec, kind)
         except (Undecodable, UnicodeError) as error:
             fail(flow, session, f"{request.url}: the page cannot be guarded: {error}")
             return
@@ -90,14 +120,19 @@ class PageScript:
             label = LABELS.get(codec, codec.replace("iso8859", "iso-8859").replace("_", "-"))
             headers["content-type"] = f"{kind.partition(';')[0]}; charset={label}"
         if policies := headers.get_all(CSP):
-            reports = frozenset({"'self'"} if session.observed or session.site.drawn else ())
-            inline = Inline(scripts=frozenset({keyed}), connects=reports)
+            reports = frozenset({"'self'"} if session.observer or session.site.drawn else ())
+            scripts, loaded = {keyed}, set[str]()
+            if session.observer:
+                scripts.add(session.observer)
+                loaded.add(urljoin(request.url, _path(session.observer)))
+            inline = Inline(scripts=frozenset(scripts), loaded=frozenset(loaded), connects=reports)
             headers.set_all(CSP, [allow(policy, inline) for policy in policies])
         if keyed != script:  # another session must not be shown it
             headers["cache-control"] = "no-store"
         replace_body(response, guarded)
-        if session.observed:
-            session.note_receipts([_receipt(script, body, guarded, session.product_at(request.url))])
+        if session.observer:
+            ours = session.observer + script
+            session.note_receipts([_receipt(ours, body, guarded, session.product_at(request.url))])
 
 
 def _receipt(script: str, body: bytes, guarded: bytes, product: str) -> Receipt:
@@ -106,17 +141,35 @@ def _receipt(script: str, body: bytes, guarded: bytes, product: str) -> Receipt:
     return Receipt("", "observer", "page.head", "", product, 1, "", *hashes)
 
 
-def _with_script(script: str, body: bytes, codec: str, kind: str) -> bytes:
+def _with_script(script: str, observer: str, body: bytes, codec: str, kind: str) -> bytes:
     """Raises Undecodable, UnicodeError."""
+    loaded = f'<script src="{_path(observer)}" integrity="{_hash(observer)}"></script>' if observer else ""
     # Bytes as characters: what is not touched stays as it is, also where it is not valid.
     codec, errors = (codec, "surrogatepass") if codec.startswith("utf-16") else ("latin-1", "strict")
     page = body.decode(codec, errors)
-    element = f"<script>{script}</script>"
+    element = f"{loaded}<script>{script}</script>"
     if kind.startswith(XHTML):
         if (head := HEAD.search(page)) is None:
             raise Undecodable("it has no head")
-        start, element = head.end(), f"<script><![CDATA[{script}]]></script>"
+        start, element = head.end(), f"{loaded}<script><![CDATA[{script}]]></script>"
     else:
         prologue = PROLOGUE.match(page)
         start = prologue.end() if prologue else 0
     return (page[:start] + element + page[start:]).encode(codec, errors)
+
+
+@lru_cache(maxsize=8)
+def _packed(script: str, coding: str) -> bytes:
+    body = script.encode()
+    return brotli.compress(body) if coding == "br" else gzip.compress(body) if coding else body
+
+
+@lru_cache(maxsize=8)
+def _hash(script: str) -> str:
+    """A script's hash, as integrity and policies write it."""
+    return f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}"
+
+
+def _path(script: str) -> str:
+    """The address of a script at each host."""
+    return f"/.souk-{sha256(_hash(script).encode()).hexdigest()[:16]}.js"

@@ -128,8 +128,11 @@ class Session:
     _: KW_ONLY
     script: str = ""
     """A script for each page, in ASCII and without `</script`: the same whatever is planned; empty: none."""
-    observed: bool = False
-    """Whether the script reports what stands on the page: each page has a receipt of it."""
+    observer: str = ""
+    """A script that each page loads before `script`, which calls it to report what stands on the page.
+
+    Each page has a receipt of it. Empty: pages are not observed.
+    """
     key: str = field(default_factory=new_key)
     """The key of the session's scripts."""
     cards: CardRun | None = None

@@ -15,7 +15,7 @@ from typing import Final, Literal
 from urllib.parse import urljoin, urlsplit
 
 from environments.observe import Disturbed, Wanted
-from environments.observer import observer, read_report
+from environments.observer import OBSERVER, observer, read_report
 from environments.shop.server import shop
 from environments.stops import guard
 from experiments.console.background import ready
@@ -296,7 +296,7 @@ class TrialDispenser:
                 bound,
                 awaited=None,
                 script=";\n".join(filter(None, (self._scripts.guard, observed))),
-                observed=bool(observed),
+                observer=OBSERVER if observed else "",
             ),
             observe=self._observe,
             wanted=wanted,

@@ -18,17 +18,18 @@ _NONCE_OR_HASH = re.compile(r"'(?:nonce|sha256|sha384|sha512)-", re.I)
 class Inline:
     """The inline parts that edits have put into a page. Falsy when there are none.
 
-    These are the texts of style attributes and inline scripts, the absolute URLs of images, and where scripts
-    send something, as a policy writes it.
+    These are the texts of style attributes and scripts, the absolute URLs of images and of those scripts that
+    are not inline, and where scripts send something, as a policy writes it.
     """
 
     styles: frozenset[str] = frozenset()
     scripts: frozenset[str] = frozenset()
     images: frozenset[str] = frozenset()
     connects: frozenset[str] = frozenset()
+    loaded: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
-        return bool(self.styles or self.scripts or self.images or self.connects)
+        return bool(self.styles or self.scripts or self.loaded or self.images or self.connects)
 
 
 NOTHING_INLINE = Inline()
@@ -71,7 +72,14 @@ def _allow(policy: str, inline: Inline) -> str:
 def _wanted(inline: Inline) -> Iterator[tuple[str, tuple[str, ...], list[str]]]:
     """For each kind the directive that governs it, those that stand in for it, and the sources it needs."""
     yield "style-src-attr", ("style-src", "default-src"), _hashes(inline.styles)
-    yield "script-src-elem", ("script-src", "default-src"), _hashes(inline.scripts)
+    yield (
+        "script-src-elem",
+        ("script-src", "default-src"),
+        [
+            *_hashes(inline.scripts),
+            *sorted(inline.loaded),
+        ],
+    )
     yield "img-src", ("default-src",), sorted({_image_source(url) for url in inline.images})
     yield "connect-src", ("default-src",), sorted(inline.connects)
 
@@ -90,7 +98,9 @@ def _missing(name: str, sources: list[str], wanted: list[str]) -> list[str]:
         # Hashes count for attributes only beside this keyword.
         wanted = ["'unsafe-hashes'", *wanted]
     if "'unsafe-inline'" in keywords and not strict:
-        return []
+        wanted = [source for source in wanted if not source.startswith("'")]
+    if name == "script-src-elem" and "'self'" in keywords:
+        wanted = [source for source in wanted if source.startswith("'")]
     return [source for source in wanted if source not in sources]
 
 

@@ -15,6 +15,13 @@ _KEPT: Final = (
 )  # fmt: skip
 """The global names that scripts use after their start: a page can give them another meaning."""
 
+_LOOKED_UP: Final = (
+    "constructor", "exec", "flags", "dotAll", "global", "hasIndices", "ignoreCase", "multiline", "sticky",
+    "unicode", "unicodeSets", "next", "return", "toJSON",
+)  # fmt: skip
+"""The names of properties that JavaScript itself looks up."""
+_PROPERTY: Final = re.compile(r"""[.{,"'`]\s*([a-zA-Z_]\w*)""")
+"""What may be a property's name: after a point, in a pattern or an object, or alone in quotes."""
 _LEFT_OUT = re.compile(r"(?m)^ *(?://.*\n?|\n)?| +//.*$")
 """Comments and indentation."""
 
@@ -26,7 +33,9 @@ def with_functions(source: str, **functions: str) -> str:
     """
     values = ",\n".join(functions.values())
     kept = ", ".join(_KEPT)
-    return f"(({{ {kept} }}) => (({', '.join(functions)}) =>\n{source}\n)(\n{values}\n))(self)"
+    names = " ".join(sorted({*_LOOKED_UP, *_PROPERTY.findall(_LEFT_OUT.sub("", source + values))}))
+    called = f"(({', '.join(functions)}) =>\n{source}\n)(\n{values}\n)"
+    return f"(({{ {kept} }}, NAMES) => {called})(self, {json.dumps(names)})"
 
 
 def called(source: str, told: Mapping[str, Any]) -> str:
@@ -35,4 +44,9 @@ def called(source: str, told: Mapping[str, Any]) -> str:
     source: JavaScript, an expression; `//` begins nothing but comments.
     """
     arguments = json.dumps(told).replace("<", "\\u003c")
-    return f"({_LEFT_OUT.sub('', source).strip()})({arguments})"
+    return f"({short(source)})({arguments})"
+
+
+def short(source: str) -> str:
+    """Return a script without comments and indentation."""
+    return _LEFT_OUT.sub("", source).strip()

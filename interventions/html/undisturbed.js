@@ -1,30 +1,22 @@
 // Lets our scripts read a page with the browser's own functions: what the page has put in their place, or what
 // hides them, is set aside for as long as `read` runs. Throws the name of what cannot be set aside. It itself
-// uses only functions that it has kept, on objects of its own.
+// uses only functions that it has kept, on objects of its own. (`NAMES`: the properties that the scripts use.)
 () => {
-  const OWNERS = RegExp("^(Object|Array|String|Number|RegExp|Math|JSON|Reflect|Map|Set|WeakMap|Uint8ClampedArray|URL|Node.*|CharacterData|(HTML(Input|TextArea|Button|Image)?)?Element|Document.*|" +
-    "ShadowRoot|Attr|TreeWalker|Range|DOMRect.*|HTMLCollection|NamedNodeMap|CSS.*Rule.*|.*StyleSheet.*|Animation|CSSAnimation|CSSTransition|.*Effect|OffscreenCanvas.*|ImageData|Mutation.*)$");
-  // What JavaScript itself looks up; all other names stand in the scripts themselves.
-  const NAMES = "constructor exec flags dotAll global hasIndices ignoreCase multiline sticky unicode unicodeSets " +
-    "next return toJSON";
-  const { defineProperty, getOwnPropertyDescriptor, getPrototypeOf, setPrototypeOf } = Object;
+  const OWNERS = RegExp("^(?:Object|Array|String|Number|RegExp|Math|JSON|Reflect|Map|Set|WeakMap|Uint8ClampedArray|URL|Node|NodeList|CharacterData|(?:HTML(?:Input|TextArea|Button|Image)?)?Element|Document(?:Fragment)?|" +
+    "ShadowRoot|Attr|TreeWalker|Range|DOMRect.*|HTMLCollection|NamedNodeMap|CSS.*Rule.*|.*StyleSheet.*|Animation|CSSAnimation|CSSTransition|OffscreenCanvas.*|ImageData|Mutation.*)$", "gm");
+  const { defineProperty, getOwnPropertyDescriptor, getOwnPropertyNames, getPrototypeOf, setPrototypeOf } = Object;
   const { deleteProperty, ownKeys } = Reflect;
   const used = { __proto__: null };
-  for (const name of (document.currentScript.text + NAMES).match(/\w+/g)) used[name] = true;
+  for (const name of NAMES.split(" ")) used[name] = true;
   const isUsed = (name) => typeof name === "symbol" || used[name];
   const kept = [];
-  const describe = (owner, name) => {
-    const found = getOwnPropertyDescriptor(owner, name);
-    return found && setPrototypeOf(found, null);
-  };
-  const keep = (owner, isView) => {
+  const keep = (owner) => {
     const names = ownKeys(owner).filter(isUsed), was = { __proto__: null };
     if (!names.length) return;
-    for (const name of names) was[name] = describe(owner, name);
+    for (const name of names) was[name] = getOwnPropertyDescriptor(owner, name);
     kept.push({ owner, names, was });
   };
-  for (const name of ownKeys(self)) {
-    if (typeof name === "symbol" || !OWNERS.test(name)) continue;
+  for (const name of getOwnPropertyNames(self).join("\n").match(OWNERS)) {
     keep(self[name]);
     if (self[name].prototype) keep(self[name].prototype);
   }
@@ -32,15 +24,17 @@
   for (const list of [[], new Map(), new Set(), "", "".matchAll(/x/g)]) keep(getPrototypeOf(list[Symbol.iterator]()));
   keep(getPrototypeOf(getPrototypeOf([][Symbol.iterator]())));
   const VIEW = ["innerWidth", "innerHeight", "scrollX", "scrollY"];
-  kept.push({ owner: self, names: VIEW, was: Object.fromEntries(VIEW.map((name) => [name, describe(self, name)])) });
+  kept.push({ owner: self, names: VIEW, was: Object.fromEntries(VIEW.map((name) => [name, getOwnPropertyDescriptor(self, name)])) });
 
   return (read) => {
     const aside = [];
     let count = 0;
+    // What a descriptor does not say is not asked of `Object.prototype`.
+    const plain = (descriptor) => descriptor && setPrototypeOf(descriptor, null);
     const setAside = (owner, name, was) => {
-      const now = describe(owner, name);
+      const now = plain(getOwnPropertyDescriptor(owner, name));
       try {
-        if (was) defineProperty(owner, name, was);
+        if (was) defineProperty(owner, name, plain(was));
         else if (!deleteProperty(owner, name)) throw name;
       } catch {
         throw typeof name === "symbol" ? "a symbol" : name;

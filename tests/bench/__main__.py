@@ -11,6 +11,7 @@ from playwright.sync_api import sync_playwright
 
 from environments.browser import find_browser
 from tests.bench import (
+    checks,
     choice,
     clogit,
     conjoint,
@@ -30,6 +31,7 @@ BENCHMARKS = {
     "proxied": proxied.run,
     "steps": steps.run,
     "episodes": episodes.run,
+    "checks": checks.run,
     "looks": looks.run,
     "storage": storage.run,
     "choice": choice.run,

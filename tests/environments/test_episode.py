@@ -41,13 +41,20 @@ async function add() {
 }
 </script>"""
 
+# Whoever waits for too little ends before it, by timers of the same page: the second request is answered
+# 0.3 s after it has begun, and then the page is drawn in 15 steps, with less between them than a page rests.
 LATE = """<!doctype html><title>Oats</title><main><button>Buy</button></main><section></section><script>
 const shadow = document.querySelector("section").attachShadow({mode: "open"});
+const draw = (step) => {
+  shadow.innerHTML = step < 15 ? `<p>Step ${step}</p>` : "<p>In your cart</p>";
+  if (step < 15) setTimeout(draw, 40, step + 1);
+};
 document.querySelector("button").onclick = async () => {
   await (await fetch("/cart", {method: "POST"})).text();
   setTimeout(async () => {
+    setTimeout(() => fetch("/answer", {method: "POST"}), 300);
     await (await fetch("/section")).text();
-    setTimeout(() => { shadow.innerHTML = "<p>In your cart</p>"; }, 50);
+    setTimeout(draw, 50, 0);
   }, 50);
 };</script>"""
 DRAWN = SiteMap(name="drawn", drawn=True, pages={"product": "main"}, roles={"product.title": "main"})
@@ -76,7 +83,6 @@ async def base_url() -> AsyncIterator[str]:
     answers = {
         "/": SHOP,
         "/other": OTHER,
-        "/late": LATE,
         "/cart": silent,
         "/section": silent,
         "/moved": lambda _: RedirectResponse("/other"),
@@ -108,11 +114,21 @@ async def test_the_last_tab_is_active_and_both_are_listed(episode: Episode, base
     assert observation.goal == "Buy oats."
 
 
-async def test_what_scripts_make_of_an_answer_is_awaited(context: BrowserContext, base_url: str) -> None:
-    episode = Episode(context, "Buy oats.", STOPS, site=DRAWN)
-    await episode.open([base_url + "late"])
-    assert await episode.act(Action("click", (await bid_of(episode, "Buy"),))) == ""
-    assert "In your cart" in (await episode.look()).observation.html
+async def test_what_scripts_make_of_an_answer_is_awaited(context: BrowserContext) -> None:
+    may_answer = asyncio.Event()
+
+    async def answer(request: Request) -> Response:
+        if request.url.path == "/answer":
+            may_answer.set()
+        if request.url.path == "/section":
+            await may_answer.wait()
+        return HTMLResponse(LATE)
+
+    async with serve(Starlette(routes=[Route("/{path}", answer, methods=["GET", "POST"])])) as base_url:
+        episode = Episode(context, "Buy oats.", STOPS, site=DRAWN)
+        await episode.open([base_url + "late"])
+        assert await episode.act(Action("click", (await bid_of(episode, "Buy"),))) == ""
+        assert "In your cart" in (await episode.look()).observation.html
 
 
 FORM = """<!doctype html><title>{0}</title>

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import httpx
 import pytest
 from playwright.async_api import async_playwright
 from starlette.responses import Response
@@ -80,3 +81,76 @@ async def test_the_script_is_first_and_the_page_is_what_it_was(ca_dir: Path) -> 
                     assert await page.get_attribute("html", "lang") == "x", name
             await browser.close()
     assert visit.seen == len(PAGES)
+
+
+OBSERVER = "self.observes = true; document.currentScript.remove()"
+OBSERVED = "document.documentElement.dataset.first = String(self.observes); delete self.observes"
+POLICIES = (
+    "",
+    "default-src 'none'",
+    "script-src 'none'",
+    "script-src 'self'",
+    "script-src 'unsafe-inline'",
+    "script-src https://cdn.test 'unsafe-inline'",
+    "script-src 'self' 'unsafe-inline'; object-src 'none'",
+    "default-src 'self' 'unsafe-inline'",
+    "script-src 'nonce-x' 'strict-dynamic'",
+    "script-src 'strict-dynamic' 'unsafe-inline' https:",
+    "script-src-elem https://cdn.test; script-src 'unsafe-inline'",
+    "script-src 'self', default-src 'none'",
+)
+ASKING = """<!doctype html><p>x</p><script>self.inline = 1</script><script nonce="x">self.named = 1</script>
+<script src="/own.js"></script><script src="/elsewhere/own.js"></script>"""
+RAN = "[self.inline, self.named, self.own].map(Number).join()"
+
+
+async def test_the_observer_is_loaded_once_under_any_policy_and_no_other_script_is_allowed(
+    ca_dir: Path,
+) -> None:
+    """What else runs in a page is compared with the same page without the proxy."""
+    answers: dict[str, Response] = {
+        f"/{number}": Response(
+            ASKING, media_type="text/html", headers={"content-security-policy": policy} if policy else {}
+        )
+        for number, policy in enumerate(POLICIES)
+    }
+    own = Response("self.own = (self.own ?? 0) + 1", media_type="text/javascript")
+    async with pages({**answers, "/own.js": own, "/elsewhere/own.js": own}) as url:
+        session = Session(Plan(), SHOP, AllowList.of(url), script=OBSERVED, observer=OBSERVER)
+        async with run_proxy(ca_dir) as proxy, async_playwright() as playwright:
+            slot = await proxy.open_slot()
+            slot.session = session
+            browser = await playwright.chromium.launch(
+                executable_path=find_browser(playwright), args=["--no-sandbox"]
+            )
+            plain = await browser.new_page()
+            guest = await browser.new_page(proxy={"server": slot.url, "bypass": "<-loopback>"})
+            asked: set[str] = set()
+            cdp = await guest.context.new_cdp_session(guest)
+            await cdp.send("Network.enable")
+            cdp.on(
+                "Network.requestWillBeSent",
+                lambda told: "/.souk-" in told["request"]["url"] and asked.add(told["requestId"]),
+            )
+            cdp.on("Network.requestServedFromCache", lambda told: asked.discard(told["requestId"]))
+            for number, policy in enumerate(POLICIES):
+                await plain.goto(f"{url}{number}")
+                await guest.goto(f"{url}{number}")
+                assert await guest.evaluate("document.documentElement.dataset.first") == "true", policy
+                assert await guest.evaluate(RAN) == await plain.evaluate(RAN), policy
+            await browser.close()
+    assert len(asked) == 1
+    assert not session.failures
+
+
+@pytest.mark.parametrize("accepted", ["", "identity", "gzip", "gzip;q=0, br", "gzip, deflate, br", "zstd"])
+async def test_the_observer_is_packed_as_the_guest_accepts_it(accepted: str, ca_dir: Path) -> None:
+    async with pages({"/": "<!doctype html><p>x"}) as url, run_proxy(ca_dir) as proxy:
+        slot = await proxy.open_slot()
+        slot.session = Session(Plan(), SHOP, AllowList.of(url), script=OBSERVED, observer=OBSERVER)
+        async with httpx.AsyncClient(proxy=slot.url, trust_env=False) as client:
+            page = (await client.get(url, headers={"accept-encoding": accepted})).text
+            path = page.partition('src="')[2].partition('"')[0]
+            script = await client.get(url + path[1:], headers={"accept-encoding": accepted})
+            assert script.text == OBSERVER
+            assert script.headers.get("content-encoding", "identity") in f"identity, {accepted}"

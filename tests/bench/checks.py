@@ -1,0 +1,129 @@
+"""What the checks of a treatment take of an episode: the same episodes with and without them."""
+
+import itertools
+import os
+import statistics
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from unittest import mock
+
+import yaml
+
+from environments.observe import NOTHING
+from experiments.designs.inputs.experiment_file import experiment_source
+from experiments.designs.loading import load_shop_design
+from experiments.designs.shop.design import ShopDesign
+from experiments.episodes import shop_episode
+from experiments.episodes.shop_episode import ShopTrialRunner
+from experiments.executors.browser import BrowserExecutor, default_slots, open_testbed
+from experiments.records.record import TrialRecord
+from experiments.records.store import Records
+from tests.bench.result import Result
+from tests.experiments.running import run_trials
+
+AGENT = "simulated:balanced"
+EPISODES = 12
+"""How many a block has."""
+BLOCKS = 3
+"""How many pairs of blocks are measured: with and without, without and with, and so on."""
+GOAL = 0.10
+
+CHEAPER = {
+    "name": "cheaper",
+    "goal": "Buy the better product.",
+    "factors": {"nudge": {"interventions": "cheaper.yaml"}},
+}
+PRICES = {"id": "cheap", "kind": "nudge", "family": "price", "direction": 1, "edits": [{"set_price": 3.21}]}
+
+
+async def run() -> Result:
+    """Measure the processor's time of all processes: those of the browser included."""
+    shares: dict[str, tuple[float, float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "cheaper.yaml").write_text(yaml.safe_dump({"interventions": [PRICES]}))
+        (Path(folder) / "e.yaml").write_text(yaml.safe_dump(CHEAPER))
+        designs = {
+            "`nudges`": ShopDesign(experiment_source("nudges")),
+            "another price, whose old value may stand nowhere": load_shop_design(f"{folder}/e.yaml", AGENT),
+        }
+        for name, design in designs.items():
+            shares[name] = await measured(design)
+    dearest = max(1 - without / whole for whole, without in shares.values())
+    return Result(
+        what="the checks that an edit was seen and its old value stands nowhere",
+        against="the same episodes without them",
+        figure=f"{100 * dearest:.1f} % of an episode's processor time",
+        goal=f"under {100 * GOAL:.0f} %",
+        reached=dearest < GOAL,
+        times=tuple(
+            (name, f"{1000 * whole:.0f} ms an episode, {1000 * without:.0f} ms without the checks")
+            for name, (whole, without) in shares.items()
+        ),
+        how=(
+            f"Episodes of the embedded shop by `{AGENT}`, {EPISODES} in a row with the checks and the same "
+            f"{EPISODES} without them, in turn, {BLOCKS} times each; the median. Without the checks a look "
+            "reads nothing but the observation, and the stored looks are not judged. Timed is the "
+            "processor's time of all processes together: Souk's, Playwright's, the shop's and the browser's."
+        ),
+    )
+
+
+async def measured(design: ShopDesign) -> tuple[float, float]:
+    """Processor's seconds of an episode with the checks, and without."""
+    slots = default_slots([AGENT])
+    trials = list(itertools.islice(design.trials([AGENT]), EPISODES))
+    taken: dict[bool, list[float]] = {True: [], False: []}
+    with tempfile.TemporaryDirectory() as folder:
+        async with open_testbed(Path(folder)) as testbed:
+            runner = BrowserExecutor(ShopTrialRunner(design, testbed.base_url), testbed, slots)
+            order = [
+                side for pair in range(BLOCKS) for side in ((True, False) if pair % 2 else (False, True))
+            ]
+            for number, checks in enumerate([True, *order]):
+                records = Records(f"sqlite:///{folder}/{number}.db")
+                records.begin_run(design.run_id, design.experiment.name, design.facts([]))
+                finished: list[TrialRecord] = []
+                with ExitStack() as stack:
+                    if not checks:
+                        stack.enter_context(unchecked())
+                    began = processor_seconds()
+                    await run_trials(runner, design, records, trials, finished.append)
+                    if number:  # the first block starts the browser
+                        taken[checks].append((processor_seconds() - began) / EPISODES)
+                outcomes = [record.trial.outcome for record in finished]
+                assert outcomes == ["choice"] * len(trials), outcomes
+    return statistics.median(taken[True]), statistics.median(taken[False])
+
+
+@contextmanager
+def unchecked() -> Iterator[None]:
+    """Leave out what looks read besides the observation, and what is made of it."""
+    with (
+        mock.patch.object(shop_episode, "wanted_in_browser", lambda *_: NOTHING),
+        mock.patch.object(shop_episode, "sights", lambda *_: []),
+        mock.patch.object(shop_episode, "untreated", lambda *_: ""),
+        mock.patch.object(shop_episode, "placed", lambda *_: []),
+        mock.patch.object(shop_episode, "unchecked", lambda *_: []),
+    ):
+        yield
+
+
+def processor_seconds() -> float:
+    """Seconds of this process and all that it has started (Linux)."""
+    ticks: dict[int, int] = {}
+    parents: dict[int, int] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            _, _, rest = stat.read_text().rpartition(") ")
+        except OSError:  # it has ended
+            continue
+        fields = rest.split()
+        pid = int(stat.parent.name)
+        parents[pid] = int(fields[1])
+        ticks[pid] = sum(map(int, fields[11:15]))
+    ours = {os.getpid()}
+    while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
+        ours |= more
+    return sum(ticks.get(pid, 0) for pid in ours) / os.sysconf("SC_CLK_TCK")
