@@ -31,13 +31,10 @@ def pseudo_inverse(grams: Floats) -> tuple[Floats, Floats]:
     Of a stack of matrices too. What the data do not tell has eigenvalues below `TOLERANCE`.
     """
     values, vectors = np.linalg.eigh(grams)
-    kept = values > TOLERANCE
+    kept = np.broadcast_to((values > TOLERANCE)[..., None, :], vectors.shape)
     transposed = np.swapaxes(vectors, -1, -2)
-    inverses = np.divide(1.0, values, out=np.zeros_like(values), where=kept)
-    return (
-        (vectors * inverses[..., None, :]) @ transposed,
-        (vectors * kept[..., None, :].astype(float)) @ transposed,
-    )
+    divided = np.divide(vectors, values[..., None, :], out=np.zeros_like(vectors), where=kept)
+    return divided @ transposed, np.where(kept, vectors, 0.0) @ transposed
 
 
 def inside(weights: Floats, projector: Floats) -> bool:
