@@ -124,8 +124,8 @@ def _names(rows: pd.DataFrame, wording: Wording) -> list[str]:
 
 
 def _by_reason(rows: pd.DataFrame, wording: Wording) -> list[tuple[str, list[str]]]:
-    """The names of the rows that have the same note, which is the reason."""
+    """The names of the rows with the same reason, the first part of their notes; the table has the rest."""
     found: dict[str, list[str]] = {}
     for name, note in zip(_names(rows, wording), rows["note"], strict=True):
-        found.setdefault(str(note or "no reason is given"), []).append(name)
+        found.setdefault(str(note or "no reason is given").partition("; ")[0], []).append(name)
     return list(found.items())

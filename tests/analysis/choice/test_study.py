@@ -120,8 +120,9 @@ async def test_the_whole_report(everything: ChoiceAnalysis, page: Page, tmp_path
     await page.goto((tmp_path / "report.html").as_uri())
     assert await page.locator("h2").all_text_contents() == [
         "Effects on choice", "Exact tests of the design", "Attrition", "Treatment check",
-        "Nudge texts and categories", "Profiles", "Larger sets", "Sensitivity to price and rating",
-        "Robustness: logit", "Steps", "Deciding factors", "Methods", "About these data",
+        "Nudge texts and categories", "Profiles", "In common", "Larger sets",
+        "Sensitivity to price and rating", "Robustness: logit",
+        "Steps", "Deciding factors", "Methods", "About these data",
     ]  # fmt: skip
     assert [url for url in requests if not url.startswith("data:image/svg+xml")] == [page.url]
     assert await page.title() == f"Nudges {HOSTILE}"

@@ -19,7 +19,7 @@ from analysis.tables.choice_table import check_table
 from analysis.tables.errors import AnalysisError
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
-from tests.bench.validity import answers, shoppers
+from tests.bench.validity.choice import answers, shoppers
 from tests.support import size
 
 BALANCED = shipped_taste("balanced")
@@ -102,7 +102,8 @@ def test_intervals_hold_where_all_draws_are_answered_alike(name: str, term: str)
     made, count = studies("prices", BALANCED, 240), size(25, 400)
     chosen = answers(made, np.random.default_rng(7), count, shoppers()[name].alike)
     frames = [exact_tests(made.with_choices(chosen[:, study])) for study in range(count)]
-    rows = pd.concat(frame.query("term == @term and part == ''") for frame in frames)
+    rows = pd.concat(frames)
+    rows = rows[(rows["term"] == term) & (rows["part"] == "")]
     true = rows["estimate"].mean()
     assert rows["conf_low"].le(true).mul(rows["conf_high"].ge(true)).mean() > size(84, 91) / 100
 

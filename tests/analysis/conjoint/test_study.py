@@ -205,7 +205,8 @@ def test_json_has_null_for_what_is_undefined(analysis: ConjointAnalysis) -> None
 def test_every_table_is_in_one_section(analysis: ConjointAnalysis) -> None:
     sections = report(analysis).sections
     names = [table.name for section in sections for table in section.tables]
-    assert sorted(names) == sorted(analysis.frames)
+    assert analysis.attrition_by_factor.empty, "every trial of these data ended in a choice"
+    assert sorted([*names, "attrition_by_factor"]) == sorted(analysis.frames)
 
 
 @pytest.mark.slow
