@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from playwright.async_api import BrowserContext
 from playwright.async_api import Error as PlaywrightError
@@ -22,9 +22,11 @@ from experiments.episodes.trajectory import Trajectory
 from experiments.executors.executor import Attempt, T_contra
 from experiments.executors.shop_watch import ShopWatch, watch_shop
 from experiments.records.record import Start, TrialRecord
-from proxy.server import Proxy, Slot, run_proxy
 from proxy.session import Session
 from proxy.trust import trusting
+
+if TYPE_CHECKING:
+    from proxy.server import Proxy, Slot
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +37,7 @@ class Testbed:
 
     base_url: str
     shop: ShopWatch
-    proxy: Proxy
+    proxy: "Proxy"
     browsers: BrowserPool
 
 
@@ -52,6 +54,8 @@ async def open_testbed(
     certificate may be one of the authorities in the file `upstream_ca`. `say` is told where a shop that was
     started has to be started again.
     """
+    from proxy.server import run_proxy  # noqa: PLC0415 - half a second that trials without pages need not wait
+
     async with (
         shop(say=say) if base_url is None else nullcontext(base_url) as shop_url,
         watch_shop(shop_url, trusting(upstream_ca)) as shop_watch,
@@ -114,7 +118,7 @@ class BrowserExecutor(Generic[T]):
             attempt.trial, trajectory, session, start=attempt.start, attempts=attempt.number
         )
 
-    async def _slot(self) -> Slot:
+    async def _slot(self) -> "Slot":
         """One that is free, a new one if there is none; one whose port is closed is left behind."""
         while self._free:
             slot = self._free.pop()
@@ -122,7 +126,7 @@ class BrowserExecutor(Generic[T]):
                 return slot
         return await self._testbed.proxy.open_slot()
 
-    async def _episode(self, trial: T, slot: Slot, session: Session) -> Trajectory:
+    async def _episode(self, trial: T, slot: "Slot", session: Session) -> Trajectory:
         slot.session = session
         agent, browsers = self._episodes.agent(trial), self._testbed.browsers
         silent: Silent = {"browser": browsers.silent, "shop": session.silent}

@@ -3,13 +3,14 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sql
 
 from experiments.records.errors import CHECK_IT, Unreadable
+from experiments.records.shown import without_folders
 from experiments.records.store import Records, now
 from experiments.records.tables import links, plans, trials
 from interventions.errors import UserError
@@ -34,6 +35,24 @@ def plan_text(content: dict[str, Any]) -> str:
 def plan_digest(content: dict[str, Any]) -> str:
     """Return the hash of a plan: SHA-256 of its canonical JSON, in hex."""
     return hashlib.sha256(plan_text(content).encode()).hexdigest()
+
+
+def given_keys(experiment: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of an experiment that are not empty, without the folders of this machine.
+
+    A later version may have more keys.
+    """
+    return {key: without_folders(value) for key, value in experiment.items() if value is not None}
+
+
+def changed_keys(planned: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Return the keys of an experiment that differ, but for its agents, which every command may name.
+
+    planned: as `given_keys` gives them; now: all keys.
+    """
+    now = given_keys(now)
+    keys = sorted((planned.keys() | now.keys()) - {"agents"})
+    return [key for key in keys if planned.get(key) != now.get(key)]
 
 
 def register_plan(records: Records, run: str, name: str, content: dict[str, Any]) -> Registered:

@@ -14,6 +14,7 @@ from experiments.designs.design import ExperimentFile
 from experiments.designs.inputs.identity import canonical_json
 from experiments.designs.inputs.plan_section import Hypothesis, PlanSection
 from experiments.designs.loading import AnyDesign
+from experiments.records.plans import given_keys
 from experiments.records.shown import without_folders
 from experiments.studies.kinds import STUDIES
 from interventions.yaml.yaml_source import Source, did_you_mean
@@ -54,7 +55,7 @@ def make_plan(
         "name": design.name,
         "kind": design.analysis,
         "mode": design.mode,
-        "experiment": given(design.experiment.model_dump(mode="json", by_alias=True)),
+        "experiment": given_keys(design.experiment.model_dump(mode="json", by_alias=True)),
         "interventions": {str(item["id"]): sha256(item) for item in items},
         "inputs": sha256(inputs),
         "agents": without_folders(list(agents)),
@@ -111,14 +112,6 @@ def _tables(kind: str) -> list[str]:
     """The names of the tables of an analysis."""
     found = get_type_hints(STUDIES[kind].analyze)["return"]
     return [each.name for each in fields(found) if each.name != "notes"]
-
-
-def given(experiment: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of an experiment that are not empty, without the folders of this machine.
-
-    A later version may have more keys.
-    """
-    return {key: without_folders(value) for key, value in experiment.items() if value is not None}
 
 
 def sha256(value: Any) -> str:

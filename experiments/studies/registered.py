@@ -14,6 +14,7 @@ from analysis.reporting.sections import Report
 from analysis.reporting.to_json import to_json
 from experiments.records.plans import (
     Registered,
+    changed_keys,
     registered_otherwise,
     registered_plan,
     stored_ids,
@@ -24,7 +25,7 @@ from experiments.records.record import Row, kind_of
 from experiments.records.shown import without_folders
 from experiments.records.store import Records
 from experiments.studies.kinds import STUDIES, of_design
-from experiments.studies.plans import analysis_code, given, sha256
+from experiments.studies.plans import analysis_code, sha256
 
 
 def registration(records: Records, found: Row, plan: Registered, more: Iterable[str] = ()) -> Registration:
@@ -77,13 +78,6 @@ def _deviations(records: Records, found: Row, plan: Registered) -> Iterator[str]
         yield "the chain of stored trials was begun anew at a repair: what was before it is not shown"
     if plan.discarded:
         yield f"{plan.discarded:,} trials of this run were deleted (souk runs delete) after registration"
-
-
-def changed_keys(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Return the keys of an experiment that differ, but for its agents, which every command may name."""
-    now = given(now)
-    keys = sorted((before.keys() | now.keys()) - {"agents"})
-    return [key for key in keys if before.get(key) != now.get(key)]
 
 
 def of_other_code(plan: Registered) -> tuple[str, ...]:

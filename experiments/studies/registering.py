@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments.designs.loading import AnyDesign
-from experiments.records.plans import Registered, registered_otherwise, registered_plan
+from experiments.records.plans import Registered, changed_keys, registered_otherwise, registered_plan
 from experiments.records.store import Records
 from experiments.records.whole_file import whole_file
-from experiments.studies.registered import changed_keys
 from interventions.errors import UserError
 
 SUFFIX = ".plan.json"
