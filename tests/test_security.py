@@ -81,6 +81,7 @@ def defined_in(path: Path) -> set[str]:
     return {node.name for node in found if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
 
 
+@pytest.mark.slow
 def test_every_claim_names_tests_that_exist() -> None:
     claims, _, _ = (ROOT / "docs" / "security.md").read_text().partition("## What is not defended")
     items = re.findall(r"^\* .+(?:\n  .+)*", claims, re.M)

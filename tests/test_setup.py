@@ -74,6 +74,7 @@ def test_apt_installs_what_is_missing(lacking: dict[str, str], tmp_path: Path) -
     assert (tmp_path / "asked").read_text().splitlines() == ["update -qq", "install -y -qq libatomic1"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 def test_set_up_stops_before_it_downloads(lacking: dict[str, str], tmp_path: Path) -> None:
     venv = tmp_path / "venv"

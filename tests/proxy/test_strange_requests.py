@@ -227,6 +227,7 @@ async def goes_on(kind: str, slot: Slot) -> None:
     assert b"Buy?" in body if kind == "card" else {"trial", "goal"} <= json.loads(body).keys()
 
 
+@pytest.mark.slow
 @settings(max_examples=size(30, 3_000))
 @given(request=requests())
 @example(request=b"GET //[ HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nCookie: souk_guest=KNOWN\r\n\r\n")

@@ -43,6 +43,7 @@ async def test_a_step_is_one_request(provider, observe) -> None:
     assert "<h1>Desk lamp</h1>" in user["content"]
 
 
+@pytest.mark.slow
 async def test_the_model_sees_its_earlier_steps_and_their_errors(provider, observe) -> None:
     for _ in range(3):
         provider.say(GOOD)

@@ -105,6 +105,7 @@ def sendable(text: str) -> str:
 texts = st.text(max_size=300) | st.text("ab <>\n", max_size=300)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     st.integers(WHOLE + 200, WHOLE + 2_000),

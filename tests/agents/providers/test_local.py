@@ -70,6 +70,7 @@ async def test_a_model_answers_and_its_tokens_are_counted(folder: Path) -> None:
     assert (first.call.cost, first.call.error, first.call.retries) == (0.0, "", 0)
 
 
+@pytest.mark.slow
 async def test_temperature_makes_answers_differ(folder: Path) -> None:
     import torch
 

@@ -138,6 +138,7 @@ async def test_the_wait_that_is_asked_for_is_kept(provider, monkeypatch: pytest.
     assert waits == [7.0, 1.5]
 
 
+@pytest.mark.slow
 @alike
 @pytest.mark.parametrize(
     ("body", "content_type"),
@@ -167,6 +168,7 @@ async def test_garbage_is_a_failure_of_the_provider(provider, body: bytes, conte
     assert len(caught.value.calls) == len(provider.requests) == 1
 
 
+@pytest.mark.slow
 @alike
 @pytest.mark.parametrize("how", ["long", "packed"])
 async def test_an_answer_without_end_is_a_failure_of_the_provider(provider, how: str) -> None:

@@ -197,6 +197,7 @@ def test_a_result_that_is_not_a_number_is_undefined(folders, tmp_path: Path) -> 
         scores(path, ["abcdefgh"], ["9", "10"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["bert", "t5", "slow"])
 def test_models_that_cannot_be_scored(folders, kind: str, tmp_path: Path) -> None:
     import transformers
@@ -227,6 +228,7 @@ def test_models_that_cannot_be_scored(folders, kind: str, tmp_path: Path) -> Non
     assert str(caught.value).startswith("agents: hf:")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "message"),
     [

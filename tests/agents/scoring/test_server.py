@@ -122,6 +122,7 @@ async def test_a_server_that_echoes_scores_any_target(server, echo: str, provide
     assert [len(request["prompt"]) for request in server.requests[-2:]] == [3, 3]  # the prompt and two texts
 
 
+@pytest.mark.slow
 async def test_a_prompt_whose_tokens_change_is_flagged(server) -> None:
     ((score,),) = await make_scorer("compatible:m").score(["Guess 1"], ["0"])
     assert (score.shifted, score.tokens) == (False, 1)

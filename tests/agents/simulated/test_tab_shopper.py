@@ -83,6 +83,7 @@ async def test_goes_back_to_the_tab_it_prefers() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("taste", ["balanced", "random"])
 async def test_choices_are_the_predicted_draws_and_as_frequent_as_their_probabilities(taste: str) -> None:
     pages = [

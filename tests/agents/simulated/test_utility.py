@@ -177,6 +177,7 @@ def test_what_is_not_asked_for_draws_nothing(taste: Taste, shown: list[Alternati
     assert choose(taste, shown, source) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.3, 1.0])
 def test_so_many_choices_follow_from_the_prompt(share: float) -> None:
     """Two answers agree where both follow from the prompt, else by chance."""

@@ -192,6 +192,7 @@ def test_sampled_orders(simulate: Scores) -> None:
     assert wrong.calls["note"].tolist() == [reason]
 
 
+@pytest.mark.slow
 def test_only_the_full_prompt(simulate: Scores, check_uncut: Check) -> None:
     found = analyze_anchoring(simulate(present=[frozenset(FIELDS)]))
     assert found.calls["delta_ev"].notna().all() and found.calls["call_b"].str.startswith("B").all()
@@ -238,6 +239,7 @@ def test_an_incomplete_variation_is_left_out_and_named(simulate: Scores, prompts
     assert "V3-D" in found.models["note"][0]
 
 
+@pytest.mark.slow
 def test_incomplete_variations_of_several_agents(simulate: Scores, check_uncut: Check) -> None:
     stimuli = {"mine": (10, 65), "yours": (20, 75)}
     table = simulate(agents=("alpha", "beta"), stimuli=stimuli)
@@ -275,6 +277,7 @@ def test_a_missing_score_leaves_what_needs_it(simulate: Scores) -> None:
     assert found.notes[0] == "2 of 672 scores are missing."
 
 
+@pytest.mark.slow
 def test_nothing_scored_and_one_condition_only(simulate: Scores, check_uncut: Check) -> None:
     table = simulate(stimuli={"V1-S": (10, 65), "V2-D": (20, 75)})
     empty = table["stimulus"] == "V1-S"
@@ -335,6 +338,7 @@ def test_a_target_that_one_prompt_lacks_leaves_both_normalised_scores(simulate: 
     pd.testing.assert_frame_equal(found, expected)
 
 
+@pytest.mark.slow
 def test_the_seed_gives_the_numbers(simulate: Scores) -> None:
     table = simulate()
     first, again, other = (analyze_anchoring(table, seed=seed) for seed in (1, 1, 2))

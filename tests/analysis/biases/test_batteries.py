@@ -97,6 +97,7 @@ def test_separation_is_flagged_and_never_zero(answers: Answers) -> None:
     assert (legacy["used"], legacy["separated"]) == (3, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", ["anchoring", "framing"])
 @pytest.mark.parametrize("deltas", [(0.0, 0.0, 0.0), (0.5, 0.5, 0.5), (0.6, -0.4, 0.0)])
 def test_the_interval_of_the_index_holds_the_mean_of_true_effects(

@@ -43,6 +43,7 @@ def analysis(table: pd.DataFrame) -> BiasAnalysis:
     return analyze_biases(table, valid=5)
 
 
+@pytest.mark.slow
 def test_estimates_have_the_columns_of_every_estimator(analysis: BiasAnalysis) -> None:
     for frame in (analysis.experiments, analysis.index, analysis.regressions, analysis.importances):
         assert tuple(frame.columns[: len(FRAME_COLUMNS)]) == FRAME_COLUMNS
@@ -73,6 +74,7 @@ def test_what_is_left_out_is_counted(analysis: BiasAnalysis) -> None:
     assert "framing, transaction-utility" in notes
 
 
+@pytest.mark.slow
 def test_options_reach_the_numbers(table: pd.DataFrame, analysis: BiasAnalysis) -> None:
     other = analyze_biases(table, valid=5, population=True, legacy_zero=True, absolute_biases=())
     ratio = other.experiments["estimate"] / analysis.experiments["estimate"]

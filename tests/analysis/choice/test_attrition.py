@@ -136,6 +136,7 @@ def test_each_agent_is_tested_alone() -> None:
     assert found.loc["a", "p_value"] < 0.06
 
 
+@pytest.mark.slow
 def test_each_factor_is_compared_where_choices_are_missing() -> None:
     """The order is uneven, the profile is not, the category is one only."""
     rng, table = np.random.default_rng(1), two_by((200, 0))
@@ -168,6 +169,7 @@ def test_each_factor_is_compared_where_choices_are_missing() -> None:
     assert compare_by_factor(check_table(kept)).empty
 
 
+@pytest.mark.slow
 def test_shares_have_the_interval_that_takes_sets_as_draws() -> None:
     """Each printed share, counted here set by set."""
     made = simulated_trials(load_shop_design("trios", ""), shipped_taste("balanced"), 600)

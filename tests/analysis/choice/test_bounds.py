@@ -25,6 +25,7 @@ def lose(table: pd.DataFrame, trials: list[str]) -> pd.DataFrame:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 3])
 def test_bounds_are_the_extremes_over_all_choices(simulate: Simulate, size: int) -> None:
     full = simulate(3, sets=10, size=size, nudges=4, nudges_per_set=2, categories=4).table

@@ -48,6 +48,7 @@ def flips(values: list[float]) -> float:
     return float(np.mean([abs(each) >= abs(sum(values)) - 1e-9 for each in sums]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_a_difference_is_that_of_all_exchanges_of_the_two_agents(seed: int) -> None:
     one, other = design(seed, sets=3), design(seed + 50, sets=3)
@@ -79,6 +80,7 @@ def test_a_difference_is_that_of_all_exchanges_of_the_two_agents(seed: int) -> N
     )
 
 
+@pytest.mark.slow
 def test_an_agent_is_like_itself_and_two_runs_have_their_names() -> None:
     table = design(1, sets=30)
     frame = compare_agents(together(named(table, "a", "may"), named(table, "a", "june")), margin=20)
@@ -96,6 +98,7 @@ def test_an_agent_is_like_itself_and_two_runs_have_their_names() -> None:
     assert COULD_STOP in next(iter(differences(ruled)))
 
 
+@pytest.mark.slow
 def test_what_is_not_shared_and_what_cannot_be_compared() -> None:
     table = design(2, sets=2)
     apart = compare_agents(together(named(table, "a"), named(table.assign(set=table["set"] + "-b"), "b")))
@@ -111,6 +114,7 @@ def test_what_is_not_shared_and_what_cannot_be_compared() -> None:
         compare_agents(together(named(table, "a"), named(lost, "b")))
 
 
+@pytest.mark.slow
 def test_repeats_that_are_answered_alike_count_once() -> None:
     tables = []
     for seed, agent in ((3, "a"), (4, "b")):
@@ -126,6 +130,7 @@ def test_repeats_that_are_answered_alike_count_once() -> None:
         pd.testing.assert_series_equal(frame[column], once[column])
 
 
+@pytest.mark.slow
 def test_equivalence_stands_beside_the_exact_tests_only_where_a_margin_is_named() -> None:
     table = design(1, sets=80)
     still = table.assign(chosen=(table["option"] == "o0").astype("Int64"))

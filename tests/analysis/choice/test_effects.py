@@ -75,6 +75,7 @@ def test_probabilities_must_fit_the_table(simulate: Simulate) -> None:
         true_effects(simulate(6, sets=5).table, [0.5, 0.5])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_agents_are_independent_and_agree_with_the_joint_model(simulate: Simulate) -> None:
     table = simulate(7, agents=("a", "b"), sets=15, nudges_per_set=2).table

@@ -121,6 +121,7 @@ def test_the_nudge_and_the_order(seed: int, options: int, sets: int) -> None:
     says(row(found, "viewed_first"), exchanged(table, "first", ("set", "carrier")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_by_text_category_and_profile(seed: int) -> None:
     table = design(seed, sets=2, texts=("best", "late"), profiles=("none", "thrifty"))
@@ -204,6 +205,7 @@ def test_a_nudge_that_pushes_away_counts_the_other_way() -> None:
         )
 
 
+@pytest.mark.slow
 def test_what_the_design_does_not_exchange_has_no_row_or_says_so() -> None:
     table = design(1, sets=2)
     alone = table[(table["trial"].str.endswith("/o0")) & (table["trial"].str.contains("/False/"))]

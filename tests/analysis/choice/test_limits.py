@@ -116,6 +116,7 @@ def test_each_row_has_an_honest_error_or_counts_and_a_reason(
                 assert counts or "choice sets for " in row["note"], (name, row)
 
 
+@pytest.mark.slow
 def test_the_counts_of_a_row_without_an_error_are_those_of_its_sets() -> None:
     """Six sets, of which the cheaper product is always chosen in four, and never in the other two."""
     table = simulate_study(sets=6, nudges=1, nudges_per_set=1).table
@@ -127,6 +128,7 @@ def test_the_counts_of_a_row_without_an_error_are_those_of_its_sets() -> None:
     assert found.slopes.set_index("term").loc["price_advantage", "note"] == counts
 
 
+@pytest.mark.slow
 def test_a_slope_beyond_any_probability_is_empty_with_its_reason() -> None:
     """Prices that differ by a thousandth decide every choice: 10 % would change a probability by far more."""
     table = simulate_study(sets=14, nudges_per_set=1).table

@@ -141,6 +141,7 @@ def test_without_nudges_there_are_no_rows(simulate: Simulate) -> None:
     assert all(frame.empty for frame in nudge_effects(check_table(table[table["nudge"] == ""])))
 
 
+@pytest.mark.slow
 def test_missing_choices_are_counted_by_text(simulate: Simulate) -> None:
     table = simulate(8, sets=20, nudges=4, nudges_per_set=2).table
     lost = (table["nudge_text"] != "").groupby(table["trial"]).transform("any") & (table["set"] == "set0")

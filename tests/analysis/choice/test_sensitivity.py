@@ -31,6 +31,7 @@ def test_advantages_by_hand() -> None:
     assert found["rating_advantage"][5:].isna().all()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_slopes_agree_with_pyfixest(table: pd.DataFrame) -> None:
     slopes, _ = sensitivity(table)
@@ -67,6 +68,7 @@ def test_curves_pass_through_chance_and_mirror(table: pd.DataFrame) -> None:
             assert chances == pytest.approx(50 + values / 10 * slope[f"{side}_advantage"])
 
 
+@pytest.mark.slow
 def test_a_curve_has_chance_in_its_middle_however_far_it_reaches(simulate: Simulate) -> None:
     """Few texts of nudges, so that errors are by set alone."""
     table = simulate(sets=14, nudges_per_set=1).table

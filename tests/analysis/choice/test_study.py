@@ -38,6 +38,7 @@ def table(simulate: Simulate) -> pd.DataFrame:
     return table
 
 
+@pytest.mark.slow
 def test_the_parts_are_those_of_their_functions(table: pd.DataFrame) -> None:
     analysis = analyze_choice(table)
     beside = ["p_exact", "exact_low", "exact_high"]
@@ -63,6 +64,7 @@ def test_the_parts_are_those_of_their_functions(table: pd.DataFrame) -> None:
     )
 
 
+@pytest.mark.slow
 def test_json_holds_null_for_what_is_undefined(table: pd.DataFrame) -> None:
     receipts = pd.DataFrame([("n1", 0, "product.title", "product", 0, 0, 0)], columns=list(RECEIPT_COLUMNS))
 

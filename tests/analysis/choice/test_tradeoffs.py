@@ -69,6 +69,7 @@ def foreign(options: int, seed: int) -> pd.DataFrame:
     return check_table(pd.DataFrame(rows))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "seed"), [(o, s) for o in (2, 3) for s in range(5)])
 def test_the_exact_test_is_that_of_all_moves_of_the_levels(options: int, seed: int) -> None:
     table = foreign(options, seed)
@@ -158,6 +159,7 @@ def test_a_shopper_that_sees_the_price_alone_shows_no_effect_of_the_rating() -> 
     assert max(rejected.values()) <= limit, rejected
 
 
+@pytest.mark.slow
 def test_what_is_not_told_is_undefined_and_said() -> None:
     random = studies("attributes", Taste(), 240)
     found = tradeoffs(table_of(random))

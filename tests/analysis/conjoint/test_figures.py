@@ -39,6 +39,7 @@ def dots(figure: Figure) -> set[tuple[float, float]]:
     return {(float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in lines}  # type: ignore[index]
 
 
+@pytest.mark.slow
 def test_the_map_shows_the_estimates(analysis: ConjointAnalysis) -> None:
     values = analysis.personality.pivot_table(index="group", columns="term", values="estimate")
     expected = set(zip(values["price_sensitivity"], values["review_score"], strict=True))
@@ -52,6 +53,7 @@ def test_a_heatmap_says_every_value(analysis: ConjointAnalysis) -> None:
     assert shown == pytest.approx(analysis.quality["estimate"].tolist(), abs=0.006, nan_ok=True)
 
 
+@pytest.mark.slow
 def test_what_is_undefined_is_said(simulate: Simulate) -> None:
     flat = analyze_conjoint(simulate(agents=("one", "two"), sets=30, sizes=(2,)).assign(price=80.0))
     assert {text.get_text() for text in figures.form_figure(flat.functional_form).axes[0].texts} <= {

@@ -43,6 +43,7 @@ def drawn(seed: int, sets: int, price: float, curve: str, spread: float, worth: 
     return pd.concat(frames, ignore_index=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=size(15, 300))
 @given(
     st.integers(0, 10**6),
@@ -141,6 +142,7 @@ def test_pooling_holds_its_size_where_answers_are_alike() -> None:
     assert rejected / tests <= 0.06 + 2 * np.sqrt(0.05 * 0.95 / tests)
 
 
+@pytest.mark.slow
 def test_agents_that_differ_are_not_poolable(simulate: Simulate) -> None:
     table = simulate(1, agents=("one", "two"), sets=80, random=("two",))
     pooling = analyze_conjoint(table).pooling.set_index(["part", "group"])

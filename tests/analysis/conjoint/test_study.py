@@ -82,6 +82,7 @@ def test_an_agent_that_answers_both_orders_alike_is_surely_engaged(simulate: Sim
     assert found["exact_high"] - found["exact_low"] < (found["conf_high"] - found["conf_low"]) / 2
 
 
+@pytest.mark.slow
 def test_frames_have_the_standard_columns(analysis: ConjointAnalysis) -> None:
     for name, frame in analysis.frames.items():
         if name not in NOT_TIDY:
@@ -123,6 +124,7 @@ def test_what_an_attribute_is_worth_never_goes_against_its_part_worth() -> None:
     assert row["estimate"] * parts["stars"] > 0
 
 
+@pytest.mark.slow
 def test_a_linear_price_is_kept_where_it_fits_but_not_against_the_part_worth() -> None:
     rng = np.random.default_rng(1)
     count = 1500
@@ -230,6 +232,7 @@ def test_only_locked_agents(simulate: Simulate) -> None:
     assert json.loads(analysis.to_json())["coefficients"] == []
 
 
+@pytest.mark.slow
 def test_trials_without_a_choice_are_counted(simulate: Simulate) -> None:
     table = simulate(sets=60)
     lost = table["trial"].isin(table["trial"].unique()[::10])
@@ -243,6 +246,7 @@ def test_trials_without_a_choice_are_counted(simulate: Simulate) -> None:
     assert f"{count} trials have no choice" in " ".join(analysis.notes)
 
 
+@pytest.mark.slow
 def test_a_constant_price_is_said(simulate: Simulate) -> None:
     analysis = analyze_conjoint(simulate(sets=60).assign(price=100.0))
     assert analysis.price_response["estimate"].isna().all()
@@ -251,6 +255,7 @@ def test_a_constant_price_is_said(simulate: Simulate) -> None:
     assert len(report(analysis).sections) > 8
 
 
+@pytest.mark.slow
 def test_a_decile_that_is_never_taken_is_left_empty(simulate: Simulate) -> None:
     table = simulate(5, sets=300, sizes=(2,))
     dear = table["price"] > table["price"].quantile(0.85)
@@ -318,6 +323,7 @@ def test_a_table_without_prices_is_refused(simulate: Simulate, tmp_path: Path) -
         analyze_conjoint(simulate(sets=3).drop(columns="price"))
 
 
+@pytest.mark.slow
 def test_few_choices_do_not_lock_an_agent(simulate: Simulate) -> None:
     """Of a rate of 85 % Wilson's interval of 21 first choices of 21 does not tell it, that of 22 does."""
     table = simulate(sets=22, sizes=(2,), locked=("balanced",))
@@ -354,6 +360,7 @@ def test_json_has_every_digit(analysis: ConjointAnalysis) -> None:
     )
 
 
+@pytest.mark.slow
 def test_model_block_form_and_brand_name_one_model(simulate: Simulate) -> None:
     table = simulate(sets=200, sizes=(2, 3))
     table["attr_chain"] = np.where(table["option"].str[-1].isin(list("02468")), "Hilton", "Independent")

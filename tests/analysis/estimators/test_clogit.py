@@ -318,6 +318,7 @@ def test_mistakes_are_one_line(arguments: Any, options: Any, message: str) -> No
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10_000), shift=st.floats(-1000, 1000))
 def test_only_differences_within_sets_count(seed: int, shift: float) -> None:

@@ -170,6 +170,7 @@ def test_the_sampling_variance_is_that_of_d() -> None:
     assert ratio == pytest.approx(1, abs=0.06)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.0, 0.8])
 def test_hedges_g_has_no_bias_and_honest_intervals(delta: float) -> None:
     """d of 8 answers to each question is 6 % too large."""

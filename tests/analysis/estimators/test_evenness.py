@@ -28,6 +28,7 @@ def check(found: pd.DataFrame, asked: pd.DataFrame, missing: "pd.Series[bool]", 
     assert (rows["p_adjusted"].drop(lost) > 0.01).all()
 
 
+@pytest.mark.slow
 def test_valuations() -> None:
     table = simulate_valuations(agents=("alpha",), repeats=30)
     assert analyze_montecarlo(table).attrition_by_factor.empty
@@ -53,6 +54,7 @@ def test_biases() -> None:
     assert any("unevenly over scenario" in line for line in biases_report(found).problems)
 
 
+@pytest.mark.slow
 def test_cards() -> None:
     table = simulate_cards(sets=80)
     trials = table.drop_duplicates("trial")

@@ -87,6 +87,7 @@ def own_clusters(data: pd.DataFrame, columns: np.ndarray, weights: np.ndarray) -
     return min(data.loc[moves, way].nunique() for way in ("text", "cat")), min(df)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 3])
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_every_formula_agrees_with_pyfixest(simulate: Simulate, formula: str, size: int) -> None:

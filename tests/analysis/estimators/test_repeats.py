@@ -52,6 +52,7 @@ def frames_with_p(analysis: MonteCarloAnalysis) -> dict[str, pd.DataFrame]:
     }
 
 
+@pytest.mark.slow
 def test_repeats_that_never_vary_change_no_error() -> None:
     """p values and intervals of 30 repeats are those of one answer to each question."""
     once = frames_with_p(analyze_montecarlo(deterministic(1, ("a", "b"), 6, 1)))

@@ -77,6 +77,7 @@ def test_of_all_paths_no_larger_share_than_alpha_is_ever_rejected() -> None:
         assert float(exact_wealth(wins, length - wins)) == pytest.approx(found)
 
 
+@pytest.mark.slow
 def test_of_all_paths_with_ties_no_larger_share_ever_misses_their_mean() -> None:
     """All 3^8 paths of a true mean: the chance that one of the intervals misses it is at most alpha."""
     alpha, chances = 0.3, {1: 0.5, 0: 0.3, -1: 0.2}
@@ -89,6 +90,7 @@ def test_of_all_paths_with_ties_no_larger_share_ever_misses_their_mean() -> None
     assert 0 < missed <= alpha
 
 
+@pytest.mark.slow
 @given(wins=COUNTS, losses=COUNTS, ties=COUNTS, alpha=st.sampled_from([0.01, 0.05, 0.2]))
 @settings(max_examples=size(60, 600), deadline=None)
 def test_the_interval_is_the_inversion_of_the_test(wins: int, losses: int, ties: int, alpha: float) -> None:
@@ -120,6 +122,7 @@ def first_crossing(steps: Floats) -> "np.ndarray[tuple[int], np.dtype[np.intp]]"
     return np.where(crossed.any(1), crossed.argmax(1), steps.shape[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moves", [0.05, 0.4, 1.0])
 def test_ten_thousand_studies_that_look_after_every_stratum(moves: float) -> None:
     """Under the null, with few, some and only discordant strata, at most alpha ever stop with a rejection."""

@@ -58,6 +58,7 @@ def test_an_absent_condition_is_refused(table: pd.DataFrame) -> None:
         list_price_tests(table, "placebo")
 
 
+@pytest.mark.slow
 def test_anovas_agree_with_statsmodels(table: pd.DataFrame) -> None:
     frame = anovas(table)
     formulas = {

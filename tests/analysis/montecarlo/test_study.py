@@ -26,6 +26,7 @@ def analysis(valuations: Valuations) -> MonteCarloAnalysis:
     return analyze_montecarlo(table, generations={AGENTS[0]: "2", AGENTS[1]: "3"})
 
 
+@pytest.mark.slow
 def test_estimates_have_the_columns_of_every_estimator(analysis: MonteCarloAnalysis) -> None:
     plain = {"missing", "generation_cells"}
     for name, value in vars(analysis).items():
@@ -91,6 +92,7 @@ def test_the_figure_of_correlations_shows_the_human_value(analysis: MonteCarloAn
     assert set(analysis.correlations["estimate"].dropna()) <= drawn
 
 
+@pytest.mark.slow
 def test_one_agent_and_one_product_work(valuations: Valuations, check_uncut: Check) -> None:
     table = valuations(agents=("alpha",))
     analysis = analyze_montecarlo(table[table["item"] == "coffee pods"])
@@ -128,6 +130,7 @@ def test_huge_values_stay(valuations: Valuations, check_uncut: Check) -> None:
             check_uncut(figure.figure)
 
 
+@pytest.mark.slow
 def test_the_condition_of_the_first_hypothesis_is_printed(valuations: Valuations) -> None:
     analysis = analyze_montecarlo(valuations(), condition="all")
     assert set(analysis.list_price["condition"]) == {"all"}

@@ -257,6 +257,7 @@ def test_any_two_codes_give_the_same_correlation(
         assert first == pytest.approx(expected, abs=1e-7)
 
 
+@pytest.mark.slow
 def test_wilson_intervals_of_valid_shares_cover() -> None:
     rng = np.random.default_rng(0)
     inside = 0
@@ -268,6 +269,7 @@ def test_wilson_intervals_of_valid_shares_cover() -> None:
     assert 90 <= inside <= 99
 
 
+@pytest.mark.slow
 def test_t_intervals_of_mean_deviations_cover() -> None:
     """Prompts drawn from a population of prompts: 18 of them, each with its own mean deviation."""
     rng = np.random.default_rng(1)

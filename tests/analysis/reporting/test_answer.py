@@ -235,6 +235,7 @@ def test_what_attributes_are_worth(sets: int) -> None:
             assert number(times[1]) == pytest.approx(1.1 ** -price["estimate"], abs=0.0051)
 
 
+@pytest.mark.slow
 def test_a_locked_agent_is_called_locked_and_nothing_else() -> None:
     table = simulate_cards(sets=40, locked=("balanced",))
     found = analyze_conjoint(table)
@@ -253,6 +254,7 @@ def by_block(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.drop(columns=list(names.values())).rename(columns=names)
 
 
+@pytest.mark.slow
 def test_what_is_paid(valuations: Simulate) -> None:
     found = analyze_montecarlo(valuations())
     for sentence in montecarlo_report(found).answer:

@@ -33,6 +33,7 @@ def by_hand(p: list[float]) -> list[float]:
     return found
 
 
+@pytest.mark.slow
 @given(p_values, st.sampled_from(["holm", "bonferroni", "benjamini-hochberg"]))
 def test_adjusted_p_values_are_those_of_the_whole_family(values: list[float | None], correction: str) -> None:
     terms = [f"t{place}" for place in range(len(values))]

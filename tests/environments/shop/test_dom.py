@@ -159,6 +159,7 @@ async def test_rendered(page: Page, base: str, examples: Examples) -> None:
                 await expect(page.locator(row.selector).first, str(row)).to_contain_text(row.text)
 
 
+@pytest.mark.slow
 async def test_page_types_are_told_apart(client: httpx.AsyncClient, examples: Examples) -> None:
     async def page_type(path: str) -> str:
         html = await soup(client, path)

@@ -292,6 +292,7 @@ def test_no_archive_is_a_mistake(tmp_path: Path) -> None:
         verify_bundle(tmp_path / "none.zip", 1e-9)
 
 
+@pytest.mark.slow
 def test_answers_are_archived_with_their_study(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text(WTP)
     run_here("x.yaml", tmp_path)

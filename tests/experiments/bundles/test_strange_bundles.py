@@ -50,6 +50,7 @@ def verified_or_refused(path: Path, content: bytes) -> None:
         assert all(isinstance(line, str) for line in found.differences)
 
 
+@pytest.mark.slow
 @settings(max_examples=size(15, 2_000))
 @given(data=st.data())
 def test_damaged_bytes(content: bytes, data: st.DataObject) -> None:

@@ -45,6 +45,7 @@ def souk(folder: Path, *arguments: str) -> str:
     return found.stdout
 
 
+@pytest.mark.slow
 def test_the_agents_of_a_run(folder: Path) -> None:
     told = json.loads(souk(folder, "compare", "--margin", "30", "--out", "c.csv", "--json"))
     assert len(told["comparison"]) == 3 * 4 and len(told["answer"]) == 3
@@ -58,6 +59,7 @@ def test_the_agents_of_a_run(folder: Path) -> None:
     assert "simulated:balanced less simulated:random (percentage points)" in shown
 
 
+@pytest.mark.slow
 def test_two_runs_of_an_agent_and_a_rule_that_could_stop_one(folder: Path, tmp_path: Path) -> None:
     plain = ended_run(tmp_path, "rule: fixed", 30)
     ruled = ended_run(tmp_path, RULE, 30)

@@ -143,6 +143,7 @@ def test_a_card_is_shown_as_its_prompt_and_is_no_change_to_a_page(tmp_path: Path
     assert ended.err.startswith("error: hotel-choice is a card, not a change to a page; look at it with")
 
 
+@pytest.mark.slow
 def test_new_asks_on_a_terminal(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen(

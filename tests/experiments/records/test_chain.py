@@ -45,6 +45,7 @@ batches = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(batches)
 @settings(max_examples=size(15, 200), deadline=None)
 def test_what_was_stored_as_it_came_is_whole(several: list[list[tuple[int, str]]]) -> None:
@@ -138,6 +139,7 @@ TAMPERING = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tamper", TAMPERING, ids=lambda each: each.__qualname__)
 @given(number=st.integers(1, 4))
 @settings(max_examples=size(1, 8), deadline=None)

@@ -29,6 +29,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "count", "block"), [("hotels", 3_600 + 3_600, 2), ("wtp", 1_800, 3), ("biases", 3_200, 2)]
 )
@@ -47,6 +48,7 @@ def test_known_trials_have_the_ids_they_always_had() -> None:
     assert [asked[number].id for number in (0, 1, 5_000)] == GOLDEN
 
 
+@pytest.mark.slow
 def test_another_process_has_the_same_trials() -> None:
     program = """
 import hashlib

@@ -102,6 +102,7 @@ async def test_an_import_goes_on_where_it_stopped(shop: str, tmp_path: Path) -> 
     assert rows(out) == rows(whole)
 
 
+@pytest.mark.slow
 async def test_the_command_says_what_it_did(shop: str, tmp_path: Path) -> None:
     out = tmp_path / "wine.csv"
     arguments = ["import", shop.rstrip("/"), "--out", str(out), "--category", "wine"]
@@ -183,6 +184,7 @@ async def test_what_is_no_shop_or_no_file_of_ours(shop: str, tmp_path: Path) -> 
         await run(str(free), out)
 
 
+@pytest.mark.slow
 async def test_any_shop_is_read_from_the_addresses_of_its_listings(tmp_path: Path) -> None:
     lamps = """<body class=shelf><div class=lamp><a href="/a/7-one">One</a><b>€ 1.049,95</b>
     <i>4,5 von 5</i></div>

@@ -40,6 +40,7 @@ def level(made: ShopDesign, name: str, item: ProductFacts) -> Any:
     return own["price_step"] if name == "price" else getattr(item, name)
 
 
+@pytest.mark.slow
 @settings(max_examples=size(12, 60), deadline=None)
 @given(
     names=st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True),

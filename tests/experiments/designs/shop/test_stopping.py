@@ -106,6 +106,7 @@ def test_what_is_declared_makes_another_run_and_the_number_of_trials_does_not() 
     assert [trial.set for trial in ruled.trials([AGENT])] == [trial.set for trial in plain.trials([AGENT])]
 
 
+@pytest.mark.slow
 @settings(max_examples=size(8, 60), deadline=None)
 @given(
     sets=st.integers(1, 6),
@@ -176,6 +177,7 @@ def test_all_strata_of_a_whole_run_are_those_of_the_exact_test(effect: str, term
     assert state.estimate == pytest.approx(exact["estimate"])
 
 
+@pytest.mark.slow
 @settings(max_examples=size(15, 150), deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), missing=st.floats(0, 0.3), alpha=st.sampled_from([0.05, 0.4]))
 def test_the_order_of_arrival_changes_nothing(seed: int, missing: float, alpha: float) -> None:
