@@ -53,7 +53,7 @@ class ChoiceWatch:
             flow.metadata[HOLD] = (
                 self._may_add(flow.request, session)
                 or is_page(flow.response)
-                or any(data.cart for data in session.site.data_at(flow.request.url))
+                or any(data.cart or data.names_ids for data in session.site.data_at(flow.request.url))
             )
 
     @staticmethod
@@ -94,11 +94,11 @@ class ChoiceWatch:
         if is_page(response) and kept and not reads:
             return
         page = ShownPage(request.url, content_type(response), readable_body(request, response), None)
+        if not kept:
+            session.keep(page)
         if not is_page(response):
             session.added.extend(in_data(page, session))
             return
-        if not kept:
-            session.keep(page)
         session.added.extend(in_cart(page, session))
         if self._reads_messages:
             session.added.extend(said_on(page, session))

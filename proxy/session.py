@@ -1,5 +1,6 @@
 """The proxy's knowledge of one episode: its plan, the hosts it may reach, and what happened."""
 
+import json
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -11,6 +12,7 @@ from interventions.apply.consistency import Sighting, sightings, sightings_on
 from interventions.apply.engine import Receipt, planned_on_own_page
 from interventions.apply.mapped_page import MappedPage, product_at
 from interventions.apply.plan import Plan
+from interventions.apply.product_json import Document
 from interventions.errors import CannotEdit, UserError
 from interventions.html import charset
 from interventions.html.content_type import is_html
@@ -95,6 +97,13 @@ class ShownPage:
 def _parsed(page: ShownPage) -> Page | None:
     try:
         return Page(page.body, page.content_type, Marks(frozenset()), page.url)
+    except CannotEdit:
+        return None
+
+
+def _document(page: ShownPage) -> Document | None:
+    try:
+        return Document(page.text)
     except CannotEdit:
         return None
 
@@ -197,10 +206,14 @@ class Session:
         return next(named, product_at(url, self.known, self.site))
 
     def keep(self, page: ShownPage) -> None:
-        """Keep a page for the ids on it; of many pages, or large ones, the oldest are forgotten."""
+        """Keep a page, or an answer in JSON, for the ids in it; of many, or large ones, the oldest are forgotten.
+
+        One address may have many answers, as that of a GraphQL interface has.
+        """
         if self.ended:
             return
-        self.as_sent[page.url] = page
+        name = page.url if is_html(page.content_type) else f"{page.url}#{hash(page.body)}"
+        self.as_sent[name] = page
         while len(self.as_sent) > _KEPT or sum(len(each.body) for each in self.as_sent.values()) > MOST_BYTES:
             del self.as_sent[next(iter(self.as_sent))]
 
@@ -219,8 +232,9 @@ class Session:
         """Return the product that has this id on a page that was sent; empty where no page tells."""
         if not wanted:
             return ""
+        written = {wanted, json.dumps(wanted)[1:-1], wanted.replace("/", r"\/")}
         for page in reversed((*self.as_sent.values(), *self.pages)):
-            if wanted.encode() in page.body:
+            if any(each.encode() in page.body for each in written):
                 for found, key in self._ids_on(page):
                     if found == wanted:
                         return key
@@ -298,10 +312,22 @@ class Session:
         return [found for page in pages for found, key in self._ids_on(page) if key == product]
 
     def _ids_on(self, page: ShownPage) -> Iterator[tuple[str, str]]:
-        """The id and the key of each product that a page shows with the role `product.id` (`item.id`)."""
+        """The id and the key of each product that a page shows with the role `product.id` (`item.id`).
+
+        In data it is the part `id`.
+        """
         if page.parsed is not None:
             view = MappedPage(page.parsed, self.site, self.plan.by_product, self.known)
             for key, showing in view.showings():
                 for target in showing.all("product.id"):
                     if key and (value := showing.names(target)):
                         yield value, key
+            own = view.product
+            found = [(each.document, each.rules) for each in view.documents()] if self.site.embeds_ids else []
+        else:
+            own, found = None, [(_document(page), self.site.data_at(page.url))]
+        for document, rules in found:
+            for data in rules if document else ():
+                for key, entry in document.entries(data, page.url, own, self.site.query):
+                    if key and (value := entry.text("id")):
+                        yield value, self.known.get(key, key)

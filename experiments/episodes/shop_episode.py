@@ -188,20 +188,28 @@ def end_with(
 def is_over(
     look: Look, trajectory: Trajectory, trial: ShopTrial, design: ShopDesign, session: Session
 ) -> bool:
-    """Return whether a trial is over at this look, and note how it ended where the page says so."""
+    """Return whether a trial is over at this look, and note how it ended where the page says so.
+
+    What is in the cart at the first look is nobody's choice: the site map takes something else for one.
+    """
     if spoilt(look, trial, design, session):
         return True
     session.reached(look.url)
+    said = look.stop.text if look.stop else BY[session.added[0].by] if session.added else ""
+    if not trajectory.decisions and (session.added or look.stop and look.stop.outcome == "choice"):
+        trajectory.fail("shop", f"{NOT_ITS_OWN} ({said}); narrow choice in the map {design.site.name}")
+        return True
     if session.added:
-        trajectory.end("choice", look.stop.text if look.stop else BY[session.added[0].by])
+        trajectory.end("choice", said)
         return True
     if look.stop is None:
         return False
-    reason = look.stop.text or "about to press what stop_before names"
+    reason = said or "about to press what stop_before names"
     trajectory.end(look.stop.outcome, reason)
     return True
 
 
+NOT_ITS_OWN: Final = "a product is in the cart before the agent has acted"
 BY: Final = {
     "request": "the shop took the request",
     "cart": "it stands in the cart",

@@ -115,6 +115,8 @@ async def _visit(
     if not buys or not site.role("product.add_to_cart"):
         return
     css = in_browser(site.role("product.add_to_cart")[0].css)
+    early = {added.by for added in session.added}
+    session.added.clear()
     await press(page, css)
     await _chosen(page, site, session, proofs)
     await open_page(page, mapped.product.url)
@@ -124,6 +126,8 @@ async def _visit(
         await open_page(page, mapped.cart)
         await _in_cart(page, "row", session, site, key, proofs)
     await _chosen(page, site, session, proofs)
+    for rule in early:
+        proofs[f"choice.{rule}"] = Proof(False, "holds as soon as the pages are opened: narrow it")
 
 
 async def _card(page: Page, site: SiteMap, kind: str, key: str) -> Locator | None:

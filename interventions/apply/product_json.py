@@ -181,7 +181,7 @@ def _written(
     """A changed value in the form of `old`: a number, a number as text, or a text that holds one figure."""
     if not isinstance(old, str):
         value = _multiplied(change(Decimal(str(old)) / factor), factor)
-        return int(value) if value == value.to_integral() else float(round(value, 2))
+        return int(value) if value == value.to_integral() else float(round(value, 3))
     if machine := machine_figure(old):
         return machine.write(_multiplied(change(machine.value / factor), factor))
     source, written = _read(old)

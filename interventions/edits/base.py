@@ -33,6 +33,8 @@ from interventions.yaml.yaml_source import did_you_mean
 LONGEST = 2000
 """The longest text, in characters, in which a figure is looked for."""
 _FEW = 60
+_LEVELS, _BESIDE = 3, 80
+"""How many elements around a figure are searched for its currency, and how long their texts may be."""
 _WHITE = re.compile(r"[ \t\n\f\r]+")
 
 
@@ -126,7 +128,8 @@ class Showing:
         self._check_parts([target.place.part for target in targets], value)
         for target in targets:
             place = target.place
-            change: Callable[[str], Sequence[Piece]] = partial(self._figures, role, place, value)
+            usage = self.usage(role, target)
+            change: Callable[[str], Sequence[Piece]] = partial(self._figures, usage, place, value)
             if place.words:
                 change = partial(_word, words=place.words, percent=value)
             texts = self.page.replace(target.node, target.attribute, change)
@@ -145,8 +148,9 @@ class Showing:
         if wholes != cents and (cents or price % 1):
             raise CannotEdit(f"the page shows {wholes} whole parts of the price, and cents for {cents}")
 
-    def _figures(self, role: str, place: Place, value: Decimal, text: str) -> list[Piece]:
-        found = figures_at(place, text, self.usage(role, place))
+    @staticmethod
+    def _figures(usage: Usage, place: Place, value: Decimal, text: str) -> list[Piece]:
+        found = figures_at(place, text, usage)
         if place.part == "fraction":
             return [Piece(each.start, each.end, each.write_digits(_cents(value, each))) for each in found]
         written, padded = on_scale(value, place.scale), place.scale is None
@@ -156,17 +160,22 @@ class Showing:
                 raise CannotEdit(f'"{one_line(text)}" is no whole part of a price')
         return [Piece(each.start, each.end, each.write(written, padded=padded)) for each in found]
 
-    def usage(self, role: str, place: Place) -> Usage:
-        """Return what the page says of its figures; counts and whole parts of prices have no decimals."""
-        whole = role.endswith((".reviews", ".quantity")) or place.part == "whole"
-        return self.page.usage._replace(whole=whole)
+    def usage(self, role: str, target: Target) -> Usage:
+        """Return what the page says of a target's figure; counts and whole parts of prices have no decimals.
+
+        The currency of a price may stand beside its element.
+        """
+        said, place = self.page.usage, target.place
+        if not said.currency and role.endswith((".price", ".subtotal", ".total")) and not place.attribute:
+            said = said._replace(currency=_currency_beside(target.node, said))
+        return said._replace(whole=role.endswith((".reviews", ".quantity")) or place.part == "whole")
 
     def number(self, target: Target, role: str) -> Decimal | None:
         """Return the figure that a target shows, ratings in percent; None unless it shows exactly one.
 
         Of a price in two elements the whole part has the price, and the cents have nothing.
         """
-        usage = self.usage(role, target.place)
+        usage = self.usage(role, target)
         if target.place.part:
             cents = self._cents_beside(target, role)
             return with_cents(target.place, self._text(target), self._text(cents), usage) if cents else None
@@ -177,7 +186,7 @@ class Showing:
         cents = self._cents_beside(target, role)
         if cents is None:
             return None
-        whole = figures(self.value(target), self.usage(role, target.place), spaced=True)
+        whole = figures(self.value(target), self.usage(role, target), spaced=True)
         if len(whole) != 1:
             return None
         return whole[0].joined("".join(each.digits for each in figures(self.value(cents))))
@@ -223,6 +232,22 @@ class Showing:
         self.page.styles |= {style} - {""}
         self.page.scripts |= {script} - {""}
         self.page.insert(node, where, markup.encode(self.page.output, "xmlcharrefreplace"))
+
+
+def _currency_beside(node: LexborNode, usage: Usage) -> str:
+    """The currency of a figure whose sign stands in another element; empty where none is near."""
+    own = figures(node.text()[:LONGEST], usage)
+    if len(own) != 1 or own[0].sign:
+        return ""
+    around = node.parent
+    for _ in range(_LEVELS):
+        text = around.text() if around is not None else ""
+        if around is None or len(text) > _BESIDE:
+            break
+        if found := {each.currency for each in figures(text, usage) if each.text == own[0].text} - {""}:
+            return found.pop() if len(found) == 1 else ""
+        around = around.parent
+    return ""
 
 
 def pattern_part(place: Place, text: str) -> str | None:

@@ -12,6 +12,7 @@ from interventions.edits.base import (
     Change,
     Edit,
     Showing,
+    Target,
     figure,
     figure_stands,
     figures_at,
@@ -20,15 +21,20 @@ from interventions.edits.base import (
 from interventions.edits.in_browser import There, Verdict
 from interventions.errors import CannotEdit
 
+
+def _rounded(amount: Decimal) -> Decimal:
+    """To cents; to thousandths where these say more, as amounts in dinars do."""
+    cents, finer = (amount.quantize(Decimal(unit), ROUND_HALF_UP) for unit in ("0.01", "0.001"))
+    return cents if cents == finer else finer
+
+
 Price = Annotated[
     Decimal | str,
     PlainValidator(
         figure(
             "a price",
             "an amount such as 19.99",
-            lambda n: (
-                n.quantize(Decimal("0.01"), ROUND_HALF_UP) if n.is_finite() and 0 <= n < 10**9 else None
-            ),
+            lambda n: _rounded(n) if n.is_finite() and 0 <= n < 10**9 else None,
         )
     ),
     FIGURE_SCHEMA,
@@ -70,9 +76,9 @@ class SetPrice(Edit, RootModel[Price], frozen=True):
                     showing.write(subtotal, price * quantity)
             for role in ("cart.total", f"{showing.group}.total"):
                 for place in showing.site.role(role):
-                    find = partial(figures_at, place, usage=showing.page.usage)
                     for node in showing.page.find(place.css):
-                        showing.page.shift(node, delta, find)
+                        usage = showing.usage(role, Target(node, place))
+                        showing.page.shift(node, delta, partial(figures_at, place, usage=usage))
         return change
 
 

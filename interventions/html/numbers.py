@@ -12,19 +12,13 @@ from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
-from babel import Locale, UnknownLocaleError
-from babel.numbers import get_currency_precision, list_currencies
+from babel import Locale
+
+from interventions.html.currencies import UNSEEN, locale_of, minor_units, sign_after, sign_before, signs
 
 _NO_BREAK: Final = "\u00a0\u2007\u2009\u202f"
-_UNSEEN: Final = f" \t\n\f\r\u200e\u200f\u061c{_NO_BREAK}"
-"""What may stand between a figure and its currency: white space, marks of direction."""
 _REACH: Final = 12
 """How many characters around a figure are searched for the sign of a currency."""
-_LETTERS: Final = {"円": "JPY", "元": "CNY", "원": "KRW"} | dict.fromkeys(
-    "kr kr. zł Kč Ft lei лв лв. Rs Rs. Rp RM руб руб. Fr Fr. ر.س د.إ ج.م".split(),  # noqa: SIM905
-    "",
-)
-"""Signs of currencies in letters that are known on pages of any language."""
 _PARTNERS: Final = {".": ",", ",": ".", "٫": "٬", "٬": "٫", "،": ".", "，": ".", "⹁": ".", "'": ".", "’": "."}
 """The decimal sign that goes with a sign of groups, and the other way round."""
 _SCRIPTS: Final = {0x660: "ar", 0x6F0: "fa"}
@@ -58,7 +52,7 @@ def _syntax(spaces: str) -> re.Pattern[str]:
         )
         (?:
             (?(group)(?!(?P=group)))(?(indian)(?!(?P=indian)))(?P<point>[.,٫،])(?P<fraction>\d+)
-          | (?P<dash>[.,][-–—]{{1,2}})(?![-–—]|\s*\d)  # 1’299.–
+          | (?P<dash>[.,:][-–—]{{1,2}})(?![-–—]|\s*\d)  # 1’299.–, 1 299:-
         )?""",
         re.VERBOSE,
     )
@@ -89,13 +83,13 @@ class Figure:
     @cached_property
     def sign(self) -> str:
         """The sign or code of a currency beside the figure, as it is written; empty when there is none."""
-        text, known = self._match.string, _signs(self._usage.language)
-        before = text[max(0, self.start - _REACH) : self.start].rstrip(_UNSEEN)
+        text, known = self._match.string, signs(self._usage.language)
+        before = text[max(0, self.start - _REACH) : self.start].rstrip(UNSEEN)
         behind = text[self.end : self.end + _REACH]
-        after = behind.lstrip(_UNSEEN)
-        if sign := _sign_before(before, known):
+        after = behind.lstrip(UNSEEN)
+        if sign := sign_before(before, known):
             return sign
-        sign = _sign_after(after, known)
+        sign = sign_after(after, known)
         # In `size 5 $10` it belongs to the next figure.
         return "" if after != behind and after[len(sign) :][:1].isdecimal() else sign
 
@@ -104,14 +98,19 @@ class Figure:
         """The code of the figure's currency, such as EUR, where it is known; else empty."""
         if not self.sign:
             return self._usage.currency
-        known = _signs(self._usage.language)
+        known = signs(self._usage.language)
         return known.get(self.sign) or known.get(unicodedata.normalize("NFKC", self.sign), "")
+
+    @property
+    def is_price(self) -> bool:
+        """Whether the figure is written as prices are: with a currency beside it, or a dash for no cents."""
+        return bool(self.sign or self._match["dash"])
 
     @property
     def is_alone(self) -> bool:
         """Whether the text says nothing but the figure and its currency."""
         text = self._match.string
-        return (text[: self.start] + text[self.end :]).strip(_UNSEEN) == self.sign
+        return (text[: self.start] + text[self.end :]).strip(UNSEEN) == self.sign
 
     def write(self, value: Decimal, *, padded: bool = True) -> str:
         """Write a value in this figure's format: its digits, its separators and its number of decimals.
@@ -120,13 +119,14 @@ class Figure:
         of yen. `padded=False`: it gets as many as the value needs, as ratings do.
         """
         whole, fraction = self._parts
-        cents = value.quantize(Decimal("0.01"), ROUND_HALF_UP)
+        units = minor_units(self.currency) if padded else 2
+        cents = value.quantize(Decimal(1).scaleb(-max(units, 2)), ROUND_HALF_UP)
         if fraction:
             places = len(fraction)
         elif not padded:
             places = max(0, -int(cents.normalize().as_tuple().exponent))
         else:
-            places = 0 if cents == cents.to_integral() else minor_units(self.currency)
+            places = 0 if cents == cents.to_integral() else units
         left, _, right = f"{value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP):f}".partition(".")
         point = self._match["point"] or (self._match["group"] if fraction else "")
         if len(left) > 3 or (right and not point):
@@ -188,7 +188,7 @@ class Figure:
         if group == point:
             group = ""
         pieces = whole.split(group) if group else [whole]
-        point = point or (self._match["dash"] or "")[:1]
+        point = point or (self._match["dash"] or "")[:1].strip(":")
         sizes = (3, len(pieces[1])) if len(pieces) > 2 or (group and len(pieces[0]) == 3) else None
         if group and point and sizes:
             return group, sizes, point
@@ -260,11 +260,6 @@ def rating_out_of(found: Sequence[Figure], scale: int) -> Figure | None:
     return found[0] if found[1].value == scale else found[1]
 
 
-def minor_units(currency: str) -> int:
-    """Return how many decimals a currency has: 2 for EUR, 0 for JPY; 2 where it is not known."""
-    return get_currency_precision(currency) if currency else 2
-
-
 def on_scale(percent: Decimal, scale: int | None) -> Decimal:
     """Return a percentage as a figure out of `scale`, such as 4.1 of 5 (None: as a percentage)."""
     return percent if scale is None else round(percent * scale / 100, 2)
@@ -294,40 +289,6 @@ def _to_script(zero: int) -> Mapping[int, int]:
     return {_ASCII_ZERO + digit: zero + digit for digit in range(10)}
 
 
-# Currencies
-
-
-@lru_cache(maxsize=64)
-def _signs(language: str) -> Mapping[str, str]:
-    """The signs and codes of currencies on pages in a language, each with its code (empty: of several)."""
-    known = dict(_LETTERS) | {code: code for code in list_currencies()}
-    for locale in (_locale("en", ""), _locale(language, "")):
-        for code, sign in locale.currency_symbols.items() if locale else ():
-            known[one_line(sign.strip(_UNSEEN))] = known[sign.strip(_UNSEEN).rstrip(".")] = code
-    return known
-
-
-def _sign_before(text: str, known: Mapping[str, str]) -> str:
-    for start in range(len(text)):
-        sign = text[start:]
-        if sign in known and not (start and _are_one_word(text[start - 1], sign[0])):
-            return sign
-    return text[-1:] if text and unicodedata.category(text[-1]) == "Sc" else ""
-
-
-def _sign_after(text: str, known: Mapping[str, str]) -> str:
-    for end in range(len(text), 0, -1):
-        sign = text[:end]
-        if sign in known and not (end < len(text) and _are_one_word(sign[-1], text[end])):
-            return sign
-    return text[:1] if text and unicodedata.category(text[0]) == "Sc" else ""
-
-
-def _are_one_word(left: str, right: str) -> bool:
-    """Whether two neighbours belong to one word; Chinese and Japanese put no spaces between words."""
-    return left.isalnum() and right.isalnum() and max(left, right) < "\u2e80"
-
-
 # Languages
 
 
@@ -335,18 +296,10 @@ def _are_one_word(left: str, right: str) -> bool:
 def _locale(language: str, currency: str) -> Locale | None:
     """What CLDR says of a language; one that names no country counts as spoken where the currency is paid."""
     name = language.replace("-", "_")
-    spoken = _parsed(name)
+    spoken = locale_of(name)
     if currency and not (spoken and spoken.territory):
-        return _parsed(f"{name or 'und'}_{currency[:2]}") or spoken
+        return locale_of(f"{name or 'und'}_{currency[:2]}") or spoken
     return spoken
-
-
-def _parsed(name: str) -> Locale | None:
-    try:
-        return Locale.parse(name) if name else None
-    except (UnknownLocaleError, ValueError, TypeError):
-        language, _, rest = name.rpartition("_")
-        return _parsed(language) if language and rest and language != "und" else None
 
 
 @lru_cache(maxsize=256)

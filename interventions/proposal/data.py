@@ -31,7 +31,7 @@ def fetched_data(answers: Sequence[Answer], shown: Mapping[str, tuple[str, Decim
 
     `shown`: product key -> the name and the price that a page shows.
     """
-    seen: set[tuple[str, str]] = set()
+    seen: dict[tuple[str, str], FoundData] = {}
     for answer in answers:
         try:
             root = Document(answer.text).root
@@ -40,9 +40,12 @@ def fetched_data(answers: Sequence[Answer], shown: Mapping[str, tuple[str, Decim
         for found in objects(root):
             for key, (name, price) in shown.items():
                 rule = _rule(answer, found, key, name, price)
-                if rule and (str(rule.url), rule.items) not in seen:
-                    seen.add((str(rule.url), rule.items))
-                    yield FoundData(rule, name, f"scripts on {urlsplit(answer.page).path} fetch it")
+                if rule is None:
+                    continue
+                reason = f"scripts on {urlsplit(answer.page).path} fetch it"
+                known = seen.setdefault((str(rule.url), rule.items), FoundData(rule, name, reason))
+                known.texts.update((value, path) for path, value in _texts(found))
+    yield from seen.values()
 
 
 def _rule(answer: Answer, found: dict[str, Any], key: str, name: str, price: Decimal) -> Data | None:
@@ -79,25 +82,35 @@ def _pattern(path: str, found: dict[str, Any], key: str) -> str:
 def _links(answer: Answer, found: dict[str, Any], key: str) -> Iterator[Any]:
     """What says which product an object shows: an address, or a part of the product's address."""
     folder, _, last = key.rpartition("/")
-    waiting: list[tuple[str, Any]] = [("$", found)]
-    while waiting:
-        path, value = waiting.pop(0)
-        if isinstance(value, dict) and path.count(".") < _DEEPEST:
-            waiting += [(f"{path}.{each}", inner) for each, inner in value.items() if KEY.fullmatch(each)]
-        elif isinstance(value, bool) or not isinstance(value, str | int):
+    for path, value in _values(found):
+        if isinstance(value, bool) or not isinstance(value, str | int):
             continue
-        elif isinstance(value, str) and "/" in value and product_key(value, answer.page) == key:
+        if isinstance(value, str) and "/" in value and product_key(value, answer.page) == key:
             yield path
         elif str(value).lower() == last:
             yield {"path": path, "page": f"/{folder}/${{value}}" if folder else "/${value}"}
 
 
+def _texts(root: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The short texts and whole numbers in an object, one of which may be the product's id."""
+    for path, value in _values(root):
+        if isinstance(value, str | int) and not isinstance(value, bool) and 0 < len(str(value)) <= 100:
+            yield path, str(value)
+
+
 def _numbers(root: dict[str, Any]) -> Iterator[tuple[str, Decimal]]:
     """The figures in an object, as JSONPath: numbers, and texts that are one."""
+    for path, value in _values(root):
+        if isinstance(value, str | int | float) and (figure := machine_figure(str(value)[:40])):
+            yield path, figure.value
+
+
+def _values(root: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What stands in an object, and in the objects in it, as JSONPath."""
     waiting: list[tuple[str, Any]] = [("$", root)]
     while waiting:
         path, value = waiting.pop(0)
         if isinstance(value, dict) and path.count(".") < _DEEPEST:
             waiting += [(f"{path}.{each}", inner) for each, inner in value.items() if KEY.fullmatch(each)]
-        elif isinstance(value, str | int | float) and (figure := machine_figure(str(value)[:40])):
-            yield path, figure.value
+        else:
+            yield path, value

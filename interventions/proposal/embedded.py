@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -13,7 +13,7 @@ from interventions.errors import CannotEdit
 from interventions.proposal.facts import JSON_LD, objects, products_in_json_ld
 from interventions.proposal.scan import Scan, number
 from interventions.proposal.selectors import unique_selector
-from interventions.yaml.sitemap import Data, product_key
+from interventions.yaml.sitemap import Data, Value, product_key
 
 KEY = re.compile(r"[A-Za-z_]\w*")
 _PRICE_KEY = re.compile("price|amount|value|text|cost", re.I)
@@ -29,6 +29,15 @@ class FoundData:
     rule: Data
     text: str
     reason: str
+    texts: dict[str, str] = field(default_factory=dict, compare=False)
+    """What stands in such objects -> where: the product's id may be among them."""
+
+    def with_id(self, value: str) -> "FoundData":
+        """Return the rule with the part `id`, where such objects hold this id."""
+        if value not in self.texts:
+            return self
+        roles = {"id": (Value(path=self.texts[value]),)}
+        return replace(self, rule=self.rule.model_copy(update={"roles": self.rule.roles | roles}))
 
 
 def embedded_data(scan: Scan, shown: dict[str, tuple[str, Decimal]]) -> Iterator[FoundData]:

@@ -31,6 +31,8 @@ _NO_IDS: Final = re.compile(
     r"|supplier|vendor|seller|merchant|store_?id|shop_?id|cart_?id|basket_?id|category|currency|region",
     re.I,
 )
+_HASH: Final = re.compile(r"(?:sha\d+[:-])?[0-9a-f]{40,}", re.I)
+"""What names a stored query (persisted GraphQL), not a product."""
 _CART_PATH: Final = re.compile(
     r"cart|basket|bag|add|line-?item|order|warenkorb|panier|carrito|koszyk|korb", re.I
 )
@@ -46,6 +48,8 @@ class Learned:
     reasons: dict[str, str]
     roles: tuple[FoundRole, ...]
     cart_page: str = ""
+    id: str = ""
+    """By what the request names the product."""
 
 
 def learn(purchase: Purchase) -> Learned:
@@ -53,8 +57,9 @@ def learn(purchase: Purchase) -> Learned:
     reasons: dict[str, str] = {}
     rules: dict[str, Any] = {}
     roles: list[FoundRole] = []
+    named = ""
     if (asked := _request(purchase)) is not None:
-        rule, why, id_role = asked
+        rule, why, id_role, named = asked
         rules["request"], reasons["request"] = (rule,), why
         roles += [id_role] if id_role else []
     pieces = 2 if purchase.second else 1
@@ -82,13 +87,13 @@ def learn(purchase: Purchase) -> Learned:
         rules["message"], reasons["message"] = (said[0],), said[1]
     if reached := _address(purchase):
         rules["address"], reasons["address"] = (reached,), "reached by the press"
-    return Learned(Choice(**rules), reasons, tuple(roles), tells_cart)
+    return Learned(Choice(**rules), reasons, tuple(roles), tells_cart, named)
 
 
 # The request
 
 
-def _request(purchase: Purchase) -> tuple[CartRequest, str, FoundRole | None] | None:
+def _request(purchase: Purchase) -> tuple[CartRequest, str, FoundRole | None, str] | None:
     scored = sorted(
         (
             (score, index)
@@ -102,7 +107,7 @@ def _request(purchase: Purchase) -> tuple[CartRequest, str, FoundRole | None] | 
     sent = purchase.requests[scored[0][1]]
     path = unquote(urlsplit(sent.url).path)
     rule: dict[str, Any] = {"path": re.escape(path).replace(r"\-", "-"), "method": sent.method}
-    why, id_role = f"{sent.method} {path} followed the press", None
+    why, id_role, named = f"{sent.method} {path} followed the press", None, ""
     data = _json(sent)
     if (operation := _operation(data)) is not None:
         rule["operation"] = operation
@@ -110,21 +115,21 @@ def _request(purchase: Purchase) -> tuple[CartRequest, str, FoundRole | None] | 
     ids = _ids(purchase)
     field = _id_field(sent, data, ids)
     if field is not None:
-        rule["field"], value = field
+        rule["field"], named = field
         why += (
-            f"; {rule['field']} is {value}, as on the page"
-            if value in ids
-            else f"; {rule['field']} is {value}"
+            f"; {rule['field']} is {named}, as on the page"
+            if named in ids
+            else f"; {rule['field']} is {named}"
         )
-        id_role = _id_role(purchase, value)
+        id_role = _id_role(purchase, named)
     elif segment := _id_segment(path, ids):
         pattern = r"(\d+)" if segment.isdecimal() else "([^/]+)"
         rule["path"] = "/".join(
             pattern if part == segment else re.escape(part).replace(r"\-", "-") for part in path.split("/")
         )
         why += f"; {segment} says which product"
-        id_role = _id_role(purchase, segment)
-    return CartRequest(**rule), why, id_role
+        id_role, named = _id_role(purchase, segment), segment
+    return CartRequest(**rule), why, id_role, named
 
 
 def _likely(sent: Sent, purchase: Purchase) -> float:
@@ -195,6 +200,8 @@ def _fields(sent: Sent, data: Any) -> Iterator[tuple[str, str]]:
 def _id_field(sent: Sent, data: Any, ids: set[str]) -> tuple[str, str] | None:
     """The field that says which product is meant, and its value."""
     found = [(name, value) for name, value in _fields(sent, data) if value and len(value) <= 100]
+    found = [(name, value) for name, value in found if not _HASH.fullmatch(value)]
+    found = [each for each in found if each[0].startswith("$.variables.")] or found
     found = [(name, value) for name, value in found if not _NO_IDS.search(name.rpartition(".")[2])]
     named = [(name, value) for name, value in found if _ID_NAMES.search(name.rpartition(".")[2])]
     known = [item for item in named if item[1] in ids] or [

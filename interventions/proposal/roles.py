@@ -154,7 +154,14 @@ class _Search:
         return None
 
     def _price_candidates(self) -> Iterator[tuple[float, LexborNode, list[str]]]:
-        for node, value in self.scan.innermost(lambda text: number(text) is not None and len(text) <= 40):
+        # The currency may stand beside the figure, in an element of its own.
+        shown = [*self.scan.innermost(lambda text: len(text) <= 40 and number(text) is not None)]
+        known = {node.mem_id for node, _ in shown}
+        around = self.scan.innermost(
+            lambda text: len(text) <= 40 and number(text) is not None and names_price(text)
+        )
+        shown += [each for each in around if each[0].mem_id not in known]
+        for node, value in shown:
             names = (
                 node.attributes.get("itemprop"),
                 (node.attributes.get("property") or "").rpartition(":")[2],

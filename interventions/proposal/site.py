@@ -75,7 +75,10 @@ class Proposal:
         pages = self.pages | ({"cart": learned.cart_page} if learned.cart_page else {})
         # A page of the cart may show cards of the listing too: the first test that holds counts.
         order = [kind for kind in ("product", "cart", "listing") if kind in pages]
-        return replace(self, roles=roles, pages={kind: pages[kind] for kind in order}, learned=learned)
+        data = tuple(found.with_id(learned.id) for found in self.data)
+        return replace(
+            self, roles=roles, pages={kind: pages[kind] for kind in order}, data=data, learned=learned
+        )
 
     @property
     def drawn(self) -> bool:

@@ -107,6 +107,11 @@ class Data(BaseModel, frozen=True, extra="forbid"):
         return self
 
     @property
+    def names_ids(self) -> bool:
+        """Whether the objects say by what id the shop's requests name the product."""
+        return "id" in self.roles
+
+    @property
     def factor(self) -> int:
         """By what the first price is multiplied."""
         return next((value.factor or 1 for value in self.roles.get("price", ())), 1)
@@ -193,6 +198,11 @@ class SiteMap(BaseModel, frozen=True, extra="forbid"):
         except ValueError:
             return ()
         return tuple(data for data in self.data if data.url and fnmatchcase(path, data.url))
+
+    @property
+    def embeds_ids(self) -> bool:
+        """Whether data in pages say by what id requests name a product."""
+        return any(data.css and data.names_ids for data in self.data)
 
     @property
     def knows_choices(self) -> bool:

@@ -127,6 +127,26 @@ async def test_the_choice_is_recorded(way: str, tmp_path: Path) -> None:
     assert all(f"/{choice}.html" in pressed_on for _, choice, pressed_on in rows), rows
 
 
+async def test_what_stands_in_the_cart_before_the_agent_acts_is_no_choice_of_it(tmp_path: Path) -> None:
+    """The site map's rule also holds for a request of every page, such as a search by GraphQL."""
+    load = FETCH.format(path="/panier/ajouter", body=GRAPHQL)
+    text = {
+        "name": "silent",
+        "extends": "onestopmarket",
+        "choice": {"request": {"path": "/panier/ajouter"}, "message": [], "refused": []},
+    }
+    (tmp_path / "silent.yaml").write_text(yaml.safe_dump(text))
+    async with serve(SilentShop(script=load).app()) as address:
+        file = experiment(tmp_path, ForeignShop(), address, site=str(tmp_path / "silent.yaml"))
+        out = ("--limit", "1", "--db", "sqlite:///t.db", "--out", str(tmp_path / "out"))
+        ended = await run_in_threadpool(forked_souk, "run", str(file), *out, cwd=tmp_path)
+    with closing(sqlite3.connect(tmp_path / "t.db")) as connection:
+        rows = connection.execute("SELECT outcome, reason, choice FROM trials").fetchall()
+    assert [(outcome, choice) for outcome, _, choice in rows] == [("infra_error", None)], rows
+    assert ended.status == 1
+    assert "before the agent has acted" in ended.err + ended.out
+
+
 async def test_a_site_map_that_knows_no_choice_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mute.yaml").write_text("name: mute\nroles: {product.title: h1}\n")
     file = experiment(tmp_path, ForeignShop(), "http://127.0.0.1:9", site=str(tmp_path / "mute.yaml"))
