@@ -19,7 +19,7 @@ from interventions.errors import CannotEdit
 from interventions.html import charset
 from interventions.html.marking import hints
 from interventions.yaml.choice import CartRequest
-from interventions.yaml.limited import find, fullmatch, one_page, search
+from interventions.yaml.limited import find, match_path, one_page, search
 from interventions.yaml.sitemap import SiteMap
 from proxy.addon import (
     HOLD,
@@ -119,7 +119,7 @@ def rule_of(request: http.Request, site: SiteMap) -> CartRequest | None:
     """Return the rule by which a request adds to the cart; None where there is none."""
     path = path_of(request)
     for rule in site.choice.request:
-        if request.method == rule.method and fullmatch(rule.path, path):
+        if request.method == rule.method and match_path(rule.path, path):
             if rule.operation is None and (rule.field is None or next(values(request, rule), None)):
                 return rule
             if rule.operation and next(operations(request, rule.operation), None):
@@ -141,7 +141,7 @@ def is_refused(request: http.Request, response: http.Response, rule: CartRequest
 
 def added_id(request: http.Request, rule: CartRequest) -> str:
     """Return the id of the product that is to be put into the cart; empty when the request does not tell."""
-    match = fullmatch(rule.path, path_of(request))
+    match = match_path(rule.path, path_of(request))
     if match and match.groups():
         return match[1] or ""
     return next(values(request, rule), "")

@@ -18,7 +18,7 @@ from interventions.html import charset
 from interventions.html.content_type import is_html
 from interventions.html.marking import Marks
 from interventions.html.page import Page
-from interventions.yaml.limited import TooSlow, fullmatch
+from interventions.yaml.limited import TooSlow, match_path
 from interventions.yaml.sitemap import SiteMap
 from proxy.card_run import CardRun
 from proxy.keys import new_key
@@ -222,7 +222,7 @@ class Session:
         path = urlsplit(url).path
         try:
             for pattern in self.site.choice.address:
-                if found := fullmatch(pattern, path):
+                if found := match_path(pattern, path):
                     named = (found[1] or "") if found.groups() else ""
                     self.added.append(Added("address", self.product_with(named), named))
         except TooSlow as error:

@@ -1,7 +1,7 @@
 """Read what a page says of the products that it shows, through a site map."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from interventions.apply.consistency import Sighting, sightings_on
 from interventions.apply.mapped_page import MappedPage
@@ -17,11 +17,13 @@ from interventions.yaml.sitemap import SiteMap
 class PageFacts:
     """A page's type, and its products by key.
 
-    The products are the one that the page is about, else those in its cards and rows.
+    The products are the one that the page is about, else those in its cards and rows. `links`: key -> what a
+    card links to.
     """
 
     page_type: str
     products: dict[str, ProductFacts]
+    links: dict[str, str] = field(default_factory=dict)
 
 
 def page_facts(body: bytes, *, content_type: str, url: str, site: SiteMap) -> PageFacts:
@@ -32,10 +34,13 @@ def page_facts(body: bytes, *, content_type: str, url: str, site: SiteMap) -> Pa
     page = Page(body, content_type, Marks(frozenset()), url)
     view, seen = MappedPage(page, site), sightings_on(page, site)
     products: dict[str, ProductFacts] = {}
+    links: dict[str, str] = {}
     for key, showing in view.showings():
         if key and showing.group != "page" and key == (view.product or key):
             products.setdefault(key, _facts(key, showing, [s for s in seen if s.product == key]))
-    return PageFacts(view.page_type, products)
+            link = next(showing.all(f"{showing.group}.link"), None)
+            links.setdefault(key, showing.value(link) if link else "")
+    return PageFacts(view.page_type, products, links)
 
 
 def _facts(key: str, showing: Showing, seen: Iterable[Sighting]) -> ProductFacts:

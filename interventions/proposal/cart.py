@@ -25,6 +25,8 @@ from interventions.proposal.scan import (
 from interventions.proposal.selectors import column, names, unique_selector
 from interventions.yaml.sitemap import Place, product_key
 
+_COUNTS = "qty|quant|amount|menge|anzahl|count"
+
 
 @dataclass(frozen=True)
 class Sent:
@@ -208,14 +210,26 @@ def _row_prices(
 
 
 def _quantity(row: LexborNode, pieces: int | None) -> LexborNode | None:
-    """The field, or the text, that says how many pieces are in the cart."""
-    for node in row.css("input, select"):
-        kind, value = node.attributes.get("type") or "text", node.attributes.get("value") or ""
-        named = f"{words(node)} {node.attributes.get('name') or ''}".lower()
-        if kind in ("text", "number", "tel") and node.tag == "input":
-            right = value.isdecimal() and (pieces is None or int(value) == pieces)
-            if right and (kind == "number" or re.search("qty|quant|amount|menge|anzahl|count", named)):
-                return node
+    """The field, or the text, that says how many pieces are in the cart.
+
+    A field may be called by the product's number alone, as `<input name="m10234">`.
+    """
+    fields = [
+        node
+        for node in row.css("input")
+        if (node.attributes.get("type") or "text") in ("text", "number", "tel")
+    ]
+    for node in fields:
+        value, named = (
+            node.attributes.get("value") or "",
+            f"{words(node)} {node.attributes.get('name') or ''}",
+        )
+        right = value.isdecimal() and (pieces is None or int(value) == pieces)
+        counts = node.attributes.get("type") == "number" or re.search(_COUNTS, named.lower())
+        if right and counts:
+            return node
+    if pieces is not None and len(fields) == 1 and fields[0].attributes.get("value") == str(pieces):
+        return fields[0]
     for node in row.css("*"):
         value = text(node)
         says = pieces is not None and number(value) == pieces and re.fullmatch(r"\W*\d+\W*x?\W*", value)

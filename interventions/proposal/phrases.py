@@ -34,7 +34,7 @@ PHRASES: Final[Mapping[str, Phrases]] = {
     ),
     "de": Phrases(
         ("in den warenkorb", "in den einkaufswagen", "in den einkaufskorb", "zum warenkorb hinzufügen",
-         "in warenkorb", "in die einkaufstasche"),
+         "in warenkorb", "in die einkaufstasche", "in den korb"),
         ("kaufen", "jetzt kaufen", "bestellen", "jetzt bestellen"),
         ("warenkorb", "einkaufswagen", "einkaufskorb", "einkaufstasche"),
         ("zur kasse", "kasse gehen", "zahlungspflichtig", "kostenpflichtig"),
@@ -193,6 +193,30 @@ PHRASES: Final[Mapping[str, Phrases]] = {
         ("keranjang",),
         ("bayar", "buat pesanan"),
     ),
+    "th": Phrases(
+        ("หยิบใส่ตะกร้า", "หยิบลงตะกร้า", "ใส่ตะกร้า", "เพิ่มลงตะกร้า", "เพิ่มลงในตะกร้า", "เพิ่มในตะกร้า", "เพิ่มลงในรถเข็น"),
+        ("ซื้อ", "ซื้อเลย", "ซื้อทันที", "สั่งซื้อ"),
+        ("ตะกร้า", "รถเข็น"),
+        ("ชำระเงิน", "ดำเนินการสั่งซื้อ"),
+    ),
+    "fa": Phrases(
+        ("افزودن به سبد خرید", "افزودن به سبد", "اضافه به سبد خرید"),
+        ("خرید", "خرید کنید"),
+        ("سبد خرید",),
+        ("تسویه حساب", "پرداخت"),
+    ),
+    "bg": Phrases(
+        ("добави в количката", "добави в кошницата", "в количката", "в кошницата"),
+        ("купи", "купи сега", "поръчай"),
+        ("количка", "кошница"),
+        ("към касата", "завърши поръчката", "плащане"),
+    ),
+    "hr": Phrases(
+        ("dodaj u košaricu", "stavi u košaricu", "u košaricu", "dodaj u korpu", "u korpu"),
+        ("kupi", "kupi odmah", "naruči"),
+        ("košarica", "korpa"),
+        ("na blagajnu", "plaćanje", "završi narudžbu"),
+    ),
 }  # fmt: skip
 """Language -> what its shops write. The one table of these words."""
 
@@ -206,9 +230,9 @@ STOCK = re.compile(
 REVIEWS = re.compile(
     r"\b[\d.,]+\)?\s*(?:\w+\s)?(?:reviews?|ratings?|(?:rezension|bewertung|beoordeling)(?:en)?|avis|rese(?:ñ|n)as?"
     r"|opiniones|recensioni|avalia(?:ç|c)(?:õ|o)es|opini(?:i|e)|omd(?:ö|o)men|отзыв\w*|відгук\w*"
-    r"|anmeldelser|arvostelua|arviota|hodnocení|értékelés|recenzii|yorum|değerlendirme|κριτικές)\b"
+    r"|anmeldelser|arvostelua|arviota|hodnocení|értékelés|recenzii|yorum|değerlendirme|κριτικές|meinung(?:en)?|ביקורות|חוות דעת)\b"
     r"|\d\s*(?:件の(?:レビュー|評価)|条评价|則評價|개의? ?리뷰)|(?:レビュー|리뷰|评价)\s*[(（]?\d"
-    r"|\d\s*(?:تقييم|مراجعة)|\([\d.,]+\)$",
+    r"|\d\s*(?:تقييم|مراجعة)|\d\s*(?:รีวิว|ความคิดเห็น|đánh giá|ulasan|نظر)|\([\d.,]+\)$",
     re.I,
 )
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, Final
+from urllib.parse import unquote
 
 import regex
 from jsonpath import JSONPath, JSONPathEnvironment, JSONPathError, JSONPathMatch, function_extensions
@@ -81,6 +82,15 @@ def search(pattern: str, text: str) -> re.Match[str] | None:
 def fullmatch(pattern: str, text: str) -> re.Match[str] | None:
     """Return the match of a regular expression with a whole text. Raises TooSlow."""
     return _timed(regex.fullmatch, pattern, text)
+
+
+def match_path(pattern: str, path: str) -> re.Match[str] | None:
+    """Return the match of a regular expression with a whole path, as a person reads it or as it is sent.
+
+    `/ตะกร้า` is sent as `/%E0%B8%95...`. Raises TooSlow.
+    """
+    read = unquote(path)
+    return fullmatch(pattern, read) or (fullmatch(pattern, path) if read != path else None)
 
 
 def _timed(find: Callable[..., Any], pattern: str, text: str) -> re.Match[str] | None:

@@ -197,7 +197,10 @@ class SiteMap(BaseModel, frozen=True, extra="forbid"):
             path = urlsplit(url).path
         except ValueError:
             return ()
-        return tuple(data for data in self.data if data.url and fnmatchcase(path, data.url))
+        forms = {path, unquote(path)}
+        return tuple(
+            data for data in self.data if data.url and any(fnmatchcase(each, data.url) for each in forms)
+        )
 
     @property
     def embeds_ids(self) -> bool:

@@ -2,11 +2,11 @@
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode, urljoin, urlsplit
 
 import httpx
 from bs4 import BeautifulSoup, Tag
@@ -126,11 +126,32 @@ class Importer:
                 f"{category.url}: the site map {self._site.name} finds no products listed there "
                 f"(item, item.link){drawn}"
             )
-        new = [product for key, product in facts.products.items() if key not in file.keys]
+        new = [
+            await self._completed(client, product, urljoin(category.url, facts.links.get(key, "")))
+            for key, product in facts.products.items()
+            if key not in file.keys
+        ]
         file.add(category.url, [_row(category, product, None) for product in new], None)
         self.progress.added += len(new)
         self.progress.products += len(new)
         self.progress.page = self.progress.pages = 1
+
+    async def _completed(self, client: httpx.AsyncClient, card: ProductFacts, url: str) -> ProductFacts:
+        """Return a product with what its card does not show and its own page does: rating and reviews."""
+        missing = [
+            part
+            for part in ("rating", "reviews")
+            if getattr(card, part) is None and self._site.role(f"product.{part}")
+        ]
+        if not missing or _host(url) != _host(self._base):
+            return card
+        body, content_type = await self._fetch(client, url)
+        try:
+            own = page_facts(body, content_type=content_type, url=url, site=self._site).products
+        except CannotEdit:
+            return card
+        found = own.get(card.key)
+        return replace(card, **{part: getattr(found, part) for part in missing}) if found else card
 
     async def _import_page(
         self, client: httpx.AsyncClient, category: Category, page: int, file: PartialFile
