@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, ValidationInfo, WithJsonSchema
-from selectolax.lexbor import LexborNode
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from interventions.edits.in_browser import Element, Spot, There, Verdict
 from interventions.errors import CannotEdit
@@ -24,6 +24,7 @@ from interventions.html.numbers import (
     rating_out_of,
 )
 from interventions.html.page import Page, Piece, Where
+from interventions.html.raised import with_decimal_sign
 from interventions.yaml.limited import search
 from interventions.yaml.notations import check_css
 from interventions.yaml.sitemap import Place, SiteMap
@@ -201,9 +202,15 @@ class Showing:
         return cents[wholes.index(target.node.mem_id)] if len(cents) == len(wholes) else None
 
     def _text(self, target: Target) -> str:
-        """The text of a target as it was written, unless an edit has changed it."""
+        """The text of a target as it was written, unless an edit has changed it; raised cents are decimals."""
         shown, raw = self.value(target), self.page.raw(target.node, target.attribute)
-        return raw if one_line(raw) == shown else shown
+        if one_line(raw) != shown:
+            return shown
+        bare = target.attribute or target.place.part or next(target.node.iter(), None) is None
+        if bare or len(plain := target.node.html or "") > LONGEST:
+            return raw
+        signed = with_decimal_sign(plain)
+        return LexborHTMLParser(signed, is_fragment=True).text() if signed != plain else raw
 
     def write_text(self, role: str, text: str) -> Change:
         """Write a text into a role's first place, and into its other places where they hold the old text."""

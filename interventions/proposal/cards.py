@@ -44,7 +44,7 @@ def kinds_of_cards(scan: Scan) -> list[Cards]:
     """
     groups: dict[tuple[int, str, str], list[LexborNode]] = defaultdict(list)
     for node in scan.visible:
-        if node.parent is not None and node.tag not in ("a", "span", "td", "option"):
+        if node.parent is not None and node.tag not in ("a", "span", "option"):
             groups[node.parent.mem_id, node.tag or "", " ".join(_shared(node))].append(node)
     scored: list[tuple[float, Cards]] = []
     for group in groups.values():
@@ -54,6 +54,8 @@ def kinds_of_cards(scan: Scan) -> list[Cards]:
         cards = [(node, link) for node, link in cards if link and _price(node) is not None]
         links = {scan.address(link) for _, link in cards}
         if len(links) < 2 or len(cards) * 2 < len(group) or len(links) < len(cards) * 0.8:
+            continue
+        if any(_holds_several(scan, node) for node, _ in cards):
             continue
         score = len(links) - (0.5 if any(called(node, "cart|basket|mini", 4) for node, _ in cards) else 0)
         scored.append((score, Cards([n for n, _ in cards], [link for _, link in cards])))
@@ -129,7 +131,11 @@ def _container(scan: Scan, cards: Cards) -> tuple[str | None, list[LexborNode]]:
         nodes = cards.nodes
         while nodes:
             alike = [n for n in scan.visible if n.tag == nodes[0].tag and _shared(n) == _shared(nodes[0])]
-            alike = [n for n in alike if _leads_to(scan, n) and _price(n) is not None]
+            alike = [
+                n
+                for n in alike
+                if _leads_to(scan, n) and _price(n) is not None and not _holds_several(scan, n)
+            ]
             for wanted in (alike, nodes):
                 if wanted and (css := common_selector(root, wanted, scan.key, by_place=by_place)):
                     return css, wanted
@@ -138,6 +144,22 @@ def _container(scan: Scan, cards: Cards) -> tuple[str | None, list[LexborNode]]:
             ]
             nodes = [found[0] for found in inner] if all(len(found) == 1 for found in inner) else []
     return None, []
+
+
+def _holds_several(scan: Scan, card: LexborNode) -> bool:
+    """Return whether several products stand in it, each with its own price, as in the row of a table."""
+    holders: dict[int, str] = {}
+    for link in card.css("a[href]"):
+        href = link.attributes.get("href") or ""
+        if not scan.is_product_link(href) or is_cart_button(link):
+            continue
+        for around in (link, *ancestors(link)):
+            if around.mem_id == card.mem_id:
+                break
+            if _price(around) is not None:
+                holders[around.mem_id] = scan.address(href)
+                break
+    return len(set(holders.values())) > 1
 
 
 def _shared(node: LexborNode) -> list[str]:

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from interventions.html.numbers import Figure, figures
+from interventions.html.raised import with_decimal_sign
 from interventions.html.shadow import SHADOW, opened
 from interventions.yaml.sitemap import product_key
 
@@ -43,7 +44,7 @@ class Scan:
 
     def __init__(self, capture: Capture) -> None:
         self.url, self.key = capture.url, product_key(capture.url)
-        source = opened(capture.html.encode(errors="replace")).decode()
+        source = with_decimal_sign(opened(capture.html.encode(errors="replace")).decode())
         self.tree = LexborHTMLParser(source, scripting=True)
         self.order: dict[int, int] = {}
         self.nodes: list[LexborNode] = []

@@ -18,6 +18,8 @@ from tests.storefronts.shops import running
 from tests.support import THOROUGH, size
 
 SHOPS = ("german", "split-prices", "query-addresses", "drawn-by-scripts")
+REPETITIONS = 300
+"""Of the estimation, which is to hold the truth in 93 of 100: fewer would be a matter of luck."""
 TEXTS = {
     "few-left": ("scarcity", 1, "Nur noch 2 Stück, ${product.reviews} Kunden waren schneller"),
     "experts": ("authority", 1, "Töpfer empfehlen dieses Stück"),
@@ -84,8 +86,8 @@ async def test_every_choice_is_the_one_that_the_weights_give(name: str, tmp_path
     if THOROUGH:
         truth = true_effects(done.table, chances).set_index("term")["estimate"]
         effects = choice_effects(done.table).set_index("term")
-        found = held(done.table, chances, 100)
+        found = held(done.table, chances, REPETITIONS)
         print(effects[["estimate", "std_error", "conf_low", "conf_high"]].assign(truth=truth, held=found))
         print(Counter(done.table["nudge"]))
         assert ((effects["estimate"] - truth).abs() < 3 * effects["std_error"]).all()
-        assert (found >= 93).all(), found
+        assert (found >= 0.93 * REPETITIONS).all(), found

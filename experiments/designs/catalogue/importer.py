@@ -126,12 +126,12 @@ class Importer:
                 f"{category.url}: the site map {self._site.name} finds no products listed there "
                 f"(item, item.link){drawn}"
             )
-        new = [
-            await self._completed(client, product, urljoin(category.url, facts.links.get(key, "")))
-            for key, product in facts.products.items()
-            if key not in file.keys
-        ]
-        file.add(category.url, [_row(category, product, None) for product in new], None)
+        new = []
+        for key, product in facts.products.items():
+            if key not in file.keys:
+                url = urljoin(category.url, facts.links[key])
+                new.append(_row(category, await self._completed(client, product, url), None, url))
+        file.add(category.url, new, None)
         self.progress.added += len(new)
         self.progress.products += len(new)
         self.progress.page = self.progress.pages = 1
@@ -223,7 +223,7 @@ def _soup(body: bytes, content_type: str) -> BeautifulSoup:
     return BeautifulSoup(body.decode(charset.detect(body, content_type)[0], "replace"), "html.parser")
 
 
-def _row(category: Category, product: ProductFacts, card: Tag | None) -> dict[str, object]:
+def _row(category: Category, product: ProductFacts, card: Tag | None, url: str = "") -> dict[str, object]:
     # A product with required options is sent to its own page by the button of its card.
     form = card.select_one(_FORM) if card else None
     return {
@@ -234,6 +234,7 @@ def _row(category: Category, product: ProductFacts, card: Tag | None) -> dict[st
         "rating": "" if product.rating is None else product.rating,
         "reviews": product.reviews or 0,
         "has_options": "" if form is None else str("options=cart" in str(form["action"])).lower(),
+        "url": url,
     }
 
 

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from interventions.errors import UserError
 
-COLUMNS: Final = ("category", "name", "key", "price", "rating", "reviews", "has_options")
+COLUMNS: Final = ("category", "name", "key", "price", "rating", "reviews", "has_options", "url")
 
 _HEADER: Final = (",".join(COLUMNS) + "\n").encode()
 _NextPages: Final = TypeAdapter(dict[str, int | None])

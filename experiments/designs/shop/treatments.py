@@ -30,8 +30,9 @@ class Treatments:
         self._shown = tuple(shown)
         """They show matched and drawn attributes; the kind of each is its attribute."""
         display = load_interventions("display", site).interventions
-        # A shop whose map has no place for them can be studied without.
-        self._display = tuple(item for item in display if not item.lacks(site))
+        # A shop whose map has no place for them can be studied without; beside a text they would stand twice.
+        self._is_said = any(place.attribute is None for place in site.role("product.rating")[:1])
+        self._display = tuple(item for item in display if not item.lacks(site) and not self._is_said)
         self._left_out = tuple(item for item in display if item.lacks(site))
         self._everywhere = tuple(compile_treatment(item, None) for item in self._display)
         self._treatments: dict[tuple[str, ProductFacts], Treatment] = {}
@@ -89,7 +90,9 @@ class Treatments:
                 "product's page: no such page can be treated; add it to the map"
             )
         missing = [role for item in self._left_out for role in item.lacks(self._site)]
-        if missing:
+        if self._is_said:
+            yield f"ratings are not added as text: they are one on the pages ({self._site.name}: product.rating)"
+        elif missing:
             yield (
                 f"ratings are not added as text: the site map {self._site.name} has no role "
                 f"{' and no role '.join(missing)}"
