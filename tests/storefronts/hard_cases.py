@@ -380,6 +380,121 @@ class Hydrated(Rest):
         return Shop.page(self, title, f'<div id="root">{body}</div>{self.script()}', head)
 
 
+STORED = {name: f"{number:x}" * 64 for number, name in enumerate(("list", "one", "add", "cart"), 10)}
+"""What a stored ("persisted") query is called: by a hash, which stands in every request as its `id`."""
+ASKING = """
+const STORED = %s;
+const get = async (url, body) => {
+  const [, , kind, slug] = url.split('/');
+  const name = body ? 'add' : kind === 'cart' ? 'cart' : slug ? 'one' : 'list';
+  const variables = body ? {input: {merchandiseId: 'gid://shop/' + body.sku}} : {slug};
+  return (await (await fetch('/graphql', {method: 'POST', headers: {'content-type': 'application/json'},
+    body: JSON.stringify({id: STORED[name], variables})})).json()).data;
+};
+const money = cents => '<span>' + (cents / 100).toFixed(2) + '</span>\u00a0<span>₪</span>';
+"""
+
+
+class Persisted(Rest):
+    """From right to left; every request is a POST to one address; the currency has an element of its own."""
+
+    lang = "he"
+
+    def more(self) -> list[Route]:
+        return [Route("/graphql", self._graphql, methods=["POST"])]
+
+    def page(self, title: str, body: str, head: str = "") -> Response:
+        answer = super().page(title, body, head)
+        return HTMLResponse(bytes(answer.body).replace(b'lang="he"', b'lang="he" dir="rtl"'))
+
+    def script(self) -> str:
+        drawing = DRAWING[DRAWING.index("const link") :].replace("reviews</p>", "ביקורות</p>")
+        return f"<script>{ASKING % json.dumps(STORED)}{drawing}{self.start}</script>"
+
+    def facts(self, product: Product) -> dict[str, Any]:
+        return super().facts(product) | {"gid": f"gid://shop/{product['slug']}"}
+
+    async def _graphql(self, request: Request) -> Response:
+        asked = await request.json()
+        variables, products = asked["variables"], in_cart(request)
+        if asked["id"] == STORED["one"]:
+            return JSONResponse({"data": self.facts(PRODUCTS[variables["slug"]])})
+        if asked["id"] == STORED["list"]:
+            lamps = [self.facts(each) for each in PRODUCTS.values() if each["category"] == "Lamps"]
+            return JSONResponse({"data": {"products": lamps}})
+        slug = variables["input"]["merchandiseId"].rpartition("/")[2] if asked["id"] == STORED["add"] else ""
+        products += [PRODUCTS[slug]] if slug else []
+        lines, total = [self.facts(each) for each in products], sum(map(self.cents, products))
+        answer = JSONResponse({"data": {"lines": lines, "total": total}})
+        if slug:
+            keep(answer, request, slug)
+        return answer
+
+
+WRITING = """
+function inCart() { return JSON.parse(localStorage.getItem('cart') || '[]'); }
+function add(slug) {
+  localStorage.setItem('cart', JSON.stringify(inCart().concat(slug)));
+  location.href = '/cart';
+}
+function writeCart(all) {
+  var sum = 0;
+  document.write('<TABLE BORDER=1>');
+  inCart().forEach(function (slug) {
+    sum += all[slug][1];
+    document.write('<TR><TD><A HREF="/p/' + slug + '">' + all[slug][0] + '</A></TD><TD ALIGN=right>' +
+      euros(all[slug][1]) + '</TD></TR>');
+  });
+  document.write('<TR><TD>Summe</TD><TH ALIGN=right>' + euros(sum) + '</TH></TR></TABLE>');
+}
+function euros(cents) { return (cents / 100).toFixed(2).replace('.', ',') + ' \u20ac'; }
+"""
+
+
+class Old(German):
+    """Tables within tables, no names at all, latin-1; the cart is in the browser, and written by a script."""
+
+    times = 1
+
+    def page(self, title: str, body: str, head: str = "") -> Response:
+        menu = '<A HREF="/lamps">Lampen</A><BR><A HREF="/cart">Korb</A>'
+        html = (
+            f"<HTML><HEAD><TITLE>{title}</TITLE><SCRIPT>{WRITING}</SCRIPT></HEAD><BODY BGCOLOR=white>"
+            f"<TABLE WIDTH=760><TR><TD WIDTH=120 VALIGN=top>{menu}</TD><TD VALIGN=top>{body}</TD></TR>"
+            "</TABLE></BODY></HTML>"
+        )
+        return Response(
+            html.encode("latin-1", "xmlcharrefreplace"), media_type="text/html; charset=iso-8859-1"
+        )
+
+    def price(self, cents: int) -> str:
+        return f"<FONT COLOR=#990000 SIZE=+1>{self.money(cents)}</FONT>"
+
+    def listing(self) -> str:
+        lamps = [each for each in PRODUCTS.values() if each["category"] == "Lamps"]
+        cells = [
+            f'<TD ALIGN=center><A HREF="{self.address(each)}"><B>{escape(each["name"])}</B></A><BR>'
+            f"{self.price(self.cents(each))}</TD>"
+            for each in lamps
+        ]
+        rows = "".join(f"<TR>{''.join(cells[at : at + 3])}</TR>" for at in range(0, len(cells), 3))
+        return f"<H2>Lampen</H2><TABLE>{rows}</TABLE>"
+
+    def product(self, product: Product) -> str:
+        scores = [score for score, _, _ in product["reviews"]]
+        mean = f"{sum(scores) / len(scores):.1f}".replace(".", ",") if scores else ""
+        rated = f"<P>{mean} von 5 Sternen, {len(scores)} Meinungen</P>" if scores else ""
+        return (
+            f"<H1>{escape(product['name'])}</H1>{rated}<TABLE><TR><TD>Preis:</TD>"
+            f"<TD>{self.price(self.cents(product))}</TD></TR><TR><TD>Versand:</TD><TD>4,90 &euro;</TD></TR>"
+            f"</TABLE><A HREF=\"javascript:add('{product['slug']}')\"><B>In den Korb legen</B></A>"
+        )
+
+    def cart(self, products: list[Product]) -> str:
+        known = {slug: [each["name"], self.cents(each)] for slug, each in PRODUCTS.items()}
+        return f"<H2>Korb</H2><SCRIPT>writeCart({json.dumps(known)})</SCRIPT>"
+
+
 SHOPS: dict[str, Callable[[], Shop]] = {
     "german": German,
     "french": French,
@@ -393,4 +508,6 @@ SHOPS: dict[str, Callable[[], Shop]] = {
     "shadow-dom": Shadow,
     "hydrated": Hydrated,
     "drawn-by-scripts": Rest,
+    "persisted-queries": Persisted,
+    "old-tables": Old,
 }
