@@ -23,6 +23,7 @@ _ASIDE = re.compile(
 )
 _FORMER = re.compile(r"\b(?:old|was|former|compare|strike|msrp|rrp|list-price|before|crossed)")
 _OFF = re.compile(r"\b(?:saving|discount)")
+_BREAK = re.compile(r"(?=<br\b)", re.I)
 _WHITE = re.compile(r"[ \t\n\f\r]+")
 _WITHOUT_PRODUCT = re.compile(
     r"utm_\w+|[gf]clid|ref|page|sort|order|dir|q|query|search|view|per_?page|limit|currency|lang"
@@ -45,6 +46,7 @@ class Scan:
     def __init__(self, capture: Capture) -> None:
         self.url, self.key = capture.url, product_key(capture.url)
         source = with_decimal_sign(opened(capture.html.encode(errors="replace")).decode())
+        source = _BREAK.sub(" ", source)  # `Lamp 10<br>9.50` is not 109.50
         self.tree = LexborHTMLParser(source, scripting=True)
         self.order: dict[int, int] = {}
         self.nodes: list[LexborNode] = []

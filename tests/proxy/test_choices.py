@@ -44,6 +44,8 @@ SITE = {
             "cart": True,
         },
         {"url": "/api/products", "items": "$[*]", "link": "$.url", "roles": PRICE},
+        {"url": "/api/ids", "items": "$[*]", "link": "$.url", "roles": {"id": "$.id"}},
+        {"css": "#ids", "items": "$[*]", "link": "$.url", "roles": {"id": "$.id"}},
     ],
 }
 DESK = """<link rel=canonical href=/lamps/desk><h1 class=product>Desk lamp</h1>
@@ -75,6 +77,13 @@ async def answer(request: Request) -> Response:
         return JSONResponse({"lines": [{"url": "/lamps/floor", "price": 12}]})
     if path == "/api/products":
         return JSONResponse([{"url": "/lamps/floor", "price": 12}])
+    if path == "/api/ids":
+        return Response(
+            '[{"url": "/lamps/floor", "id": "gid:\\/\\/shop\\/18"}]', media_type="application/json"
+        )
+    if path == "/lamps/embedding":
+        ids = '<script id=ids type=application/json>[{"url": "/lamps/floor", "id": 180}]</script>'
+        return HTMLResponse(f"<link rel=canonical href=/lamps/embedding><h1 class=product>Lamp</h1>{ids}")
     if path == "/refused":
         return RedirectResponse("/lamps/desk?options=cart", 303)
     if path == "/graphql" and b"forbidden" in await request.body():
@@ -151,6 +160,8 @@ def asked(query: str, *, name: str | None = None, sku: Any = "17") -> dict[str, 
         ({"path": "/buy", "field": "$.items[0].sku"}, post("/buy", json={"items": [{"sku": "17"}]}), "17"),
         ({"path": "/buy", "field": "$.items[0].sku"}, post("/buy", json={"items": []}), None),
         ({"path": r"/buy/(\d+)/"}, post("/buy/17/"), "17"),
+        ({"path": "/ตะกร้า/(.+)"}, post("/ตะกร้า/ถ้วย"), "ถ้วย"),
+        ({"path": "/%E0%B8%95/(.+)"}, post("/%E0%B8%95/7"), "7"),
         ({"path": "/buy", "method": "GET", "field": "add"}, get("/buy?add=17", dest="empty"), "17"),
         ({"path": "/buy", "method": "GET", "field": "add"}, post("/buy?add=17"), None),
         ({"path": "/buy"}, post("/buy"), ""),
@@ -201,6 +212,24 @@ async def test_a_pattern_takes_an_id_and_a_link_out_of_what_holds_them(ca_dir: P
     first, second = await added(ca_dir, rule, ask, site=site)
     assert first == Added("cart", "lamps/wall")
     assert second == Added("request", "lamps/wall", "21")
+
+
+@pytest.mark.parametrize("plan", [None, PLAN], ids=["nothing is planned", "edits are planned"])
+@pytest.mark.parametrize(("path", "sku"), [("/api/ids", "gid://shop/18"), ("/lamps/embedding", "180")])
+async def test_an_id_in_data_outweighs_the_page_on_which_it_was_asked_for(
+    ca_dir: Path, plan: Plan | None, path: str, sku: str
+) -> None:
+    """A card on a product's page puts another product into the cart."""
+
+    async def ask(client: httpx.AsyncClient, url: str) -> None:
+        page = f"{url}/lamps/wall"
+        for each in (page, f"{url}{path}"):
+            await client.get(each, headers={"accept": "text/html"})
+        await client.post(f"{url}/buy", json={"variables": {"sku": sku}}, headers={"referer": page})
+
+    rule = {"request": {"path": "/buy", "field": "$.variables.sku"}}
+    (noted,) = await added(ca_dir, rule, ask, plan=plan)
+    assert (noted.product, noted.named) == ("lamps/floor", sku)
 
 
 async def test_a_page_counts_for_an_unknown_id_only_if_its_product_has_no_other(ca_dir: Path) -> None:

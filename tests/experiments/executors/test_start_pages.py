@@ -239,6 +239,18 @@ def test_a_dry_run_says_what_the_map_lacks(tmp_path: Path) -> None:
     assert len(said) == 3
 
 
+def test_a_rating_that_stands_as_text_is_not_written_beside_it_again(tmp_path: Path) -> None:
+    stars = "  product.stars: .rating-summary\n  product.rating: {css: '.rating-summary b', scale: 5}\nchoice"
+    (tmp_path / "plain.yaml").write_text(PLAIN_MAP.replace("\nchoice:", f"\n{stars}:", 1))
+    file = experiment(tmp_path, ForeignShop(), "http://127.0.0.1:9/", site="plain.yaml")
+    ended = forked_souk("run", str(file), "--dry-run", cwd=tmp_path)
+    assert ended.status == 0, ended.err
+    assert "ratings are not added as text: they are one on the pages (plain: product.rating)" in ended.err
+    made = design(file)
+    plan = made.plan(next(iter(made.trials(["simulated:balanced"]))))
+    assert "show-rating" not in {treatment.intervention for treatment in plan.treatments}
+
+
 async def test_where_a_start_page_leads_is_known_before_it_is_opened(tmp_path: Path) -> None:
     """So a card is its product's on whatever page it is seen first."""
     shop = ForeignShop(moved="/shop/KEY-and-its-name")

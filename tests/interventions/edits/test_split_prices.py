@@ -205,3 +205,40 @@ def test_one_part_alone_is_refused(tmp_path: Path, part: str) -> None:
 def test_only_prices_have_parts(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="only the places of a price or a subtotal have the key part"):
         load(tmp_path, MAP.replace("cart.total: .total", "cart.total: [{css: a, part: whole}]"))
+
+
+@pytest.mark.parametrize(
+    ("markup", "price", "shown"),
+    [
+        ("<span>¥</span><b>1,299</b>", "1049.5", "1,050"),
+        ("<td>¥<td><b>1,299</b>", "1049.5", "1,050"),
+        ("<b>12</b> <i>KWD</i>", "9.125", "9.125"),
+        ("<b>12.500</b> <i>KWD</i>", "9.5", "9.500"),
+        ("<b>12</b> <i>€</i>", "9.5", "9.50"),
+        (
+            "<b>1,299</b><p>or 5 USD, and much more to read here, so that it is no part of the price at all",
+            "9.5",
+            "9.50",
+        ),
+    ],
+)
+def test_the_currency_stands_beside_the_element_of_the_price(markup: str, price: str, shown: str) -> None:
+    site = SiteMap.model_validate({"name": "s", "pages": {"product": "h1"}, "roles": {"product.price": "b"}})
+    plan = Plan((Treatment("p", "lamp", (edit_from_dict({"set_price": price}),)),))
+    html = (
+        f"<h1>Lamp</h1><table><tr>{markup}</table>"
+        if markup.startswith("<td")
+        else f"<h1>x</h1><div>{markup}</div>"
+    )
+    done = rewrite(html.encode(), content_type="text/html", url=URL, plan=plan, site=site)
+    assert LexborHTMLParser(done.body).css_first("b").text() == shown
+
+
+def test_raised_cents_are_read_and_not_written(tmp_path: Path) -> None:
+    site = SiteMap.model_validate({"name": "s", "pages": {"product": "h1"}, "roles": {"product.price": "b"}})
+    html = b"<h1>Lamp</h1><b>12<sup>99</sup> \xe2\x82\xac</b>"
+    (seen,) = sightings(html, content_type="text/html; charset=utf-8", url=URL, site=site)
+    assert seen.value == Decimal("12.99")
+    plan = Plan((Treatment("p", "lamp", (edit_from_dict({"set_price": "9.5"}),)),))
+    with pytest.raises(EditFailed, match="spread over several elements"):
+        rewrite(html, content_type="text/html; charset=utf-8", url=URL, plan=plan, site=site)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interventions.html.numbers import UNKNOWN, Usage, figures, machine_figure, rating_out_of, read_figure
+from interventions.html.raised import with_decimal_sign
 from tests.support import size
 
 
@@ -73,6 +74,8 @@ def test_reading(text: str, value: str) -> None:
         ("1,299", "", "1299"),
         ("1.299", "no language", "1299"),
         ("KWD 1,299", "", "1299"),
+        ("KD 12.500", "", "12.500"),
+        ("12,500 DT", "fr", "12.500"),
         ("1,299 TND", "", "1.299"),
     ],
 )
@@ -148,6 +151,11 @@ def test_no_figure() -> None:
         ("from $10", "8", "from $8"),
         ("$.99", "1.5", "$1.50"),
         ("KWD 12", "12.5", "KWD 12.500"),
+        ("12 KWD", "9.001", "9.001 KWD"),
+        ("1 299:-", "949", "949:-"),
+        ("1.299,-", "949", "949,-"),
+        ("1,299 บาท", "12345.5", "12,345.50 บาท"),
+        ("1.299,00 TL", "949", "949,00 TL"),
     ],
 )
 def test_writing(old: str, value: str, new: str) -> None:
@@ -286,3 +294,20 @@ def test_prices_are_those_of_babel(name: str, currency: str, first: Decimal, sec
     (figure,) = figures(old, usage)
     assert figure.value == first, old
     assert written(old, second, usage) == new
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<b>12<sup>99</sup> €</b>", "<b>12<sup>.99</sup> €</b>"),
+        ("<B>12<SUP><FONT SIZE=-1>99</FONT></SUP></B>", "<B>12<SUP><FONT SIZE=-1>.99</FONT></SUP></B>"),
+        ("<b>1.299<sup>00</sup></b>", "<b>1.299<sup>,00</sup></b>"),
+        ('<i>12</i><i class="price-cents">99</i>', '<i>12</i><i class="price-cents">.99</i>'),
+        ("<b>12,<sup>99</sup></b>", ""),
+        ("<td class=center>12</td><td class=center>99</td>", ""),
+        ('<b>12</b><b class="percent">99</b>', ""),
+        ("<b>5</b><sup>1</sup>", ""),
+    ],
+)
+def test_raised_cents_are_decimals(html: str, text: str) -> None:
+    assert with_decimal_sign(html) == (text or html)

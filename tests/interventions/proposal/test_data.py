@@ -60,6 +60,13 @@ def test_the_rule_changes_what_was_fetched(name: str) -> None:
     assert json.loads(done.body) == changed
 
 
+def test_the_id_of_the_request_is_found_in_what_was_fetched() -> None:
+    fetched = {"slug": "harbour-lamp", "name": "Harbour Lamp", "price": 1299, "in": {"gid": "gid://7"}}
+    (found,) = fetched_data([Answer("https://shop.example/g", json.dumps([fetched]), PAGE)], SHOWN)
+    assert [place.path for place in found.with_id("gid://7").rule.roles["id"]] == ["$.in.gid"]
+    assert found.with_id("gid://8") == found
+
+
 @pytest.mark.parametrize(
     "text", ["", "no JSON", "[1, 2]", '{"name": "Harbour Lamp"}', '{"name": "Harbour Lamp", "stock": 1299.5}']
 )

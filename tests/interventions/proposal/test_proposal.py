@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
+from interventions.proposal.cards import card_roles, kinds_of_cards
 from interventions.proposal.check import faults
-from interventions.proposal.scan import Capture, names_price, number
+from interventions.proposal.scan import Capture, Scan, names_price, number
 from interventions.proposal.selectors import is_stable, unique_selector
 from interventions.proposal.site import Proposal, cards_on, propose
 from interventions.yaml.sitemap import Place, SiteMap
@@ -178,3 +179,26 @@ def test_any_page_can_be_looked_at(html: str) -> None:
         "test", Capture(f"{HOST}/p", f"<h1>{html}</h1><p class=price>{html}"), Capture(HOST, html)
     )
     validate(parse_yaml(found.to_yaml(), "test.yaml"), SiteMap)
+
+
+def test_cards_in_the_cells_of_a_table() -> None:
+    """A row holds three products; it is no card."""
+    cell = '<td><a href="/p/{0}"><img src=a></a><a href="/p/{0}"><b>Lamp {0}</b></a><br><font>{0},50 €</font></td>'
+    rows = "".join(
+        f"<tr>{''.join(map(cell.format, row))}</tr>" for row in ((10, 11, 12), (13, 14, 15), (16,))
+    )
+    html = f"<table><tr><td><a href=/>Start</a><td><h2>Lamps</h2><table>{rows}</table></table>"
+    (roles,) = [
+        {role.role: role for role in card_roles(scan, cards)}
+        for scan in [Scan(Capture("http://shop.test/lamps", html))]
+        for cards in kinds_of_cards(scan)[:1]
+    ]
+    assert roles["item"].text == "7 cards"
+    assert roles["item.price"].text == "10,50 €"
+
+
+def test_a_currency_in_an_element_of_its_own() -> None:
+    html = "<h1>Lamp</h1><div><span><b>49.90</b>&nbsp;<i>₪</i></span></div><button>Add to cart</button>"
+    proposal = propose("lamps", Capture("http://shop.test/lamp", html), None)
+    (price,) = [role for role in proposal.roles if role.role == "product.price"]
+    assert price.text == "49.90\xa0₪"

@@ -1,5 +1,7 @@
 """What one product put into the cart teaches: the id that requests name it by, and the line of the cart."""
 
+import json
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -36,6 +38,15 @@ def test_the_id_is_the_product_s_and_not_the_warehouse_s() -> None:
     assert place.css == "input[name=product_id]"
 
 
+def test_a_stored_query_s_hash_is_no_product() -> None:
+    """Relay and others send a hash as the `id` of each request, whatever it asks for."""
+    body = json.dumps({"id": "ab" * 32, "variables": {"input": {"merchandiseId": "gid:7"}}})
+    sent = Sent("POST", "http://shop.test/g", "application/json", body, 200, False)
+    learned = learn(replace(PURCHASE, requests=(sent,)))
+    assert [rule.field for rule in learned.choice.request] == ["$.variables.input.merchandiseId"]
+    assert learned.id == "gid:7"
+
+
 def test_a_line_that_shows_only_its_sum() -> None:
     cart, page = Scan(Capture("http://shop.test/basket/", CART)), Scan(Capture(URL, PAGE))
     roles = {role.role: role.text for role in cart_roles(cart, page, PURCHASE, 2, "row")}
@@ -59,6 +70,13 @@ def test_the_number_in_a_field_s_name_is_of_one_line_only(name: str, css: str) -
     roles = cart_roles(Scan(Capture(URL, cart)), Scan(Capture(URL, PAGE)), PURCHASE, 2, "row")
     (place,) = next(role.places for role in roles if role.role == "row.quantity")
     assert place.css == css
+
+
+def test_a_field_of_text_that_is_called_by_a_number_says_how_many() -> None:
+    cart = CART.replace("type=number class=line_quantity name=q", "name=m10234")
+    roles = cart_roles(Scan(Capture(URL, cart)), Scan(Capture(URL, PAGE)), PURCHASE, 2, "row")
+    found = next(role for role in roles if role.role == "row.quantity")
+    assert (found.text, found.places[0].attribute) == ("2", "value")
 
 
 def test_a_figure_that_is_called_a_price_needs_no_currency() -> None:

@@ -204,6 +204,25 @@ async def test_any_shop_is_read_from_the_addresses_of_its_listings(tmp_path: Pat
         assert importer.progress.products == importer.progress.added == 2
         found = [(row["key"], row["category"], row["price"], row["rating"]) for row in rows(out)]
         assert found == [("a/7-one", "Lamps", "1049.95", "90"), ("a/8-two", "Lamps", "59.00", "80")]
+        assert [row["url"] for row in rows(out)] == [f"{base.rstrip('/')}/a/7-one", f"{base.rstrip('/')}/a/8-two"]
     async with pages({"/k/lamps": "<p>Nothing here"}) as base:
         with pytest.raises(UserError, match="finds no products listed there"):
             _ = [done async for done in Importer(f"{base}/", tmp_path / "new.csv", site).run(wanted)]
+
+
+async def test_what_cards_do_not_show_is_read_from_the_products_pages(tmp_path: Path) -> None:
+    listing = (
+        "<body class=shelf><div class=lamp><a href=/a/7-one>One</a><b>€ 12<sup>95</sup></b></div></body>"
+    )
+    page = "<h1>One</h1><b>€ 12<sup>95</sup></b><i>4,5 von 5</i><u>31 Meinungen</u>"
+    (tmp_path / "map.yaml").write_text(
+        "name: lamps\npages: {listing: body.shelf, product: h1}\nroles:\n  item: div.lamp\n"
+        "  item.link: {css: a, attribute: href}\n  item.name: a\n  item.price: b\n"
+        "  product.rating: {css: i, scale: 5}\n  product.reviews: u\n"
+    )
+    site, out = load_site_map(tmp_path / "map.yaml"), tmp_path / "lamps.csv"
+    async with pages({"/k/lamps": listing, "/a/7-one": page}) as base:
+        async for _ in Importer(f"{base}/", out, site).run(["Lamps=/k/lamps"]):
+            pass
+    (row,) = rows(out)
+    assert (row["price"], row["rating"], row["reviews"]) == ("12.95", "90", "31")
