@@ -12,7 +12,7 @@ import pytest
 import zstandard
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from interventions.apply.plan import Plan
@@ -29,13 +29,14 @@ class Stage:
 
     def __init__(self, ca_dir: Path) -> None:
         self.ca_dir = ca_dir
-        self.stack = AsyncExitStack()
+        self.stack, self.shop = AsyncExitStack(), AsyncExitStack()
 
     async def __aenter__(self) -> "Stage":
         return self
 
     async def __aexit__(self, *error: object) -> None:
         await self.stack.aclose()
+        await self.shop.aclose()
 
     async def open(self, **options: Any) -> tuple[Proxy, Slot, httpx.AsyncClient]:
         """End the proxy there is, and start another."""
@@ -136,6 +137,28 @@ async def test_the_same_request_gets_its_answers_in_order(stage: Stage, tmp_path
             slot.session = session(url)
             got = [(await client.get(url + "cart")).text for _ in range(6)]
             assert [text[0] for text in got] == ["0", "0", "1", "1", "1", "1"]
+
+
+async def test_where_an_address_leads_is_learned_from_a_recording_too(stage: Stage, tmp_path: Path) -> None:
+    app = Starlette(
+        routes=[
+            Route("/oats.html", lambda request: RedirectResponse("/en/breakfast-7")),
+            Route("/en/breakfast-7", lambda request: HTMLResponse(PAGE)),
+        ]
+    )
+    known = []
+    async with stage:
+        for options in ({"record": tmp_path}, {"replay": tmp_path}):
+            _, slot, client = await stage.open(**options)
+            if "record" in options:
+                url = await stage.shop.enter_async_context(serve(app))
+            slot.session = session(url)
+            slot.session.known["oats"] = "oats"
+            assert (await client.get(f"{url}oats.html", follow_redirects=True)).status_code == 200
+            known.append(dict(slot.session.known))
+            await stage.shop.aclose()
+    assert known[0] == known[1]
+    assert known[1]["en/breakfast-7"] == "oats"
 
 
 async def test_what_was_not_recorded_is_an_upstream_error(stage: Stage, tmp_path: Path) -> None:
