@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import lru_cache
 from typing import Literal
@@ -19,7 +19,7 @@ from interventions.html.content_type import is_html
 from interventions.html.marking import Marks
 from interventions.html.page import Page
 from interventions.yaml.limited import TooSlow, match_path
-from interventions.yaml.sitemap import SiteMap
+from interventions.yaml.sitemap import Data, SiteMap
 from proxy.card_run import CardRun
 from proxy.keys import new_key
 
@@ -206,9 +206,10 @@ class Session:
         return next(named, product_at(url, self.known, self.site))
 
     def keep(self, page: ShownPage) -> None:
-        """Keep a page, or an answer in JSON, for the ids in it; of many, or large ones, the oldest are forgotten.
+        """Keep a page, or an answer in JSON, for the ids in it.
 
-        One address may have many answers, as that of a GraphQL interface has.
+        Of many, or large ones, the oldest are forgotten. One address may have many answers, as that of a
+        GraphQL interface has.
         """
         if self.ended:
             return
@@ -322,12 +323,15 @@ class Session:
                 for target in showing.all("product.id"):
                     if key and (value := showing.names(target)):
                         yield value, key
+            found: list[tuple[Document, Sequence[Data]]] = []
             own = view.product
-            found = [(each.document, each.rules) for each in view.documents()] if self.site.embeds_ids else []
+            if self.site.embeds_ids:
+                found = [(each.document, each.rules) for each in view.documents()]
         else:
-            own, found = None, [(_document(page), self.site.data_at(page.url))]
+            own, document = None, _document(page)
+            found = [(document, self.site.data_at(page.url))] if document else []
         for document, rules in found:
-            for data in rules if document else ():
+            for data in rules:
                 for key, entry in document.entries(data, page.url, own, self.site.query):
                     if key and (value := entry.text("id")):
                         yield value, self.known.get(key, key)

@@ -196,7 +196,7 @@ def is_over(
         return True
     session.reached(look.url)
     said = look.stop.text if look.stop else BY[session.added[0].by] if session.added else ""
-    if not trajectory.decisions and (session.added or look.stop and look.stop.outcome == "choice"):
+    if not trajectory.decisions and (session.added or (look.stop and look.stop.outcome == "choice")):
         trajectory.fail("shop", f"{NOT_ITS_OWN} ({said}); narrow choice in the map {design.site.name}")
         return True
     if session.added:

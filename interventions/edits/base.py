@@ -202,7 +202,7 @@ class Showing:
         return cents[wholes.index(target.node.mem_id)] if len(cents) == len(wholes) else None
 
     def _text(self, target: Target) -> str:
-        """The text of a target as it was written, unless an edit has changed it; raised cents are decimals."""
+        """The text of a target as it was written, raised cents as decimals, unless an edit has changed it."""
         shown, raw = self.value(target), self.page.raw(target.node, target.attribute)
         if one_line(raw) != shown:
             return shown

@@ -69,7 +69,7 @@ The code is empty where several currencies are called so.
 
 @lru_cache(maxsize=64)
 def signs(language: str) -> Mapping[str, str]:
-    """Return the signs and codes of currencies on pages in a language, each with its code (empty: of several)."""
+    """Return the signs of currencies on pages in a language, each with its code (empty: of several)."""
     own = language.replace("_", "-").partition("-")[0].lower()
     known = dict(_WORDS[""]) | dict(_WORDS.get(own, {})) | {code: code for code in list_currencies()}
     for locale in (locale_of("en"), locale_of(language)):

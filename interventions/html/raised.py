@@ -1,4 +1,4 @@
-"""Read prices whose cents stand raised, or small, behind the whole part: `12<sup>99</sup>` is 12.99, not 1299."""
+"""Read prices whose cents stand raised behind the whole part: `12<sup>99</sup>` is 12.99, not 1299."""
 
 import re
 from typing import Final

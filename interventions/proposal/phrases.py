@@ -230,7 +230,8 @@ STOCK = re.compile(
 REVIEWS = re.compile(
     r"\b[\d.,]+\)?\s*(?:\w+\s)?(?:reviews?|ratings?|(?:rezension|bewertung|beoordeling)(?:en)?|avis|rese(?:ñ|n)as?"
     r"|opiniones|recensioni|avalia(?:ç|c)(?:õ|o)es|opini(?:i|e)|omd(?:ö|o)men|отзыв\w*|відгук\w*"
-    r"|anmeldelser|arvostelua|arviota|hodnocení|értékelés|recenzii|yorum|değerlendirme|κριτικές|meinung(?:en)?|ביקורות|חוות דעת)\b"
+    r"|anmeldelser|arvostelua|arviota|hodnocení|értékelés|recenzii|yorum|değerlendirme|κριτικές"
+    r"|meinung(?:en)?|ביקורות|חוות דעת)\b"
     r"|\d\s*(?:件の(?:レビュー|評価)|条评价|則評價|개의? ?리뷰)|(?:レビュー|리뷰|评价)\s*[(（]?\d"
     r"|\d\s*(?:تقييم|مراجعة)|\d\s*(?:รีวิว|ความคิดเห็น|đánh giá|ulasan|نظر)|\([\d.,]+\)$",
     re.I,

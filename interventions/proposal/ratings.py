@@ -14,7 +14,8 @@ from interventions.yaml.sitemap import Place
 ANY = "*"
 _ABOUT = r"rating|\bstars?\b|score"
 _OUT_OF = re.compile(
-    r"(?P<figure>[\d.,]*\d)\s*(?P<words>out of|/|von|sur|de|van|su|av|af|ud af|z|ze|din|od|от|из|з|من|از|מתוך|จาก|trên|dari)\s*(?P<best>5|10|100)\b",
+    r"(?P<figure>[\d.,]*\d)\s*(?P<words>out of|/|von|sur|de|van|su|av|af|ud af|z|ze|din|od|от|из|з"
+    r"|من|از|מתוך|จาก|trên|dari)\s*(?P<best>5|10|100)\b",
     re.I,
 )
 _WORDS = ("One", "Two", "Three", "Four", "Five")

@@ -170,7 +170,7 @@ def number(value: str) -> Decimal | None:
 
 @lru_cache(maxsize=8192)
 def names_price(value: str) -> bool:
-    """Return whether a text holds a figure that is written as a price, such as one with a currency beside it."""
+    """Return whether a text holds a figure that is written as a price, as with a currency beside it."""
     return any(figure.is_price for figure in _figures(value))
 
 

@@ -91,7 +91,8 @@ class Treatments:
             )
         missing = [role for item in self._left_out for role in item.lacks(self._site)]
         if self._is_said:
-            yield f"ratings are not added as text: they are one on the pages ({self._site.name}: product.rating)"
+            where = f"{self._site.name}: product.rating"
+            yield f"ratings are not added as text: they are one on the pages ({where})"
         elif missing:
             yield (
                 f"ratings are not added as text: the site map {self._site.name} has no role "
