@@ -67,7 +67,7 @@ async def run() -> Result:
             "reads nothing but the observation, and the stored looks are not judged. Timed is the "
             "processor's time of all processes together: Souk's, Playwright's, the shop's and the browser's."
         ),
-        notes=("Blocks with and without the checks change places, so that what else the machine does hits both.",),
+        notes=("Blocks with and without the checks take turns: what else the machine does hits both.",),
     )
 
 

@@ -7,10 +7,14 @@ import yaml
 from starlette.concurrency import run_in_threadpool
 
 from experiments.pages.preview import fetched, preview
+from experiments.pages.proof import prove
+from experiments.pages.purchasing import learned
 from experiments.pages.site_mapping import map_site, save
 from interventions.files.schema import load_interventions
+from interventions.yaml.choice import CartRequest, Choice
 from tests.experiments.command_line import forked_souk
 from tests.experiments.drawn_shop import DrawnShop
+from tests.storefronts.shops import running
 from tests.support import serve
 
 pytestmark = pytest.mark.browser
@@ -63,6 +67,23 @@ async def test_open_shadow_trees_that_scripts_make_are_mapped_and_previewed(tmp_
         for name, wanted in (("few", b"Only two left"), ("cheap", b"$949.00")):
             async with fetched(url, None, drawn=True) as page:
                 assert wanted in preview(page, nudges[name], site, values={}).after
+
+
+async def test_what_each_request_says_is_not_taken_for_a_purchase(tmp_path: Path) -> None:
+    """Every request of the shop is a POST to one address with an `id`: the hash of a stored query."""
+    async with running("persisted-queries") as base:
+        mapped = await map_site(f"{base}p/harbour-desk-lamp", f"{base}lamps", name="lamps", render=True)
+        mapped, _ = await learned(mapped)
+        site, _ = save(mapped, tmp_path / "lamps.yaml")
+        assert [rule.field for rule in site.choice.request] == ["$.variables.input.merchandiseId"]
+        assert [place.path for data in site.data[:1] for place in data.roles["id"]] == ["$.gid"]
+        proofs = await prove(mapped, site, buys=True)
+        assert proofs["choice.request"].proved
+        loose = site.model_copy(
+            update={"choice": Choice(request=(CartRequest(path="/graphql", field="id"),))}
+        )
+        early = (await prove(mapped, loose, buys=True))["choice.request"]
+        assert (early.proved, early.why) == (False, "holds as soon as the pages are opened: narrow it")
 
 
 async def test_an_empty_shell_is_told_to_be_drawn_first(tmp_path: Path) -> None:
