@@ -15,7 +15,7 @@ from typing import Final, Literal, Protocol
 from agents.base import SIMULATED, Agent, Respondent
 from agents.language_model.agent import LanguageModelShopper
 from agents.language_model.prompt import PromptTemplates
-from agents.providers import PROVIDERS, close_models, make_model, problem_of
+from agents.providers import PROVIDERS, close_models, make_model, problem_of, takes_temperature
 from agents.providers.settings import SERVICES
 from agents.simulated.agent import SimulatedAgent
 from agents.simulated.nudges import Nudge
@@ -113,6 +113,20 @@ def check_name(name: str) -> None:
             make_model(name)  # which says what is missing
     else:
         _factory(family, name)
+
+
+def answers_alike(name: str, temperatures: Sequence[float | None], *, chooses: bool) -> bool:
+    """Return whether an agent answers the same question alike each time, at one of these temperatures.
+
+    Simulated agents do where nothing is left to chance; models at temperature 0, unless they take none.
+    chooses: between options, and does not answer questions. Of other agents nothing is known: False.
+    """
+    family = name.partition(":")[0]
+    if family == SIMULATED:
+        taste = profile_of(name).taste
+        by_utility = not taste.noise and not taste.spread and taste.locked in (None, 0, 1)
+        return taste.determinism == 1 or (chooses and by_utility)
+    return family in PROVIDERS and 0 in temperatures and takes_temperature(name)
 
 
 def known_agents() -> list[KnownAgent]:

@@ -1,6 +1,7 @@
 """Language models behind one small protocol, each through its provider's own SDK: `PROVIDER:MODEL`."""
 
 import importlib
+import json
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
@@ -65,6 +66,17 @@ def make_model(name: str, *, nominal: bool = False) -> ChatModel:
     module, kind = _CLASSES[provider]
     found: type[Model] = getattr(importlib.import_module(f"agents.providers.{module}"), kind)
     return found(model, temperature_scale=found.highest_temperature / 2 if nominal else 1.0)
+
+
+def takes_temperature(name: str) -> bool:
+    """Return whether the model `PROVIDER:MODEL` is sent a temperature; reasoning models have their own."""
+    provider, _, model = name.partition(":")
+    if provider == "hf":  # all do, and its packages may be missing
+        return True
+    module, kind = _CLASSES[provider]
+    found: type[Model] = getattr(importlib.import_module(f"agents.providers.{module}"), kind)
+    request = found(model).request([{"role": "user", "content": "A or B?"}], 0.0, 10, None)
+    return '"temperature"' in json.dumps(request)
 
 
 def problem_of(provider: str) -> str:

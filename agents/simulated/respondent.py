@@ -82,9 +82,9 @@ class SimulatedRespondent:
         if _WORTH.search(text):
             wtp = willingness_to_pay(self._worth(text, source), self._anchor, self._profile.anchoring)
             return f"{wtp:.2f}"
-        if price := _BUY.search(text):
-            self._anchor = float(price[1].replace(",", ""))
-            return _letter_of(text, yes=self._worth(text, source) >= self._anchor)
+        if (anchor := anchor_in(text)) is not None:
+            self._anchor = anchor
+            return _letter_of(text, yes=self._worth(text, source) >= anchor)
         return None
 
     def _worth(self, text: str, source: random.Random) -> float:
@@ -92,6 +92,12 @@ class SimulatedRespondent:
         if self._valuation is None:
             self._valuation = shipped_valuations().of(text).draw(source)
         return self._valuation
+
+
+def anchor_in(text: str) -> float | None:
+    """Return the price that a question asks to buy for, in USD; None where it does not."""
+    price = _BUY.search(text)
+    return float(price[1].replace(",", "")) if price else None
 
 
 def _letter_of(text: str, *, yes: bool) -> str:

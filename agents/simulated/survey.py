@@ -67,6 +67,11 @@ class NumberQuestion(_Question):
     high: FiniteFloat | None = None
     of_price: bool = False
 
+    def unit_in(self, text: str) -> float:
+        """Return what the number is in units of, by the question's text."""
+        amount = _AMOUNT.search(text) if self.of_price else None
+        return float(amount[1].replace(",", "")) if amount else 1.0
+
     def draw(self, text: str, bias: float, source: random.Random) -> str:
         """Draw the answer, a number in digits."""
         bias = bias if self.treatment.search(text) else 0.0
@@ -74,8 +79,7 @@ class NumberQuestion(_Question):
             self.control.mean + bias * (self.treated.mean - self.control.mean),
             self.control.sd + bias * (self.treated.sd - self.control.sd),
         )
-        if self.of_price and (amount := _AMOUNT.search(text)):
-            number *= float(amount[1].replace(",", ""))
+        number *= self.unit_in(text)
         number = max(number, 0.0) if self.high is None else min(max(number, 0.0), self.high)
         return f"{number:.0f}"
 

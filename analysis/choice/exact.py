@@ -42,6 +42,7 @@ DIFFERENCE = "profile_difference"
 SAME: Final = ["run", "set", "match", "profile", "display"]
 MARKS: Final = ["first", "carrier", "words", "kind"]
 _NUDGED, _PLACEBO, _SEVERAL = 1, 2, 3
+_CARRIED: Final = [*SAME, "first", "words", "twin"]
 _ROUNDING: Final = 1e-9
 
 
@@ -70,7 +71,7 @@ def exact_tests(table: pd.DataFrame, margin: float | None = None) -> pd.DataFram
     for agent, _, used in agents(table):
         trials, note = single_trials(trials_of(used)) if len(used) else (pd.DataFrame(), "")
         rows = [
-            {"term": term, "group": agent, "part": part, "level": level, **_result(strata, note, margin)}
+            {"term": term, "group": agent, "part": part, "level": level, **exact_row(strata, note, margin)}
             for term, part, level, strata in (_parts(trials) if len(trials) else ())
         ]
         for term, draws in drawn_by_agent(used):
@@ -81,32 +82,8 @@ def exact_tests(table: pd.DataFrame, margin: float | None = None) -> pd.DataFram
     return pd.concat(frames, ignore_index=True) if frames else empty_frame(*LEVEL_KEYS, *COUNTS)
 
 
-class MainTests:
-    """The exact tests of the nudge and the order in all trials of one agent, for many sets of answers.
-
-    table: checked, of one agent whose trials all have a choice.
-    """
-
-    def __init__(self, table: pd.DataFrame) -> None:
-        self._trials = trials_of(table)
-
-    def of(self, table: pd.DataFrame) -> dict[str, tuple[float, float, float]]:
-        """Return by term p value and both ends of the interval (percentage points), for these choices.
-
-        table: the same, with other choices. A term that no two trials differ in is left out.
-        """
-        options = table.loc[table["chosen"] == 1].set_index(TRIAL_ID)["option"]
-        trials, _ = single_trials(self._trials.assign(chosen=options))
-        results = {term: _result(strata, "") for term, strata in order_and_nudge(trials).items()}
-        return {
-            term: (found["p_value"], found["conf_low"], found["conf_high"])
-            for term, found in results.items()
-            if "p_value" in found
-        }
-
-
-def _result(strata: Strata, note: str, margin: float | None = None) -> dict[str, Any]:
-    """What a row says of its strata."""
+def exact_row(strata: Strata, note: str, margin: float | None = None) -> dict[str, Any]:
+    """Return what a row says of its strata."""
     values = strata.values
     counts = ((values > _ROUNDING).sum(), (values < -_ROUNDING).sum(), len(values))
     found: dict[str, Any] = dict(zip(COUNTS, map(int, counts), strict=True))
@@ -136,7 +113,7 @@ def _of_draws(draws: Draws, margin: float | None) -> dict[str, Any]:
     least = min((min(null.values) for null in draws.nulls), default=-1.0)
     of = pd.DataFrame({"trials": draws.trials})
     low, high = np.full(len(of), min(least, -1.0)), np.ones(len(of))
-    found = _result(Strata(weighted.values, weighted.nulls, low, high, of), "")
+    found = exact_row(Strata(weighted.values, weighted.nulls, low, high, of), "")
     if len(means) < len(draws.values):
         if len(means) < LEAST_SETS:
             return found | {"conf_low": np.nan, "conf_high": np.nan, "note": FEW_SETS}
@@ -177,14 +154,19 @@ def _parts(trials: pd.DataFrame) -> Iterator[tuple[str, str, str, Strata]]:
 
 def order_and_nudge(trials: pd.DataFrame) -> dict[str, Strata]:
     """Return the strata of the order and of the nudge, by term. trials: see `trials_of`."""
+    return {term: permuted_strata(own, mark, same) for term, own, mark, same in exchanged(trials)}
+
+
+def exchanged(trials: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, str, list[str]]]:
+    """Yield the order and the nudge: term, its trials, the mark that is exchanged, what else is the same."""
     known = trials[trials["first"].notna()]
-    order = permuted_strata(known, "first", [*SAME, "carrier", "words", "kind", "twin"])
-    return {"viewed_first": order, "nudged": _carried(trials, _NUDGED)}
+    yield "viewed_first", known, "first", [*SAME, "carrier", "words", "kind", "twin"]
+    yield "nudged", trials[trials["kind"] == _NUDGED], "carrier", _CARRIED
 
 
 def _carried(trials: pd.DataFrame, kind: int) -> Strata:
     """Strata of trials that differ in the carrier alone."""
-    return permuted_strata(trials[trials["kind"] == kind], "carrier", [*SAME, "first", "words", "twin"])
+    return permuted_strata(trials[trials["kind"] == kind], "carrier", _CARRIED)
 
 
 def trials_of(used: pd.DataFrame) -> pd.DataFrame:

@@ -75,6 +75,30 @@ def true_tradeoffs(
     return found
 
 
+class Elasticity:
+    """The price elasticity of `tradeoffs` for many sets of answers to the same trials of one agent.
+
+    used: checked, all trials with a choice; their prices were drawn.
+    """
+
+    def __init__(self, used: pd.DataFrame) -> None:
+        self._x, _ = _columns(used, randomised(used))
+        self._trial, self._sets = trial_ids(used).to_numpy(), pd.factorize(used["set"])[0]
+        self.share = float((1 / used.groupby(self._trial)["option"].size()).mean())
+        """The mean share of an option."""
+
+    def of(self, chosen: Floats) -> tuple[float, float, float]:
+        """Return the elasticity, its p value and half the width of its 95 % interval; NaN where undefined.
+
+        chosen: 0 or 1, a value for each row.
+        """
+        fit = fit_clogit(self._x, chosen, self._trial)
+        b, error = jackknifed(fit, self._x, chosen, self._trial, self._sets).of(PRICE)
+        df, by = len(np.unique(self._sets)) - 1, 1 - self.share
+        half = float(stats.t.ppf(0.975, df)) * error
+        return by * b, float(2 * stats.t.sf(abs(b / error), df)) if error > 0 else np.nan, by * half
+
+
 def _of_agent(agent: str, rows: pd.DataFrame, used: pd.DataFrame, drawn: tuple[str, ...]) -> pd.DataFrame:
     x, told = _columns(used, drawn)
     trial = trial_ids(used).to_numpy()

@@ -110,7 +110,7 @@ class Model:
         self.trial = trial[self._order]
         self._starts = np.flatnonzero(np.r_[True, self.trial[1:] != self.trial[:-1]])
         self._sizes = np.diff(np.r_[self._starts, len(trial)])
-        self.within = self._centred(columns)
+        self.within = self.centred(columns)
         gram = self.within.T @ self.within
         size = np.sqrt(np.diag(gram))
         self.scale = np.where(size > TOLERANCE, size, 1.0)
@@ -150,7 +150,7 @@ class Model:
 
         clusters, by_set: see `Fit`.
         """
-        outcome = self._centred(y[:, None])[:, 0]
+        outcome = self.centred(y[:, None])[:, 0]
         coefficients = self.inverse @ (self.within.T @ outcome)
         residuals = outcome - self.within @ coefficients
         codes: dict[str, Ints] = {
@@ -160,7 +160,8 @@ class Model:
         sets = None if by_set is None else self.leave_out(by_set)
         return Fit(self, coefficients, residuals, codes, left_out, sets)
 
-    def _centred(self, columns: Floats) -> Floats:
+    def centred(self, columns: Floats) -> Floats:
+        """Return columns (N x K) in the order of the trials, less their trial means."""
         centred = np.asarray(columns[self._order], float)
         count, largest = len(centred), _largest(centred)
         # Sums by a sparse matrix take a tenth of the time of `np.add.reduceat` along this axis.
@@ -242,6 +243,10 @@ class Fit:
             for name, squares in self._squares.items()
         }
         return {name: int((share > TOLERANCE * share.sum()).sum()) for name, share in shares.items()}
+
+    def has_no_error(self, weights: Floats) -> bool:
+        """Return whether the clusters cannot carry an interval of the combination, whatever the outcome."""
+        return bool(self._too_few(weights))
 
     def _too_few(self, weights: Floats) -> str:
         """Why the clusters cannot carry an interval; nothing where they can."""

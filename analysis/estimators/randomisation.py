@@ -1,7 +1,7 @@
 """Exact tests and score intervals for a mean over strata in which the design itself gives the chances."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -83,7 +83,11 @@ def exact_p(values: Sequence[float] | Floats, nulls: Sequence[Null]) -> float:
     that of McNemar's exact test. It is not given below `LEAST_P`. Values that are no multiples of a small
     fraction are rounded to a part in 27,720.
     """
-    counts = Counter(nulls)
+    return p_of_sum(float(np.sum(np.asarray(values))), Counter(nulls))
+
+
+def p_of_sum(total: float, counts: Mapping[Null, int]) -> float:
+    """Return the p value of `exact_p` for the sum of the values, and how many strata have each null."""
     kinds = {null: np.rint(np.array(null.values) * _PARTS).astype(np.int64) for null in counts}
     largest = sum(int(abs(kinds[null]).max()) * count for null, count in counts.items())
     if not largest:
@@ -99,7 +103,7 @@ def exact_p(values: Sequence[float] | Floats, nulls: Sequence[Null]) -> float:
     chances = fft.irfft(transform, size)
     sums = np.arange(size)
     sums = np.where(sums > reach, sums - size, sums)
-    observed = abs(np.sum(np.asarray(values))) * _PARTS / step
+    observed = abs(total) * _PARTS / step
     return float(np.clip(chances[abs(sums) >= observed - 0.25].sum(), LEAST_P, 1))
 
 

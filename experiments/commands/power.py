@@ -1,6 +1,8 @@
 """souk power: how large an effect a design can show, or how many answers it needs."""
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,10 +11,11 @@ from typer.core import TyperGroup
 from experiments.commands.common import AsJson
 
 if TYPE_CHECKING:
-    from experiments.studies.shop_power import Contrast, Feature
+    from agents.simulated.tab_shopper import ShopperProfile
+    from experiments.designs.loading import AnyDesign
+    from experiments.studies.budget import Split
 
 _EXPERIMENT = "experiment"
-LARGEST_SHARE = 100
 
 
 class ExperimentFirst(TyperGroup):
@@ -42,133 +45,174 @@ def experiment(
     effect: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FEATURE=POINTS",
-            help="True effect in percentage points: of nudge, order, price or rating; repeatable.",
+            metavar="FEATURE=NUMBER",
+            help="True effect: nudge=10 is 10 percentage points; repeatable. A name that the experiment does "
+            "not have is answered with those it has.",
         ),
     ] = None,
     trials: Annotated[
         list[int] | None, typer.Option(min=1, help="Trials of an agent; repeatable. Default: 240, 600, all.")
     ] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(metavar="USD", help="Find the best split of so much money; name a model with --agent."),
+    ] = None,
     agent: Annotated[
-        str, typer.Option("--agent", "-a", metavar="NAME", help="Simulated shopper with the other tastes.")
-    ] = "simulated:balanced",
+        list[str] | None,
+        typer.Option(
+            "--agent",
+            "-a",
+            metavar="NAME",
+            help="A model that will run it, whose price counts; or the simulated agent that stands in for it "
+            "(simulated:mini.yaml; by default simulated:balanced). Repeatable.",
+        ),
+    ] = None,
+    differ: Annotated[
+        float,
+        typer.Option(
+            min=0, max=3, help="How far texts and choice sets differ in an effect: deviation / effect."
+        ),
+    ] = 0.5,
     studies: Annotated[int, typer.Option(min=20, max=100_000, help="Studies that are simulated.")] = 200,
     alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
     seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate an experiment in a shop: with what probability does it find an effect, and how small a one?
+    """Simulate an experiment: with what probability does it find an effect, and how small a one?
 
-    A simulated shopper is given the effects that you name, and answers the very trials of the experiment
-    again and again. "These sets" is the exact test of what the design exchanges, about its choice sets and
-    texts; "new sets" is the clustered error, about sets and texts like these.
+    A simulated agent is given the effects that you name, and answers the very trials of the experiment again
+    and again. In a shop "these sets" is the exact test of what the design exchanges, about its choice sets
+    and texts; "new sets" is the clustered error, about sets and texts like these.
 
-    Example: souk power nudges --effect nudge=10 --trials 240 --trials 1200
+    Effects: in a shop nudge, order, price and rating in percentage points, a drawn price as its elasticity
+    (price=-2: chosen 2 % less often where it costs 1 % more); of hotels star, score, cancellation, breakfast
+    and bed in points and price as elasticity; of willingness to pay low and high in USD; of biases each by
+    its name in Cohen's d.
+
+    Examples:
+
+      souk power nudges --effect nudge=10 --trials 240 --trials 1200
+
+      souk power nudges --effect nudge=10 --budget 50 --agent openai:gpt-4.1-mini
+
+      souk power hotels --effect star=10 --agent simulated:mini.yaml
     """
-    from agents.base import is_simulated
     from agents.simulated.own_profiles import profile_of
     from experiments.console.progress import counting
-    from experiments.designs.loading import load_shop_design
-    from experiments.studies.shop_power import calibrated, power_of
+    from experiments.designs.loading import load_design
+    from experiments.studies.power import effects_in, features_of, rehearsal
+    from experiments.studies.power_tables import print_contrasts
     from interventions.errors import UserError
 
     if not 0 < alpha < 1:
         raise UserError(f"--alpha {alpha:g}: give a level between 0 and 1, such as 0.05")
-    if not is_simulated(agent):
-        raise UserError(
-            f"--agent {agent}: name a simulated shopper, such as simulated:balanced or simulated:mine.yaml"
-        )
-    effects = _effects(effect or [])
-    design = load_shop_design(name, "")
-    if design.experiment.task != "compare-tabs":
-        raise UserError(f"{name}: only trials in tabs are simulated (task: compare-tabs)")
-    sizes = sorted({min(size, design.size) for size in trials or (240, 600, design.size)})
-    found: list[Contrast] = []
+    stand_in, models = _agents(agent or [])
+    design = load_design(name)
+    effects = effects_in(effect or [], features_of(design))
+    profile = profile_of(stand_in)
+    notes = [
+        *([] if features_of(design).keys() <= effects.keys() else [f"other effects: those of {stand_in}"]),
+        *design.repeats_notes([*models, stand_in] if agent else design.experiment.agents),
+    ]
+    facts = {"experiment": design.name, "alpha": alpha, "studies": studies, "seed": seed, "differ": differ}
+    if budget is not None:
+        if trials:
+            raise UserError("--trials: the splits of a budget have numbers of their own; leave it out")
+        _Budget(design, budget, models, effects, facts).spend(profile, notes, as_json=as_json)
+        return
+    found = []
     with counting() as tell:
-        taste = calibrated(design, profile_of(agent).taste, effects)
+        rehearsed = rehearsal(design, profile, effects, differ)
+        sizes = sorted({min(size, rehearsed.size) for size in trials or (240, 600, rehearsed.size)})
+        tell("simulated studies", 0, len(sizes) * studies)
         for at, size in enumerate(sizes):
 
             def told(done: int, before: int = at * studies) -> None:
                 tell("simulated studies", before + done, len(sizes) * studies)
 
-            found += power_of(design, taste, size, studies, alpha=alpha, seed=seed, tell=told)
+            found += rehearsed.of(size, studies, alpha=alpha, seed=seed, tell=told)
+    notes = [*rehearsed.assumptions, *notes]
     if as_json:
-        facts = {"experiment": design.name, "alpha": alpha, "studies": studies, "seed": seed}
-        shown = taste.model_dump(exclude_defaults=True)
-        contrasts = [contrast.as_dict() for contrast in found]
-        typer.echo(json.dumps({**facts, "taste": shown, "contrasts": contrasts}))
+        shown = {"taste": rehearsed.told, "contrasts": [contrast.as_dict() for contrast in found]}
+        typer.echo(json.dumps({**facts, **shown, "notes": notes}))
         return
-    _print(found, set(effects), studies, alpha, design.experiment.repeats)
+    print_contrasts(found, set(effects), studies, alpha, notes)
 
 
-def _effects(given: list[str]) -> "dict[Feature, float]":
-    """Raises UserError for what is no feature with a number."""
-    from experiments.studies.shop_power import TERMS
+def _agents(names: Sequence[str]) -> tuple[str, list[str]]:
+    """The simulated agent that stands in, and the models that will run. Raises UserError."""
+    from agents.base import is_simulated
+    from agents.registry import check_name
+    from experiments.studies.power import STAND_IN
     from interventions.errors import UserError
-    from interventions.yaml.yaml_source import did_you_mean
 
-    found: dict[Feature, float] = {}
-    for text in given:
-        name, _, number = text.partition("=")
-        feature = next((each for each in TERMS if each == name), None)
-        if feature is None:
-            raise UserError(f"--effect {text}: {did_you_mean(name, TERMS, noun='features')}")
-        try:
-            points = float(number)
-        except ValueError:
-            points = float("nan")
-        if not abs(points) <= LARGEST_SHARE:
-            raise UserError(f"--effect {text}: write it as {name}=10, a number of percentage points")
-        found[feature] = points
-    return found
+    simulated = [each for each in dict.fromkeys(names) if is_simulated(each)]
+    models = [each for each in dict.fromkeys(names) if not is_simulated(each)]
+    if len(simulated) > 1:
+        raise UserError(f"--agent {simulated[1]}: {simulated[0]} stands in already; name one simulated agent")
+    for each in models:
+        check_name(each)
+    return (simulated or [STAND_IN])[0], models
 
 
-def _print(found: "list[Contrast]", named: "set[Feature]", studies: int, alpha: float, repeats: int) -> None:
-    from experiments.console.terminal import new_table, stdout_console
+@dataclass(frozen=True)
+class _Budget:
+    """A budget in USD for an experiment, the models that cost it, and the effects that are looked for."""
 
-    console = stdout_console()
+    design: "AnyDesign"
+    usd: float
+    models: Sequence[str]
+    effects: Mapping[str, float]
+    facts: Mapping[str, Any]
 
-    def say(line: str, style: str = "") -> None:
-        console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
+    def spend(self, profile: "ShopperProfile", notes: Sequence[str], *, as_json: bool) -> None:
+        """Simulate the splits of the budget, and print them, best first. Raises UserError."""
+        from experiments.console.progress import counting
+        from experiments.studies.budget import best_first, prices_of, simulated, splits
+        from experiments.studies.power import rehearsal
+        from experiments.studies.power_tables import print_splits
+        from experiments.studies.splits import widest
 
-    for contrast in found:
-        if contrast.feature in named:
-            shares = ((target.power, target.about) for target in contrast.targets)
-            told = " and ".join(f"{power:.0%} of studies ({of})" for power, of in shares if power is not None)
-            say(
-                f"{contrast.trials:,} trials of an agent find an effect of {contrast.effect:.1f} points of"
-                f" {contrast.feature} in {told or 'no study: there is no test with so few sets'}."
-            )
-    headings = ("trials", "effect of", "points", "about", "power", "95 % interval", "smallest")
-    table = new_table("What the experiment can show", *headings)
-    for column, heading in zip(table.columns, headings, strict=True):
-        column.justify = "left" if heading in {"effect of", "about"} else "right"
-    for contrast in found:
-        for target in contrast.targets:
-            table.add_row(
-                f"{contrast.trials:,}",
-                contrast.feature,
-                f"{contrast.effect:.1f}",
-                target.about,
-                "" if target.power is None else f"{target.power:.0%}",
-                "" if target.half_width is None else f"± {target.half_width:.1f}",
-                "" if target.detectable is None else f"{target.detectable:.1f}",
-            )
-    console.print(table)
-    chance = 50 / studies**0.5
-    say(
-        f"power: the share of {studies:,} simulated studies with p below {alpha:g} (by chance ± {chance:.0f}"
-        " points)",
-        "dim",
-    )
-    say("smallest: the effect that such trials find with a power of 80 %, in percentage points", "dim")
-    if any(target.power is None for contrast in found for target in contrast.targets):
-        say("empty: no test about new sets, with so few of them", "dim")
-    if repeats > 1:
-        say(
-            "repeats: an agent that answers alike, as at temperature 0, shows nothing by them; more sets do",
-            "dim",
-        )
+        self._check()
+        studies = self.facts["studies"]
+        found: list[Split] = []
+        prices = prices_of(self.design, self.models)
+        with counting() as tell:
+            bought, affordable = splits(self.design, prices, self.usd)
+            rehearsed = rehearsal(widest(self.design), profile, self.effects, self.facts["differ"])
+            tell("simulated studies", 0, len(bought) * studies)
+            for at, split in enumerate(bought):
+
+                def told(done: int, before: int = at * studies) -> None:
+                    tell("simulated studies", before + done, len(bought) * studies)
+
+                level = {"alpha": self.facts["alpha"], "seed": self.facts["seed"]}
+                found.append(simulated(self.design, split, rehearsed, studies, **level, tell=told))
+        ordered = best_first(found, list(self.effects), studies)
+        notes = [*rehearsed.assumptions, *_priced(self.design), *notes]
+        if as_json:
+            shown = {"usd": self.usd, "usd_per_trial": prices, "trials_affordable": affordable}
+            told_of = {"taste": rehearsed.told, "splits": [split.as_dict() for split in ordered]}
+            typer.echo(json.dumps({**self.facts, **shown, **told_of, "notes": notes}))
+            return
+        print_splits(ordered, list(self.effects), self.usd, affordable, studies, notes)
+
+    def _check(self) -> None:
+        from interventions.errors import UserError
+
+        if not 0 < self.usd < float("inf"):
+            raise UserError(f"--budget {self.usd:g}: give an amount above 0, in USD")
+        if not self.effects:
+            raise UserError("--budget: name the effect that you look for, such as --effect nudge=10")
+        if not self.models:
+            raise UserError("--budget: name the model that costs it, such as --agent openai:gpt-4.1-mini")
+
+
+def _priced(design: "AnyDesign") -> Iterator[str]:
+    from agents.providers.pricing import price_table
+    from experiments.executors.expected_use import assumed
+
+    yield f"assumed: a request takes {assumed(design)}; prices of {price_table().as_of}"
 
 
 @app.command("anova")

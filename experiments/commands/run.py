@@ -101,9 +101,12 @@ def run(
     several = Workers(workers, slots, backend, address)
     if dry_run:
         from experiments.runs.outlook import outlook, print_outlook
+        from experiments.studies.power import smallest_effects
 
         trials = list(session.wanted())
         found = outlook(session, trials, several)
+        planned = sum(trial.agent == session.agents[0] for trial in trials)
+        found["smallest_effects"] = smallest_effects(session.design, session.agents, planned)
         if as_json:
             typer.echo(json.dumps(found, indent=2))
             return

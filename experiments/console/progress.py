@@ -98,23 +98,25 @@ def duration(seconds: float) -> str:
 def counting() -> Iterator[Callable[[str, int, int], None]]:
     """Show how far a long command is; yields a function of what is done, how much of it, and of how much.
 
-    What takes less than two seconds shows nothing.
+    What takes less than two seconds shows nothing. The time left follows from the pace since the last time
+    that nothing was done.
     """
     console, began = stderr_console(), time.monotonic()
-    last = began
+    last = since = began
     status = console.status("") if console.is_terminal else None
 
     def tell(what: str, done: int, total: int) -> None:
-        nonlocal last
+        nonlocal last, since
         now = time.monotonic()
-        left = f", {duration((now - began) / done * (total - done))} left" if done else ""
+        since = since if done else now
+        left = f", {duration((now - since) / done * (total - done))} left" if done else ""
         line = f"{what}: {done:,} of {total:,}{left}"
         if now - began < QUIET_SECONDS:
             return
         if status:
             status.update(line)
             status.start()
-        elif now - last >= LINE_EVERY_SECONDS or last == began:
+        elif done and (now - last >= LINE_EVERY_SECONDS or last == began):
             last = now
             console.print(line, highlight=False, markup=False)
 

@@ -19,6 +19,8 @@ Kind = Literal["shop", "cards", "scores"]
 Mode = Literal["page", "text", "logprobs"]
 """How trials run: on pages in the browser, as prompts, or by the log-probabilities of answers."""
 
+PAGE_TEMPERATURE: Final = 0.1
+"""The temperature at which language models act in a browser."""
 CONTROL: Final = "control"
 """The condition of a trial without treatment."""
 
@@ -181,7 +183,36 @@ class Design(ABC, Generic[T]):
 
         Examples: there are fewer choice sets than asked for, or treatments that agents do not see.
         """
-        return []
+        return self.repeats_notes(agents)
+
+    @property
+    def asked_again(self) -> tuple[str, int]:
+        """The key of the experiment file by which a question is asked again in the same words, and how often.
+
+        1: every question is asked once, or what it shows is drawn anew each time.
+        """
+        return "repeats", 1
+
+    @property
+    def temperatures(self) -> Sequence[float | None]:
+        """The temperatures at which language models are asked; None: the provider's own."""
+        return (PAGE_TEMPERATURE,)
+
+    def repeats_notes(self, agents: Sequence[str]) -> list[str]:
+        """Return a line that says for which of these agents repeats buy nothing, if there are any."""
+        key, times = self.asked_again
+        if times == 1:
+            return []
+        from agents.registry import answers_alike  # noqa: PLC0415 (providers take a while to load)
+
+        chooses = self.analysis in ("choice", "conjoint")
+        alike = [name for name in agents if answers_alike(name, self.temperatures, chooses=chooses)]
+        if not alike:
+            return []
+        return [
+            f"{', '.join(alike)}: answers the same question alike, so that {times:,} repeats tell no more"
+            f" than one; lower {key}, and ask more questions or raise the temperature"
+        ]
 
     def planned(self, trial: T) -> frozenset[str]:
         """Return the ids of the interventions that pages of the trial must show."""

@@ -12,26 +12,18 @@ from rich.markup import escape
 
 from agents.base import is_simulated
 from agents.providers import PROVIDERS
-from agents.providers.pricing import cost_of, price_table
-from agents.providers.tokens import estimate_tokens
+from agents.providers.pricing import price_table
 from analysis.estimators.detectable import detectable_d, detectable_effect
 from experiments.console.progress import duration
 from experiments.console.terminal import new_table
 from experiments.designs.design import Trial
-from experiments.designs.loading import AnyDesign, AnyTrial
+from experiments.designs.loading import AnyDesign
 from experiments.executors.browser import default_slots
+from experiments.executors.expected_use import assumed, expected_use
 from experiments.executors.workers import Workers
 from experiments.records.queries import means
 from experiments.runs.experiment_run import ExperimentRun
 
-PAGE_TOKENS: Final = 2_500
-"""The tokens of a request with a page.
-
-Those of the embedded shop have 1,900 (a product) to 4,000 (search results).
-"""
-PAGE_ANSWER_TOKENS: Final = 250
-"""The tokens of an answer: thought, memory and action."""
-TEXT_ANSWER_TOKENS: Final = 50
 REQUEST_SECONDS: Final = 3.0
 PAGE_CORE_SECONDS: Final = 0.7
 """The seconds that one core takes for an episode of an agent that answers at once.
@@ -143,31 +135,19 @@ def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Trial], workers: 
             agent, count, 0, 0, 0, 0.0, count * core_seconds / cores,
             f"assumed: {core_seconds:g} s of one core for a trial; {cores} cores",
         )  # fmt: skip
-    parts = [_requests(trial, run.design, is_text) for trial in trials]
-    requests, tokens_in, tokens_out = (sum(part[index] for part in parts) for index in range(3))
-    answer = TEXT_ANSWER_TOKENS if is_text else PAGE_ANSWER_TOKENS
-    question = "its prompt's tokens" if is_text else f"{PAGE_TOKENS:,} tokens"
+    use = expected_use(agent, trials, run.design)
+    question, _, answer = assumed(run.design).partition(", ")
     return Forecast(
         agent,
         count,
-        requests,
-        tokens_in,
-        tokens_out,
-        cost_of(agent, tokens_in, tokens_out),
-        requests * REQUEST_SECONDS / total_slots,
-        f"assumed: a request takes {question} and {REQUEST_SECONDS:g} s, an answer {answer} tokens; "
+        use.requests,
+        use.tokens_in,
+        use.tokens_out,
+        use.cost,
+        use.requests * REQUEST_SECONDS / total_slots,
+        f"assumed: a request takes {question} and {REQUEST_SECONDS:g} s, {answer}; "
         f"{total_slots} trials at the same time; prices of {price_table().as_of}",
     )
-
-
-def _requests(trial: AnyTrial, design: AnyDesign, is_text: bool) -> tuple[int, int, int]:
-    """Count the requests of a trial, and their tokens in and out, where nothing goes wrong."""
-    requests = design.requests(trial)
-    if not is_text:
-        return requests, requests * PAGE_TOKENS, requests * PAGE_ANSWER_TOKENS
-    prompts = [estimate_tokens(f"{card.system}{card.prompt}") for card in trial.cards]
-    asked = sum(sum(prompts[: number + 1]) for number in range(len(prompts)))
-    return requests, asked, requests * TEXT_ANSWER_TOKENS
 
 
 def print_outlook(console: Console, found: dict[str, Any]) -> None:
@@ -198,13 +178,27 @@ def _count(number: int | None) -> str:
     return "?" if number is None else f"{number:,}"
 
 
+def _least(effect: dict[str, Any]) -> str:
+    """A smallest effect in words."""
+    if effect["value"] is None:
+        return f"none ({effect['about']})"
+    return f"{effect['value']:.2g} {effect['unit']} ({effect['about']})"
+
+
 def _lines(found: dict[str, Any]) -> Iterator[str]:
     yield from found["not_ready"]
     for title in ("conditions", "interventions", "orders"):
         counts = [f"{name} {count:,}" for name, count in found[title].items() if name]
         if counts:
             yield f"{title}: {', '.join(counts)}"
-    if effect := found["smallest_effect"]:
+    if effects := found.get("smallest_effects"):
+        count = f"{effects['trials']:,} trials of an agent"
+        yield f"smallest effects that {count} can show (power 80 %, level 5 %):"
+        for feature in dict.fromkeys(each["feature"] for each in effects["effects"]):
+            own = [each for each in effects["effects"] if each["feature"] == feature]
+            yield f"  {feature}: {', '.join(_least(each) for each in own)}"
+        yield from (f"  {note}" for note in effects["notes"])
+    elif effect := found["smallest_effect"]:
         size = "none" if effect["value"] is None else f"{effect['value']:.2g} {effect['unit']}"
         value = f"{size}, of {effect['of']}"
         yield f"smallest effect that an agent's trials can show (power 80 %, level 5 %): {value}"

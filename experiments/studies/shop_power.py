@@ -1,33 +1,35 @@
 """Find how large an effect an experiment in a shop can show, by simulating that very experiment."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 import numpy as np
-from scipy import stats
 from scipy.optimize import brentq
 from threadpoolctl import threadpool_limits
 
+from agents.simulated.tab_shopper import ShopperProfile, taste_for
 from agents.simulated.utility import Taste
 from analysis.choice.effects import Estimands, main_estimands
-from analysis.choice.exact import MainTests
+from analysis.choice.exact_many import MainTests
+from analysis.choice.tradeoffs import Elasticity
 from analysis.estimators.clusters import choose_clusters, cluster_codes
+from analysis.estimators.lpm_many import fit_many
 from analysis.tables.choice_table import trial_ids
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.simulation import SimulatedTrials, chances, simulated_trials
+from experiments.studies.power_results import ELASTICITY, POINTS, Contrast, Results, differing
 from interventions.errors import UserError
 
-POWER: Final = 0.8
 Feature = Literal["nudge", "order", "price", "rating"]
-About = Literal["these sets", "new sets"]
 TERMS: Final[Mapping[Feature, str]] = {
     "nudge": "nudged",
     "order": "viewed_first",
     "price": "cheaper",
     "rating": "higher_rated",
 }
-ABOUT: Final[tuple[About, ...]] = ("these sets", "new sets")
+THESE, NEW = "these sets", "new sets"
 WEIGHTS: Final[Mapping[Feature, str]] = {
     "nudge": "nudge",
     "order": "position",
@@ -42,60 +44,68 @@ _CLOSE: Final = 0.05
 _ROUNDS: Final = 20
 _CALIBRATED_ON: Final = 1_200
 """The most trials on which a shopper is calibrated."""
+_DRAWS: Final = 32
+"""The draws of sets and texts over which the mean effect is taken, each with its opposite."""
+_INTERVALS: Final = 50
+"""The studies whose exact intervals are computed: they are much alike, and take most of the time."""
+_CELLS: Final = 1_000_000
+"""The largest number of options x studies that are simulated at a time."""
 
 
-@dataclass(frozen=True)
-class Target:
-    """What a contrast's test is about, and how it did in the simulated studies.
+def calibrated(
+    design: ShopDesign, taste: Taste, effects: Mapping[Feature, float], differ: float = 0.0
+) -> Taste:
+    """Return a shopper with these effects, and else the given taste.
 
-    about: `these sets` (the exact test) or `new sets` (the clustered error). power: the share of studies with
-    p below alpha. half_width: of the 95 % interval, on average; detectable: the effect that is found with a
-    power of 80 %; both in percentage points. None: no such test with so few sets, or none at all.
+    Effects are percentage points; that of a drawn price is its elasticity. differ: see
+    `SimulatedTrials.shifts`; the effects are means over such sets and texts. Raises UserError for an effect
+    that no such shopper has in this experiment.
     """
-
-    about: About
-    power: float | None
-    half_width: float | None
-    detectable: float | None
-
-
-@dataclass(frozen=True)
-class Contrast:
-    """A contrast of the experiment in so many trials of an agent; effect: the true one, percentage points."""
-
-    feature: Feature
-    trials: int
-    effect: float
-    targets: tuple[Target, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data, for JSON."""
-        return asdict(self)
-
-
-def calibrated(design: ShopDesign, taste: Taste, effects: Mapping[Feature, float]) -> Taste:
-    """Return a shopper with these effects, in percentage points, and else the given taste.
-
-    Raises UserError for an effect that no such shopper has in this experiment.
-    """
+    if not effects:
+        return taste
     made = simulated_trials(design, taste, _CALIBRATED_ON)
+    wanted = dict(effects)
+    if "price" in wanted and "price" in design.drawn:
+        taste = _with_elasticity(made, wanted.pop("price"))
     estimands = _estimands(made)
-    weights = {feature: estimands.linear(TERMS[feature]) for feature in effects}
+    weights = {feature: estimands.linear(TERMS[feature]) for feature in wanted}
     for feature, linear in weights.items():
         if linear is None:
             reason = estimands.reasons.get(TERMS[feature], "the experiment does not vary it")
             raise UserError(f"--effect {feature}: {reason}; leave it out, or choose another experiment")
 
     def effect(feature: Feature, taste: Taste) -> float:
-        return float(100 * np.dot(weights[feature], chances(made.trials, taste)))  # type: ignore[arg-type]
+        own = replace(made, taste=taste, chances=chances(made.trials, taste))
+        mean = own.chances
+        if differ:
+            shift = own.shifts(np.random.default_rng(0), _DRAWS, differ)
+            mean = own.shifted(np.hstack([shift, -shift])).mean(axis=1)
+        return float(100 * np.dot(weights[feature], mean))  # type: ignore[arg-type]
 
     for _ in range(_ROUNDS):
-        for feature, wanted in effects.items():
-            taste = _with_effect(taste, feature, wanted, effect)
-        if all(abs(effect(feature, taste) - wanted) < _CLOSE for feature, wanted in effects.items()):
+        for feature, points in wanted.items():
+            taste = _with_effect(taste, feature, points, effect)
+        if all(abs(effect(feature, taste) - points) < _CLOSE for feature, points in wanted.items()):
             return taste
-    told = ", ".join(f"{feature}={effect(feature, taste):.1f}" for feature in effects)
+    told = ", ".join(f"{feature}={effect(feature, taste):.1f}" for feature in wanted)
     raise UserError(f"--effect: no shopper has these effects at once in this experiment; the nearest: {told}")
+
+
+def _with_elasticity(made: SimulatedTrials, wanted: float) -> Taste:
+    """The taste whose choices have this price elasticity at the mean share of an option."""
+    if not made.taste.noise:
+        raise UserError(
+            "--effect price: a shopper without noise has no elasticity; name another with --agent"
+        )
+    own = _elasticity(made, made.taste.model_copy(update={"log_price": 1.0}))
+    return made.taste.model_copy(update={"log_price": wanted / own})
+
+
+def _elasticity(made: SimulatedTrials, taste: Taste) -> float:
+    """The price elasticity of a taste at the mean share of an option, by the weights of all goals."""
+    each = [(taste_for(trial.goal, taste).log_price, len(trial.products)) for trial in made.trials]
+    weights, options = np.array(each).T
+    return float(weights.mean() * (1 - (1 / options).mean()) / taste.noise) if taste.noise else np.nan
 
 
 def _with_effect(
@@ -113,57 +123,93 @@ def _with_effect(
             f"--effect {feature}={wanted:g}: in this experiment the effect lies between"
             f" {low + wanted:.1f} and {high + wanted:.1f} points; give one of these"
         )
-    return taste.model_copy(update={name: sign * float(brentq(short, -_MOST, _MOST, xtol=1e-4))})
+    return taste.model_copy(update={name: sign * float(brentq(short, -_MOST, _MOST, xtol=1e-3))})
 
 
 def power_of(
     design: ShopDesign,
     taste: Taste,
-    trials: int,
+    trials: int | None,
     studies: int,
     *,
     alpha: float = 0.05,
     seed: int = 0,
+    differ: float = 0.0,
     tell: Callable[[int], None] = lambda _: None,
 ) -> list[Contrast]:
     """Simulate studies of so many trials of a shopper; return each contrast that the experiment has.
 
-    tell: called with the number of studies that are done.
+    trials: None for all. differ: how far sets and texts differ, see `SimulatedTrials.shifts`; each study has
+    sets and texts of its own. tell: called with the number of studies that are done.
     """
     made = simulated_trials(design, taste, trials)
     estimands, exact = _estimands(made), MainTests(made.table)
     clusters, _ = choose_clusters(_codes(made))
-    chosen = made.drawn(np.random.default_rng([seed, trials]), studies)
-    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    elasticity = Elasticity(made.table) if "price" in design.drawn else None
+    linear = {feature: own for feature, term in TERMS.items() if (own := estimands.linear(term)) is not None}
+    if elasticity:
+        linear.pop("price", None)
+    rng = np.random.default_rng([seed, len(made.trials)])
+    found: dict[tuple[str, str], Results] = {}
+    effects: dict[Feature, list[float]] = {feature: [] for feature in linear}
     with threadpool_limits(limits=1, user_api="blas"):
-        for study in range(studies):
-            estimates = estimands.fit(chosen[:, study], clusters)
-            for term in estimands.weights:
-                contrast = estimates.of(term)
-                half = 100 * contrast.half_width
-                found.setdefault((term, "new sets"), []).append((contrast.p_value, half))
-            for term, (p_value, low, high) in exact.of(made.with_choices(chosen[:, study])).items():
-                found.setdefault((term, "these sets"), []).append((p_value, (high - low) / 2))
-            tell(study + 1)
+        for done, count in _portions(studies, len(made.table)):
+            shift = made.shifts(rng, count, differ)
+            chosen = made.drawn_with(rng, shift)
+            shares = made.shifted(shift)
+            for feature, own in linear.items():
+                effects[feature] += (100 * own @ shares).tolist()
+            if estimands.model is not None and estimands.weights:
+                for term, each in fit_many(estimands.model, estimands.weights, chosen, clusters).items():
+                    new = found.setdefault((term, NEW), Results())
+                    new.add(100 * each.estimate, each.p_value, 100 * each.half_width)
+            for term, results in exact.of_many(chosen, _INTERVALS - done).items():
+                these = found.setdefault((term, THESE), Results())
+                these.add(None, results.p_value, (results.high - results.low) / 2)
+            if elasticity:
+                own_price = found.setdefault(("price", NEW), Results())
+                own_price.add(*np.array([elasticity.of(column) for column in chosen.T]).T)
+            tell(done + count)
     contrasts = []
-    for feature, term in TERMS.items():
-        linear = estimands.linear(term)
-        if linear is not None:
-            told = [each for each in ABOUT if (term, each) in found]
-            targets = tuple(_target(each, found[term, each], alpha) for each in told)
-            effect = float(100 * linear @ made.chances)
-            contrasts.append(Contrast(feature, len(made.trials), effect, targets))
+    for feature in TERMS:
+        if feature == "price" and elasticity:
+            truth, term, unit = _elasticity(made, taste), "price", ELASTICITY
+        elif feature in linear:
+            truth, term, unit = float(np.mean(effects[feature])), TERMS[feature], POINTS
+        else:
+            continue
+        spread = _spread(made, feature, differ)
+        wider = found.get((term, NEW))
+        if wider and feature in effects:
+            wider.own = effects[feature]
+        covered = {NEW: _spread(made, feature, differ, by_text="nudge text" in clusters)}
+        targets = tuple(
+            found[term, about].target(
+                about, alpha, truth, spread, covered=covered.get(about, 0.0), unit=unit, estimated=wider
+            )
+            for about in (THESE, NEW)
+            if (term, about) in found
+        )
+        error = wider.off_by(truth, spread) if wider else None
+        contrasts.append(Contrast(feature, len(made.trials), truth, targets, unit, error))
     return contrasts
 
 
-def _target(about: About, results: list[tuple[float, float]], alpha: float) -> Target:
-    p_values, halves = np.array(results).T
-    if np.isnan(p_values).all():
-        return Target(about, None, None, None)
-    half = float(np.nanmean(halves))
-    quantiles = stats.norm.isf(alpha / 2) + stats.norm.ppf(POWER)
-    detectable = half * float(quantiles / stats.norm.isf(0.025))
-    return Target(about, float((p_values < alpha).mean()), half, detectable if detectable <= 100 else None)
+def _portions(studies: int, rows: int) -> Iterator[tuple[int, int]]:
+    """How many studies are done before, and how many are simulated at once."""
+    at_once = max(1, min(50, _CELLS // rows))
+    for done in range(0, studies, at_once):
+        yield done, min(at_once, studies - done)
+
+
+def _spread(made: SimulatedTrials, feature: Feature, differ: float, *, by_text: bool = True) -> float:
+    """How far the mean effect of a study's own sets and texts is from that of all, as a share of it.
+
+    by_text: whether it counts that texts differ.
+    """
+    texts = {trial.nudge.id for trial in made.trials if trial.nudge and trial.carrier}
+    of_texts = 1 / len(texts) if feature == "nudge" and texts and by_text else 0.0
+    return float(differ * np.sqrt(1 / len({trial.set for trial in made.trials}) + of_texts))
 
 
 def _estimands(made: SimulatedTrials) -> Estimands:
@@ -172,3 +218,65 @@ def _estimands(made: SimulatedTrials) -> Estimands:
 
 def _codes(made: SimulatedTrials) -> dict[str, Any]:
     return cluster_codes(made.table, trial_ids(made.table).to_numpy())
+
+
+class ShopRehearsal:
+    """An experiment in a shop with a calibrated shopper; see `experiments.studies.power.Rehearsal`."""
+
+    @staticmethod
+    def features(design: ShopDesign) -> Mapping[str, str]:
+        """Return the contrasts and their units. Raises UserError where products are not in tabs."""
+        if design.experiment.task != "compare-tabs":
+            raise UserError(
+                f"{design.name}: only trials in tabs are simulated (task: compare-tabs); souk run --dry-run"
+                " tells how small an effect it finds if trials are independent"
+            )
+        return {name: ELASTICITY if name == "price" and name in design.drawn else POINTS for name in TERMS}
+
+    def __init__(
+        self, design: ShopDesign, profile: ShopperProfile, effects: Mapping[Feature, float], differ: float
+    ) -> None:
+        self._design, self._differ = design, differ
+        self.taste = calibrated(design, profile.taste, effects, differ)
+
+    def again(self, design: ShopDesign) -> "ShopRehearsal":
+        """Return the rehearsal of another split of the same experiment, by the same shopper."""
+        other = copy(self)
+        other._design = design
+        return other
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The shopper's taste, but for its defaults."""
+        return self.taste.model_dump(exclude_defaults=True)
+
+    @property
+    def size(self) -> int:
+        """The trials of an agent in the whole experiment."""
+        return self._design.size
+
+    @property
+    def assumptions(self) -> list[str]:
+        """How far sets and texts differ."""
+        return [differing(self._differ, "texts and choice sets")]
+
+    def of(
+        self,
+        trials: int,
+        studies: int,
+        *,
+        alpha: float = 0.05,
+        seed: int = 0,
+        tell: Callable[[int], None] = lambda _: None,
+    ) -> list[Contrast]:
+        """See `power_of`."""
+        return power_of(
+            self._design,
+            self.taste,
+            trials,
+            studies,
+            alpha=alpha,
+            seed=seed,
+            differ=self._differ,
+            tell=tell,
+        )

@@ -5,7 +5,14 @@ import pytest
 from agents.language_model.agent import LanguageModelShopper
 from agents.language_model.prompt import PromptTemplates, default_prompt
 from agents.providers.settings import SERVICES
-from agents.registry import agent_names, check_agent, known_agents, make_agent, make_respondent
+from agents.registry import (
+    agent_names,
+    answers_alike,
+    check_agent,
+    known_agents,
+    make_agent,
+    make_respondent,
+)
 from agents.simulated.agent import SimulatedAgent
 from interventions.errors import UserError
 
@@ -84,6 +91,28 @@ async def test_a_respondent_takes_temperatures_on_a_scale_of_0_to_2(provider, ob
     provider.say("<think>t</think><memory>m</memory><action>go_back()</action>")
     await make_agent("anthropic:claude-haiku-4-5", seed=1).act(observe())
     assert [request["temperature"] for request in provider.requests] == [0.65, 0.1]
+
+
+@pytest.mark.parametrize(
+    ("name", "temperature", "alike"),
+    [
+        ("openai:gpt-4.1", 0, True),
+        ("openai:gpt-4.1", 0.7, False),
+        ("openai:gpt-4.1", None, False),
+        ("openai:o3", 0, False),  # takes no temperature
+        ("openai-responses:gpt-5", 0, False),
+        ("anthropic:claude-haiku-4-5", 0, True),
+        ("ollama:llama3", 0, True),
+        ("hf:any", 0, True),
+        ("simulated:balanced", 0, False),
+    ],
+)
+def test_who_answers_alike_is_known_without_a_key(
+    name: str, temperature: float | None, alike: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for service in SERVICES.values():
+        monkeypatch.delenv(service.key_variable, raising=False)
+    assert answers_alike(name, [temperature], chooses=True) == alike
 
 
 def test_what_is_missing_is_known_before_anyone_is_asked(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from experiments.designs.cards.battery import BatteryDesign
 from experiments.designs.cards.conjoint import ConjointDesign
-from experiments.designs.cards.experiment_file import CardExperiment, Conjoint, Factorial
+from experiments.designs.cards.experiment_file import Battery, CardExperiment, Conjoint, Factorial
 from experiments.designs.cards.factorial import FactorialDesign
 from experiments.designs.cards.trial import CardTrial
 from experiments.designs.design import Comparison, Design, Mode, StoredTrials
@@ -97,6 +97,24 @@ class CardDesign(Design[CardTrial]):
     def sets(self) -> int:
         """The number of choice sets or questions."""
         return self._part.sets
+
+    @property
+    def asked_again(self) -> tuple[str, int]:
+        """How often a question is asked; what a conjoint shows is drawn anew each time."""
+        match self.experiment.design.one:
+            case Factorial() as spec:
+                return "design.factorial.repeats", spec.repeats
+            case Battery() as spec:
+                return "design.battery.valid", spec.valid
+        return super().asked_again
+
+    @property
+    def temperatures(self) -> Sequence[float | None]:
+        """Those of the experiment; on pages always the same one."""
+        if self.mode == "page":
+            return super().temperatures
+        battery = self.experiment.design.battery
+        return battery.temperatures if battery else (self.experiment.temperature,)
 
     @cached_property
     def run_id(self) -> str:

@@ -100,6 +100,11 @@ class ShopDesign(Design[ShopTrial]):
         return list_facts(attributes, self._products[product.key], product) if attributes else {}
 
     @property
+    def asked_again(self) -> tuple[str, int]:
+        """Each repeat asks the same, unless attributes are drawn."""
+        return "repeats", 1 if self.drawn else self.experiment.repeats
+
+    @property
     def view(self) -> View:
         """The part of the browser that the agent is shown."""
         return View(**self.experiment.observation.model_dump())
@@ -168,7 +173,8 @@ class ShopDesign(Design[ShopTrial]):
         """
         rule = self.stopping.sentence() if self.stopping else ""
         slow = [f"the site map {self.site.name}: {key}: {why}" for key, why in self.site.slow_expressions()]
-        notes = [*([rule] if rule else []), *self._notes, *slow, *self._treatments.lacks()]
+        lacks = [*self._treatments.lacks(), *self.repeats_notes(agents)]
+        notes = [*([rule] if rule else []), *self._notes, *slow, *lacks]
         if not any(is_simulated(name) for name in agents):
             return notes
         if unseen := self.unreadable():

@@ -6,32 +6,40 @@ each choice. So hundreds of studies are drawn in the time of one episode.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
 from agents.simulated.tab_shopper import taste_for
-from agents.simulated.utility import Alternative, Taste, choice_probabilities
+from agents.simulated.utility import ATTRIBUTES, Alternative, Taste, attributes, choice_probabilities
 from analysis.tables.choice_table import check_table
 from analysis.tables.frame import Floats, Ints
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
+
+DIFFERING: Final = ("nudge", "position", "log_price", "rating")
+"""The weights that can differ between choice sets; that of the nudge also between texts."""
 
 
 @dataclass(frozen=True)
 class SimulatedTrials:
     """Trials as a checked tidy table, and the chance (rows) of each row's option to be chosen.
 
-    Whatever the table says is chosen is a placeholder. determinism: the share of choices that the same prompt
-    always gives alike.
+    Whatever the table says is chosen is a placeholder.
     """
 
     table: pd.DataFrame
     trials: tuple[ShopTrial, ...]
     chances: Floats
-    determinism: float = 0.0
+    taste: Taste
+
+    @property
+    def determinism(self) -> float:
+        """The share of choices that the same prompt always gives alike."""
+        return self.taste.determinism
 
     def with_choices(self, chosen: Floats) -> pd.DataFrame:
         """The table with these choices, one in each trial."""
@@ -39,12 +47,59 @@ class SimulatedTrials:
 
     def drawn(self, rng: np.random.Generator, studies: int) -> Floats:
         """Return fresh choices, rows x studies, of 0 and 1; each study has a shopper of its own."""
-        noise = rng.gumbel(size=(len(self.table), studies))
+        return self.drawn_with(rng, np.zeros((1, studies)))
+
+    def drawn_with(self, rng: np.random.Generator, shift: Floats) -> Floats:
+        """Return fresh choices as `drawn` does, with what `shifts` adds to the utilities of each study."""
+        noise = rng.gumbel(size=(len(self.table), shift.shape[1]))
+        studies = shift.shape[1]
         if self.determinism:
             sizes = [len(trial.products) for trial in self.trials]
             alike = np.repeat(rng.random((len(sizes), studies)) < self.determinism, sizes, axis=0)
             noise = np.where(alike, rng.gumbel(size=noise.shape)[self._same_prompt()], noise)
-        return self.best(noise)
+        return self.best(noise + shift)
+
+    def shifts(self, rng: np.random.Generator, studies: int, share: float) -> Floats:
+        """Draw how far choice sets and texts differ in what moves the choice: rows x studies.
+
+        Each set has weights of its own for the nudge, the order, the price and the rating, and each text has
+        a weight of its own, from normal distributions around the shopper's weights with `share` of these as
+        standard deviation. Returned is what that adds to utilities, in units of the noise. A shopper without
+        noise has no such unit, and does not differ.
+        """
+        size = len(self.table)
+        if not share or not self.taste.noise:
+            return np.zeros((size, studies))
+        sizes = [len(trial.products) for trial in self.trials]
+        carried = [trial.nudge.id if trial.nudge and trial.carrier else "" for trial in self.trials]
+        sets, texts = pd.factorize(self.table["set"])[0], np.repeat(pd.factorize(np.array(carried))[0], sizes)
+        total = np.zeros((size, studies))
+        for name, part in zip(DIFFERING, self._parts.T, strict=True):
+            for codes in (sets, texts) if name == "nudge" else (sets,):
+                total += part[:, None] * rng.standard_normal((codes.max() + 1, studies))[codes]
+        return np.asarray(total * share / self.taste.noise)
+
+    @cached_property
+    def _parts(self) -> Floats:
+        """What each weight of `DIFFERING` adds to the utility of each row, rows x weights."""
+        places = [ATTRIBUTES.index(name) for name in DIFFERING]
+        parts = []
+        for trial in self.trials:
+            taste = taste_for(trial.goal, self.taste)
+            weights = [getattr(taste, name) for name in DIFFERING]
+            parts.append(attributes(_alternatives(trial))[:, places] * weights)
+        found = np.concatenate(parts)
+        trial_of = np.repeat(np.arange(len(self.trials)), [len(trial.products) for trial in self.trials])
+        means = np.array([np.bincount(trial_of, column) / np.bincount(trial_of) for column in found.T])
+        centred: Floats = found - means.T[trial_of]
+        return centred
+
+    def shifted(self, shift: Floats) -> Floats:
+        """Return the chances with what `shifts` adds to the utilities: rows x studies."""
+        starts = np.cumsum([0, *(len(trial.products) for trial in self.trials)])[:-1]
+        raised = self.chances[:, None] * np.exp(shift)
+        sizes = np.diff([*starts, len(raised)])
+        return np.asarray(raised / np.repeat(np.add.reduceat(raised, starts), sizes, axis=0))
 
     def _same_prompt(self) -> Ints:
         """For each row, the row of its option in the first trial that shows the same."""
@@ -53,7 +108,7 @@ class SimulatedTrials:
         same = []
         for trial, start in zip(self.trials, starts, strict=False):
             text = trial.nudge.id if trial.nudge and trial.carrier else ""
-            shown = (trial.goal, trial.carrier, text, *(item.key for item in trial.products))
+            shown = (trial.goal, trial.carrier, text, *trial.products)
             same.append(first.setdefault(shown, int(start)) + np.arange(len(trial.products)))
         return np.concatenate(same)
 
@@ -74,7 +129,7 @@ def simulated_trials(
     trials = tuple(islice(design.trials([agent]), limit))
     table = pd.DataFrame([row for trial in trials for row in _rows(trial, design)])
     checked = check_table(table.assign(chosen=table["viewed_first"]))
-    return SimulatedTrials(checked, trials, chances(trials, taste), taste.determinism)
+    return SimulatedTrials(checked, trials, chances(trials, taste), taste)
 
 
 def chances(trials: tuple[ShopTrial, ...], taste: Taste) -> Floats:

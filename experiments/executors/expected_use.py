@@ -1,0 +1,52 @@
+"""Tell how many requests and tokens trials of a language model take, and their cost."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from agents.providers.pricing import cost_of
+from agents.providers.tokens import estimate_tokens
+from experiments.designs.loading import AnyDesign, AnyTrial
+
+PAGE_TOKENS: Final = 2_500
+"""The tokens of a request with a page.
+
+Those of the embedded shop have 1,900 (a product) to 4,000 (search results).
+"""
+PAGE_ANSWER_TOKENS: Final = 250
+"""The tokens of an answer: thought, memory and action."""
+TEXT_ANSWER_TOKENS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedUse:
+    """The requests and tokens of some trials; `cost` is in USD, None where no price is known."""
+
+    requests: int
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
+
+
+def expected_use(agent: str, trials: Iterable[AnyTrial], design: AnyDesign) -> ExpectedUse:
+    """Add up what these trials take."""
+    parts = [_requests(trial, design) for trial in trials]
+    requests, tokens_in, tokens_out = (sum(part[index] for part in parts) for index in range(3))
+    return ExpectedUse(requests, tokens_in, tokens_out, cost_of(agent, tokens_in, tokens_out))
+
+
+def assumed(design: AnyDesign) -> str:
+    """Say what a request and an answer are assumed to take."""
+    if design.mode == "text":
+        return f"its prompt's tokens, an answer {TEXT_ANSWER_TOKENS} tokens"
+    return f"{PAGE_TOKENS:,} tokens, an answer {PAGE_ANSWER_TOKENS} tokens"
+
+
+def _requests(trial: AnyTrial, design: AnyDesign) -> tuple[int, int, int]:
+    """Count the requests of a trial, and their tokens in and out."""
+    requests = design.requests(trial)
+    if design.mode != "text":
+        return requests, requests * PAGE_TOKENS, requests * PAGE_ANSWER_TOKENS
+    prompts = [estimate_tokens(f"{card.system}{card.prompt}") for card in trial.cards]
+    asked = sum(sum(prompts[: number + 1]) for number in range(len(prompts)))
+    return requests, asked, requests * TEXT_ANSWER_TOKENS

@@ -1,0 +1,155 @@
+"""Rehearse an experiment of any kind with a simulated agent, to tell its power before it is run."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from agents.base import is_simulated
+from agents.simulated.own_profiles import profile_of
+from agents.simulated.tab_shopper import ShopperProfile
+from experiments.designs.cards.design import CardDesign
+from experiments.designs.loading import AnyDesign
+from experiments.designs.shop.design import ShopDesign
+from experiments.studies.answer_power import BatteryRehearsal, FactorialRehearsal
+from experiments.studies.card_power import ConjointRehearsal
+from experiments.studies.power_results import DIFFER, POWER, Contrast
+from experiments.studies.shop_power import ShopRehearsal
+from interventions.errors import UserError
+from interventions.yaml.yaml_source import did_you_mean
+
+STAND_IN: Final = "simulated:balanced"
+"""The simulated agent that stands in for others."""
+_MOST_TRIALS: Final = 10_000
+_FEW_STUDIES: Final = (50, 100)
+"""The fewest and the most studies for a first impression, within seconds."""
+_FEW_TRIALS: Final = 60_000
+"""The trials of all these studies, between those limits."""
+LARGEST: Final = 1_000.0
+"""The largest effect that is not one on a probability."""
+
+
+class Rehearsal(Protocol):
+    """An experiment that a simulated agent goes through again and again, calibrated to the named effects."""
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What the simulated agent is like, as plain data."""
+
+    @property
+    def size(self) -> int:
+        """The trials of an agent in the whole experiment."""
+
+    @property
+    def assumptions(self) -> list[str]:
+        """What is assumed of the agent besides the named effects, and what a test is about, in lines."""
+
+    def again(self, design: Any) -> "Rehearsal":
+        """Return the rehearsal of another split of the same experiment, by the same agent."""
+
+    def of(
+        self,
+        trials: int,
+        studies: int,
+        *,
+        alpha: float = 0.05,
+        seed: int = 0,
+        tell: Callable[[int], None] = lambda _: None,
+    ) -> list[Contrast]:
+        """Simulate studies of so many trials; return each planned contrast.
+
+        tell: called with the number of studies that are done.
+        """
+
+
+class _Kind(Rehearsal, Protocol):
+    """A class of rehearsals."""
+
+    def __init__(
+        self, design: Any, profile: ShopperProfile, effects: Mapping[Any, float], differ: float
+    ) -> None: ...
+
+    @staticmethod
+    def features(design: Any) -> Mapping[str, str]:
+        """Return the contrasts of an experiment, each with its unit."""
+
+
+_OF_CARDS: Final[Mapping[str, type[_Kind]]] = {
+    "conjoint": ConjointRehearsal,
+    "montecarlo": FactorialRehearsal,
+    "biases": BatteryRehearsal,
+}
+
+
+def features_of(design: AnyDesign) -> Mapping[str, str]:
+    """Return the contrasts that an experiment plans, each with its unit.
+
+    Raises UserError for an experiment of which nothing can be said.
+    """
+    return _kind(design).features(design)
+
+
+def rehearsal(
+    design: AnyDesign, profile: ShopperProfile, effects: Mapping[str, float], differ: float
+) -> Rehearsal:
+    """Return the experiment with a simulated agent of this profile that has these effects.
+
+    differ: how far choice sets, texts or products differ in the effects, as a share of these. Raises
+    UserError for an effect that no such agent has.
+    """
+    return _kind(design)(design, profile, effects, differ)
+
+
+def smallest_effects(design: AnyDesign, agents: Sequence[str], trials: int) -> dict[str, Any] | None:
+    """Return the smallest effects that so many trials of an agent find with a power of 80 %, at level 5 %.
+
+    An agent like the first simulated one among `agents` answers in a few simulated studies; of very many
+    trials only the first are simulated. None for an experiment of which nothing can be said.
+    """
+    stand_in = next((name for name in agents if is_simulated(name)), STAND_IN)
+    try:
+        features_of(design)
+        rehearsed = rehearsal(design, profile_of(stand_in), {}, DIFFER)
+    except UserError:
+        return None
+    size = min(trials, rehearsed.size, _MOST_TRIALS)
+    least, most = _FEW_STUDIES
+    studies = min(max(_FEW_TRIALS // size, least), most)
+    found = [
+        {"feature": each.feature, "about": target.about, "value": target.detectable, "unit": each.unit}
+        for each in rehearsed.of(size, studies)
+        for target in each.targets
+    ]
+    others = f"other effects: those of {stand_in}; {studies} simulated studies"
+    told = {"trials": size, "power": POWER, "alpha": 0.05, "effects": found}
+    return {**told, "notes": [*(line.replace(" (--differ)", "") for line in rehearsed.assumptions), others]}
+
+
+def effects_in(given: list[str], features: Mapping[str, str]) -> dict[str, float]:
+    """Read `FEATURE=NUMBER`. Raises UserError for what is no feature of the experiment with a number."""
+    found: dict[str, float] = {}
+    for text in given:
+        name, _, number = text.partition("=")
+        if name not in features:
+            hint = did_you_mean(name, features, noun="there are")
+            raise UserError(f'--effect {text}: the experiment has no effect "{name}"; {hint}')
+        try:
+            value = float(number)
+        except ValueError:
+            value = float("nan")
+        unit = features[name]
+        if not abs(value) <= (100 if unit == "points" else LARGEST):
+            words = {"points": "percentage points", "% per 1 %": "percent for a price 1 % higher"}
+            raise UserError(f"--effect {text}: write it as {name}=10, a number of {words.get(unit, unit)}")
+        found[name] = value
+    return found
+
+
+def _kind(design: AnyDesign) -> "type[_Kind]":
+    """Return what rehearses experiments of this kind. Raises UserError where nothing does."""
+    if isinstance(design, ShopDesign):
+        return ShopRehearsal
+    if isinstance(design, CardDesign) and design.mode != "logprobs":
+        return _OF_CARDS[design.analysis]
+    raise UserError(
+        f"{design.name}: answers are scored, and nothing is left to chance that a power could be about; use"
+        " souk power anova for a comparison of groups"
+    )

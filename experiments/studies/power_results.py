@@ -1,0 +1,155 @@
+"""What simulated studies show of a contrast: power, width of the interval, smallest effect that is found."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from scipy import stats
+from scipy.optimize import brentq
+
+from analysis.tables.frame import Floats
+
+POWER: Final = 0.8
+POINTS: Final = "points"
+"""Percentage points of the choice, of which there are a hundred."""
+
+ELASTICITY: Final = "% per 1 %"
+"""The unit of the effect of a price that is drawn: by how much the chance changes if it is 1 % higher."""
+DIFFER: Final = 0.5
+"""How far texts and choice sets differ in their effects by default, as a share of the mean effect."""
+_Z: Final = float(stats.norm.isf(0.025))
+
+
+def differing(share: float, what: str) -> str:
+    """Say how far texts, sets or products are assumed to differ."""
+    if not share:
+        return f"assumed: an effect is the same in all {what}"
+    return f"assumed: {what} differ in an effect, SD {100 * share:.0f} % of it (--differ)"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a contrast's test is about, and how it did in the simulated studies.
+
+    about: in a shop `these sets` (the exact test) or `new sets` (the clustered error). power: the share of
+    studies with p below alpha. half_width: of the 95 % interval, on average; detectable: the effect that is
+    found with a power of 80 %; both in the contrast's unit. None: no such test with so few sets, or none at
+    all.
+    """
+
+    about: str
+    power: float | None
+    half_width: float | None
+    detectable: float | None
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A contrast of the experiment in so many trials of an agent; effect: the true one, in its unit.
+
+    error: how far 95 % of the studies' estimates are at most from the effect in all sets and texts like
+    theirs, by their standard deviation.
+    """
+
+    feature: str
+    trials: int
+    effect: float
+    targets: tuple[Target, ...]
+    unit: str = POINTS
+    error: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data, for JSON."""
+        return asdict(self)
+
+
+@dataclass
+class Results:
+    """What the studies gave: estimates, p values, half widths of the 95 % intervals.
+
+    estimates is empty where another test has the same. own: the effects in each study's own sets and texts;
+    empty where they are not known.
+    """
+
+    estimates: list[float] = field(default_factory=list)
+    p_values: list[float] = field(default_factory=list)
+    half_widths: list[float] = field(default_factory=list)
+    own: list[float] = field(default_factory=list)
+
+    def add(self, estimates: Floats | None, p_values: Floats, half_widths: Floats) -> None:
+        """Add the results of some studies, one entry each."""
+        self.estimates += [] if estimates is None else estimates.tolist()
+        self.p_values += p_values.tolist()
+        self.half_widths += half_widths.tolist()
+
+    def chance(self, truth: float, spread: float) -> float:
+        """Return the variance of the estimates that chance alone has; NaN without estimates.
+
+        truth, spread: see `target`.
+        """
+        estimates = np.array(self.estimates)
+        if not np.isfinite(estimates).any():
+            return np.nan
+        if self.own:
+            return float(np.nanvar(estimates - self.own))
+        variance = float(np.nanvar(estimates))
+        return max(variance - (spread * truth) ** 2, variance / 4)
+
+    def off_by(self, truth: float, spread: float) -> float | None:
+        """Return 1.96 standard deviations of the estimates; None without any. The arguments: see `target`."""
+        variance = self.chance(truth, spread) + (spread * truth) ** 2
+        return None if np.isnan(variance) else float(_Z * np.sqrt(variance))
+
+    def target(
+        self,
+        about: str,
+        alpha: float,
+        truth: float,
+        spread: float = 0.0,
+        *,
+        covered: float = 0.0,
+        unit: str = POINTS,
+        estimated: "Results | None" = None,
+    ) -> Target:
+        """Return how a test did.
+
+        truth: the effect in these studies. spread: the standard deviation of the studies' own effects, as a
+        share of it; covered: the part of it that is in the intervals. estimated: the results that have the
+        estimates, where these have none.
+        """
+        p_values, halves = np.array(self.p_values), np.array(self.half_widths)
+        if np.isnan(p_values).all():
+            return Target(about, None, None, None)
+        half = float(np.nanmean(halves))
+        chance = (estimated or self).chance(truth, spread)
+        chance = (half / _Z) ** 2 if np.isnan(chance) else chance
+        found = smallest(half, alpha, truth, spread, covered, chance)
+        most = 100.0 if unit == POINTS else np.inf
+        detectable = found if found is not None and found <= most else None
+        return Target(about, float((p_values < alpha).mean()), half, detectable)
+
+
+def smallest(
+    half: float, alpha: float, truth: float, spread: float, covered: float, chance: float
+) -> float | None:
+    """Return the effect that is found with a power of 80 %; None where no effect is large enough.
+
+    half: half the width of the 95 % interval in studies with the effect `truth`. chance: the variance v of
+    their estimates that is due to chance alone. If sets and texts differ, an effect e is estimated with the
+    variance v + (spread e)^2, and the interval has that of w + (covered e)^2; w follows from `half`. The
+    effect is found if its estimate is beyond z[1 - alpha/2] errors. So e is the root of
+    e = z[power] sqrt(v + (spread e)^2) + z[1 - alpha/2] sqrt(w + (covered e)^2).
+    """
+    z, limit = float(stats.norm.ppf(POWER)), float(stats.norm.isf(alpha / 2))
+    error = (half / _Z) ** 2
+    within = max(error - (covered * truth) ** 2, error / 4)
+    slope = 1 - z * spread - limit * covered
+    if slope <= 0:
+        return None
+
+    def short(effect: float) -> float:
+        own, told = chance + (spread * effect) ** 2, within + (covered * effect) ** 2
+        return float(effect - z * np.sqrt(own) - limit * np.sqrt(told))
+
+    most = (z * np.sqrt(chance) + limit * np.sqrt(within)) / slope
+    return float(brentq(short, 0.0, 1.01 * most)) if most else 0.0

@@ -1,0 +1,145 @@
+"""List the ways to spend a number of trials: on choice sets, texts or repeats, by what the experiment has."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import comb
+from typing import Any, Final
+
+from experiments.designs.cards.design import CardDesign
+from experiments.designs.cards.experiment_file import Battery, Conjoint, Factorial
+from experiments.designs.loading import AnyDesign, stored_design
+from experiments.designs.shop.design import ShopDesign
+from interventions.errors import UserError
+
+FEWEST_SETS: Final = 4
+_MOST_SETS: Final = 100_000
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to spend trials.
+
+    parts: how many of what, by the headings of a table. keys: what to write into the experiment file, dots
+    between the levels. trials: those of each agent.
+    """
+
+    parts: Mapping[str, int]
+    keys: Mapping[str, Any]
+    trials: int
+
+
+def ways(design: AnyDesign, trials: int) -> Iterator[Way]:
+    """Yield the ways to spend so many trials of an agent on an experiment; the one first that varies most.
+
+    Raises UserError for an experiment that has but one way.
+    """
+    if isinstance(design, ShopDesign):
+        yield from _of_shop(design, trials)
+    elif isinstance(design, CardDesign):
+        match design.experiment.design.one:
+            case Conjoint() as spec:
+                yield from _of_conjoint(design, spec, trials)
+            case Factorial() as spec:
+                yield from _of_factorial(design, spec, trials)
+            case spec:
+                yield from _of_battery(design, spec, trials)
+
+
+def with_keys(design: AnyDesign, keys: Mapping[str, Any]) -> AnyDesign:
+    """Return the experiment with these keys, and without its stopping rule and plan."""
+    data = {name: own for name, own in design.source.data.items() if name not in ("stopping", "plan")}
+    for name, value in keys.items():
+        _put(data, name.split("."), value)
+    return stored_design(replace(design.source, data=data), "")
+
+
+def widest(design: AnyDesign) -> AnyDesign:
+    """Return the experiment with all choice sets that there are, on which shoppers are calibrated."""
+    if not isinstance(design, ShopDesign) or design.experiment.options.file:
+        return design
+    return with_keys(design, {"options.sets": _MOST_SETS, "repeats": 1})
+
+
+@lru_cache(maxsize=4)
+def _most_sets(design: ShopDesign) -> int:
+    """The number of choice sets that there are; counted once, because it takes a while."""
+    found = widest(design)
+    return len(found.sets) if isinstance(found, ShopDesign) else 0
+
+
+def _put(data: dict[str, Any], path: Sequence[str], value: Any) -> None:
+    name, *rest = path
+    if rest:
+        data[name] = dict(data.get(name, {}))
+        _put(data[name], rest, value)
+    else:
+        data[name] = value
+
+
+def _of_shop(design: ShopDesign, trials: int) -> Iterator[Way]:
+    """With all texts, a third of them and one: as many sets as there can be, then fewer that are repeated."""
+    texts = tuple(nudge.id for nudge in design.nudges if nudge)
+    most, is_file = _most_sets(design), bool(design.experiment.options.file)
+    cells = trials // design.block_size()
+    for number in sorted({len(texts), max(1, round(len(texts) / 3)), 1}, reverse=True) if texts else (0,):
+        each = max(number, 1)
+        fewest = max(1, cells // (each * most))
+        for repeats in (fewest, fewest + 1) if is_file else (fewest, fewest + 1, 4 * fewest):
+            sets = min(most, cells // (each * repeats))
+            if sets < FEWEST_SETS or (is_file and sets < most):
+                continue
+            keys: dict[str, Any] = {} if is_file else {"options.sets": sets}
+            if 0 < number < len(texts):
+                chosen = [texts[place * len(texts) // number] for place in range(number)]
+                keys |= {"factors.nudge.only": chosen}
+            parts = {"sets": sets, **({"texts": number} if texts else {}), "repeats": repeats}
+            yield Way(parts, {**keys, "repeats": repeats}, sets * each * repeats * design.block_size())
+
+
+def _of_conjoint(design: CardDesign, spec: Conjoint, trials: int) -> Iterator[Way]:
+    """Each set shown once, twice and four times; sets of all sizes in the proportions of the file."""
+    if not spec.blocks:
+        raise UserError(f"--budget: the cards of {design.name} are ready-made, in one way only; use --trials")
+    profiles = {option.option for trial in design.trials(["simulated"]) for option in trial.options}
+    shown = [block.sets * block.repeats for block in spec.blocks]
+    orders = design.block_size()
+    for repeats in (1, 2, 4):
+        sets = [
+            min(comb(len(profiles), block.set_size), trials * own // (orders * repeats * sum(shown)))
+            for block, own in zip(spec.blocks, shown, strict=True)
+        ]
+        if min(sets) >= FEWEST_SETS:
+            blocks = [
+                {"set_size": block.set_size, "sets": own, "repeats": repeats}
+                for block, own in zip(spec.blocks, sets, strict=True)
+            ]
+            parts = {"sets": sum(sets), "repeats": repeats}
+            yield Way(parts, {"design.conjoint.blocks": blocks}, sum(sets) * repeats * orders)
+
+
+def _of_factorial(design: CardDesign, spec: Factorial, trials: int) -> Iterator[Way]:
+    """All products in all conditions, as often as can be."""
+    cells = design.size // spec.repeats
+    if repeats := trials // cells:
+        parts = {"questions": cells, "repeats": repeats}
+        yield Way(parts, {"design.factorial.repeats": repeats}, cells * repeats)
+
+
+def _of_battery(design: CardDesign, spec: Battery, trials: int) -> Iterator[Way]:
+    """All scenarios and temperatures, and the first of each."""
+    for number, scenarios, temperatures in (
+        (len(spec.scenarios) * len(spec.temperatures), spec.scenarios, spec.temperatures),
+        (1, spec.scenarios[:1], spec.temperatures[:1]),
+    ):
+        questions = design.sets * design.block_size() * number
+        if valid := trials // questions:
+            keys = {
+                "design.battery.scenarios": list(scenarios),
+                "design.battery.temperatures": list(temperatures),
+                "design.battery.valid": valid,
+                "design.battery.attempts": valid * spec.attempts // spec.valid,
+            }
+            yield Way({"questions": questions, "answers": valid}, keys, questions * valid)
+        if number == 1:
+            return
