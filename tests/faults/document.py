@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.bench.result import machine
 from tests.faults.kinds import KINDS
-from tests.faults.schedules import PATIENCE_SECONDS, SECONDS, TRIALS, Report
+from tests.faults.schedules import PATIENCE_SECONDS, SECONDS, STUDIES, Report
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "faults.md"
 
@@ -23,7 +23,7 @@ def write_document(reports: Sequence[Report], *, seed: int) -> None:
         "# Faults",
         "",
         "Written by `make faults`; do not edit. Each schedule is a run of the shipped experiment `nudges`",
-        f"with {TRIALS} trials of at most {SECONDS} seconds, on SQLite or PostgreSQL, with one or two",
+        f"with {STUDIES} trials of at most {SECONDS} seconds, on SQLite or PostgreSQL, with one or two",
         "workers (one of twenty with actors of a Ray cluster), and one to three faults at random moments.",
         "All of it follows from the schedule's seed. A command that did not end with status 0 is given",
         "again, undisturbed. Then these must hold:",
