@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -27,7 +26,7 @@ SECONDS: Final = 15
 """The time limit of a trial; an undisturbed one takes about one second."""
 PATIENCE_SECONDS: Final = 240.0
 """How long a command may take, whatever happens to it."""
-ON_RAY: Final = 0.05
+ON_RAY: Final = 0.02
 """The share of the schedules whose workers are actors of a Ray cluster."""
 MOST_COMMANDS: Final = 3
 """How often the same command may have to be given, undisturbed."""
@@ -96,7 +95,6 @@ class Report:
     said: str = ""
 
 
-@cache
 def undisturbed(study: str) -> Contents:
     """What is in the database where nothing goes wrong."""
     with tempfile.TemporaryDirectory(prefix="calm-") as name, model_server() as model:
@@ -109,10 +107,9 @@ def undisturbed(study: str) -> Contents:
         return world.contents()
 
 
-def carry_out(schedule: Schedule) -> Report:
-    """Carry out a schedule, and check what must hold."""
+def carry_out(schedule: Schedule, calm: Contents) -> Report:
+    """Carry out a schedule, and check what must hold; `calm`: what an undisturbed run of its study stores."""
     report, began = Report(schedule), time.monotonic()
-    calm = undisturbed(schedule.study)
     with ExitStack() as stack:
         folder = Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="lab-", ignore_cleanup_errors=True))
@@ -269,6 +266,8 @@ def _check(world: World, report: Report, seconds: float) -> None:
     found = check_database(world.db, lambda *_: None)
     report.broken += [f"souk db check: {each}" for each in found if not each.ok]
     report.broken += world.complaints
+    if "Traceback" in (said := world.said()):
+        report.broken.append(f"a traceback: {said[said.index('Traceback') :].strip()[-300:]}")
     left = world.left_behind().values()
     report.broken += [f"at the end a process was left: {command[:80]}" for command in left]
     if files := sorted(each.name for each in world.temporary.iterdir()):
