@@ -30,19 +30,21 @@ def _results(reports: Sequence[Report]) -> list[str]:
     commands = Counter(report.commands for report in reports)
     seeds = [report.schedule.seed for report in reports]
     where = f"on {os.cpu_count()} cores ({machine()})"
-    came = sum(count * runs for count, runs in faults.items())
+    kinds = {kind for report in reports for kind in report.done}
     lines = [
         "",
         "## What was found",
         "",
-        f"On {datetime.now(UTC):%Y-%m-%d}, {where}: {len(reports)} schedules with the seeds {min(seeds)} to",
+        f"On {datetime.now(UTC):%Y-%m-%d}, {where}: {len(reports)} schedules, with seeds from {min(seeds)} to",
         f"{max(seeds)}.",
+        f"**{len(broken) or 'None'} of them failed.**",
         "",
-        f"**{len(broken) or 'None'} of them failed.** {came} faults came in time, of {len(KINDS)} kinds:",
-        f"{_counted(faults)} to a run. The same command was given {_counted(commands)} times.",
+        f"* Faults that came in time: {sum(count * runs for count, runs in faults.items())}, of {len(kinds)} of",
+        f"  the {len(KINDS)} kinds. Faults in a run: {_counted(faults)}.",
+        f"* Times that the command was given: {_counted(commands)}.",
         "",
-        "| run | schedules | faults | failed |",
-        "| --- | --- | --- | --- |",
+        "| study | database | workers | schedules | faults | failed |",
+        "| --- | --- | --- | --- | --- | --- |",
         *_rows((_run_of(report), report) for report in reports),
         "",
         "A fault comes too late where the run has ended before, and then is not counted.",
@@ -61,16 +63,14 @@ def _results(reports: Sequence[Report]) -> list[str]:
 
 
 def _counted(numbers: Counter[int]) -> str:
-    return ", ".join(f"{number} ({runs} runs)" for number, runs in sorted(numbers.items()))
+    return ", ".join(f"{number} ({runs} schedules)" for number, runs in sorted(numbers.items()))
 
 
 def _run_of(report: Report) -> str:
     schedule = report.schedule
-    workers = (
-        "Ray" if schedule.backend == "ray" else f"{schedule.workers} worker{'s' * (schedule.workers > 1)}"
-    )
+    workers = "2 on Ray" if schedule.backend == "ray" else str(schedule.workers)
     database = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}[schedule.database]
-    return f"{schedule.study}, {database}, workers: {workers}"
+    return f"{schedule.study} | {database} | {workers}"
 
 
 def _rows(reports: Iterable[tuple[str, Report]]) -> list[str]:
