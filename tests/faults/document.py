@@ -29,18 +29,18 @@ def _results(reports: Sequence[Report]) -> list[str]:
     faults = Counter(len(report.done) for report in reports)
     commands = Counter(report.commands for report in reports)
     seeds = [report.schedule.seed for report in reports]
-    where = f"on {os.cpu_count()} cores ({machine()})"
     kinds = {kind for report in reports for kind in report.done}
+    came = sum(count * runs for count, runs in faults.items())
+    when = f"{datetime.now(UTC):%Y-%m-%d}, on {os.cpu_count()} cores ({machine()})"
     lines = [
         "",
         "## What was found",
         "",
-        f"On {datetime.now(UTC):%Y-%m-%d}, {where}: {len(reports)} schedules, with seeds from {min(seeds)} to",
-        f"{max(seeds)}.",
+        f"{when}: {len(reports)} schedules, with seeds from {min(seeds)} to {max(seeds)}.",
         f"**{len(broken) or 'None'} of them failed.**",
         "",
-        f"* Faults that came in time: {sum(count * runs for count, runs in faults.items())}, of {len(kinds)} of",
-        f"  the {len(KINDS)} kinds. Faults in a run: {_counted(faults)}.",
+        f"* Faults that came in time: {came}, of {len(kinds)} of the {len(KINDS)} kinds.",
+        f"* Faults in a run: {_counted(faults)}.",
         f"* Times that the command was given: {_counted(commands)}.",
         "",
         "| study | database | workers | schedules | faults | failed |",
