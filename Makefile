@@ -46,7 +46,8 @@ storefronts: setup  ## shops that are not ours: install them, try all steps in e
 	$(BIN)/python -m tests.storefronts.matrix
 
 faults: setup  ## random faults over runs (SCHEDULES=500, SEED=0), and what must hold after them; writes docs/faults.md
-	$(BIN)/python -m tests.faults --schedules $(or $(SCHEDULES),500) --seed $(or $(SEED),0) --write
+	$(BIN)/python -m tests.faults --schedules $(or $(SCHEDULES),500) --seed $(or $(SEED),0) \
+		$(if $(KEEP),--keep $(KEEP)) --write
 
 containers: setup  ## build the images and try them on the container engine of this machine
 	@$(BIN)/souk env status >/dev/null  # without an engine it says what to install

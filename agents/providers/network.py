@@ -4,10 +4,12 @@ import asyncio
 import random
 import re
 from abc import abstractmethod
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import cache
 from typing import Any, Final
 
 from agents.base import ActError, AgentError, ProviderError
@@ -201,4 +203,15 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 def _without(key: str, text: str) -> str:
     """A server may echo the key. A short one is a placeholder, and could be a common word."""
-    return text.replace(key, "[key]") if len(key) >= 16 else text
+    return _forms(key).sub("[key]", text) if len(key) >= 16 else text
+
+
+@cache
+def _forms(key: str) -> re.Pattern[str]:
+    """Match a key as it stands, in other letters' case, backwards, in hexadecimal digits, and in base64."""
+    forms = [key, key[::-1], key.encode().hex()]
+    for before in range(3):  # the bytes before it in the group of three that base64 packs
+        packed = b64encode(bytes(before) + key.encode()).decode()
+        own = packed[(0, 2, 3)[before] : (before + len(key)) * 8 // 6]
+        forms += [own, own.translate(str.maketrans("+/", "-_"))]
+    return re.compile("|".join(map(re.escape, forms)), re.IGNORECASE)

@@ -2,49 +2,81 @@
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from string import Template
 
 from tests.bench.result import machine
 from tests.faults.kinds import KINDS
-from tests.faults.schedules import PATIENCE_SECONDS, SECONDS, TRIALS, Report
+from tests.faults.schedules import PATIENCE_SECONDS, SECONDS, STUDIES, Report
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "faults.md"
+PAGE = Path(__file__).with_name("page.md")
+"""What the laboratory does, with names for its numbers."""
 
 
-def write_document(reports: Sequence[Report], *, seed: int) -> None:
+def write_document(reports: Sequence[Report]) -> None:
     """Write `docs/faults.md` anew."""
+    page = Template(PAGE.read_text(encoding="utf-8")).substitute(
+        STUDIES, seconds=SECONDS, patience=f"{PATIENCE_SECONDS:.0f}"
+    )
+    DOCUMENT.write_text(page + "\n".join([*_results(reports), ""]), encoding="utf-8")
+
+
+def _results(reports: Sequence[Report]) -> list[str]:
     broken = [report for report in reports if report.broken]
-    came = Counter(kind for report in reports for kind in report.done)
-    failed = Counter(kind for report in broken for kind in set(report.done))
+    faults = Counter(len(report.done) for report in reports)
     commands = Counter(report.commands for report in reports)
+    seeds = [report.schedule.seed for report in reports]
+    kinds = {kind for report in reports for kind in report.done}
+    came = sum(count * runs for count, runs in faults.items())
+    when = f"{datetime.now(UTC):%Y-%m-%d}, on {os.cpu_count()} cores ({machine()})"
     lines = [
-        "# Faults",
         "",
-        "Written by `make faults`; do not edit. Each schedule is a run of the shipped experiment `nudges`",
-        f"with {TRIALS} trials of at most {SECONDS} seconds, on SQLite or PostgreSQL, with one or two",
-        "workers (one of twenty with actors of a Ray cluster), and one to three faults at random moments.",
-        "All of it follows from the schedule's seed. A command that did not end with status 0 is given",
-        "again, undisturbed. Then these must hold:",
+        "## What was found",
         "",
-        "* Trials, options, receipts and steps are those of an undisturbed run, each trial once.",
-        "* A trial that had ended is never lost, changed or run again.",
-        "* Each page that a step names is there, and is what its name says.",
-        f"* A command ends within {PATIENCE_SECONDS:.0f} seconds, whatever happens, and leaves neither a",
-        "  process nor a temporary file.",
-        "* `souk status` says of a killed run neither that it runs nor that it has finished.",
+        f"{when}: {len(reports)} schedules, with seeds from {min(seeds)} to {max(seeds)}.",
+        f"**{len(broken) or 'None'} of them failed.**",
         "",
-        f"* Carried out on {datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, {machine()}:",
-        f"  {len(reports)} schedules from seed {seed}; {len(broken)} of them failed.",
-        f"* {sum(came.values())} faults came before the run had ended;",
-        f"  {', '.join(f'{runs} runs took {count} commands' for count, runs in sorted(commands.items()))}.",
+        f"* Faults that came in time: {came}, of {len(kinds)} of the {len(KINDS)} kinds.",
+        f"* Faults in a run: {_counted(faults)}.",
+        f"* Times that the command was given: {_counted(commands)}.",
         "",
-        "| fault | came | in schedules that failed |",
-        "| --- | --- | --- |",
-        *(f"| {kind} | {came[kind]} | {failed[kind]} |" for kind in KINDS),
+        "| study | database | workers | schedules | faults | failed |",
+        "| --- | --- | --- | --- | --- | --- |",
+        *_rows((_run_of(report), report) for report in reports),
+        "",
+        "A fault comes too late where the run has ended before, and then is not counted.",
+        "",
+        "| fault | schedules that it came to | with a further fault | failed |",
+        "| --- | --- | --- | --- |",
     ]
+    for kind in KINDS:
+        its = [report for report in reports if kind in report.done]
+        further = sum(len(report.done) > 1 for report in its)
+        lines.append(f"| {kind} | {len(its)} | {further} | {sum(bool(each.broken) for each in its)} |")
     if broken:
         lines += ["", "## What failed", ""]
         lines += [f"* {report.schedule}: {'; '.join(report.broken)}" for report in broken]
-    DOCUMENT.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    return lines
+
+
+def _counted(numbers: Counter[int]) -> str:
+    return ", ".join(f"{number} ({runs} schedules)" for number, runs in sorted(numbers.items()))
+
+
+def _run_of(report: Report) -> str:
+    schedule = report.schedule
+    workers = "2 on Ray" if schedule.backend == "ray" else str(schedule.workers)
+    database = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}[schedule.database]
+    return f"{schedule.study} | {database} | {workers}"
+
+
+def _rows(reports: Iterable[tuple[str, Report]]) -> list[str]:
+    schedules, faults, failed = Counter[str](), Counter[str](), Counter[str]()
+    for run, report in reports:
+        schedules[run] += 1
+        faults[run] += len(report.done)
+        failed[run] += bool(report.broken)
+    return [f"| {run} | {schedules[run]} | {faults[run]} | {failed[run]} |" for run in sorted(schedules)]

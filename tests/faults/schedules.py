@@ -4,29 +4,32 @@ import json
 import signal
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any, Final
 
 from experiments.designs.inputs.experiment_file import LIBRARY
+from experiments.records.check import check_database
 from tests.experiments.command_line import forked_souk
 from tests.experiments.postgres_server import postgres_server
+from tests.faults.clock import make_clock
 from tests.faults.kinds import KINDS
-from tests.faults.world import World, ray_cluster
+from tests.faults.model_server import model_server
+from tests.faults.world import Contents, World, ray_cluster
 
-TRIALS: Final = 8
+STUDIES: Final = {"pages": 6, "text": 24}
+"""Trials of the shipped `nudges` in the browser, and of `hotels` as prompts to a model's server."""
 SECONDS: Final = 15
 """The time limit of a trial; an undisturbed one takes about one second."""
 PATIENCE_SECONDS: Final = 240.0
 """How long a command may take, whatever happens to it."""
-ON_RAY: Final = 0.05
+ON_RAY: Final = 0.02
 """The share of the schedules whose workers are actors of a Ray cluster."""
-MOST_COMMANDS: Final = 4
-"""How often the same command may have to be given."""
+MOST_COMMANDS: Final = 3
+"""How often the same command may have to be given, undisturbed."""
 
 
 @dataclass(frozen=True)
@@ -43,29 +46,40 @@ class Schedule:
     """A run, and its faults in order. All of it follows from the seed."""
 
     seed: int
+    study: str
     database: str
     workers: int
     backend: str
     moments: tuple[Moment, ...]
 
     @classmethod
-    def of(cls, seed: int, kinds: tuple[str, ...] = tuple(KINDS)) -> "Schedule":
+    def of(cls, seed: int, kinds: Iterable[str] = tuple(KINDS)) -> "Schedule":
         """Make the schedule of a seed."""
         rng = Random(seed)
+        study = rng.choices(tuple(STUDIES), (1, 3))[0]
         database = rng.choices(("sqlite", "postgresql"), (3, 1))[0]
         workers = rng.choice((1, 1, 2))
-        moments = tuple(
-            Moment(rng.choice(kinds), rng.randrange(TRIALS - 1), rng.uniform(0, 1))
+        backend = "ray" if rng.random() < ON_RAY else "local"
+        if backend == "ray":
+            workers = 2
+        present = (study, database, *(["workers"] if workers > 1 else []))
+        possible = [name for name in kinds if KINDS[name].may_come(present)]
+        moments = [
+            Moment(rng.choice(possible), rng.randrange(STUDIES[study] - 1), rng.uniform(0, 1))
             for _ in range(rng.choice((1, 1, 2, 3)))
-        )
-        in_order = tuple(sorted(moments, key=lambda each: each.stored))
-        if rng.random() < ON_RAY:
-            return cls(seed, database, 2, "ray", in_order)
-        return cls(seed, database, workers, "local", in_order)
+        ]
+        moments.sort(key=lambda each: each.stored)
+        return cls(seed, study, database, workers, backend, tuple(moments))
+
+    @property
+    def trials(self) -> int:
+        """The number of trials of the run."""
+        return STUDIES[self.study]
 
     def __str__(self) -> str:
         told = ", ".join(f"{each.kind} after {each.stored} trials" for each in self.moments)
-        return f"seed {self.seed}: {self.database}, {self.workers} workers ({self.backend}), {told}"
+        run = f"{self.study}, {self.database}, {self.workers} workers ({self.backend})"
+        return f"seed {self.seed}: {run}, {told}"
 
 
 @dataclass
@@ -81,18 +95,11 @@ class Report:
     said: str = ""
 
 
-@cache
-def experiment() -> str:
-    """The shipped experiment with nudges, with a short time limit."""
-    source = (LIBRARY / "nudges.yaml").read_text()
-    return source.replace("seconds: 300", f"seconds: {SECONDS}").replace("name: nudges", "name: faulty")
-
-
-@cache
-def undisturbed() -> dict[str, list[Any]]:
+def undisturbed(study: str) -> Contents:
     """What is in the database where nothing goes wrong."""
-    with tempfile.TemporaryDirectory(prefix="calm-") as name:
-        world = _world(Path(name), f"sqlite:///{name}/t.db", workers=1)
+    with tempfile.TemporaryDirectory(prefix="calm-") as name, model_server() as model:
+        world = _world(Path(name), study, f"sqlite:///{name}/t.db", workers=1)
+        world.model = model
         world.process = world.begin()
         world.process.join()
         if world.process.exitcode != 0:
@@ -100,18 +107,18 @@ def undisturbed() -> dict[str, list[Any]]:
         return world.contents()
 
 
-def carry_out(schedule: Schedule) -> Report:
-    """Carry out a schedule, and check what must hold."""
+def carry_out(schedule: Schedule, calm: Contents) -> Report:
+    """Carry out a schedule, and check what must hold; `calm`: what an undisturbed run of its study stores."""
     report, began = Report(schedule), time.monotonic()
-    calm = undisturbed()
     with ExitStack() as stack:
         folder = Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="lab-", ignore_cleanup_errors=True))
         )
         world = stack.enter_context(_disturbed_world(folder, schedule))
+        world.calm = calm
         before = _disturb(world, schedule, report)
         before = _finish(world, report, before)
-        _check(world, report, calm, before)
+        _check(world, report, time.monotonic() - began)
         for process in world.left():
             world.send(process, signal.SIGKILL)
         report.said = world.said()
@@ -119,12 +126,18 @@ def carry_out(schedule: Schedule) -> Report:
     return report
 
 
-def _world(folder: Path, db: str, workers: int) -> World:
-    (folder / "faulty.yaml").write_text(experiment())
+def _world(folder: Path, study: str, db: str, workers: int) -> World:
+    source = (LIBRARY / ("nudges.yaml" if study == "pages" else "hotels.yaml")).read_text()
+    (folder / "faulty.yaml").write_text(
+        source.replace("seconds: 300", f"seconds: {SECONDS}").replace("name: ", "name: faulty-", 1)
+    )
     temporary = folder / "t"
     temporary.mkdir()
-    arguments = (str(folder / "faulty.yaml"), "--limit", str(TRIALS), "--workers", str(workers))
-    return World(folder, temporary, db, arguments)
+    make_clock(folder / "clock")
+    arguments = [str(folder / "faulty.yaml"), "--limit", str(STUDIES[study]), "--workers", str(workers)]
+    if study == "text":
+        arguments += ["--mode", "text", "--agent", "compatible:lab", "--slots", "2"]
+    return World(folder, temporary, db, tuple(arguments))
 
 
 @contextmanager
@@ -132,10 +145,12 @@ def _disturbed_world(folder: Path, schedule: Schedule) -> Iterator[World]:
     with ExitStack() as stack:
         server = stack.enter_context(postgres_server()) if schedule.database == "postgresql" else None
         db = server.new_database() if server else f"sqlite:///{folder}/t.db"
-        world = _world(folder, db, schedule.workers)
+        world = _world(folder, schedule.study, db, schedule.workers)
         world.server = server
+        if schedule.study == "text":
+            world.model = stack.enter_context(model_server())
         if schedule.backend == "ray":
-            address = stack.enter_context(ray_cluster(folder, world.temporary))
+            address = stack.enter_context(ray_cluster(folder, world.variables()))
             world.arguments += ("--backend", "ray", "--address", address)
             world.cluster = True
         yield world
@@ -154,13 +169,26 @@ def _disturb(world: World, schedule: Schedule, report: Report) -> Stored:
         _until(world, moment.stored, seen)
         world.process.join(moment.after)
         if not world.process.is_alive():
-            break
-        report.done += (moment.kind,)
-        KINDS[moment.kind](world, rng)
+            seen |= _kept(world, seen, report)
+            if world.process.exitcode == 0:
+                break
+            _again(world, report)
+        if KINDS[moment.kind].do(world, rng):
+            report.done += (moment.kind,)
         seen |= _kept(world, seen, report)
     _end(world, report)
     seen |= _kept(world, seen, report)
     return seen
+
+
+def _again(world: World, report: Report) -> None:
+    """Give a command that was ended again, after a look at what it has left behind."""
+    _end(world, report)
+    left = world.left_behind().values()
+    report.broken += [f"after the command a process was left: {command[:80]}" for command in left]
+    _check_status(world, report)
+    world.process = world.begin(f"again-{report.commands}")
+    report.commands += 1
 
 
 def _until(world: World, count: int, seen: Stored) -> None:
@@ -197,38 +225,33 @@ def _end(world: World, report: Report) -> None:
 
 def _finish(world: World, report: Report, seen: Stored) -> Stored:
     """Give the same command, undisturbed, until it has ended well."""
+    disturbed = report.commands
     while world.process is not None and world.process.exitcode != 0:
-        left = world.left_behind().values()
-        report.broken += [f"after the command a process was left: {command[:80]}" for command in left]
-        _check_status(world, report)
-        if report.commands == MOST_COMMANDS:
+        if report.commands - disturbed == MOST_COMMANDS:
             report.broken.append(f"the command ended with status {world.process.exitcode} again and again")
             break
-        world.process = world.begin(f"again-{report.commands}")
-        report.commands += 1
+        _again(world, report)
         _end(world, report)
         seen |= _kept(world, seen, report)
     return seen
 
 
 def _check_status(world: World, report: Report) -> None:
-    folder = world.folder / f"status-{report.commands}"
-    folder.mkdir()
-    told = forked_souk("status", "--json", "--db", world.db, cwd=folder)
+    told = forked_souk("status", "--json", "--db", world.db, cwd=world.new_folder("status"))
     if told.status != 0:
         if world.ended():
             report.broken.append(f"souk status ended with {told.status}: {told.err.strip()}")
         return
     for run in json.loads(told.out):
-        whole = len(world.ended()) == TRIALS
-        if run["state"] in ("running", "paused") or (run["state"] == "finished") != whole:
-            report.broken.append(f"status says {run['state']} with {len(world.ended())} of {TRIALS} trials")
+        ended, trials = len(world.ended()), report.schedule.trials
+        if run["state"] in ("running", "paused") or (run["state"] == "finished") != (ended == trials):
+            report.broken.append(f"status says {run['state']} with {ended} of {trials} trials")
 
 
-def _check(world: World, report: Report, calm: dict[str, list[Any]], seen: Stored) -> None:
-    """Compare the end with an undisturbed run."""
+def _check(world: World, report: Report, seconds: float) -> None:
+    """Compare the end with an undisturbed run; `seconds`: how long the schedule took."""
     contents = world.contents()
-    for name, rows in calm.items():
+    for name, rows in world.calm.items():
         if contents[name] != rows:
             different = [row for row in contents[name] if row not in rows] or [
                 row for row in rows if row not in contents[name]
@@ -238,6 +261,13 @@ def _check(world: World, report: Report, calm: dict[str, list[Any]], seen: Store
             )
     if wrong := world.damaged_pages():
         report.broken.append(f"{len(wrong)} pages are lost or damaged")
+    if not 0 <= (longest := world.longest()) <= seconds:
+        report.broken.append(f"a trial is said to have taken {longest} seconds")
+    found = check_database(world.db, lambda *_: None)
+    report.broken += [f"souk db check: {each}" for each in found if not each.ok]
+    report.broken += world.complaints
+    if "Traceback" in (said := world.said()):
+        report.broken.append(f"a traceback: {said[said.index('Traceback') :].strip()[-300:]}")
     left = world.left_behind().values()
     report.broken += [f"at the end a process was left: {command[:80]}" for command in left]
     if files := sorted(each.name for each in world.temporary.iterdir()):

@@ -2,7 +2,8 @@
 
 import os
 import signal
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
@@ -16,18 +17,21 @@ from experiments.records import tables
 from experiments.records.record import artifact_hash
 from tests.experiments.command_line import (
     descendants,
-    environment,
     not_ended,
     processes_with,
     start,
 )
 from tests.experiments.postgres_server import PostgresServer
+from tests.faults import clock
+from tests.faults.model_server import ModelServer
 
+STARTING_SECONDS: Final = 30.0
 ACTOR: Final = "ray::Actor"
 PROGRAMS: Final = {
     "worker": lambda command: "executors.worker" in command or command.startswith(ACTOR),
     "browser": lambda command: "--remote-debugging-pipe" in command and "--type=" not in command,
     "renderer": lambda command: "--type=renderer" in command,
+    "GPU process": lambda command: "--type=gpu-process" in command,
     "network service": lambda command: "--type=utility" in command and "network" in command,
     "Playwright": lambda command: "run-driver" in command,
     "shop": lambda command: "environments.shop" in command,
@@ -35,6 +39,7 @@ PROGRAMS: Final = {
 """How a process is known by its command line."""
 
 Row = tuple[Any, ...]
+Contents = dict[str, list[Row]]
 
 
 @dataclass
@@ -46,19 +51,44 @@ class World:
     db: str
     arguments: tuple[str, ...]
     server: PostgresServer | None = None
+    model: ModelServer | None = None
     cluster: bool = False
     """Whether the run's workers are actors of a Ray cluster."""
     process: BaseProcess | None = None
     others: list[BaseProcess] = field(default_factory=list)
     """Commands that run beside it."""
-    stopped: set[int] = field(default_factory=set)
+    calm: "Contents" = field(default_factory=dict)
+    """What is in the database of an undisturbed run."""
+    complaints: list[str] = field(default_factory=list)
+    """What went wrong with what was done beside the run, in words."""
+
+    @property
+    def clock(self) -> Path:
+        """The file that says how wrong the date is."""
+        return self.folder / "clock"
+
+    @property
+    def file(self) -> Path:
+        """The database in SQLite."""
+        return Path(self.db.removeprefix("sqlite:///"))
+
+    def new_folder(self, name: str) -> Path:
+        """Make a folder for a command."""
+        folder = self.folder / f"{name}-{len(list(self.folder.glob(f'{name}-*')))}"
+        folder.mkdir()
+        return folder
+
+    def variables(self) -> dict[str, str]:
+        """The environment of the run's processes."""
+        own = {"TMPDIR": str(self.temporary), clock.VARIABLE: str(self.clock)}
+        return own | self.model.environment if self.model else own
 
     def begin(self, name: str = "first") -> BaseProcess:
         """Start `souk run` in a folder of its own."""
         folder = self.folder / name
         folder.mkdir()
         command = ("run", *self.arguments, "--db", self.db)
-        return start(*command, cwd=folder, env={"TMPDIR": str(self.temporary)})
+        return start(*command, cwd=folder, env=self.variables())
 
     def said(self) -> str:
         """All that commands have written to the terminal."""
@@ -78,6 +108,15 @@ class World:
             with suppress(FileNotFoundError):
                 found |= descendants(root)
         return [pid for pid, command in found.items() if PROGRAMS[part](command)]
+
+    def wait_for(self, part: str) -> list[int]:
+        """The processes of a part of the run, once there are some; empty where there are none for long."""
+        deadline = time.monotonic() + STARTING_SECONDS
+        while not (found := self.find(part)) and time.monotonic() < deadline:
+            if self.process is None or not self.process.is_alive():
+                return []
+            self.process.join(0.2)
+        return found
 
     def send(self, process: int, number: signal.Signals) -> None:
         """Send a signal to a process that may have ended."""
@@ -119,7 +158,13 @@ class World:
             return {}
         return {row.trial: tuple(row) for row in rows}
 
-    def contents(self) -> dict[str, list[Row]]:
+    def longest(self) -> float:
+        """The seconds of the trial that took the longest, or the least where that is below zero."""
+        with self.reading() as connection:
+            seconds = connection.execute(sql.select(tables.trials.c.seconds)).scalars().all()
+        return min(seconds, default=0.0) if min(seconds, default=0.0) < 0 else max(seconds, default=0.0)
+
+    def contents(self) -> Contents:
         """What a disturbed run has in common with an undisturbed one."""
         kept = {
             "trials": [tables.trials.c[name] for name in ("trial", "outcome", "choice", "steps")],
@@ -130,6 +175,7 @@ class World:
                 tables.receipts.c[name] for name in ("trial", "number", "edit", "product", "before", "after")
             ],
             "steps": [tables.steps.c[name] for name in ("trial", "step", "action", "thought")],
+            "answers": [tables.answers.c[name] for name in ("trial", "number", "card", "text", "value")],
         }
         with self.reading() as connection:
             return {
@@ -155,12 +201,12 @@ def is_of_cluster(command: str) -> bool:
 
 
 @contextmanager
-def ray_cluster(folder: Path, temporary: Path) -> Iterator[str]:
+def ray_cluster(folder: Path, variables: Mapping[str, str]) -> Iterator[str]:
     """Start a cluster of one node with two places for workers; yield its address."""
     from ray.cluster_utils import Cluster
 
     before = dict(os.environ)
-    own = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_TMPDIR": str(folder / "r"), "TMPDIR": str(temporary)}
+    own = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_TMPDIR": str(folder / "r"), **variables}
     os.environ |= own
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2})
     for name in own:
@@ -170,8 +216,3 @@ def ray_cluster(folder: Path, temporary: Path) -> Iterator[str]:
         yield cluster.address
     finally:
         cluster.shutdown()
-
-
-def where(folder: Path) -> dict[str, str]:
-    """The environment of a command beside the run."""
-    return environment({"TMPDIR": str(folder)})

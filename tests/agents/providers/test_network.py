@@ -1,6 +1,7 @@
 """Every provider that is reached by network behaves alike, through its own SDK."""
 
 import asyncio
+import base64
 import gzip
 import hashlib
 import json
@@ -342,6 +343,28 @@ async def test_a_key_that_is_echoed_by_the_server_goes_nowhere(
         assert outcome.text == "your key is [key]"
     assert caplog.records
     assert key not in caplog.text
+
+
+@given(
+    key=st.text(st.characters(codec="ascii", categories=("L", "N", "P", "S")), min_size=16, max_size=80),
+    before=st.text("a:=Z9 ", max_size=7),
+    after=st.text("a:=Z9 ", max_size=7),
+)
+def test_a_key_that_is_echoed_in_another_form_is_struck_out(key: str, before: str, after: str) -> None:
+    """What is left of it in base64 gives back no more of the key than the letters at its ends."""
+    whole = before + key + after
+    forms = {
+        "as it stands": whole,
+        "upper case": whole.upper(),
+        "backwards": whole[::-1],
+        "hexadecimal": whole.encode().hex(),
+        "base64": base64.b64encode(whole.encode()).decode(),
+        "base64 for addresses": base64.urlsafe_b64encode(whole.encode()).decode(),
+    }
+    for form, text in forms.items():
+        told = network._without(key, f"<{text}>")
+        assert "[key]" in told, form
+        assert len(told) <= len("<[key]>") + 2 * (len(before) + len(after) + 4), form
 
 
 @alike
