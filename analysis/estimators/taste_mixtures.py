@@ -1,0 +1,324 @@
+"""Fit choices of deciders whose tastes differ: the mixed logit, and latent classes.
+
+A decider has tastes b, with which all its choices follow the conditional logit, and b is drawn anew for each
+decider: from a normal distribution (mixed logit; McFadden and Train 2000, Journal of Applied Econometrics 15),
+or as one of a few classes (Kamakura and Russell 1989, Journal of Marketing Research 26). The likelihood of a
+decider is the mean over b of the product of its choices' probabilities.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import optimize, stats
+from scipy.special import expit, logsumexp, softmax
+
+from analysis.estimators.choice_sets import ChoiceSets, read_sets
+from analysis.estimators.lpm import LEAST_CLUSTERS
+from analysis.tables.errors import AnalysisError
+from analysis.tables.frame import Floats, Ints
+
+DRAWS: Final = 500
+STARTS: Final = 10
+CHUNK: Final = 2_000_000
+"""About so many tastes, over options, draws and terms, are held at once."""
+STEP: Final = 1e-4
+FAR: Final = 20.0
+"""An estimate beyond this, of a term with standard deviation 1, has run away: choices are separated."""
+
+Loss = Callable[[Floats], tuple[Floats, Floats]]
+"""Of parameters P: the log-likelihood of each decider (U), and its gradient (U x P)."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The choices of U deciders, sorted by decider.
+
+    sets: their arrays, each term in standard deviations (`scale`, K). decider: a code for each choice.
+    labels (U): of the deciders; cluster (U): a code for each.
+    """
+
+    terms: tuple[str, ...]
+    sets: ChoiceSets
+    scale: Floats
+    decider: Ints
+    labels: pd.Index
+    cluster: Ints
+    n_missing: int
+
+    @property
+    def n(self) -> int:
+        return len(self.decider)
+
+    def chunks(self, width: int) -> Iterator[tuple[slice, "Choices"]]:
+        """Split the deciders into parts whose rows times `width` are not too many."""
+        ends = np.searchsorted(self.decider, np.arange(1, len(self.labels) + 1))
+        rows = np.searchsorted(self.sets.set, np.r_[0, ends])
+        part = np.cumsum(np.diff(rows)) * width // CHUNK
+        starts = np.flatnonzero(np.diff(part, prepend=-1))
+        for low, high in pairwise([*starts, len(self.labels)]):
+            first, last = int(np.r_[0, ends][low]), int(ends[high - 1])
+            inside = slice(rows[low], rows[high])
+            sets = ChoiceSets(
+                self.sets.differences[inside],
+                self.sets.set[inside] - first,
+                self.sets.weight[first:last],
+                self.sets.cluster[first:last],
+            )
+            decider = self.decider[first:last] - low
+            yield (
+                slice(low, high),
+                replace(
+                    self,
+                    sets=sets,
+                    decider=decider,
+                    labels=self.labels[low:high],
+                    cluster=self.cluster[low:high],
+                ),
+            )
+
+    def by_decider(self, values: Floats) -> Floats:
+        """Return the sums over the choices of each decider."""
+        starts = np.searchsorted(self.decider, np.arange(len(self.labels)))
+        return values if self.n == len(self.labels) else np.add.reduceat(values, starts)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A fitted model with P parameters.
+
+    estimate (P), cov (P x P): cov is NaN where there are no errors, with the reason in `note`. df: of the t
+    distribution. n: choices; n_missing: choices left out.
+    """
+
+    estimate: Floats
+    cov: Floats
+    df: float
+    loglik: float
+    n: int
+    n_missing: int
+    note: str
+
+    @property
+    def aic(self) -> float:
+        return 2 * len(self.estimate) - 2 * self.loglik
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion (1978)."""
+        return float(np.log(self.n)) * len(self.estimate) - 2 * self.loglik
+
+    @property
+    def std_error(self) -> Floats:
+        return np.sqrt(np.diag(self.cov))
+
+
+@dataclass(frozen=True)
+class Classes:
+    """C latent classes, the largest first, of a `fit` with K tastes of each class, then C - 1 log odds.
+
+    The log odds are of each further class against the first. share (C), share_low, share_high: 95 %
+    intervals. member (U x C): the probability of each decider to be of each class, given its choices.
+    """
+
+    terms: tuple[str, ...]
+    fit: Mixture
+    share: Floats
+    share_low: Floats
+    share_high: Floats
+    member: pd.DataFrame
+
+
+def read_choices(
+    x: pd.DataFrame,
+    chosen: npt.ArrayLike,
+    groups: npt.ArrayLike,
+    deciders: npt.ArrayLike,
+    clusters: npt.ArrayLike,
+) -> Choices:
+    """Read choices; every argument has one entry per option, as in `fit_clogit`.
+
+    deciders: labels of who has one taste, the same within a choice; clusters: labels of what errors are
+    clustered by, the same within a decider.
+
+    Raises AnalysisError as `fit_clogit` does, or if a decider is in two clusters.
+    """
+    who, labels = pd.factorize(np.asarray(deciders), sort=True)
+    order = np.argsort(who, kind="stable")
+    own = pd.Series(np.asarray(clusters)[order]).groupby(who[order])
+    if (own.nunique() > 1).any():
+        raise AnalysisError("clusters: a decider is in two of them; give clusters that hold whole deciders")
+    flags, trials = np.asarray(chosen, float)[order], np.asarray(groups)[order]
+    sets, n_missing = read_sets(x.iloc[order], flags, trials, None, who[order], "clustered")
+    kept, decider = np.unique(sets.cluster, return_inverse=True)
+    scale = np.sqrt(np.mean(sets.differences**2, axis=0))
+    scale[scale == 0] = 1.0
+    return Choices(
+        tuple(map(str, x.columns)),
+        replace(sets, differences=sets.differences / scale),
+        scale,
+        decider,
+        pd.Index(labels[kept]),
+        pd.factorize(own.first().to_numpy()[kept])[0],
+        n_missing,
+    )
+
+
+def fit_mixed(choices: Choices, varying: tuple[str, ...], start: Floats, *, draws: int = DRAWS) -> Mixture:
+    """Fit a mixed logit by maximum simulated likelihood (Train 2009, chapter 10).
+
+    The tastes of the terms in `varying` are normal and independent of each other; the others are alike in all
+    deciders. start: K coefficients of the conditional logit. The parameters are the K means, then the
+    standard deviations, not below 0. The draws are scrambled Halton sequences, others for each decider, and
+    the same each time.
+    """
+    at = [choices.terms.index(term) for term in varying]
+    sampler = stats.qmc.Halton(len(at), rng=np.random.default_rng(0))
+    normal = stats.norm.ppf(sampler.random(len(choices.labels) * draws))
+    normal = np.ascontiguousarray(normal.reshape(len(choices.labels), draws, len(at)).transpose(2, 0, 1))
+    parts = list(choices.chunks(draws * len(at)))
+
+    def loss(parameters: Floats) -> tuple[Floats, Floats]:
+        found = [_mixed(part, parameters, at, normal[:, inside]) for inside, part in parts]
+        return np.concatenate([each[0] for each in found]), np.concatenate([each[1] for each in found])
+
+    scale = np.r_[choices.scale, choices.scale[at]]
+    best, loglik = _maximised(loss, np.r_[start * choices.scale, np.full(len(at), 0.5)])
+    best[len(start) :] = abs(best[len(start) :])  # the sign of a standard deviation means nothing
+    return _with_errors(choices, loss, best, loglik, scale)
+
+
+def fit_classes(choices: Choices, count: int, start: Floats, *, starts: int = STARTS) -> Classes:
+    """Fit `count` latent classes by maximum likelihood, the best of several seeded starts.
+
+    start: K coefficients of the conditional logit, round which the starts lie.
+    """
+    terms = len(choices.terms)
+
+    def loss(parameters: Floats) -> tuple[Floats, Floats]:
+        return _classes(choices, parameters, count)[:2]
+
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(starts if count > 1 else 1):
+        tastes = start * choices.scale + (count > 1) * rng.normal(size=(count, terms))
+        found.append(_maximised(loss, np.r_[tastes.ravel(), np.zeros(count - 1)]))
+    best, loglik = max(found, key=lambda each: each[1])
+    odds = np.r_[0.0, best[count * terms :]]
+    order = np.argsort(-odds, kind="stable")
+    tastes = best[: count * terms].reshape(count, terms)[order]
+    best = np.r_[tastes.ravel(), (odds[order] - odds[order][0])[1:]]
+    scale = np.r_[np.tile(choices.scale, count), np.ones(count - 1)]
+    fit = _with_errors(choices, loss, best, loglik, scale)
+    share = softmax(np.r_[0.0, best[count * terms :]])
+    member = pd.DataFrame(_classes(choices, best, count)[2], index=choices.labels)
+    return Classes(choices.terms, fit, share, *_share_interval(fit, share), member)
+
+
+def _mixed(part: Choices, parameters: Floats, at: list[int], normal: Floats) -> tuple[Floats, Floats]:
+    """The log-likelihood and the gradient of each decider, by simulation; normal: S x U x R."""
+    x = part.sets.differences
+    mean, sd = parameters[: x.shape[1]], parameters[x.shape[1] :]
+    of = part.decider[part.sets.set]
+    own = normal if len(of) == normal.shape[1] else normal[:, of]  # S x N x R
+    utility = np.repeat(-(x @ mean)[:, None], normal.shape[2], axis=1)
+    for term, weight, draws in zip(at, sd, own, strict=True):
+        utility -= (weight * x[:, term])[:, None] * draws
+    loglik, share = _choices(part.sets, utility)
+    each = part.by_decider(loglik)
+    total = logsumexp(each, axis=1)
+    share *= np.exp(each - total[:, None])[of]  # the weight of each draw, given the choices
+    for_mean = share.sum(axis=1)[:, None] * x
+    for_sd = [np.einsum("nr,nr->n", share, draws) * x[:, term] for term, draws in zip(at, own, strict=True)]
+    gradient = part.by_decider(part.sets.sums(np.column_stack([for_mean, *for_sd])))
+    return total - np.log(normal.shape[2]), gradient
+
+
+def _classes(part: Choices, parameters: Floats, count: int) -> tuple[Floats, Floats, Floats]:
+    """The log-likelihood and the gradient of each decider, and its probability of each class (U x C)."""
+    x = part.sets.differences
+    tastes = parameters[: count * x.shape[1]].reshape(count, -1)
+    share = softmax(np.r_[0.0, parameters[tastes.size :]])
+    loglik, odds = _choices(part.sets, -(x @ tastes.T))
+    each = part.by_decider(loglik) + np.log(share)
+    total = logsumexp(each, axis=1)
+    member = np.exp(each - total[:, None])
+    odds *= member[part.decider][part.sets.set]
+    gradient = [part.by_decider(part.sets.sums(column[:, None] * x)) for column in odds.T]
+    return total, np.column_stack([*gradient, (member - share)[:, 1:]]), member
+
+
+def _choices(sets: ChoiceSets, utility: Floats) -> tuple[Floats, Floats]:
+    """The log-probability of each choice, and the probability of each rejected option, by columns.
+
+    utility: of the rejected options; that of the chosen one is 0.
+    """
+    top = np.maximum(sets.highest(utility), 0)
+    odds = np.exp(utility - top[sets.set])
+    total = sets.sums(odds) + np.exp(-top)
+    odds /= total[sets.set]
+    return -(top + np.log(total)), odds
+
+
+def _maximised(loss: Loss, start: Floats) -> tuple[Floats, float]:
+    """The parameters with the highest log-likelihood, and this."""
+
+    def mean(parameters: Floats) -> tuple[float, Floats]:
+        loglik, gradient = loss(parameters)
+        return -float(loglik.mean()), -gradient.mean(axis=0)
+
+    # The products of the scores are near the information (Berndt, Hall, Hall and Hausman 1974).
+    scores = loss(start)[1]
+    products = scores.T @ scores / len(scores)
+    first = np.linalg.inv(products + 0.01 * np.diag(products).max() * np.eye(len(start)))
+    options = {"maxiter": 500, "gtol": 1e-6, "hess_inv0": (first + first.T) / 2}
+    found = optimize.minimize(mean, start, jac=True, method="BFGS", options=options)
+    return np.asarray(found.x, float), float(loss(found.x)[0].sum())
+
+
+def _with_errors(choices: Choices, loss: Loss, best: Floats, loglik: float, scale: Floats) -> Mixture:
+    """The fit in the terms' own units, with the sandwich of scores that are summed by cluster."""
+    count = int(choices.cluster.max()) + 1
+    gradient = loss(best)[1]
+    cov, note = np.full((len(best),) * 2, np.nan), ""
+    if (abs(best) > FAR).any():
+        note = "no finite estimate: the choices are separated"
+    elif count < LEAST_CLUSTERS[1]:
+        note = f"no interval: fewer than {LEAST_CLUSTERS[1]} clusters"
+    else:
+        steps = STEP * np.eye(len(best))
+        slopes = [loss(best + step)[1].sum(axis=0) - loss(best - step)[1].sum(axis=0) for step in steps]
+        information = -np.array(slopes) / (2 * STEP)
+        information = (information + information.T) / 2
+        sums = pd.DataFrame(gradient).groupby(choices.cluster).sum().to_numpy()
+        if np.linalg.eigvalsh(information).min() > 1e-6 * np.diag(information).max():
+            bread = np.linalg.inv(information)
+            cov = count / (count - 1) * bread @ (sums.T @ sums) @ bread
+        else:
+            note = "no interval: the choices do not tell the tastes apart"
+    return Mixture(
+        best / scale,
+        cov / np.outer(scale, scale),
+        count - 1.0,
+        loglik,
+        choices.n,
+        choices.n_missing,
+        note,
+    )
+
+
+def _share_interval(fit: Mixture, share: Floats) -> tuple[Floats, Floats]:
+    """The 95 % interval of each share, made on the scale of its log odds (delta method)."""
+    count = len(share)
+    if count == 1:
+        return np.ones(1), np.ones(1)
+    cov = np.pad(fit.cov[-(count - 1) :, -(count - 1) :], (1, 0))
+    # Of the log odds of a share against all others: share (1 - share) goes out of numerator and denominator.
+    jacobian = (np.eye(count) - share) / (1 - share)[:, None]
+    error = np.sqrt(np.diag(jacobian @ cov @ jacobian.T))
+    middle, width = np.log(share / (1 - share)), stats.t.ppf(0.975, fit.df) * error
+    return expit(middle - width), expit(middle + width)
