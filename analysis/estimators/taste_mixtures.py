@@ -1,9 +1,9 @@
 """Fit choices of deciders whose tastes differ: the mixed logit, and latent classes.
 
 A decider has tastes b, with which all its choices follow the conditional logit, and b is drawn anew for each
-decider: from a normal distribution (mixed logit; McFadden and Train 2000, Journal of Applied Econometrics 15),
-or as one of a few classes (Kamakura and Russell 1989, Journal of Marketing Research 26). The likelihood of a
-decider is the mean over b of the product of its choices' probabilities.
+decider: from a normal distribution (mixed logit; McFadden and Train 2000), or as one of a few classes
+(Kamakura and Russell 1989). The likelihood of a decider is the mean over b of the product of its choices'
+probabilities.
 """
 
 from collections.abc import Callable, Iterator
@@ -56,12 +56,12 @@ class Choices:
 
     def chunks(self, width: int) -> Iterator[tuple[slice, "Choices"]]:
         """Split the deciders into parts whose rows times `width` are not too many."""
-        ends = np.searchsorted(self.decider, np.arange(1, len(self.labels) + 1))
-        rows = np.searchsorted(self.sets.set, np.r_[0, ends])
+        ends = [0, *np.searchsorted(self.decider, np.arange(1, len(self.labels) + 1)).tolist()]
+        rows = np.searchsorted(self.sets.set, ends).tolist()
         part = np.cumsum(np.diff(rows)) * width // CHUNK
-        starts = np.flatnonzero(np.diff(part, prepend=-1))
+        starts = np.flatnonzero(np.diff(part, prepend=-1)).tolist()
         for low, high in pairwise([*starts, len(self.labels)]):
-            first, last = int(np.r_[0, ends][low]), int(ends[high - 1])
+            first, last = ends[low], ends[high]
             inside = slice(rows[low], rows[high])
             sets = ChoiceSets(
                 self.sets.differences[inside],
@@ -102,15 +102,6 @@ class Mixture:
     n: int
     n_missing: int
     note: str
-
-    @property
-    def aic(self) -> float:
-        return 2 * len(self.estimate) - 2 * self.loglik
-
-    @property
-    def bic(self) -> float:
-        """Schwarz's criterion (1978)."""
-        return float(np.log(self.n)) * len(self.estimate) - 2 * self.loglik
 
     @property
     def std_error(self) -> Floats:

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from analysis.reporting.answer import number_text
 from analysis.reporting.sections import NamedTable, Report, Section
-from analysis.tables.frame import INTERVALS, LABELS, heading
+from analysis.tables.frame import COUNTS, INTERVALS, LABELS, counted, heading
 from experiments.console.terminal import new_table
 from experiments.records.tidy_tables import write_table
 
@@ -35,6 +35,7 @@ RESULTS: Final = (
     "p_blocked",
     "p_blocked_adjusted",
     CLUSTERED_INTERVAL,
+    *COUNTS,
     "note",
 )
 MOST_LEVELS: Final = 10
@@ -42,6 +43,8 @@ MOST_LEVELS: Final = 10
 MOST_COLUMNS: Final = 9
 """The most columns of a table in the terminal; the files have all columns."""
 
+LONGEST_WORD: Final = (22, 14, 9, 6)
+"""The most characters that a column of words is sure to have; the first is tried first."""
 COLUMN_GAP: Final = 3
 MARKS: Final = 12
 """Characters between two columns, and those kept for the marks of footnotes."""
@@ -120,11 +123,12 @@ def print_sections(console: Console, sections: Sequence[Section], folder: Path |
         for named in section.tables:
             if named.detail or named.frame.empty:
                 continue
-            table, footnotes = frame_table(named, folder)
+            table, footnotes = frame_table(named, folder, width=console.width)
             console.print(Text(named.caption, "bold"))
             console.print(table)
             for line in footnotes:
                 console.print(line, style="dim", highlight=False, markup=False)
+            console.print()
 
 
 def print_balance(console: Console, balance: pd.DataFrame, out: Path | None) -> None:
@@ -164,14 +168,18 @@ def frame_table(
     """
     rows, same = _condensed(named.frame, named.decimals)
     footnotes: dict[str, int] = {}
+    room = LONGEST_WORD[0]
     if width is not None:
-        rows = _fitting(rows, named.decimals, longest, width)
+        rows, room = _fitting(rows, named.decimals, longest, width)
     names = [str(name) for name in rows if name != "note"]
     table = new_table("")
     for name in names:
         numeric = pd.api.types.is_numeric_dtype(rows[name]) or name in INTERVALS
-        justify: Any = "right" if numeric else "left"
-        table.add_column(escape(heading(name)), justify=justify, overflow="fold", no_wrap=numeric)
+        justify: Any = "right" if numeric or name in COUNTS else "left"
+        least = None if numeric else _least(rows[name].head(longest), name, room)
+        table.add_column(
+            escape(heading(name)), justify=justify, overflow="fold", no_wrap=numeric, min_width=least
+        )
     marked = "note" in rows and bool((rows["note"].head(longest) != "").any())
     if marked:
         table.add_column("", no_wrap=True)
@@ -187,9 +195,9 @@ def frame_table(
     lines += [f"[{index}] {note}" for note, index in footnotes.items() if index <= most_notes]
     where = f"{folder / named.name}.csv" if folder else "a folder with --out DIR"
     if len(footnotes) > most_notes:
-        lines.append(f"... and {len(footnotes) - most_notes} more notes: {where}")
+        lines.append(f"... and {counted(len(footnotes) - most_notes, 'more note')}: {where}")
     if len(rows) > longest:
-        lines.append(f"... and {len(rows) - longest:,} more rows: {where}")
+        lines.append(f"... and {counted(len(rows) - longest, 'more row')}: {where}")
     return table, lines
 
 
@@ -205,6 +213,10 @@ def _condensed(frame: pd.DataFrame, decimals: int | None) -> tuple[pd.DataFrame,
                 f"{number_text(low, decimals)} to {number_text(high, decimals)}" if is_number(low) else ""
                 for low, high in bounds
             ]
+    for name, counts in COUNTS.items():
+        if set(counts) <= set(rows):
+            three = zip(*(rows.pop(column) for column in counts), strict=True)
+            rows[name] = ["" if any(map(pd.isna, each)) else "/".join(map(str, each)) for each in three]
     if "note" in rows:
         rows["note"] = rows["note"].fillna("").astype(str)
     empty = [(rows[name].isna() | (rows[name].astype(str) == "")).all() for name in rows]
@@ -227,30 +239,42 @@ def _condensed(frame: pd.DataFrame, decimals: int | None) -> tuple[pd.DataFrame,
     return rows[[*shown, *(["note"] if "note" in names else [])]], same
 
 
-def _fitting(rows: pd.DataFrame, decimals: int | None, longest: int, width: int) -> pd.DataFrame:
+def _fitting(rows: pd.DataFrame, decimals: int | None, longest: int, width: int) -> tuple[pd.DataFrame, int]:
     """Leave out columns until the rest fits: the last that are neither label nor result, then errors.
 
-    Beside an interval also the exact one, with its p value; at last p where there is an adjusted one.
+    Beside an interval also the exact one, with its p value; then counts; at last the p values. Also returns
+    the characters that a column of words is sure to have.
     """
     shown = rows.head(longest)
+    names = [str(name) for name in rows if name != "note"]
+    numbers = {name for name in names if name in INTERVALS or pd.api.types.is_numeric_dtype(rows[name])}
     wide = {
-        str(name): max(
-            [len(_cell(str(name), value, decimals)) for value in shown[name]]
-            + [len(word) for word in heading(str(name)).split()]
-        )
-        for name in rows
-        if name != "note"
+        name: max([len(heading(name)), *(len(_cell(name, value, decimals)) for value in shown[name])])
+        for name in numbers
     }
-    spare = [name for name in wide if name not in RESULTS and pd.api.types.is_numeric_dtype(rows[name])]
-    if INTERVAL in wide:
-        spare = [*(name for name in (EXACT_INTERVAL, "p_exact", "std_error") if name in wide), *spare]
-    if {"p_value", "p_adjusted"} <= wide.keys():
+    spare = [name for name in names if name not in RESULTS and name in numbers]
+    if INTERVAL in names:
+        spare = [*(name for name in (EXACT_INTERVAL, "p_exact", "std_error") if name in names), *spare]
+    spare = [*(name for name in COUNTS if name in names), *spare]
+    if {"p_value", "p_adjusted"} <= set(names):
         spare = ["p_value", *spare]
-    if "p_blocked_adjusted" in wide:
-        spare = [*(name for name in ("p_adjusted", "p_blocked") if name in wide), *spare]
-    while spare and sum(wide.values()) + COLUMN_GAP * len(wide) + MARKS > width:
-        del wide[spare.pop()]
-    return rows[[name for name in rows if name == "note" or name in wide]]
+    if "p_blocked_adjusted" in names:
+        spare = [*(name for name in ("p_adjusted", "p_blocked") if name in names), *spare]
+
+    def fits(room: int) -> bool:
+        needed = [wide[name] if name in wide else _least(shown[name], name, room) for name in names]
+        return sum(needed) + COLUMN_GAP * len(names) + MARKS <= width
+
+    while spare and not any(fits(room) for room in LONGEST_WORD[:2]):
+        names.remove(spare.pop())
+    room = next((room for room in LONGEST_WORD if fits(room)), LONGEST_WORD[-1])
+    return rows[[name for name in rows if name == "note" or name in names]], room
+
+
+def _least(values: "pd.Series[Any]", name: str, room: int) -> int:
+    """The characters that a column of words needs: its longest word, at most `room`."""
+    words = (word for text in (heading(name), *values.fillna("").astype(str)) for word in text.split())
+    return min(max(map(len, words)), room)
 
 
 def _cell(name: str, value: object, decimals: int | None) -> str:
