@@ -85,7 +85,7 @@ def print_report(console: Console, report: Report, folder: Path | None) -> None:
 def _screen(
     report: Report, folder: Path | None, sentences: int, rows: int, notes: int, width: int
 ) -> Iterator[RenderableType]:
-    yield from _texts(report.answer, sentences, "agents", "bold")
+    yield from _texts(report.answer, sentences, "sentence", "bold")
     main = report.sections[0].tables[:1]
     for named in main:
         table, footnotes = frame_table(named, folder, rows, notes, width)
@@ -93,7 +93,7 @@ def _screen(
         yield Text(named.caption, "bold")
         yield table
         yield from (Text(line, "dim") for line in [*footnotes, ""])
-    yield from _texts(report.problems, sentences, "problems", "yellow")
+    yield from _texts(report.problems, sentences, "problem", "yellow")
     if report.checked:
         yield Text(report.checked)
 
@@ -102,7 +102,8 @@ def _texts(lines: Sequence[str], most: int, what: str, style: str) -> Iterator[T
     """The first of the sentences, and how many more there are."""
     yield from (Text(line, style) for line in lines[:most])
     if len(lines) > most:
-        yield Text(f"... and {len(lines) - most:,} more {what}: in the report, or with --all", style)
+        more = counted(len(lines) - most, f"more {what}")
+        yield Text(f"... and {more}: in the report, or with --all", style)
 
 
 def print_everything(console: Console, report: Report, folder: Path | None) -> None:
@@ -168,18 +169,16 @@ def frame_table(
     """
     rows, same = _condensed(named.frame, named.decimals)
     footnotes: dict[str, int] = {}
-    room = LONGEST_WORD[0]
+    words: dict[str, int] = {}
     if width is not None:
-        rows, room = _fitting(rows, named.decimals, longest, width)
+        rows, words = _fitting(rows, named.decimals, longest, width)
     names = [str(name) for name in rows if name != "note"]
     table = new_table("")
     for name in names:
-        numeric = pd.api.types.is_numeric_dtype(rows[name]) or name in INTERVALS
+        numeric = _is_number_column(rows, name)
         justify: Any = "right" if numeric or name in COUNTS else "left"
-        least = None if numeric else _least(rows[name].head(longest), name, room)
-        table.add_column(
-            escape(heading(name)), justify=justify, overflow="fold", no_wrap=numeric, min_width=least
-        )
+        title = escape(heading(name))
+        table.add_column(title, justify=justify, overflow="fold", no_wrap=numeric, width=words.get(name))
     marked = "note" in rows and bool((rows["note"].head(longest) != "").any())
     if marked:
         table.add_column("", no_wrap=True)
@@ -239,20 +238,24 @@ def _condensed(frame: pd.DataFrame, decimals: int | None) -> tuple[pd.DataFrame,
     return rows[[*shown, *(["note"] if "note" in names else [])]], same
 
 
-def _fitting(rows: pd.DataFrame, decimals: int | None, longest: int, width: int) -> tuple[pd.DataFrame, int]:
+def _fitting(
+    rows: pd.DataFrame, decimals: int | None, longest: int, width: int
+) -> tuple[pd.DataFrame, dict[str, int]]:
     """Leave out columns until the rest fits: the last that are neither label nor result, then errors.
 
     Beside an interval also the exact one, with its p value; then counts; at last the p values. Also returns
-    the characters that a column of words is sure to have.
+    the width of each column of words.
     """
     shown = rows.head(longest)
     names = [str(name) for name in rows if name != "note"]
-    numbers = {name for name in names if name in INTERVALS or pd.api.types.is_numeric_dtype(rows[name])}
-    wide = {
-        name: max([len(heading(name)), *(len(_cell(name, value, decimals)) for value in shown[name])])
-        for name in numbers
+    cells = {name: [_cell(name, value, decimals) for value in shown[name]] for name in names}
+    whole = {name: max(map(len, [heading(name), *cells[name]])) for name in names}
+    word = {
+        name: max(len(word) for text in [heading(name), *cells[name]] for word in [*text.split(), ""])
+        for name in names
+        if not _is_number_column(rows, name)
     }
-    spare = [name for name in names if name not in RESULTS and name in numbers]
+    spare = [name for name in names if name not in RESULTS and name not in word]
     if INTERVAL in names:
         spare = [*(name for name in (EXACT_INTERVAL, "p_exact", "std_error") if name in names), *spare]
     spare = [*(name for name in COUNTS if name in names), *spare]
@@ -260,21 +263,26 @@ def _fitting(rows: pd.DataFrame, decimals: int | None, longest: int, width: int)
         spare = ["p_value", *spare]
     if "p_blocked_adjusted" in names:
         spare = [*(name for name in ("p_adjusted", "p_blocked") if name in names), *spare]
+    marks = MARKS if "note" in rows and (shown["note"] != "").any() else 0
 
-    def fits(room: int) -> bool:
-        needed = [wide[name] if name in wide else _least(shown[name], name, room) for name in names]
-        return sum(needed) + COLUMN_GAP * len(names) + MARKS <= width
+    def left(most: int) -> int:
+        """What is left of the width if a column of words has its longest word, or so many characters."""
+        needed = [min(word[name], most) if name in word else whole[name] for name in names]
+        return width - sum(needed) - COLUMN_GAP * len(names) - marks
 
-    while spare and not any(fits(room) for room in LONGEST_WORD[:2]):
+    while spare and left(LONGEST_WORD[1]) < 0:
         names.remove(spare.pop())
-    room = next((room for room in LONGEST_WORD if fits(room)), LONGEST_WORD[-1])
-    return rows[[name for name in rows if name == "note" or name in names]], room
+    most = next((most for most in LONGEST_WORD if left(most) >= 0), LONGEST_WORD[-1])
+    words = {name: min(word[name], most) for name in names if name in word}
+    for _ in range(left(most)):
+        wanting = max(words, key=lambda name: whole[name] - words[name], default="")
+        if wanting and words[wanting] < whole[wanting]:
+            words[wanting] += 1
+    return rows[[name for name in rows if name == "note" or name in names]], words
 
 
-def _least(values: "pd.Series[Any]", name: str, room: int) -> int:
-    """The characters that a column of words needs: its longest word, at most `room`."""
-    words = (word for text in (heading(name), *values.fillna("").astype(str)) for word in text.split())
-    return min(max(map(len, words)), room)
+def _is_number_column(rows: pd.DataFrame, name: str) -> bool:
+    return name in INTERVALS or pd.api.types.is_numeric_dtype(rows[name])
 
 
 def _cell(name: str, value: object, decimals: int | None) -> str:
