@@ -114,17 +114,21 @@ def _spread(data: _Data, fit: Mixture) -> Iterator[Row]:
     for place, term in enumerate(data.varying):
         at, own = terms.index(term), len(terms) + place
         sd = float(fit.estimate[own])
-        yield _row(data, fit, term, at, "" if fit.note or sd > 0 else "no spread was found") | {
+        yield _row(data, fit, term, at, fit.df, "" if sd > 0 else "no spread was found") | {
             "sd": sd,
-            "sd_low": max(0.0, sd - width[own]),
+            "sd_low": np.maximum(0.0, sd - width[own]),
             "sd_high": sd + width[own],
         }
 
 
 def _classes(data: _Data, found: Classes) -> Iterator[Row]:
-    for place in range(len(found.share)):
+    least = LEAST_CLUSTERS[1]
+    few = f"no interval: fewer than {least} {'agents' if data.unit == AGENT else 'choice sets'} in this class"
+    for place, clusters in enumerate(found.clusters):
+        df = float(clusters) - 1 if clusters >= least else np.nan
         for at, term in enumerate(found.terms):
-            yield _row(data, found.fit, term, place * len(found.terms) + at, "") | {
+            note = few if np.isnan(df) else ""
+            yield _row(data, found.fit, term, place * len(found.terms) + at, df, note) | {
                 "class": place + 1,
                 "share": float(found.share[place]),
                 "share_low": float(found.share_low[place]),
@@ -132,9 +136,11 @@ def _classes(data: _Data, found: Classes) -> Iterator[Row]:
             }
 
 
-def _row(data: _Data, fit: Mixture, term: str, at: int, note: str) -> Row:
-    estimate, error = float(fit.estimate[at]), float(fit.std_error[at])
-    width = float(stats.t.ppf(0.975, fit.df)) * error
+def _row(data: _Data, fit: Mixture, term: str, at: int, df: float, note: str) -> Row:
+    """A row of a coefficient; without degrees of freedom it has no error."""
+    estimate = float(fit.estimate[at])
+    error = float(fit.std_error[at]) if df > 0 else np.nan
+    width = float(stats.t.ppf(0.975, df)) * error
     return tidy_row(
         term,
         data.group,
@@ -143,7 +149,7 @@ def _row(data: _Data, fit: Mixture, term: str, at: int, note: str) -> Row:
         estimate=estimate,
         std_error=error,
         statistic=estimate / error,
-        p_value=float(2 * stats.t.sf(abs(estimate / error), fit.df)),
+        p_value=float(2 * stats.t.sf(abs(estimate / error), df)),
         conf_low=estimate - width,
         conf_high=estimate + width,
         note=fit.note or note,
@@ -152,7 +158,7 @@ def _row(data: _Data, fit: Mixture, term: str, at: int, note: str) -> Row:
 
 
 def _members(data: _Data, found: Classes) -> Iterator[Row]:
-    if data.unit == AGENT:
+    if data.unit == AGENT and np.isfinite(found.share).all():
         for agent, own in found.member.iterrows():
             place = int(own.to_numpy().argmax())
             yield {"agent": agent, "class": place + 1, "probability": float(own.iloc[place])}

@@ -27,7 +27,7 @@ def _best(best: "pd.Series", classes: pd.DataFrame) -> str:
             f"tastes differ between {who}: of the models that were fitted, the mixed logit has the lowest bic"
         )
     text = f"tastes differ between {who}: the model with {best['model']} has the lowest bic"
-    if classes["class"].nunique() != int(best["model"].split()[0]):
+    if classes["class"].nunique() != int(best["model"].split()[0]) or classes["share"].isna().any():
         return text
     shares = [
         f"{number_text(100 * row['share'], 0)} % (95 %: {number_text(100 * row['share_low'], 0)} to"

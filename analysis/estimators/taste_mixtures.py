@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy import optimize, stats
-from scipy.special import expit, logsumexp, softmax
+from scipy.special import expit, log_softmax, logsumexp, softmax
 
 from analysis.estimators.choice_sets import ChoiceSets, read_sets
 from analysis.estimators.lpm import LEAST_CLUSTERS
@@ -29,6 +29,8 @@ CHUNK: Final = 2_000_000
 STEP: Final = 1e-4
 FAR: Final = 20.0
 """An estimate beyond this, of a term with standard deviation 1, has run away: choices are separated."""
+
+SEPARATED: Final = "no finite estimate: the choices are separated; fit fewer classes, or ask more"
 
 Loss = Callable[[Floats], tuple[Floats, Floats]]
 """Of parameters P: the log-likelihood of each decider (U), and its gradient (U x P)."""
@@ -91,8 +93,8 @@ class Choices:
 class Mixture:
     """A fitted model with P parameters.
 
-    estimate (P), cov (P x P): cov is NaN where there are no errors, with the reason in `note`. df: of the t
-    distribution. n: choices; n_missing: choices left out.
+    estimate (P), cov (P x P): NaN where there is no finite estimate, or no errors, with the reason in `note`.
+    df: of the t distribution. n: choices; n_missing: choices left out.
     """
 
     estimate: Floats
@@ -114,6 +116,7 @@ class Classes:
 
     The log odds are of each further class against the first. share (C), share_low, share_high: 95 %
     intervals. member (U x C): the probability of each decider to be of each class, given its choices.
+    clusters (C): about so many clusters tell the tastes of the class.
     """
 
     terms: tuple[str, ...]
@@ -122,6 +125,7 @@ class Classes:
     share_low: Floats
     share_high: Floats
     member: pd.DataFrame
+    clusters: Floats
 
 
 def read_choices(
@@ -205,9 +209,10 @@ def fit_classes(choices: Choices, count: int, start: Floats, *, starts: int = ST
     best = np.r_[tastes.ravel(), (odds[order] - odds[order][0])[1:]]
     scale = np.r_[np.tile(choices.scale, count), np.ones(count - 1)]
     fit = _with_errors(choices, loss, best, loglik, scale)
-    share = softmax(np.r_[0.0, best[count * terms :]])
+    share = softmax(np.r_[0.0, fit.estimate[count * terms :]])  # undefined if the estimate is
     member = pd.DataFrame(_classes(choices, best, count)[2], index=choices.labels)
-    return Classes(choices.terms, fit, share, *_share_interval(fit, share), member)
+    clusters = member.groupby(choices.cluster).mean().sum().to_numpy()
+    return Classes(choices.terms, fit, share, *_share_interval(fit, share), member, clusters)
 
 
 def _mixed(part: Choices, parameters: Floats, at: list[int], normal: Floats) -> tuple[Floats, Floats]:
@@ -233,14 +238,14 @@ def _classes(part: Choices, parameters: Floats, count: int) -> tuple[Floats, Flo
     """The log-likelihood and the gradient of each decider, and its probability of each class (U x C)."""
     x = part.sets.differences
     tastes = parameters[: count * x.shape[1]].reshape(count, -1)
-    share = softmax(np.r_[0.0, parameters[tastes.size :]])
+    log_share = log_softmax(np.r_[0.0, parameters[tastes.size :]])
     loglik, odds = _choices(part.sets, -(x @ tastes.T))
-    each = part.by_decider(loglik) + np.log(share)
+    each = part.by_decider(loglik) + log_share
     total = logsumexp(each, axis=1)
     member = np.exp(each - total[:, None])
     odds *= member[part.decider][part.sets.set]
     gradient = [part.by_decider(part.sets.sums(column[:, None] * x)) for column in odds.T]
-    return total, np.column_stack([*gradient, (member - share)[:, 1:]]), member
+    return total, np.column_stack([*gradient, (member - np.exp(log_share))[:, 1:]]), member
 
 
 def _choices(sets: ChoiceSets, utility: Floats) -> tuple[Floats, Floats]:
@@ -274,10 +279,9 @@ def _maximised(loss: Loss, start: Floats) -> tuple[Floats, float]:
 def _with_errors(choices: Choices, loss: Loss, best: Floats, loglik: float, scale: Floats) -> Mixture:
     """The fit in the terms' own units, with the sandwich of scores that are summed by cluster."""
     count = int(choices.cluster.max()) + 1
-    gradient = loss(best)[1]
     cov, note = np.full((len(best),) * 2, np.nan), ""
     if (abs(best) > FAR).any():
-        note = "no finite estimate: the choices are separated"
+        best, note = np.full(len(best), np.nan), SEPARATED
     elif count < LEAST_CLUSTERS[1]:
         note = f"no interval: fewer than {LEAST_CLUSTERS[1]} clusters"
     else:
@@ -285,7 +289,7 @@ def _with_errors(choices: Choices, loss: Loss, best: Floats, loglik: float, scal
         slopes = [loss(best + step)[1].sum(axis=0) - loss(best - step)[1].sum(axis=0) for step in steps]
         information = -np.array(slopes) / (2 * STEP)
         information = (information + information.T) / 2
-        sums = pd.DataFrame(gradient).groupby(choices.cluster).sum().to_numpy()
+        sums = pd.DataFrame(loss(best)[1]).groupby(choices.cluster).sum().to_numpy()
         if np.linalg.eigvalsh(information).min() > 1e-6 * np.diag(information).max():
             bread = np.linalg.inv(information)
             cov = count / (count - 1) * bread @ (sums.T @ sums) @ bread

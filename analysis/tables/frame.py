@@ -35,6 +35,8 @@ INTERVALS = {
     "clustered interval": ("clustered_low", "clustered_high"),
     "interval of g": ("hedges_low", "hedges_high"),
     "interval of the mean": ("mean_low", "mean_high"),
+    "interval of sd": ("sd_low", "sd_high"),
+    "interval of the share": ("share_low", "share_high"),
 }
 """The two columns of an interval, by what stands over it where people read it."""
 

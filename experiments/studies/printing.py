@@ -46,8 +46,7 @@ MOST_COLUMNS: Final = 9
 LONGEST_WORD: Final = (22, 14, 9, 6)
 """The most characters that a column of words is sure to have; the first is tried first."""
 COLUMN_GAP: Final = 3
-MARKS: Final = 12
-"""Characters between two columns, and those kept for the marks of footnotes."""
+"""Characters between two columns."""
 
 FIRST_SCREEN: Final = 34
 """Lines of what is printed first: with those of the command itself they fit a terminal of 40."""
@@ -263,7 +262,7 @@ def _fitting(
         spare = ["p_value", *spare]
     if "p_blocked_adjusted" in names:
         spare = [*(name for name in ("p_adjusted", "p_blocked") if name in names), *spare]
-    marks = MARKS if "note" in rows and (shown["note"] != "").any() else 0
+    marks = 4 * max((note.count("; ") + 1 for note in shown.get("note", ()) if note), default=-1) + 4
 
     def left(most: int) -> int:
         """What is left of the width if a column of words has its longest word, or so many characters."""

@@ -85,6 +85,7 @@ def test_classes_are_at_the_highest_point_of_the_likelihood_written_out() -> Non
     assert (likeliest == kind).mean() > 0.9
     low, high = found.share_low[0], found.share_high[0]
     assert low < SHARE < high and high - low < 0.3
+    assert found.clusters == pytest.approx(150 * found.share, rel=0.05)
 
 
 def test_mixed_logit_has_the_likelihood_of_an_integral() -> None:
@@ -142,7 +143,11 @@ def test_what_cannot_be_told_has_no_error() -> None:
     assert few.note == "no interval: fewer than 12 clusters" and np.isnan(few.cov).all()
     x, chosen, trial, who = simulated(np.tile([0.0, 60.0], (30, 1)), 4)
     apart = fit_classes(read_choices(x, chosen, trial, who, who), 2, np.array([0.0, 5.0]), starts=2)
-    assert apart.fit.note and np.isnan(apart.share_low).all()
+    assert (
+        apart.fit.note
+        and np.isnan([apart.share, apart.share_low]).all()
+        and np.isnan(apart.fit.estimate).all()
+    )
     with pytest.raises(AnalysisError, match="a decider is in two of them"):
         read_choices(x, chosen, trial, who, trial)
 
