@@ -21,7 +21,7 @@ from analysis.tables.frame import FRAME_COLUMNS
 
 Simulate = Callable[..., pd.DataFrame]
 WEIGHTS = {"log_price": -4.0, "stars": 0.6, "cancel": 1.2, "breakfast": 1.0, "review_score": 1.5}
-NOT_TIDY = ("fit_statistics",)
+NOT_TIDY = ("fit_statistics", "class_members", "taste_models")
 
 
 @pytest.fixture(scope="module")
