@@ -1,6 +1,7 @@
 """Tastes that differ between agents, or between the answers of one: recovered from choices between cards."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 
 from analysis.conjoint import analyze_conjoint
 from analysis.conjoint import report as conjoint_report
+from analysis.reporting.html import write_report
 
 Simulate = Callable[..., pd.DataFrame]
 TABLES = ("mixed", "classes", "class_members", "taste_models")
@@ -36,7 +38,7 @@ def test_they_are_fitted_on_request_only(simulate: Simulate) -> None:
 
 
 @pytest.mark.slow
-def test_agents_of_two_kinds_are_told_apart(simulate: Simulate) -> None:
+def test_agents_of_two_kinds_are_told_apart(simulate: Simulate, tmp_path: Path) -> None:
     table = cards(simulate, agents=12, sets=24)
     thrifty = table["agent"] < "person-08"
     table = choosing(table, np.where(thrifty, 0.2, 1.5), np.where(thrifty, -6.0, -1.0), seed=1)
@@ -55,7 +57,11 @@ def test_agents_of_two_kinds_are_told_apart(simulate: Simulate) -> None:
     said = (
         "all agents: tastes differ between agents: the model with 2 classes has the lowest bic, with shares"
     )
-    assert conjoint_report.report(found).answer[-1].startswith(said)
+    report = conjoint_report.report(found)
+    assert report.answer[-1].startswith(said)
+    write_report(tmp_path / "report.html", "Tastes", {}, report)
+    page = (tmp_path / "report.html").read_text()
+    assert "interval of the share" in page and "Tastes that differ" in page
 
 
 @pytest.mark.slow
