@@ -15,6 +15,7 @@ from analysis.estimators.lpm import LEAST_CLUSTERS
 from analysis.estimators.taste_mixtures import (
     Choices,
     Classes,
+    MixedLogit,
     Mixture,
     fit_classes,
     fit_mixed,
@@ -71,9 +72,9 @@ def tastes(every: list[FullModels], controls: tuple[str, ...], *, mixed: bool, c
             alike = data.alike
             fits.append(_model(data, "alike", alike.loglik, alike.n_parameters))
             if mixed:
-                fit = fit_mixed(data.choices, data.varying, data.start)
-                spread += _spread(data, fit)
-                fits.append(_model(data, "mixed", fit.loglik, len(fit.estimate)))
+                normal = fit_mixed(data.choices, data.varying, data.start)
+                spread += _spread(data, normal)
+                fits.append(_model(data, "mixed", normal.fit.loglik, len(normal.fit.estimate)))
             for count in range(2, classes + 1):
                 found = fit_classes(data.choices, count, data.start)
                 fits.append(_model(data, f"{count} classes", found.fit.loglik, len(found.fit.estimate)))
@@ -108,16 +109,12 @@ def _data(every: list[FullModels], controls: tuple[str, ...]) -> Iterator[_Data]
         yield _Data(group, unit, choices, varying, fit, start)
 
 
-def _spread(data: _Data, fit: Mixture) -> Iterator[Row]:
-    terms = data.choices.terms
-    width = stats.t.ppf(0.975, fit.df) * fit.std_error
+def _spread(data: _Data, found: MixedLogit) -> Iterator[Row]:
     for place, term in enumerate(data.varying):
-        at, own = terms.index(term), len(terms) + place
-        sd = float(fit.estimate[own])
-        yield _row(data, fit, term, at, fit.df, "" if sd > 0 else "no spread was found") | {
-            "sd": sd,
-            "sd_low": np.maximum(0.0, sd - width[own]),
-            "sd_high": sd + width[own],
+        yield _row(data, found.fit, term, data.choices.terms.index(term), found.fit.df, "") | {
+            "sd": float(found.sd[place]),
+            "sd_low": float(found.sd_low[place]),
+            "sd_high": float(found.sd_high[place]),
         }
 
 

@@ -30,6 +30,8 @@ STEP: Final = 1e-4
 FAR: Final = 20.0
 """An estimate beyond this, of a term with standard deviation 1, has run away: choices are separated."""
 
+LEAST_SD: Final = 0.25
+"""The smallest standard deviation, of a term with standard deviation 1, at which errors are found."""
 SEPARATED: Final = "no finite estimate: the choices are separated; fit fewer classes, or ask more"
 
 Loss = Callable[[Floats], tuple[Floats, Floats]]
@@ -94,11 +96,13 @@ class Mixture:
     """A fitted model with P parameters.
 
     estimate (P), cov (P x P): NaN where there is no finite estimate, or no errors, with the reason in `note`.
-    df: of the t distribution. n: choices; n_missing: choices left out.
+    ahead (P): one step of Newton's method further. df: of the t distribution. n: choices; n_missing: choices
+    left out.
     """
 
     estimate: Floats
     cov: Floats
+    ahead: Floats
     df: float
     loglik: float
     n: int
@@ -108,6 +112,19 @@ class Mixture:
     @property
     def std_error(self) -> Floats:
         return np.sqrt(np.diag(self.cov))
+
+
+@dataclass(frozen=True)
+class MixedLogit:
+    """A mixed logit: a `fit` with K means, then S standard deviations; its cov (K x K) is of the means.
+
+    sd, sd_low, sd_high (S): the standard deviations, and their 95 % intervals.
+    """
+
+    fit: Mixture
+    sd: Floats
+    sd_low: Floats
+    sd_high: Floats
 
 
 @dataclass(frozen=True)
@@ -163,13 +180,16 @@ def read_choices(
     )
 
 
-def fit_mixed(choices: Choices, varying: tuple[str, ...], start: Floats, *, draws: int = DRAWS) -> Mixture:
+def fit_mixed(choices: Choices, varying: tuple[str, ...], start: Floats, *, draws: int = DRAWS) -> MixedLogit:
     """Fit a mixed logit by maximum simulated likelihood (Train 2009, chapter 10).
 
     The tastes of the terms in `varying` are normal and independent of each other; the others are alike in all
-    deciders. start: K coefficients of the conditional logit. The parameters are the K means, then the
-    standard deviations, not below 0. The draws are scrambled Halton sequences, others for each decider, and
-    the same each time.
+    deciders. start: K coefficients of the conditional logit. The draws are scrambled Halton sequences, others
+    for each decider, and the same each time.
+
+    The intervals of standard deviations are those of variances: near 0 the likelihood is even in a standard
+    deviation, and only a variance has an error there. Where the estimate is small, the variance and its error
+    are those of one step from a larger one (`LEAST_SD`).
     """
     at = [choices.terms.index(term) for term in varying]
     sampler = stats.qmc.Halton(len(at), rng=np.random.default_rng(0))
@@ -181,10 +201,28 @@ def fit_mixed(choices: Choices, varying: tuple[str, ...], start: Floats, *, draw
         found = [_mixed(part, parameters, at, normal[:, inside]) for inside, part in parts]
         return np.concatenate([each[0] for each in found]), np.concatenate([each[1] for each in found])
 
-    scale = np.r_[choices.scale, choices.scale[at]]
     best, loglik = _maximised(loss, np.r_[start * choices.scale, np.full(len(at), 0.5)])
-    best[len(start) :] = abs(best[len(start) :])  # the sign of a standard deviation means nothing
-    return _with_errors(choices, loss, best, loglik, scale)
+    mean, sd = best[: len(start)], abs(best[len(start) :])  # the sign of a standard deviation means nothing
+
+    def of_variances(values: Floats) -> tuple[Floats, Floats]:
+        root = np.sqrt(values[len(start) :])
+        each, gradient = loss(np.r_[values[: len(start)], root])
+        return each, gradient / np.r_[np.ones(len(start)), 2 * root]
+
+    at_least = np.r_[mean, np.maximum(sd, LEAST_SD) ** 2]
+    far = np.r_[np.full(len(start), FAR), np.full(len(at), FAR**2)]
+    found = _with_errors(choices, of_variances, at_least, loglik, np.ones(len(best)), far)
+    width = stats.t.ppf(0.975, found.df) * found.std_error[len(start) :]
+    variance = found.ahead[len(start) :]
+    own = choices.scale[at]
+    finite = np.isfinite(found.estimate).all()
+    fit = replace(
+        found,
+        estimate=np.r_[mean / choices.scale, sd / own] if finite else found.estimate,
+        cov=found.cov[: len(start), : len(start)] / np.outer(choices.scale, choices.scale),
+    )
+    low, high = (np.sqrt(np.maximum(0, variance + side * width)) for side in (-1, 1))
+    return MixedLogit(fit, fit.estimate[len(start) :], np.minimum(low, sd) / own, np.maximum(high, sd) / own)
 
 
 def fit_classes(choices: Choices, count: int, start: Floats, *, starts: int = STARTS) -> Classes:
@@ -276,11 +314,13 @@ def _maximised(loss: Loss, start: Floats) -> tuple[Floats, float]:
     return np.asarray(found.x, float), float(loss(found.x)[0].sum())
 
 
-def _with_errors(choices: Choices, loss: Loss, best: Floats, loglik: float, scale: Floats) -> Mixture:
+def _with_errors(
+    choices: Choices, loss: Loss, best: Floats, loglik: float, scale: Floats, far: Floats | float = FAR
+) -> Mixture:
     """The fit in the terms' own units, with the sandwich of scores that are summed by cluster."""
     count = int(choices.cluster.max()) + 1
-    cov, note = np.full((len(best),) * 2, np.nan), ""
-    if (abs(best) > FAR).any():
+    cov, ahead, note = np.full((len(best),) * 2, np.nan), np.full(len(best), np.nan), ""
+    if (abs(best) > far).any():
         best, note = np.full(len(best), np.nan), SEPARATED
     elif count < LEAST_CLUSTERS[1]:
         note = f"no interval: fewer than {LEAST_CLUSTERS[1]} clusters"
@@ -289,15 +329,18 @@ def _with_errors(choices: Choices, loss: Loss, best: Floats, loglik: float, scal
         slopes = [loss(best + step)[1].sum(axis=0) - loss(best - step)[1].sum(axis=0) for step in steps]
         information = -np.array(slopes) / (2 * STEP)
         information = (information + information.T) / 2
-        sums = pd.DataFrame(loss(best)[1]).groupby(choices.cluster).sum().to_numpy()
+        gradient = loss(best)[1]
+        sums = pd.DataFrame(gradient).groupby(choices.cluster).sum().to_numpy()
         if np.linalg.eigvalsh(information).min() > 1e-6 * np.diag(information).max():
             bread = np.linalg.inv(information)
             cov = count / (count - 1) * bread @ (sums.T @ sums) @ bread
+            ahead = best + bread @ gradient.sum(axis=0)
         else:
             note = "no interval: the choices do not tell the tastes apart"
     return Mixture(
         best / scale,
         cov / np.outer(scale, scale),
+        ahead / scale,
         count - 1.0,
         loglik,
         choices.n,
