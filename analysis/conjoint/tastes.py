@@ -11,15 +11,14 @@ from threadpoolctl import threadpool_limits
 from analysis.conjoint.frames import ALL_AGENTS, Row, tidy_frame, tidy_row
 from analysis.conjoint.full_models import PRICE, FullModels
 from analysis.estimators.clogit import CLogit, fit_clogit
+from analysis.estimators.deciders import Choices, read_choices
 from analysis.estimators.lpm import LEAST_CLUSTERS
 from analysis.estimators.taste_mixtures import (
-    Choices,
     Classes,
     MixedLogit,
     Mixture,
     fit_classes,
     fit_mixed,
-    read_choices,
 )
 from analysis.tables.choice_table import TRIAL_ID
 from analysis.tables.families import adjusted_within

@@ -6,32 +6,26 @@ decider: from a normal distribution (mixed logit; McFadden and Train 2000), or a
 probabilities.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy import optimize, stats
 from scipy.special import expit, log_softmax, logsumexp, softmax
 
-from analysis.estimators.choice_sets import ChoiceSets, read_sets
+from analysis.estimators.choice_sets import ChoiceSets
+from analysis.estimators.deciders import Choices
 from analysis.estimators.lpm import LEAST_CLUSTERS
-from analysis.tables.errors import AnalysisError
-from analysis.tables.frame import Floats, Ints
+from analysis.tables.frame import Floats
 
 DRAWS: Final = 500
 STARTS: Final = 10
-CHUNK: Final = 2_000_000
-"""About so many tastes, over options, draws and terms, are held at once."""
 STEP: Final = 1e-4
 FAR: Final = 20.0
 """An estimate beyond this, of a term with standard deviation 1, has run away: choices are separated."""
 
-LEAST_SD: Final = 0.25
-"""The smallest standard deviation, of a term with standard deviation 1, at which errors are found."""
 SEPARATED: Final = "no finite estimate: the choices are separated; fit fewer classes, or ask more"
 
 Loss = Callable[[Floats], tuple[Floats, Floats]]
@@ -39,70 +33,15 @@ Loss = Callable[[Floats], tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True)
-class Choices:
-    """The choices of U deciders, sorted by decider.
-
-    sets: their arrays, each term in standard deviations (`scale`, K). decider: a code for each choice.
-    labels (U): of the deciders; cluster (U): a code for each.
-    """
-
-    terms: tuple[str, ...]
-    sets: ChoiceSets
-    scale: Floats
-    decider: Ints
-    labels: pd.Index
-    cluster: Ints
-    n_missing: int
-
-    @property
-    def n(self) -> int:
-        return len(self.decider)
-
-    def chunks(self, width: int) -> Iterator[tuple[slice, "Choices"]]:
-        """Split the deciders into parts whose rows times `width` are not too many."""
-        ends = [0, *np.searchsorted(self.decider, np.arange(1, len(self.labels) + 1)).tolist()]
-        rows = np.searchsorted(self.sets.set, ends).tolist()
-        part = np.cumsum(np.diff(rows)) * width // CHUNK
-        starts = np.flatnonzero(np.diff(part, prepend=-1)).tolist()
-        for low, high in pairwise([*starts, len(self.labels)]):
-            first, last = ends[low], ends[high]
-            inside = slice(rows[low], rows[high])
-            sets = ChoiceSets(
-                self.sets.differences[inside],
-                self.sets.set[inside] - first,
-                self.sets.weight[first:last],
-                self.sets.cluster[first:last],
-            )
-            decider = self.decider[first:last] - low
-            yield (
-                slice(low, high),
-                replace(
-                    self,
-                    sets=sets,
-                    decider=decider,
-                    labels=self.labels[low:high],
-                    cluster=self.cluster[low:high],
-                ),
-            )
-
-    def by_decider(self, values: Floats) -> Floats:
-        """Return the sums over the choices of each decider."""
-        starts = np.searchsorted(self.decider, np.arange(len(self.labels)))
-        return values if self.n == len(self.labels) else np.add.reduceat(values, starts)
-
-
-@dataclass(frozen=True)
 class Mixture:
     """A fitted model with P parameters.
 
     estimate (P), cov (P x P): NaN where there is no finite estimate, or no errors, with the reason in `note`.
-    ahead (P): one step of Newton's method further. df: of the t distribution. n: choices; n_missing: choices
-    left out.
+    df: of the t distribution. n: choices; n_missing: choices left out.
     """
 
     estimate: Floats
     cov: Floats
-    ahead: Floats
     df: float
     loglik: float
     n: int
@@ -116,7 +55,7 @@ class Mixture:
 
 @dataclass(frozen=True)
 class MixedLogit:
-    """A mixed logit: a `fit` with K means, then S standard deviations; its cov (K x K) is of the means.
+    """A mixed logit: a `fit` with K means, then S standard deviations, which are not below 0.
 
     sd, sd_low, sd_high (S): the standard deviations, and their 95 % intervals.
     """
@@ -145,41 +84,6 @@ class Classes:
     clusters: Floats
 
 
-def read_choices(
-    x: pd.DataFrame,
-    chosen: npt.ArrayLike,
-    groups: npt.ArrayLike,
-    deciders: npt.ArrayLike,
-    clusters: npt.ArrayLike,
-) -> Choices:
-    """Read choices; every argument has one entry per option, as in `fit_clogit`.
-
-    deciders: labels of who has one taste, the same within a choice; clusters: labels of what errors are
-    clustered by, the same within a decider.
-
-    Raises AnalysisError as `fit_clogit` does, or if a decider is in two clusters.
-    """
-    who, labels = pd.factorize(np.asarray(deciders), sort=True)
-    order = np.argsort(who, kind="stable")
-    own = pd.Series(np.asarray(clusters)[order]).groupby(who[order])
-    if (own.nunique() > 1).any():
-        raise AnalysisError("clusters: a decider is in two of them; give clusters that hold whole deciders")
-    flags, trials = np.asarray(chosen, float)[order], np.asarray(groups)[order]
-    sets, n_missing = read_sets(x.iloc[order], flags, trials, None, who[order], "clustered")
-    kept, decider = np.unique(sets.cluster, return_inverse=True)
-    scale = np.sqrt(np.mean(sets.differences**2, axis=0))
-    scale[scale == 0] = 1.0
-    return Choices(
-        tuple(map(str, x.columns)),
-        replace(sets, differences=sets.differences / scale),
-        scale,
-        decider,
-        pd.Index(labels[kept]),
-        pd.factorize(own.first().to_numpy()[kept])[0],
-        n_missing,
-    )
-
-
 def fit_mixed(choices: Choices, varying: tuple[str, ...], start: Floats, *, draws: int = DRAWS) -> MixedLogit:
     """Fit a mixed logit by maximum simulated likelihood (Train 2009, chapter 10).
 
@@ -187,9 +91,9 @@ def fit_mixed(choices: Choices, varying: tuple[str, ...], start: Floats, *, draw
     deciders. start: K coefficients of the conditional logit. The draws are scrambled Halton sequences, others
     for each decider, and the same each time.
 
-    The intervals of standard deviations are those of variances: near 0 the likelihood is even in a standard
-    deviation, and only a variance has an error there. Where the estimate is small, the variance and its error
-    are those of one step from a larger one (`LEAST_SD`).
+    Near 0 the likelihood is even in a standard deviation, so only its square, with the error 2 sd times that
+    of sd, is near normal: the lower end of the interval is that of the square. The upper end is the wider one
+    of sd itself.
     """
     at = [choices.terms.index(term) for term in varying]
     sampler = stats.qmc.Halton(len(at), rng=np.random.default_rng(0))
@@ -202,27 +106,12 @@ def fit_mixed(choices: Choices, varying: tuple[str, ...], start: Floats, *, draw
         return np.concatenate([each[0] for each in found]), np.concatenate([each[1] for each in found])
 
     best, loglik = _maximised(loss, np.r_[start * choices.scale, np.full(len(at), 0.5)])
-    mean, sd = best[: len(start)], abs(best[len(start) :])  # the sign of a standard deviation means nothing
-
-    def of_variances(values: Floats) -> tuple[Floats, Floats]:
-        root = np.sqrt(values[len(start) :])
-        each, gradient = loss(np.r_[values[: len(start)], root])
-        return each, gradient / np.r_[np.ones(len(start)), 2 * root]
-
-    at_least = np.r_[mean, np.maximum(sd, LEAST_SD) ** 2]
-    far = np.r_[np.full(len(start), FAR), np.full(len(at), FAR**2)]
-    found = _with_errors(choices, of_variances, at_least, loglik, np.ones(len(best)), far)
-    width = stats.t.ppf(0.975, found.df) * found.std_error[len(start) :]
-    variance = found.ahead[len(start) :]
-    own = choices.scale[at]
-    finite = np.isfinite(found.estimate).all()
-    fit = replace(
-        found,
-        estimate=np.r_[mean / choices.scale, sd / own] if finite else found.estimate,
-        cov=found.cov[: len(start), : len(start)] / np.outer(choices.scale, choices.scale),
+    best[len(start) :] = abs(best[len(start) :])  # the sign of a standard deviation means nothing
+    fit = _with_errors(choices, loss, best, loglik, np.r_[choices.scale, choices.scale[at]])
+    sd, width = (
+        values[len(start) :] for values in (fit.estimate, stats.t.ppf(0.975, fit.df) * fit.std_error)
     )
-    low, high = (np.sqrt(np.maximum(0, variance + side * width)) for side in (-1, 1))
-    return MixedLogit(fit, fit.estimate[len(start) :], np.minimum(low, sd) / own, np.maximum(high, sd) / own)
+    return MixedLogit(fit, sd, np.sqrt(np.maximum(0, sd**2 - 2 * sd * width)), sd + width)
 
 
 def fit_classes(choices: Choices, count: int, start: Floats, *, starts: int = STARTS) -> Classes:
@@ -314,13 +203,11 @@ def _maximised(loss: Loss, start: Floats) -> tuple[Floats, float]:
     return np.asarray(found.x, float), float(loss(found.x)[0].sum())
 
 
-def _with_errors(
-    choices: Choices, loss: Loss, best: Floats, loglik: float, scale: Floats, far: Floats | float = FAR
-) -> Mixture:
+def _with_errors(choices: Choices, loss: Loss, best: Floats, loglik: float, scale: Floats) -> Mixture:
     """The fit in the terms' own units, with the sandwich of scores that are summed by cluster."""
     count = int(choices.cluster.max()) + 1
-    cov, ahead, note = np.full((len(best),) * 2, np.nan), np.full(len(best), np.nan), ""
-    if (abs(best) > far).any():
+    cov, note = np.full((len(best),) * 2, np.nan), ""
+    if (abs(best) > FAR).any():
         best, note = np.full(len(best), np.nan), SEPARATED
     elif count < LEAST_CLUSTERS[1]:
         note = f"no interval: fewer than {LEAST_CLUSTERS[1]} clusters"
@@ -329,18 +216,15 @@ def _with_errors(
         slopes = [loss(best + step)[1].sum(axis=0) - loss(best - step)[1].sum(axis=0) for step in steps]
         information = -np.array(slopes) / (2 * STEP)
         information = (information + information.T) / 2
-        gradient = loss(best)[1]
-        sums = pd.DataFrame(gradient).groupby(choices.cluster).sum().to_numpy()
+        sums = pd.DataFrame(loss(best)[1]).groupby(choices.cluster).sum().to_numpy()
         if np.linalg.eigvalsh(information).min() > 1e-6 * np.diag(information).max():
             bread = np.linalg.inv(information)
             cov = count / (count - 1) * bread @ (sums.T @ sums) @ bread
-            ahead = best + bread @ gradient.sum(axis=0)
         else:
             note = "no interval: the choices do not tell the tastes apart"
     return Mixture(
         best / scale,
         cov / np.outer(scale, scale),
-        ahead / scale,
         count - 1.0,
         loglik,
         choices.n,

@@ -9,7 +9,8 @@ from scipy import integrate, stats
 from xlogit import MixedLogit
 
 from analysis.estimators.clogit import CLogit, fit_clogit
-from analysis.estimators.taste_mixtures import Choices, fit_classes, fit_mixed, read_choices
+from analysis.estimators.deciders import Choices, read_choices
+from analysis.estimators.taste_mixtures import fit_classes, fit_mixed
 from analysis.tables.errors import AnalysisError
 from tests.support import size
 
@@ -138,7 +139,7 @@ def test_intervals_hold_the_truth() -> None:
                 found = fit_classes(choices, 2, alike.estimate, starts=3).fit
             else:
                 mixed = fit_mixed(choices, TERMS, alike.estimate, draws=200)
-                found = replace(mixed.fit, estimate=mixed.fit.estimate[:2])
+                found = replace(mixed.fit, estimate=mixed.fit.estimate[:2], cov=mixed.fit.cov[:2, :2])
                 low, high = (ends[1:] if name == "no sd" else ends for ends in (mixed.sd_low, mixed.sd_high))
                 held[name].append((low <= truth[name]) & (truth[name] <= high))
             width = stats.t.ppf(0.975, found.df) * found.std_error
