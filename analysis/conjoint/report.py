@@ -10,6 +10,7 @@ import pandas as pd
 
 from analysis.conjoint import figures
 from analysis.conjoint.study import ERRORS, ConjointAnalysis
+from analysis.conjoint.tastes_report import differing, taste_sections
 from analysis.reporting.answer import Wording, claimed, clauses, number_text, sample_text, sentence, uneven
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section, named_tables
 
@@ -50,7 +51,10 @@ def report(found: ConjointAnalysis) -> Report:
         first = [section for section in made if section.title == WORTH]
     return Report(
         sections=tuple([*first, *(section for section in made if section not in first)]),
-        answer=tuple(sentence(row["group"], _answer(found, row)) for row in found.triage.to_dict("records")),
+        answer=(
+            *(sentence(row["group"], _answer(found, row)) for row in found.triage.to_dict("records")),
+            *differing(found.taste_models, found.classes),
+        ),
         checked=_checked(found),
         problems=(
             *(note for note in found.notes if note not in ERRORS.values()),
@@ -243,6 +247,7 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
             (table("held_out", "Hit rate and log-likelihood per choice, beside those of chance."),),
         ),
         *_common(frames),
+        *taste_sections(frames),
         Section(
             "Set size",
             "Does a third option change how the price counts? The coefficients come from conditional logits"

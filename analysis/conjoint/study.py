@@ -14,6 +14,7 @@ from analysis.conjoint.held_out import held_out
 from analysis.conjoint.heterogeneity import heterogeneity
 from analysis.conjoint.money import money, price_forms
 from analysis.conjoint.poolable import robust_pooling
+from analysis.conjoint.tastes import tastes
 from analysis.conjoint.triage import PRIMACY, RECENCY, triage
 from analysis.estimators.choice_sets import Covariance
 from analysis.estimators.evenness import by_factor
@@ -52,6 +53,10 @@ class ConjointAnalysis:
     held_out: pd.DataFrame
     heterogeneity: pd.DataFrame
     shrunken: pd.DataFrame
+    mixed: pd.DataFrame
+    classes: pd.DataFrame
+    class_members: pd.DataFrame
+    taste_models: pd.DataFrame
     notes: tuple[str, ...]
 
     @property
@@ -71,13 +76,15 @@ def analyze_conjoint(
     providers: Mapping[str, str] | None = None,
     cov: Covariance | None = None,
     locked: bool = False,
+    mixed: bool = False,
+    classes: int = 0,
 ) -> ConjointAnalysis:
     """Analyse a tidy table of choices between cards (see `encode` for its columns).
 
     sizes: billions of parameters by agent, and providers: names by agent, where their labels do not tell.
     cov: standard errors; `clustered` is by choice set. By default they are so where an agent is shown a set
     more than once, in another order or with other prices: it may answer it alike each time. locked: fit the
-    models of position-locked agents too.
+    models of position-locked agents too. mixed, classes: say how tastes differ, see `tastes`.
 
     Raises AnalysisError for a table that `encode` refuses.
     """
@@ -91,6 +98,7 @@ def analyze_conjoint(
     brands = tables.brands(fits)
     full = full_models(cards, engaged, cov)
     common, shrunken = heterogeneity(full)
+    differing = tastes(full, cards.controls, mixed=mixed, classes=classes)
     return ConjointAnalysis(
         triage=verdicts,
         attrition_by_factor=_attrition(cards.rows),
@@ -113,6 +121,7 @@ def analyze_conjoint(
         held_out=held_out(full),
         heterogeneity=common,
         shrunken=shrunken,
+        **differing._asdict(),
         notes=(*_triage_notes(verdicts, locked), *cards.notes, *_fit_notes(fits), ERRORS[cov]),
     )
 

@@ -28,6 +28,8 @@ BEFORE = {
     "clustered interval": ("estimate", "share", "95 % interval"),
     "interval of g": ("hedges_g",),
     "interval of the mean": ("mean",),
+    "interval of sd": ("sd",),
+    "interval of the share": ("share",),
 }
 """The columns after which each interval stands."""
 KEPT = ("term", "estimate", *ENDS)

@@ -20,6 +20,8 @@ COLUMNS: Final = (
     "hypothesis", "group", "expected", "estimate", "conf_low", "conf_high", "p_value", "p_adjusted",
     "verdict", "alpha", "family", "estimand", "n", "note",
 )  # fmt: skip
+EXACT: Final = ("margin", "p_equivalent")
+"""Columns of an exact test of a margin."""
 TAIL: Final = 0.025
 """The share beyond each end of a 95 % interval."""
 DECIMALS: Final = 2
@@ -59,7 +61,8 @@ class Registration:
 def judged(frames: Mapping[str, Any], plan: Registration) -> pd.DataFrame:
     """Return a row for each hypothesis and agent, in `COLUMNS`.
 
-    frames: the tables of the analysis, in the columns of every estimator. p_value: two-sided; of `equal` that
+    frames: the tables of the analysis, in the columns of every estimator; `exact, margin 5.0` is the table
+    `exact` with the tests of this margin. p_value: two-sided; of `equal` that
     of two one-sided tests (Schuirmann 1987), see `equality_p`. p_adjusted: over all tests that the plan
     declares in a family; one without a p value counts as 1, so that no family shrinks.
 
@@ -88,13 +91,16 @@ def adjusted(p_values: "pd.Series[float]", correction: str) -> Any:
 def equality_p(row: Mapping[str, Any], margin: float) -> float:
     """Return the p value of two one-sided tests that an estimate lies within the margin around 0.
 
-    Where the 95 % interval is Student's, its degrees of freedom follow from its length and the standard
-    error. An interval of another kind shows only whether p is at most .025: then that bound is returned,
-    else 1, so that the test keeps its level.
+    An exact test of this margin counts (`margin`, `p_equivalent`). Else, where the 95 % interval is
+    Student's, its degrees of freedom follow from its length and the standard error. An interval of another
+    kind shows only whether p is at most .025: then that bound is returned, else 1, so that the test keeps its
+    level.
     """
     estimate, low, high = (float(row[name]) for name in ("estimate", "conf_low", "conf_high"))
     if not np.isfinite([estimate, low, high]).all():
         return float("nan")
+    if row.get("margin") == margin and pd.notna(row.get("p_equivalent")):
+        return float(row["p_equivalent"])
     error = float(row.get("std_error", float("nan")))
     if np.isfinite(error) and error > 0 and abs(high + low - 2 * estimate) <= _SKEW * (high - low):
         times = (high - low) / 2 / error
@@ -132,10 +138,12 @@ def _tests(frames: Mapping[str, Any], each: Declared, agents: Sequence[str]) -> 
             yield {**said, "note": f"the table {each.table} has {why} of this hypothesis"}
             continue
         (row,) = rows
+        if (tested := frames.get(f"{each.table}, margin {each.margin}")) is not None:
+            row |= next(({name: own[name] for name in EXACT} for own in _matching(tested, wanted)), {})
         p_value = row.get("p_value") if each.margin is None else equality_p(row, each.margin)
         result = {name: row.get(name) for name in ("estimate", "conf_low", "conf_high", "n")}
         note = "" if p_value is not None and pd.notna(p_value) else "no p value, counted as 1 in its family"
-        if each.margin is not None and p_value in (TAIL, 1.0):
+        if each.margin is not None and p_value in (TAIL, 1.0) and row.get("margin") != each.margin:
             note = "p is a bound, at most .025 where the interval lies within the margin"
         yield {**said, **result, "p_value": p_value, "note": join_notes(note, str(row.get("note") or ""))}
 

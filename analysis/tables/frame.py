@@ -35,8 +35,16 @@ INTERVALS = {
     "clustered interval": ("clustered_low", "clustered_high"),
     "interval of g": ("hedges_low", "hedges_high"),
     "interval of the mean": ("mean_low", "mean_high"),
+    "interval of sd": ("sd_low", "sd_high"),
+    "interval of the share": ("share_low", "share_high"),
 }
 """The two columns of an interval, by what stands over it where people read it."""
+
+COUNTS = {
+    "strata: for/against/of": ("strata_for", "strata_against", "strata"),
+    "sets: for/against/of": ("sets_for", "sets_against", "sets"),
+}
+"""The three columns of a count, by what stands over them in the terminal."""
 
 P_VALUES = ("p_value", "p_adjusted", "p_exact", "p_equivalent", "p_blocked", "p_blocked_adjusted")
 """The columns that are shown as p values."""

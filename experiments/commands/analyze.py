@@ -81,6 +81,13 @@ def conjoint(
     locked: Annotated[
         bool, typer.Option("--locked", help="Fit the models of position-locked agents, too.")
     ] = False,
+    mixed: Annotated[
+        bool, typer.Option("--mixed", help="Fit a mixed logit, too: how far tastes differ. Takes minutes.")
+    ] = False,
+    classes: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=2, max=6, help="Fit latent classes, too: N kinds of tastes."),
+    ] = None,
     agent: Agents = None,
     exclude: Excluded = None,
     db: Db = DEFAULT_DB,
@@ -94,6 +101,8 @@ def conjoint(
     Examples:
 
       souk run hotels --mode text && souk analyze conjoint
+
+      souk analyze conjoint hotels --mixed --classes 2
 
       souk analyze conjoint one-model.csv another.csv --size openai:small=8 --out report/
     """
@@ -109,6 +118,8 @@ def conjoint(
         sizes=_sizes(size),
         cov=cov,
         locked=locked,
+        mixed=mixed,
+        classes=classes or 0,
     )
 
 

@@ -2,7 +2,7 @@
 
 import gc
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -118,12 +118,18 @@ def run_or_files(named: list[str] | None, run: str | None) -> tuple[str | None, 
     Raises:
         UserError: a run is named twice, or together with tables.
     """
-    paths = [Path(word) for word in named or ()]
-    files = [path for path in paths if path.suffix or len(path.parts) > 1 or path.exists()]
-    runs = [*(path.name for path in paths if path not in files), *([run] if run else [])]
+    files, others = tables_among(named or ())
+    runs = [*others, *([run] if run else [])]
     if len(runs) + bool(files) > 1:
         raise UserError(f"{' '.join(map(str, [*files, *runs]))}: name one run, or tables, and not both")
     return (runs[0] if runs else None), files
+
+
+def tables_among(words: Iterable[str]) -> tuple[list[Path], list[str]]:
+    """Return the words that are paths of tables, and those that name runs, each once."""
+    paths = [Path(word) for word in dict.fromkeys(words)]
+    files = [path for path in paths if path.suffix or len(path.parts) > 1 or path.exists()]
+    return files, [path.name for path in paths if path not in files]
 
 
 def analyze_stored(

@@ -14,6 +14,7 @@ from experiments.commands.common import (
     Margin,
     estimating,
     open_records,
+    tables_among,
     uncollected,
 )
 
@@ -25,7 +26,9 @@ MOST_TABLES = 6
 def compare(
     runs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[RUNS...]", help="Runs (ids or names); the latest run by default."),
+        typer.Argument(
+            metavar="[RUNS | FILES...]", help="Runs (ids or names), and tables; the latest run by default."
+        ),
     ] = None,
     agent: Agents = None,
     exclude: Excluded = None,
@@ -36,7 +39,7 @@ def compare(
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> None:
-    """Compare agents of a run, or of several runs, on the choice sets, texts and orders that both have.
+    """Compare agents, or people, of runs and tables, on the choice sets, texts and orders that both have.
 
     Each two agents are compared, and an agent of several runs with itself, as after a new version of its
     model. The tests are exact, about these choice sets and texts; adjusted p values hold the false discovery
@@ -48,20 +51,28 @@ def compare(
 
       souk compare nudges-may-593302b1 nudges-june-1f0c2b77 --agent openai:gpt-4.1-mini --margin 5
 
-      souk compare nudges --json
+      souk compare nudges nudges-people
+
+      souk compare nudges people.csv --json
     """
     from analysis.choice.comparing import compare_agents, differences
     from analysis.reporting.sections import NamedTable
     from analysis.reporting.to_json import to_json
+    from analysis.tables.choice_table import read_table
     from experiments.console.terminal import stdout_console
     from experiments.records.tidy_tables import write_table
-    from experiments.studies.comparing import rules_of, tables_of
+    from experiments.studies.comparing import of_agents, rules_of, stored_tables
     from experiments.studies.printing import frame_table
 
-    records = open_records(db)
-    found = [records.latest_run(name, "choice") for name in (dict.fromkeys(runs) if runs else (None,))]
+    files, names = tables_among(runs or ())
+    found = []
     with estimating():
-        table = tables_of(records, found, agent or (), exclude or ())
+        tables = [read_table(path) for path in files]
+        if names or not files:
+            records = open_records(db)
+            found = [records.latest_run(name, "choice") for name in names or (None,)]
+            tables += stored_tables(records, found)
+        table = of_agents(tables, agent or (), exclude or ())
         frame = compare_agents(table, margin, rules_of(found))
     if out:
         write_table(frame, out)

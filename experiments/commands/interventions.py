@@ -186,11 +186,12 @@ def validate(
         kinds = [item.kind for item in findings.file.interventions]
         placebo, nudge = placebo or name * ("placebo" in kinds), nudge or name * ("nudge" in kinds)
         if not as_json:
-            counted = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+            counts = [(kinds.count(kind), kind.removesuffix("s")) for kind in dict.fromkeys(kinds)]
+            said = ", ".join(f"{count} {noun}{'s' * (count > 1)}" for count, noun in counts)
             noun = "products" if products else "categories"
             if not products and not categories and site_map.name != DEFAULT_SITE:
                 noun = "categories of the embedded shop; name yours with --categories or --products"
-            typer.echo(f"{name}: ok: {counted}; every variable is known for {len(known)} {noun}")
+            typer.echo(f"{name}: ok: {said}; every variable is known for {len(known)} {noun}")
     if as_json:
         rows = [{"severity": severity, **problem.to_dict()} for severity, problem in found]
         typer.echo(plain(json.dumps(rows, indent=2, ensure_ascii=False)))

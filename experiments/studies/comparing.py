@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis.choice.stopping import TERMS
+from analysis.tables.choice_table import check_table
 from experiments.designs.shop.strata_order import strata_order
 from experiments.records.record import Row
 from experiments.records.store import Records
@@ -12,15 +13,18 @@ from experiments.records.tidy_tables import tidy_table
 from experiments.studies.kinds import agents_left
 
 
-def tables_of(
-    records: Records, found: Sequence[Row], only: Sequence[str], without: Sequence[str]
-) -> pd.DataFrame:
-    """Return the choices of these runs as one table, of the agents that `agents_left` names.
-
-    Raises UserError.
-    """
+def stored_tables(records: Records, found: Sequence[Row]) -> list[pd.DataFrame]:
+    """Return the choices of each of these runs."""
     with records.reading():
-        table = pd.concat([tidy_table(records, run["run"]) for run in found], ignore_index=True)
+        return [tidy_table(records, run["run"]) for run in found]
+
+
+def of_agents(tables: Sequence[pd.DataFrame], only: Sequence[str], without: Sequence[str]) -> pd.DataFrame:
+    """Return the tables as one, of the agents that `agents_left` names.
+
+    Raises AnalysisError for a table with a mistake, UserError for an agent that is not there.
+    """
+    table = pd.concat([check_table(each) for each in tables], ignore_index=True)
     left = agents_left(sorted(set(table["agent"])), only, without)
     return table[table["agent"].isin(left)].reset_index(drop=True)
 

@@ -9,6 +9,7 @@ import pandas as pd
 from analysis.reporting.methods import methods
 from analysis.reporting.registered import COLUMNS, Registration
 from analysis.tables.frame import counted
+from experiments.designs.shop.stopping import Stopping
 from experiments.records.plans import registered_plan, trials_by_agent
 from experiments.records.record import Row, kind_of
 from experiments.records.store import Records
@@ -29,6 +30,11 @@ ESTIMATORS: Final = {
     "anchoring": "Anchoring is measured in the log-probabilities of answers: expected answers by anchor, "
     "with paired tests.",
 }
+
+ANYTIME: Final = (
+    " Its interval is a confidence sequence, and its p value that of an e-process (a mixture of likelihood"
+    " ratios of the discordant strata over the Beta(1/2, 1/2) distribution): both hold at any time."
+)
 
 
 def write_methods(
@@ -59,9 +65,9 @@ def _paragraphs(
         "Agents": f"{agents or 'None'}.",
         "Analysis": f"{ESTIMATORS[kind]} Intervals are of 95 %.",
     }
-    if items := [
-        f"{item['id']} ({item['kind']})" for item, *_ in facts.get("inputs", {}).get("interventions", ())
-    ]:
+    if sentence := Stopping(**(facts["experiment"].get("stopping") or {})).sentence():
+        told["Stopping"] = f"The run of an agent {sentence}.{ANYTIME if 'once' in sentence else ''}"
+    if items := _interventions(facts):
         told["Interventions"] = f"{', '.join(items)}."
     if plan and known:
         told |= _registration(plan.content, known[0])
@@ -72,6 +78,16 @@ def _paragraphs(
         f"Run with {ran}. Analysed with Souk {version('souk')}, analysis code SHA-256 {analysis_code()}."
     )
     return told
+
+
+def _interventions(facts: dict[str, Any]) -> list[str]:
+    """The interventions by name and kind, without what makes values equal that are not made equal."""
+    matched = {f"match-{name}" for name in facts["experiment"].get("match") or ()}
+    return [
+        f"{item['id']} ({item['kind']})"
+        for item, *_ in facts.get("inputs", {}).get("interventions", ())
+        if item["id"] in matched or not item["id"].startswith("match-")
+    ]
 
 
 def _design(found: Row, total: str) -> str:
@@ -85,6 +101,9 @@ def _design(found: Row, total: str) -> str:
         parts.append(f"the nudge on {' and '.join(map(str, nudge.get('on', ())))}")
     if factors.get("order"):
         parts.append(f"order of presentation: {factors['order']}")
+    for name, levels in (experiment.get("attributes") or {}).items():
+        if levels:
+            parts.append(f"{name} drawn from {', '.join(map(str, levels))}")
     for name in ("repeats", "seed"):
         if name in experiment:
             parts.append(f"{name} {experiment[name]}")

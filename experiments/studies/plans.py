@@ -41,10 +41,13 @@ def make_plan(
             agent that it does not have.
     """
     section = plan_section(design.experiment)
+    rule = getattr(design.experiment, "stopping", None)
+    most = min((number for number in (limit, rule and rule.most) if number), default=None)
+    sequential = rule.effect if rule and rule.rule != "fixed" else ""
     counts: Counter[str] = Counter()
     names = []
     for trial in design.trials(agents):
-        if limit is None or counts[trial.agent] < limit:
+        if most is None or counts[trial.agent] < most:
             counts[trial.agent] += 1
             names.append(trial.id)
     inputs = design.inputs
@@ -66,7 +69,8 @@ def make_plan(
             "ids": sha256(sorted(names)),
         },
         "hypotheses": [
-            _resolved(each, place, design.analysis, source) for place, each in enumerate(section.hypotheses)
+            _resolved(each, place, design.analysis, source, sequential)
+            for place, each in enumerate(section.hypotheses)
         ],
         "correction": section.correction,
         "exclude": section.exclude.model_dump(mode="json"),
@@ -91,12 +95,17 @@ def analysis_code() -> str:
     return told.hexdigest()
 
 
-def _resolved(each: Hypothesis, place: int, kind: str, source: Source) -> dict[str, Any]:
-    """A hypothesis with its table and row. Raises UserError."""
+def _resolved(each: Hypothesis, place: int, kind: str, source: Source, sequential: str) -> dict[str, Any]:
+    """A hypothesis with its table and row. Raises UserError.
+
+    sequential: the effect that a stopping rule looks at; only the table `sequence` has its p value.
+    """
     here = ("plan", "hypotheses", place)
     if each.effect and kind != "choice":
         raise source.error((*here, "effect"), f"effects are of shops, this is {kind}; give table and row")
     table, own = EFFECTS[each.effect] if each.effect else ("", {})
+    if each.effect and each.effect == sequential:
+        table = "sequence"
     table, row = each.table or table, {**own, **each.row}
     known = _tables(kind)
     if table not in known:

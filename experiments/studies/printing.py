@@ -15,7 +15,7 @@ from rich.text import Text
 
 from analysis.reporting.answer import number_text
 from analysis.reporting.sections import NamedTable, Report, Section
-from analysis.tables.frame import INTERVALS, LABELS, heading
+from analysis.tables.frame import COUNTS, INTERVALS, LABELS, counted, heading
 from experiments.console.terminal import new_table
 from experiments.records.tidy_tables import write_table
 
@@ -35,6 +35,7 @@ RESULTS: Final = (
     "p_blocked",
     "p_blocked_adjusted",
     CLUSTERED_INTERVAL,
+    *COUNTS,
     "note",
 )
 MOST_LEVELS: Final = 10
@@ -42,9 +43,10 @@ MOST_LEVELS: Final = 10
 MOST_COLUMNS: Final = 9
 """The most columns of a table in the terminal; the files have all columns."""
 
+LONGEST_WORD: Final = (22, 14, 9, 6)
+"""The most characters that a column of words is sure to have; the first is tried first."""
 COLUMN_GAP: Final = 3
-MARKS: Final = 12
-"""Characters between two columns, and those kept for the marks of footnotes."""
+"""Characters between two columns."""
 
 FIRST_SCREEN: Final = 34
 """Lines of what is printed first: with those of the command itself they fit a terminal of 40."""
@@ -82,7 +84,7 @@ def print_report(console: Console, report: Report, folder: Path | None) -> None:
 def _screen(
     report: Report, folder: Path | None, sentences: int, rows: int, notes: int, width: int
 ) -> Iterator[RenderableType]:
-    yield from _texts(report.answer, sentences, "agents", "bold")
+    yield from _texts(report.answer, sentences, "sentence", "bold")
     main = report.sections[0].tables[:1]
     for named in main:
         table, footnotes = frame_table(named, folder, rows, notes, width)
@@ -90,7 +92,7 @@ def _screen(
         yield Text(named.caption, "bold")
         yield table
         yield from (Text(line, "dim") for line in [*footnotes, ""])
-    yield from _texts(report.problems, sentences, "problems", "yellow")
+    yield from _texts(report.problems, sentences, "problem", "yellow")
     if report.checked:
         yield Text(report.checked)
 
@@ -99,7 +101,8 @@ def _texts(lines: Sequence[str], most: int, what: str, style: str) -> Iterator[T
     """The first of the sentences, and how many more there are."""
     yield from (Text(line, style) for line in lines[:most])
     if len(lines) > most:
-        yield Text(f"... and {len(lines) - most:,} more {what}: in the report, or with --all", style)
+        more = counted(len(lines) - most, f"more {what}")
+        yield Text(f"... and {more}: in the report, or with --all", style)
 
 
 def print_everything(console: Console, report: Report, folder: Path | None) -> None:
@@ -120,11 +123,12 @@ def print_sections(console: Console, sections: Sequence[Section], folder: Path |
         for named in section.tables:
             if named.detail or named.frame.empty:
                 continue
-            table, footnotes = frame_table(named, folder)
+            table, footnotes = frame_table(named, folder, width=console.width)
             console.print(Text(named.caption, "bold"))
             console.print(table)
             for line in footnotes:
                 console.print(line, style="dim", highlight=False, markup=False)
+            console.print()
 
 
 def print_balance(console: Console, balance: pd.DataFrame, out: Path | None) -> None:
@@ -164,14 +168,16 @@ def frame_table(
     """
     rows, same = _condensed(named.frame, named.decimals)
     footnotes: dict[str, int] = {}
+    words: dict[str, int] = {}
     if width is not None:
-        rows = _fitting(rows, named.decimals, longest, width)
+        rows, words = _fitting(rows, named.decimals, longest, width)
     names = [str(name) for name in rows if name != "note"]
     table = new_table("")
     for name in names:
-        numeric = pd.api.types.is_numeric_dtype(rows[name]) or name in INTERVALS
-        justify: Any = "right" if numeric else "left"
-        table.add_column(escape(heading(name)), justify=justify, overflow="fold", no_wrap=numeric)
+        numeric = _is_number_column(rows, name)
+        justify: Any = "right" if numeric or name in COUNTS else "left"
+        title = escape(heading(name))
+        table.add_column(title, justify=justify, overflow="fold", no_wrap=numeric, width=words.get(name))
     marked = "note" in rows and bool((rows["note"].head(longest) != "").any())
     if marked:
         table.add_column("", no_wrap=True)
@@ -187,9 +193,9 @@ def frame_table(
     lines += [f"[{index}] {note}" for note, index in footnotes.items() if index <= most_notes]
     where = f"{folder / named.name}.csv" if folder else "a folder with --out DIR"
     if len(footnotes) > most_notes:
-        lines.append(f"... and {len(footnotes) - most_notes} more notes: {where}")
+        lines.append(f"... and {counted(len(footnotes) - most_notes, 'more note')}: {where}")
     if len(rows) > longest:
-        lines.append(f"... and {len(rows) - longest:,} more rows: {where}")
+        lines.append(f"... and {counted(len(rows) - longest, 'more row')}: {where}")
     return table, lines
 
 
@@ -205,6 +211,10 @@ def _condensed(frame: pd.DataFrame, decimals: int | None) -> tuple[pd.DataFrame,
                 f"{number_text(low, decimals)} to {number_text(high, decimals)}" if is_number(low) else ""
                 for low, high in bounds
             ]
+    for name, counts in COUNTS.items():
+        if set(counts) <= set(rows):
+            three = zip(*(rows.pop(column) for column in counts), strict=True)
+            rows[name] = ["" if any(map(pd.isna, each)) else "/".join(map(str, each)) for each in three]
     if "note" in rows:
         rows["note"] = rows["note"].fillna("").astype(str)
     empty = [(rows[name].isna() | (rows[name].astype(str) == "")).all() for name in rows]
@@ -227,30 +237,51 @@ def _condensed(frame: pd.DataFrame, decimals: int | None) -> tuple[pd.DataFrame,
     return rows[[*shown, *(["note"] if "note" in names else [])]], same
 
 
-def _fitting(rows: pd.DataFrame, decimals: int | None, longest: int, width: int) -> pd.DataFrame:
+def _fitting(
+    rows: pd.DataFrame, decimals: int | None, longest: int, width: int
+) -> tuple[pd.DataFrame, dict[str, int]]:
     """Leave out columns until the rest fits: the last that are neither label nor result, then errors.
 
-    Beside an interval also the exact one, with its p value; at last p where there is an adjusted one.
+    Beside an interval also the exact one, with its p value; then counts; at last the p values. Also returns
+    the width of each column of words.
     """
     shown = rows.head(longest)
-    wide = {
-        str(name): max(
-            [len(_cell(str(name), value, decimals)) for value in shown[name]]
-            + [len(word) for word in heading(str(name)).split()]
-        )
-        for name in rows
-        if name != "note"
+    names = [str(name) for name in rows if name != "note"]
+    cells = {name: [_cell(name, value, decimals) for value in shown[name]] for name in names}
+    whole = {name: max(map(len, [heading(name), *cells[name]])) for name in names}
+    word = {
+        name: max(len(word) for text in [heading(name), *cells[name]] for word in [*text.split(), ""])
+        for name in names
+        if not _is_number_column(rows, name)
     }
-    spare = [name for name in wide if name not in RESULTS and pd.api.types.is_numeric_dtype(rows[name])]
-    if INTERVAL in wide:
-        spare = [*(name for name in (EXACT_INTERVAL, "p_exact", "std_error") if name in wide), *spare]
-    if {"p_value", "p_adjusted"} <= wide.keys():
+    spare = [name for name in names if name not in RESULTS and name not in word]
+    if INTERVAL in names:
+        spare = [*(name for name in (EXACT_INTERVAL, "p_exact", "std_error") if name in names), *spare]
+    spare = [*(name for name in COUNTS if name in names), *spare]
+    if {"p_value", "p_adjusted"} <= set(names):
         spare = ["p_value", *spare]
-    if "p_blocked_adjusted" in wide:
-        spare = [*(name for name in ("p_adjusted", "p_blocked") if name in wide), *spare]
-    while spare and sum(wide.values()) + COLUMN_GAP * len(wide) + MARKS > width:
-        del wide[spare.pop()]
-    return rows[[name for name in rows if name == "note" or name in wide]]
+    if "p_blocked_adjusted" in names:
+        spare = [*(name for name in ("p_adjusted", "p_blocked") if name in names), *spare]
+    marks = 4 * max((note.count("; ") + 1 for note in shown.get("note", ()) if note), default=-1) + 4
+
+    def left(most: int) -> int:
+        """What is left of the width if a column of words has its longest word, or so many characters."""
+        needed = [min(word[name], most) if name in word else whole[name] for name in names]
+        return width - sum(needed) - COLUMN_GAP * len(names) - marks
+
+    while spare and left(LONGEST_WORD[1]) < 0:
+        names.remove(spare.pop())
+    most = next((most for most in LONGEST_WORD if left(most) >= 0), LONGEST_WORD[-1])
+    words = {name: min(word[name], most) for name in names if name in word}
+    for _ in range(left(most)):
+        wanting = max(words, key=lambda name: whole[name] - words[name], default="")
+        if wanting and words[wanting] < whole[wanting]:
+            words[wanting] += 1
+    return rows[[name for name in rows if name == "note" or name in names]], words
+
+
+def _is_number_column(rows: pd.DataFrame, name: str) -> bool:
+    return name in INTERVALS or pd.api.types.is_numeric_dtype(rows[name])
 
 
 def _cell(name: str, value: object, decimals: int | None) -> str:

@@ -9,9 +9,11 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.choice.exact import exact_tests
 from analysis.reporting.registered import Declared, Registration, judged, with_plan
 from analysis.reporting.sections import Report
 from analysis.reporting.to_json import to_json
+from analysis.tables.choice_table import check_table
 from experiments.records.plans import (
     Registered,
     changed_keys,
@@ -116,8 +118,9 @@ def registered_results(
     others = _unusual(found, options or {})
     more += [f"the option {name} of the analysis was not planned" for name in others]
     known = registration(records, found, plan, more)
-    frames = vars(_without_excluded(records, found, plan, analysed, only, without, options or {}))
-    return known, judged(frames, known)
+    found_anew = _without_excluded(records, found, plan, analysed, only, without, options or {})
+    margins = _of_margins(records, found, plan, only, without)
+    return known, judged({**vars(found_anew), **margins}, known)
 
 
 def _unusual(found: Row, options: Mapping[str, Any]) -> list[str]:
@@ -140,7 +143,27 @@ def _without_excluded(
     excluded = plan.content["exclude"]
     if not excluded["agents"] and not excluded["outcomes"]:
         return analysed
-    study = STUDIES[kind_of(found)]
+    tables = _kept(records, found, plan, only, without)
+    return STUDIES[kind_of(found)].analyze(*tables, **{**of_design(found), **options})
+
+
+def _of_margins(
+    records: Records, found: Row, plan: Registered, only: Sequence[str], without: Sequence[str]
+) -> dict[str, pd.DataFrame]:
+    """The exact tests of the margins that hypotheses declare."""
+    asked = [each for each in plan.content["hypotheses"] if each["table"] == "exact"]
+    margins = {each["margin"] for each in asked} - {None}
+    if not margins:
+        return {}
+    choices = check_table(_kept(records, found, plan, only, without)[0])
+    return {f"exact, margin {margin}": exact_tests(choices, margin) for margin in sorted(margins)}
+
+
+def _kept(
+    records: Records, found: Row, plan: Registered, only: Sequence[str], without: Sequence[str]
+) -> list[Any]:
+    """The tables of a run without what the plan, or the command, leaves out."""
+    study, excluded = STUDIES[kind_of(found)], plan.content["exclude"]
     with records.reading():
         tables = study.stored(records, found["run"], ())
         ended = stored_ids(records, found["run"], excluded["outcomes"]) if excluded["outcomes"] else []
@@ -154,7 +177,7 @@ def _without_excluded(
                 gone |= table["trial"].isin(ended)
             table = table[~gone].reset_index(drop=True)  # noqa: PLW2901
         kept.append(table)
-    return study.analyze(*kept, **{**of_design(found), **options})
+    return kept
 
 
 def unregistered(records: Records, found: Row) -> str:

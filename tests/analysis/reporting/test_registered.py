@@ -107,6 +107,18 @@ def test_verdicts_and_what_is_not_there() -> None:
     assert "no row" in found.loc["nowhere", "note"]
 
 
+def test_an_exact_test_of_the_margin_is_better_than_a_bound() -> None:
+    """The interval is not Student's; the test of another margin does not count."""
+    row = {"term": "x", "group": "a", "estimate": 0.0, "p_value": 1.0, "conf_low": -3.0, "conf_high": 4.0}
+    frame = result_frame([row])
+    tested = result_frame([row | {"margin": 5.0, "p_equivalent": 0.004}], "margin", "p_equivalent")
+    asked = [Declared(f"within-{m:.0f}", "exact", {"term": "x"}, "equal", m) for m in (5.0, 6.0, 2.0)]
+    found = judged({"exact": frame, "exact, margin 5.0": tested}, plan(*asked, correction="none"))
+    assert found["p_value"].tolist() == [0.004, 0.025, 1.0]
+    assert [("bound" in note) for note in found["note"]] == [False, True, True]
+    assert found["verdict"].tolist() == ["supported", "supported", "undecided"]
+
+
 def test_each_agent_is_a_test_and_the_report_tells_registered_from_exploratory() -> None:
     frame = result_frame(
         [{"term": "x", "group": name, "estimate": 1.0, "p_value": 0.03} for name in ("a", "b", "c")]

@@ -88,3 +88,20 @@ def test_a_margin_in_the_analysis(folder: Path) -> None:
     assert {row["margin"] for row in main} == {60} and all(0 <= row["p_equivalent"] <= 1 for row in main)
     known = [row for row in main if row["p_equivalent"] < 0.05]
     assert known and any("moves the choice by less than 60 points" in line for line in told["answer"])
+
+
+def test_a_table_of_people_is_compared_with_a_run(folder: Path) -> None:
+    """People who chose on the same strata, in a table of any origin, stand like another agent."""
+    run = drawn_run(folder, "t.db", 60, rule="rule: fixed")
+    table = tidy_table(run.records, run.design.run_id)
+    people = table[table["agent"] == "simulated:random"].assign(agent="people", run="elsewhere")
+    people.to_csv(folder / "people.csv", index=False)
+    name = run.design.run_id.rpartition("-")[0]
+    told = json.loads(souk(folder, "compare", name, "people.csv", "--exclude", "simulated:random", "--json"))
+    expected = compare_agents(table)
+    pairs = {(row["group"], row["less"]): row for row in told["comparison"] if row["term"] == "nudged"}
+    same = expected[(expected["term"] == "nudged") & (expected["less"] == "simulated:random")]
+    for row in same.to_dict("records"):
+        found = pairs["people", row["group"]]  # in the order of the alphabet
+        assert (found["estimate"], found["p_value"]) == pytest.approx((-row["estimate"], row["p_value"]))
+    assert told["runs"] == [run.design.run_id]

@@ -68,6 +68,37 @@ def test_what_departs_from_the_plan_is_listed(tmp_path: Path) -> None:
     assert "not registered" in (folder / "m.tex").read_text()
 
 
+SHOP = """\
+name: x
+goal: Put the best product into the cart.
+options: {sets: 4}
+factors:
+  nudge: {interventions: nudges, only: [best-seller]}
+stopping: {rule: anytime-valid, effect: nudge, most: 12}
+plan:
+  hypotheses: [{name: works, effect: nudge}, {name: order, effect: order}, {name: cheap, effect: price}]
+"""
+
+
+def test_a_stopping_rule_bounds_the_plan_and_tests_its_own_effect(tmp_path: Path) -> None:
+    """Only the sequence has the p value of an effect that a run can stop for."""
+    found = {}
+    for name, text in (
+        ("anytime", SHOP),
+        ("fixed", SHOP.replace("rule: anytime-valid, effect: nudge, ", "")),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.yaml").write_text(text)
+        ended = forked_souk("register", "x.yaml", *DB, cwd=tmp_path / name)
+        assert ended.status == 0, ended.err
+        plan = json.loads((tmp_path / name / "x.plan.json").read_text())["plan"]
+        assert plan["trials"]["planned"] == 12
+        found[name] = [(each["table"], each["row"]["term"]) for each in plan["hypotheses"]]
+    others = [("exact", "viewed_first"), ("effects", "cheaper")]
+    assert found["anytime"] == [("sequence", "nudged"), *others]
+    assert found["fixed"] == [("exact", "nudged"), *others]
+
+
 @pytest.mark.parametrize(
     ("plan", "said"),
     [

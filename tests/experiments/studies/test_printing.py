@@ -4,9 +4,12 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from analysis.reporting.sections import NamedTable
 from experiments.studies.printing import frame_table
+
+LEVELS = ("This product has been purchased by 50,000+ customers", "This product is a best seller!")
 
 
 @pytest.mark.slow
@@ -42,3 +45,22 @@ def test_a_test_without_an_estimate_shows_its_statistic() -> None:
     assert columns["statistic"] == ["8.84", "17.2"]
     table, _ = frame_table(NamedTable("effects", "", pooling.assign(std_error=0.5)), None)
     assert "statistic" not in {str(column.header) for column in table.columns}
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_no_number_is_cut_off_in_a_narrow_terminal(width: int) -> None:
+    rows = [(agent, level) for agent in ("simulated:nudge-prone", "openai:small") for level in LEVELS]
+    frame = pd.DataFrame(rows, columns=["group", "level"]).assign(
+        term="nudged", part="nudge_text", estimate=-12.345, std_error=6.789, conf_low=-39.71, conf_high=58.03,
+        p_value=[0.1234, 0.2234] * 2, p_adjusted=[0.3234, 0.4234] * 2, n=[16, 24] * 2,
+        strata_for=[3, 120] * 2, strata_against=[1, 35] * 2, strata=[8, 360] * 2, note=["one; two", ""] * 2,
+    )  # fmt: skip
+    table, _ = frame_table(NamedTable("t", "t", frame, 1), None, width=width)
+    console = Console(width=width, color_system=None)
+    with console.capture() as captured:
+        console.print(table)
+    words = set(captured.get().split())
+    assert words >= {"-12.3", "-39.7", "58.0", "0.323", "0.423", "[1]", "[2]"}
+    columns = {str(column.header): list(column.cells) for column in table.columns}
+    counts = columns.get("strata: for/against/of")
+    assert counts == (["3/1/8", "120/35/360"] * 2 if width == 120 else None)

@@ -1,0 +1,65 @@
+"""Write the part of the conjoint report about tastes that differ."""
+
+from collections.abc import Iterator, Mapping
+
+import pandas as pd
+
+from analysis.conjoint.tastes import AGENT
+from analysis.reporting.answer import number_text, sentence
+from analysis.reporting.sections import NamedTable, Section
+
+
+def differing(models: pd.DataFrame, classes: pd.DataFrame) -> Iterator[str]:
+    """Say which of the fitted models describes the choices best, by its bic."""
+    for group, own in models.groupby("group", sort=False):
+        best = own.sort_values("bic").iloc[0]
+        yield sentence(str(group), [_best(best, classes[classes["group"] == group])])
+
+
+def _best(best: "pd.Series", classes: pd.DataFrame) -> str:
+    who = "agents" if best["unit"] == AGENT else "answers"
+    if best["model"] == "alike":
+        return (
+            f"that tastes differ between {who} is not shown: the model with equal tastes has the lowest bic"
+        )
+    if best["model"] == "mixed":
+        return (
+            f"tastes differ between {who}: of the models that were fitted, the mixed logit has the lowest bic"
+        )
+    text = f"tastes differ between {who}: the model with {best['model']} has the lowest bic"
+    if classes["class"].nunique() != int(best["model"].split()[0]) or classes["share"].isna().any():
+        return text
+    shares = [
+        f"{number_text(100 * row['share'], 0)} % (95 %: {number_text(100 * row['share_low'], 0)} to"
+        f" {number_text(100 * row['share_high'], 0)})"
+        for row in classes.drop_duplicates("class").to_dict("records")
+    ]
+    return f"{text}, with shares of {', '.join(shares)}"
+
+
+def taste_sections(frames: Mapping[str, pd.DataFrame]) -> list[Section]:
+    """Return the section on tastes that differ; none where it was not asked for."""
+    if frames["taste_models"].empty:
+        return []
+    return [
+        Section(
+            "Tastes that differ",
+            "Do all have the same tastes? The column unit says who has tastes of its own: each agent, with"
+            " which it answers all its cards, or each answer. In the mixed logit tastes are normal, with the"
+            " mean estimate and the standard deviation sd; latent classes are kinds of tastes, each with its"
+            " share. The model with the lowest bic describes the choices best; aic and bic take answers as"
+            " independent.",
+            (
+                NamedTable(
+                    "mixed",
+                    "Mixed logit: mean part-worths, and how far they differ (log price).",
+                    frames["mixed"],
+                ),
+                NamedTable("classes", "Latent classes: part-worths of each (log price).", frames["classes"]),
+                NamedTable("class_members", "The likeliest class of each agent.", frames["class_members"]),
+                NamedTable(
+                    "taste_models", "Alike, mixed or in classes: which model fits?", frames["taste_models"]
+                ),
+            ),
+        )
+    ]
