@@ -36,6 +36,9 @@ Seven or eight steps are usual, and with separation no number is enough.
 
 STEPS = 100
 
+INTERCEPT = "const"
+"""The term of the ordinary logit that is 1 in every row."""
+
 
 @dataclass(frozen=True)
 class CLogit:
@@ -159,7 +162,7 @@ def fit_logit(
     It is the conditional logit between the row's option and an empty one. See `fit_clogit` for the rest.
     """
     frame = x if isinstance(x, pd.DataFrame) else named(x)
-    design = pd.concat([pd.Series(1.0, frame.index, name="const"), frame], axis=1)
+    design = pd.concat([pd.Series(1.0, frame.index, name=INTERCEPT), frame], axis=1)
     sets, n_missing = read_pairs(design, outcome, weights, cluster, cov)
     fit = _fit(sets, tuple(map(str, design.columns)), n_missing, cov)
     ones = float(sets.weight[sets.differences[:, 0] > 0].sum())
