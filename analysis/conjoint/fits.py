@@ -131,4 +131,3 @@ def brand_families(cards: Cards) -> tuple[str, ...]:
         return ()
     base = INDEPENDENT if INDEPENDENT in counts else counts.index[0]
     return tuple(sorted(str(name) for name in counts.index if name != base))
-

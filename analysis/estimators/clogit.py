@@ -184,24 +184,6 @@ def lr_test(restricted: CLogit, *full: CLogit) -> ChiSquare:
     return ChiSquare(statistic, df, float(stats.chi2.sf(statistic, df)))
 
 
-def wald_test(*parts: CLogit) -> ChiSquare:
-    """Test (Wald 1943) whether fits to separate choices have the same coefficients, with their own errors.
-
-    Raises AnalysisError if they have other terms, or one has no standard error.
-    """
-    first = parts[0]
-    covs = [fit.cov for fit in parts]
-    if any(fit.terms != first.terms for fit in parts) or np.isnan(covs).any():
-        raise AnalysisError("wald_test: the fits need the same terms, each with a standard error")
-    count = len(first.terms)
-    apart = np.concatenate([fit.estimate - first.estimate for fit in parts[1:]])
-    # The fits are independent, and each difference has the first one in it.
-    spread = linalg.block_diag(*covs[1:]) + np.kron(np.ones((len(parts) - 1,) * 2), covs[0])
-    statistic = float(apart @ np.linalg.solve(spread, apart))
-    df = count * (len(parts) - 1)
-    return ChiSquare(statistic, df, float(stats.chi2.sf(statistic, df)))
-
-
 class _Maximum(NamedTuple):
     """Of the scaled columns. scores: one row per set."""
 

@@ -1,4 +1,4 @@
-"""Choices between cards are redrawn from the simulated respondents' utilities, without a browser or a prompt."""
+"""Redraw choices between cards from the simulated respondents' utilities, without a browser."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -62,7 +62,9 @@ class SimulatedCards:
     @cached_property
     def chances(self) -> Floats:
         """The chance of each row to be chosen."""
-        return np.concatenate([card_probabilities(self.taste, trial.cards[0].prompt) for trial in self.trials])
+        return np.concatenate(
+            [card_probabilities(self.taste, trial.cards[0].prompt) for trial in self.trials]
+        )
 
     def drawn(self, rng: np.random.Generator) -> Ints:
         """Return fresh choices: 1 in the row of the option that is chosen, else 0."""

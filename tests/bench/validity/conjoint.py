@@ -15,9 +15,9 @@ import pandas as pd
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
+from agents.simulated.utility import Taste
 from analysis.conjoint import fits as models_of_study
 from analysis.conjoint import full_models as models_of_money
-from agents.simulated.utility import Taste
 from analysis.conjoint.cards import FAMILIES, Cards, encode
 from analysis.conjoint.fits import Fits, fit_models
 from analysis.conjoint.full_models import CURVE, PRICE, full_models
@@ -84,6 +84,11 @@ class CardStudies:
         begin = np.cumsum([0, *(len(trial.options) for trial in made.trials)])
         return cls(made, cards, begin[cards.rows[TRIAL_ID]] + cards.rows["position"].astype(int).to_numpy())
 
+    @property
+    def tables(self) -> tuple[Columns, ...]:
+        """Which tables are counted."""
+        return TABLES
+
     def study(self, rng: np.random.Generator) -> Frames:
         """Return the tables of one study."""
         chosen = pd.Series(self.made.drawn(rng)[self.place], self.cards.rows.index).astype("Int64")
@@ -96,7 +101,9 @@ class CardStudies:
         copies = []
         for place in range(int(table["position"].max()) + 1):
             has = table.groupby("trial")["position"].transform("max") >= place
-            own = table[has].assign(chosen=table["position"].eq(place).astype(int), chance=self.made.chances[has])
+            own = table[has].assign(
+                chosen=table["position"].eq(place).astype(int), chance=self.made.chances[has]
+            )
             copies.append(own.assign(trial=own["trial"] + f"-{place}"))
         every = pd.concat(copies, ignore_index=True)
         picked = every[every["chosen"] == 1]
@@ -130,7 +137,9 @@ def tables(cards: Cards, cov: Covariance) -> dict[str, pd.DataFrame]:
         "coefficients": every,
         "price_response": every[plain & prices],
         "price_deciles": every[plain & headline & every["term"].str.fullmatch(r"D\d+")],
-        "quality": every[plain & headline & every["price_form"].eq("log") & every["term"].isin(cards.controls)],
+        "quality": every[
+            plain & headline & every["price_form"].eq("log") & every["term"].isin(cards.controls)
+        ],
         "brands": every[every["brand"] & every["term"].str.startswith("chain_")],
         "willingness_to_pay": worth,
         "money": money(full),
@@ -148,7 +157,13 @@ def coefficients(fits: Fits) -> pd.DataFrame:
         error = fit.std_error
         p_value = 2 * stats.t.sf(abs(fit.estimate / error), fit.df)
         width = stats.t.ppf(0.975, fit.df) * error
-        numbers = (fit.estimate, p_value, benjamini_hochberg(p_value), fit.estimate - width, fit.estimate + width)
+        numbers = (
+            fit.estimate,
+            p_value,
+            benjamini_hochberg(p_value),
+            fit.estimate - width,
+            fit.estimate + width,
+        )
         labels = (spec.model, spec.block, spec.price, spec.brand)
         parts += [(*labels, *row) for row in zip(fit.terms, *numbers, strict=True)]
     names = ("estimate", "p_value", "p_adjusted", "conf_low", "conf_high")
@@ -163,7 +178,6 @@ def expected(cards: Cards, chance: Floats) -> dict[str, dict[Key, float]]:
     with _weighted(chance), threadpool_limits(limits=1, user_api="blas"):
         fits = fit_models(cards, [AGENT])
         full = full_models(cards, [AGENT], "classical")
-        worth = willingness_to_pay(fits, cards)
     every = coefficients(fits)
     every["estimate"] = every["estimate"].where(abs(every["estimate"]) > NOTHING, 0.0)
     values = every.set_index([*MODEL, "brand"])["estimate"].to_dict()

@@ -39,7 +39,7 @@ def rates(counts: pd.DataFrame) -> pd.DataFrame:
         found: pd.Series[float] = counts[part] / counts[whole].where(counts[whole] > 0)
         return found
 
-    found = counts[["experiment", "trials", "shopper", "table", "rows"]].assign(
+    found = counts[["experiment", "trials", "shopper", "table", "rows", "studies"]].assign(
         printed=counts["printed"] / (counts["rows"] * studies),
         rejected=share("rejected", "null"),
         held=share("held", "intervals"),

@@ -1,6 +1,7 @@
-"""Are the tables of willingness to pay and of biases honest? Answers are drawn as simulated respondents give them.
+"""Are the tables of willingness to pay and of biases honest? Answers are drawn as respondents give them.
 
-What a table's numbers are about is what it says of very many answers, spread evenly over what an answer can be.
+What a table's numbers are about is what it says of very many answers, spread evenly over their
+distribution.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,7 +36,11 @@ WTP_TABLES: Final = (
     Columns("list_price", "list_price", ("group", "item"), adjusted="p_adjusted"),
     Columns("anova", "anova", ("hypothesis", "outcome", "group", "coding", "term"), "sum_sq"),
     Columns(
-        "anova, by block", "anova", ("hypothesis", "outcome", "group", "coding", "term"), "sum_sq", "p_blocked"
+        "anova, by block",
+        "anova",
+        ("hypothesis", "outcome", "group", "coding", "term"),
+        "sum_sq",
+        "p_blocked",
     ),
     Columns("coefficients", "coefficients", ("group", "term"), adjusted="p_adjusted"),
     Columns(
@@ -53,7 +58,15 @@ WTP_TABLES: Final = (
 )
 BIAS_TABLES: Final = (
     Columns("experiments", "experiments", ("term", "scenario"), adjusted="p_adjusted"),
-    Columns("experiments, Hedges' g", "experiments", ("term", "scenario"), "hedges_g", "", "hedges_low", "hedges_high"),
+    Columns(
+        "experiments, Hedges' g",
+        "experiments",
+        ("term", "scenario"),
+        "hedges_g",
+        "",
+        "hedges_low",
+        "hedges_high",
+    ),
     Columns("index", "index"),
     Columns("index, before the cap", "index", estimate="mean", low="mean_low", high="mean_high"),
     Columns("regressions", "regressions", ("outcome", "term")),
@@ -143,7 +156,9 @@ class NumberStudies:
             if columns.table == "anova":  # a test, which has no estimate
                 values = values.where(values < 1e-6)
             values = values.where(abs(values) > 1e-9, 0.0)
-            found[columns.name] = {key: value for key, value in zip(keys, values, strict=True) if value == value}
+            found[columns.name] = {
+                key: value for key, value in zip(keys, values, strict=True) if not np.isnan(value)
+            }
         return found
 
     @property
@@ -154,7 +169,11 @@ class NumberStudies:
     def _analysed(self, table: pd.DataFrame) -> Frames:
         if not self.biases:
             return vars(analyze_montecarlo(table))
-        return vars(analyze_biases(table, valid=int(self.cells.value_counts().min() * (1 - 2 * self.respondent.invalid))))
+        return vars(
+            analyze_biases(
+                table, valid=int(self.cells.value_counts().min() * (1 - 2 * self.respondent.invalid))
+            )
+        )
 
 
 CELL: Final = ["agent", "item", "condition", "scenario", "temperature"]
@@ -184,7 +203,9 @@ def _wtp_answer(trial: CardTrial, respondent: Respondent) -> Answer:
 
     def answer(even: Floats) -> Floats:
         normal = ndtri(even)
-        worth = price * (1 + 0.1 * normal) if respondent.prices else value.median * np.exp(value.spread * normal)
+        worth = (
+            price * (1 + 0.1 * normal) if respondent.prices else value.median * np.exp(value.spread * normal)
+        )
         moved: Floats = worth if anchor is None else worth + respondent.weight * (anchor - worth)
         return np.round(moved, 2) if respondent.invalid else moved
 
@@ -199,7 +220,9 @@ def _bias_answer(trial: CardTrial, respondent: Respondent) -> Answer:
 
     def answer(even: Floats) -> Floats:
         if isinstance(question, LetterQuestion):
-            share = 0.5 if respondent.random else question.control + bias * (question.treated - question.control)
+            share = (
+                0.5 if respondent.random else question.control + bias * (question.treated - question.control)
+            )
             share = share if question.letter == trial.biased else 1 - share
             return (even < share).astype(float)
         if respondent.random:

@@ -1,8 +1,8 @@
 """Are the other tables of choices in a shop honest? Each study is analysed as a run would be.
 
-The tables of `tests.bench.validity.choice` are linear in the choices, and so they are made of all studies at
-once. These are not: trade-offs of drawn attributes, random effects, and shares, also of trials that end without
-a choice.
+The tables of `tests.bench.validity.choice` are linear in the choices, and so they are made of all studies
+at once. These are not: trade-offs of drawn attributes, random effects, and shares, also of trials that end
+without a choice.
 """
 
 from collections import defaultdict
@@ -64,7 +64,7 @@ OTHERS: Final = (
 
 @dataclass(frozen=True)
 class ShopStudies:
-    """Studies of one design, shopper and size. without: the design in which each text has the effect of the sets."""
+    """Studies of one design, shopper and size."""
 
     design: ShopDesign
     shopper: Shopper
@@ -91,7 +91,9 @@ class ShopStudies:
     def _of_choices(self, table: pd.DataFrame, exact: pd.DataFrame) -> dict[str, pd.DataFrame]:
         common, shrunken = heterogeneity(main_effects(table), exact)
         keys = ["term", "part"]
-        new = shrunken[[*keys, "level", "estimate"]].merge(common[[*keys, "predict_low", "predict_high"]], on=keys)
+        new = shrunken[[*keys, "level", "estimate"]].merge(
+            common[[*keys, "predict_low", "predict_high"]], on=keys
+        )
         curves = sensitivity(table)[1]
         if len(curves):
             curves["value"] = curves["value"].round(6)
@@ -139,7 +141,9 @@ class ShopStudies:
         trials = self.made.table.drop_duplicates(TRIAL_ID)
         if not self.shopper.alike:
             return rng.random(len(trials))
-        names = ["set"] if self.shopper.alike == "set" else ["set", "profile", "ordering", "nudge", "condition"]
+        names = (
+            ["set"] if self.shopper.alike == "set" else ["set", "profile", "ordering", "nudge", "condition"]
+        )
         code = trials.groupby(names, sort=False).ngroup().to_numpy()
         found: Floats = rng.random(code.max() + 1)[code]
         return found
@@ -169,7 +173,11 @@ class ShopStudies:
         if len(curves):
             curves["value"] = curves["value"].round(6)
             for name, own, keys in (
-                ("curves, linear and quartic", curves["model"] != "observed", ["advantage", "model", "value"]),
+                (
+                    "curves, linear and quartic",
+                    curves["model"] != "observed",
+                    ["advantage", "model", "value"],
+                ),
                 ("curves, observed", curves["model"] == "observed", ["advantage", "value"]),
             ):
                 found[name] = curves[own].set_index(keys)["estimate"].to_dict()
@@ -182,14 +190,17 @@ class ShopStudies:
             for agent, condition in table[["agent", "condition"]].drop_duplicates().itertuples(index=False)
             for outcome, share in (("no_choice", LOST), ("choice", 1 - LOST))
         }
-        found |= {"outcomes": lost, "outcomes, Wilson": lost, "equal_attrition": {("simulated", "equal_attrition"): 0.0}}
+        found |= {
+            "outcomes": lost,
+            "outcomes, Wilson": lost,
+            "equal_attrition": {("simulated", "equal_attrition"): 0.0},
+        }
         factors = ["ordering", "profile", "nudge_text", "family", "category"]
         found["attrition_by_factor"] = {(name,): 0.0 for name in factors}
         if not self.shopper.alike:
             found["attrition_by_factor"]["set",] = 0.0
         found["factors"] = found["factors, Wilson"] = {(FACTOR,): 100 * NAMED, ("other",): 100 * (1 - NAMED)}
         return found
-
 
     def _of_levels(self) -> dict[str, dict[Key, float]]:
         """The effects of texts, categories, families and profiles in these choice sets, and their means."""

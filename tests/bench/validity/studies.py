@@ -52,7 +52,9 @@ def gather(columns: Columns, studies: Iterable[Frames]) -> dict[Key, Floats]:
         if frame is None or not len(frame):
             continue
         values = frame.reindex(columns=list(columns.numbers)).to_numpy(float, na_value=np.nan)
-        for key, row in zip(frame[list(columns.keys)].itertuples(index=False, name=None), values, strict=True):
+        for key, row in zip(
+            frame[list(columns.keys)].itertuples(index=False, name=None), values, strict=True
+        ):
             found[key][number] = row
     empty = [np.nan] * len(columns.numbers)
     return {key: np.array([own.get(n, empty) for n in range(count)]) for key, own in found.items()}
