@@ -14,6 +14,7 @@ from analysis.tables.frame import FRAME_COLUMNS
 Counts = npt.NDArray[np.integer[Any]]
 
 RESAMPLES = 9_999
+EXCHANGES = 1_999
 SEED = 0
 LEAST_EXPECTED = 5
 """The expected count of each cell from which the chi-square distribution is taken."""
@@ -50,7 +51,7 @@ def evenness_of_units(
     """Return the row of `evenness` where the trials of a unit (a choice set) may end alike.
 
     If units have one level each, their levels could have been exchanged: the chi-square is compared with that
-    of 9,999 exchanges of whole units (seed 0). Else trials could have been exchanged within units: that is
+    of 1,999 exchanges of whole units (seed 0). Else trials could have been exchanged within units: that is
     the generalised Mantel-Haenszel test (Mantel 1963), to which units that all end alike add nothing.
     """
     row = evenness(agent, levels, missing, factor)
@@ -69,15 +70,18 @@ def evenness_of_units(
 
 def _between(asked: Counts, lost: Counts) -> dict[str, object]:
     """Exchange the levels of whole units. asked: units x levels; lost: by unit."""
-    level, size = asked.argmax(axis=1), asked.sum(axis=1)
-    rng, found = np.random.default_rng(SEED), []
-    for number in range(RESAMPLES + 1):
-        own = rng.permutation(level) if number else level
-        counts = np.array([np.bincount(own, part, asked.shape[1]) for part in (size - lost, lost)]).T
-        found.append(float(_chi_square(counts, stats.contingency.expected_freq(counts))))
-    as_extreme = sum(value >= found[0] - 1e-9 for value in found)
-    note = f"chi-square, {RESAMPLES:,} exchanges of choice sets, which may end alike"
-    return {"statistic": found[0], "p_value": as_extreme / len(found), "note": note}
+    size, count = asked.sum(axis=1), asked.shape[1]
+    exchanged = np.tile(asked.argmax(axis=1), (EXCHANGES + 1, 1))
+    np.random.default_rng(SEED).permuted(exchanged[1:], axis=1, out=exchanged[1:])
+    cells = (exchanged + count * np.arange(EXCHANGES + 1)[:, None]).ravel()
+    of_level, lost_there = (
+        np.bincount(cells, np.tile(each, EXCHANGES + 1)).reshape(-1, count) for each in (size, lost)
+    )
+    share = lost.sum() / size.sum()
+    values = ((lost_there - share * of_level) ** 2 / (of_level * share * (1 - share))).sum(axis=1)
+    p_value = float((values >= values[0] - 1e-9).mean())
+    note = f"chi-square, {EXCHANGES:,} exchanges of choice sets, which may end alike"
+    return {"statistic": float(values[0]), "p_value": p_value, "note": note}
 
 
 def _within(asked: Counts, lost: Counts, factor: str) -> dict[str, object]:

@@ -58,15 +58,15 @@ def simulate(cell: Cell) -> pd.DataFrame:
     """Return the counts of each table, with the columns of the cell."""
     name, limit, who, studies, seed = cell
     with threadpool_limits(limits=1, user_api="blas"):
-        design = load_design(name, "")
         found = []
         if name in LINEAR:
+            design = load_design(name, "")
             assert isinstance(design, ShopDesign)
             linear = choice.simulate(design, choice.shoppers()[who], limit, studies, seed)
             found.append(linear.assign(studies=studies))
         each = max(studies // SLOWER, 1)
         rng = np.random.default_rng([seed, limit, sum(map(ord, name + who))])
-        found.append(one_by_one(_studies(design, who, limit), each, rng).assign(studies=each))
+        found.append(one_by_one(studies_of(name, who, limit), each, rng).assign(studies=each))
     every = pd.concat(found, ignore_index=True)
     return every.assign(experiment=name, trials=limit, shopper=who, asked=studies, seed=seed)
 
@@ -79,7 +79,9 @@ def one_by_one(made: Studies, studies: int, rng: np.random.Generator) -> pd.Data
     return pd.DataFrame(rows)
 
 
-def _studies(design: object, who: str, limit: int) -> Studies:
+def studies_of(name: str, who: str, limit: int) -> Studies:
+    """Return the studies of a cell whose tables are made one by one."""
+    design = load_design(name, "")
     if isinstance(design, ShopDesign):
         return ShopStudies(design, choice.shoppers()[who], limit)
     assert isinstance(design, CardDesign)

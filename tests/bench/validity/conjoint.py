@@ -124,7 +124,7 @@ class CardStudies:
 
 
 def tables(cards: Cards, cov: Covariance) -> dict[str, pd.DataFrame]:
-    """Return the tables of the analysis that have p values or intervals, with the numbers of every fit once."""
+    """Return the tables of the analysis that have p values or intervals."""
     fits = fit_models(cards, [AGENT], cov=cov)
     full = full_models(cards, [AGENT], cov)
     every = coefficients(fits)

@@ -33,12 +33,12 @@ What the numbers are about:
   shares by set (`outcomes`, `positions`, `curves, observed`, `factors`) and `booked` (new cards). `exact`
   speaks of these sets and texts.
 * Of cards, the truth is what a model says of infinitely many answers to the same cards; of `money` it is
-  what the respondent's own weights say. `quality`, `brands`, `price_response` and `price_deciles` are parts of
-  `coefficients`.
+  what the respondent's own weights say. `quality`, `brands`, `price_response` and `price_deciles` are parts
+  of `coefficients`.
 * Of numbers and biases, it is what a table says of very many answers. Biases are analysed with `--valid`,
   since fewer than 100 answers to each question give no numbers at all.
-* *Wilson*, and the tables of willingness to pay that are not *by block*, are published columns that keep their
-  formulas; the columns beside them are the honest ones.
+* *Wilson*, and the tables of willingness to pay that are not *by block*, are published columns that keep
+  their formulas; the columns beside them are the honest ones.
 
 The shoppers: `null` is `balanced` without a weight for nudges (of cards: for the order; of numbers: for
 anchors and biases); `random` has no tastes; `price-only` looks at the price alone (of numbers: answers the
