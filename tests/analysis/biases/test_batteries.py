@@ -43,7 +43,7 @@ def test_an_experiment_has_the_effect_of_its_groups(answers: Answers) -> None:
     assert few["p_value"] == cohens_d(*NUMBERS).p_value and few["hedges_low"] < few["hedges_g"]
     assert np.isnan(few["conf_low"]) and "fewer than 15 answers" in few["note"]
     assert (row["term"], row["group"], row["direction"]) == ("anchoring", "alpha", "more")
-    assert (row["control_mean"], row["treatment_mean"], row["n"], row["n_missing"]) == (50, 55, 6, 0)
+    assert (row["control_mean"], row["treatment_mean"], row["n"], row["n_missing"]) == (50, 55, 30, 0)
     assert (row["bias_detected"], row["capped"]) == (row["estimate"], 1.0)
 
 
