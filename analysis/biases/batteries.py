@@ -44,6 +44,10 @@ _SUFFIX = re.compile(r"-(effect|bias|fallacy)$")
 EXPERIMENT = ["agent", "item", "scenario", "temperature"]
 REFERENCES = {"item": "anchoring", "agent": "claude-3-haiku", "scenario": "base"}
 
+LEAST_ANSWERS = 15
+"""The answers to each question from which the normal interval of d, and that of the index, holds."""
+FEW_ANSWERS = f"no interval: fewer than {LEAST_ANSWERS} answers to a question"
+
 HEDGES = ("hedges_g", "hedges_low", "hedges_high")
 EXPERIMENT_EXTRA = (
     "scenario",
@@ -86,7 +90,8 @@ def experiments(
     bias_detected is |d| for `absolute_biases`, else d; capped is that in [0, 1]. direction is "more" or
     "less" bias in the treatment, or "none". separated marks complete separation. An experiment with fewer
     than `valid` responses to either question is incomplete: everything but its counts is undefined. hedges_g
-    is Hedges' g, hedges_low and hedges_high its interval.
+    is Hedges' g, hedges_low and hedges_high its interval; d itself has none with fewer than 15 answers to a
+    question.
     `p_adjusted` is over the experiments of an agent.
 
     Of an agent whose answers to a question never vary each question counts once, after this rule.
@@ -119,6 +124,7 @@ def experiments(
         groups = once if sum(sizes) > 2 else (control, treatment)
         effect = cohens_d(*groups, population=population, legacy_zero=legacy_zero)
         detected = abs(effect.d) if item in absolute_biases else effect.d
+        few = not np.isnan(effect.conf_low) and min(each.size for each in groups) < LEAST_ANSWERS
         rows.append(
             row
             | {
@@ -126,9 +132,9 @@ def experiments(
                 "std_error": effect.std_error,
                 "statistic": effect.statistic,
                 "p_value": effect.p_value,
-                "conf_low": effect.conf_low,
-                "conf_high": effect.conf_high,
-                "note": effect.note,
+                "conf_low": np.nan if few else effect.conf_low,
+                "conf_high": np.nan if few else effect.conf_high,
+                "note": join_notes(effect.note, f"{FEW_ANSWERS}; hedges_g has one" if few else ""),
                 "bias_detected": detected,
                 "capped": mean_then_cap([detected])[1],
                 "direction": {1.0: "more", -1.0: "less", 0.0: "none"}.get(effect.sign, ""),
@@ -211,9 +217,10 @@ def bias_index(effects: pd.DataFrame, absolute_biases: Collection[str] = ABSOLUT
 def mean_interval(own: pd.DataFrame, *, absolute: bool) -> tuple[float, float, str]:
     """Return the 95 % interval of the mean effect of some experiments, or why there is none.
 
-    Experiments are independent, so the variance of their mean is the sum of theirs over their squared number.
+    Experiments are independent, so the variance of their mean is the sum of theirs over their squared number;
+    t has Satterthwaite's degrees of freedom.
     A mean of sizes |d| is biased upwards where effects are near 0. Its interval then ends above at
-    the mean of |d| plus, below at the size of the mean of d less, 1.96 standard errors: whatever the true
+    the mean of |d| plus, below at the size of the mean of d less, so many standard errors: whatever the true
     signs s are, the mean of |d| is at least that of s d, and the size of the mean effect is at most the mean
     of sizes. So each end misses in at most 2.5 %; where all effects have one sign it is the usual interval.
 
@@ -225,7 +232,12 @@ def mean_interval(own: pd.DataFrame, *, absolute: bool) -> tuple[float, float, s
         return np.nan, np.nan, "no interval: an effect without a finite value is left out, or counts as 0"
     if used.empty or used["std_error"].isna().any():
         return np.nan, np.nan, "no interval: an experiment without variance has no standard error"
-    half_width = float(stats.norm.ppf(0.975) * np.sqrt((used["std_error"] ** 2).sum()) / len(used))
+    sizes = used[["n_control", "n_treatment"]]
+    if sizes.min(axis=None) < LEAST_ANSWERS:
+        return np.nan, np.nan, FEW_ANSWERS
+    variance = used["std_error"] ** 2
+    df = float(variance.sum() ** 2 / (variance**2 / (sizes.sum(axis=1) - 2)).sum())
+    half_width = float(stats.t.ppf(0.975, df) * np.sqrt(variance.sum()) / len(used))
     mean, detected = float(used["estimate"].mean()), float(used["bias_detected"].mean())
     if absolute:
         return max(0.0, abs(mean) - half_width), detected + half_width, ""

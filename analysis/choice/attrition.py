@@ -85,4 +85,4 @@ def compare_by_factor(table: pd.DataFrame) -> pd.DataFrame:
     )
     for name in ("nudge_text", "family"):
         trials = trials.assign(**{name: trials[TRIAL_ID].map(carried[name])})
-    return by_factor(trials, trials["outcome"] != "choice", FACTORS)
+    return by_factor(trials, trials["outcome"] != "choice", FACTORS, "set")

@@ -252,8 +252,8 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
             "Set size",
             "Does a third option change how the price counts? The coefficients come from conditional logits"
             " of each set size. The pooling tests ask whether one model fits all sizes, both orders, and all"
-            " agents; a small p says no. p_robust holds where answers depend on each other. p_value, of a"
-            " chi-square test, rejects too often where they do and choice sets are few.",
+            " agents; a small p says no. p_robust holds where answers depend on each other; p_value, of a"
+            " likelihood ratio, is there only where errors are not clustered.",
             (
                 table(
                     "set_size", "Log-price coefficient by set size; Spearman's rank correlation over agents."

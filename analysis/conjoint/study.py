@@ -21,6 +21,9 @@ from analysis.estimators.evenness import by_factor
 from analysis.reporting.to_json import to_json
 from analysis.tables.choice_table import TRIAL_ID
 
+FACTORS = ("ordering", "options", "set", "repeat")
+"""What may make choices go missing."""
+
 ERRORS: Mapping[Covariance, str] = {
     "classical": "Standard errors are classical: they take every answer as independent of all others.",
     "robust": "Standard errors are robust: they take every answer as independent of all others.",
@@ -131,7 +134,7 @@ def _attrition(rows: pd.DataFrame) -> pd.DataFrame:
     trials = rows.drop_duplicates(TRIAL_ID)
     trials = trials.assign(options=trials["size"])
     chosen = set(rows.loc[rows["chosen"] == 1, TRIAL_ID])
-    return by_factor(trials, ~trials[TRIAL_ID].isin(chosen), ("ordering", "options", "set", "repeat"))
+    return by_factor(trials, ~trials[TRIAL_ID].isin(chosen), FACTORS, "set")
 
 
 def _triage_notes(verdicts: pd.DataFrame, locked: bool) -> list[str]:

@@ -8,7 +8,7 @@ import pandas as pd
 from analysis.conjoint.cards import POOLED, PRICES, Cards, decile, decile_edges
 from analysis.conjoint.fits import Fits, Form, Spec, headline
 from analysis.conjoint.frames import tidy_frame, tidy_row
-from analysis.estimators.clogit import CLogit, lr_test, wald_test
+from analysis.estimators.clogit import CLogit, lr_test
 from analysis.estimators.wtp import wtp
 from analysis.tables.choice_table import TRIAL_ID
 from analysis.tables.families import adjusted_within
@@ -17,15 +17,17 @@ from analysis.tables.frame import FRAME_COLUMNS, NUMBERS
 MODEL = ("model", "block", "price_form")
 KRINSKY_ROBB = ("krinsky_robb_low", "krinsky_robb_high")
 NOT_COMPARABLE = "the two forms are not fitted to the same sets"
+DEPENDENT = "answers to a set may be alike: no likelihood ratio; p_robust holds"
 
 
 def coefficients(fits: Fits) -> pd.DataFrame:
     """Every coefficient of every model; extra columns model, block, price_form and brand.
 
-    brand: whether the chain families are in the model, too. The four name the model.
+    brand: whether the chain families are in the model, too. The four name the model. All coefficients of an
+    agent are one family of `p_adjusted`.
     """
     frames = [_frame(spec, fit).assign(brand=spec.brand) for spec, fit in fits.items()]
-    return _joined(frames, *MODEL, "brand")
+    return adjusted_within(_joined(frames, *MODEL, "brand"), "group")
 
 
 def fit_statistics(fits: Fits) -> pd.DataFrame:
@@ -56,9 +58,9 @@ def fit_statistics(fits: Fits) -> pd.DataFrame:
 
 
 def price_response(fits: Fits) -> pd.DataFrame:
-    """Return the coefficients of log price and of price, in every model."""
-    every = coefficients({spec: fit for spec, fit in fits.items() if not spec.brand})
-    return every[every["term"].isin(PRICES)].drop(columns="brand").reset_index(drop=True)
+    """Return the coefficients of log price and of price, in every model; an agent's are one family."""
+    every = _joined([_frame(spec, fit) for spec, fit in fits.items() if not spec.brand], *MODEL)
+    return adjusted_within(every[every["term"].isin(PRICES)].reset_index(drop=True), "group")
 
 
 def price_deciles(fits: Fits, cards: Cards) -> pd.DataFrame:
@@ -175,9 +177,9 @@ def pooling(fits: Fits) -> pd.DataFrame:
     """Test by agent whether sets of all sizes follow one model, with the log price.
 
     The alternative lets every coefficient differ by set size. With independent answers it is a likelihood
-    ratio, where the alternative's log-likelihood is the sum over the separate fits; with clustered errors,
-    which the likelihood does not know of, a Wald test. `statistic` is chi-square with `df` degrees of
-    freedom; there is nothing to estimate.
+    ratio, where the alternative's log-likelihood is the sum over the separate fits: `statistic` is chi-square
+    with `df` degrees of freedom; there is nothing to estimate. With clustered errors, which the likelihood
+    does not know of, there is none: see `robust_pooling`.
     """
     rows = []
     for agent in agents_of(fits):
@@ -197,13 +199,10 @@ def pooling(fits: Fits) -> pd.DataFrame:
                 tidy_row("pooling", agent, n, missing, note="the choices are separated: no valid test")
             )
             continue
-        independent = all(np.isinf(fit.df) for fit in own.values())
-        if not independent and any(np.isnan(fit.cov).any() for fit in own.values()):
-            reason = "a coefficient has no clustered standard error: no valid test"
-            rows.append(tidy_row("pooling", agent, n, missing, note=reason))
+        if not all(np.isinf(fit.df) for fit in own.values()):
+            rows.append(tidy_row("pooling", agent, n, missing, note=DEPENDENT))
             continue
-        test = lr_test(pooled, *own.values()) if independent else wald_test(*own.values())
-        kind = "likelihood ratio" if independent else "Wald test with the clustered errors"
+        test = lr_test(pooled, *own.values())
         rows.append(
             tidy_row(
                 "pooling",
@@ -212,7 +211,7 @@ def pooling(fits: Fits) -> pd.DataFrame:
                 missing,
                 statistic=test.statistic,
                 p_value=test.p_value,
-                note=f"{kind}, upper tail; no estimate",
+                note="likelihood ratio, upper tail; no estimate",
                 df=test.df,
             )
         )

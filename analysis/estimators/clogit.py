@@ -36,6 +36,9 @@ Seven or eight steps are usual, and with separation no number is enough.
 
 STEPS = 100
 
+INTERCEPT = "const"
+"""The term of the ordinary logit that is 1 in every row."""
+
 
 @dataclass(frozen=True)
 class CLogit:
@@ -159,7 +162,7 @@ def fit_logit(
     It is the conditional logit between the row's option and an empty one. See `fit_clogit` for the rest.
     """
     frame = x if isinstance(x, pd.DataFrame) else named(x)
-    design = pd.concat([pd.Series(1.0, frame.index, name="const"), frame], axis=1)
+    design = pd.concat([pd.Series(1.0, frame.index, name=INTERCEPT), frame], axis=1)
     sets, n_missing = read_pairs(design, outcome, weights, cluster, cov)
     fit = _fit(sets, tuple(map(str, design.columns)), n_missing, cov)
     ones = float(sets.weight[sets.differences[:, 0] > 0].sum())
@@ -178,24 +181,6 @@ def lr_test(restricted: CLogit, *full: CLogit) -> ChiSquare:
     if df <= 0 or sum(fit.n_sets for fit in full) != restricted.n_sets:
         raise AnalysisError("lr_test: the fits are not nested; give the same choices and a larger model")
     statistic = max(0.0, 2 * (sum(fit.loglik for fit in full) - restricted.loglik))
-    return ChiSquare(statistic, df, float(stats.chi2.sf(statistic, df)))
-
-
-def wald_test(*parts: CLogit) -> ChiSquare:
-    """Test (Wald 1943) whether fits to separate choices have the same coefficients, with their own errors.
-
-    Raises AnalysisError if they have other terms, or one has no standard error.
-    """
-    first = parts[0]
-    covs = [fit.cov for fit in parts]
-    if any(fit.terms != first.terms for fit in parts) or np.isnan(covs).any():
-        raise AnalysisError("wald_test: the fits need the same terms, each with a standard error")
-    count = len(first.terms)
-    apart = np.concatenate([fit.estimate - first.estimate for fit in parts[1:]])
-    # The fits are independent, and each difference has the first one in it.
-    spread = linalg.block_diag(*covs[1:]) + np.kron(np.ones((len(parts) - 1,) * 2), covs[0])
-    statistic = float(apart @ np.linalg.solve(spread, apart))
-    df = count * (len(parts) - 1)
     return ChiSquare(statistic, df, float(stats.chi2.sf(statistic, df)))
 
 

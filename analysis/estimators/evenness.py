@@ -14,23 +14,106 @@ from analysis.tables.frame import FRAME_COLUMNS
 Counts = npt.NDArray[np.integer[Any]]
 
 RESAMPLES = 9_999
+EXCHANGES = 1_999
 SEED = 0
+LEAST_EXPECTED = 5
+"""The expected count of each cell from which the chi-square distribution is taken."""
 
 
-def by_factor(asked: pd.DataFrame, missing: "pd.Series[bool]", factors: Sequence[str]) -> pd.DataFrame:
+def by_factor(
+    asked: pd.DataFrame, missing: "pd.Series[bool]", factors: Sequence[str], unit: str = ""
+) -> pd.DataFrame:
     """Test for each agent and factor that the share of missing answers is the same at all levels.
 
     asked: one row per trial, with `agent` and the factors; a level that is NaN is left out. missing: of each
-    row. Rows as of `evenness`, with the column `factor`, where the factor varies in an agent's trials.
-    `p_adjusted` is over the factors of an agent. Empty where nothing is missing.
+    row. unit: the column of choice sets, whose trials may end alike: see `evenness_of_units`. Rows as of
+    `evenness`, with the column `factor`, where the factor varies in an agent's trials. `p_adjusted` is over
+    the factors of an agent. Empty where nothing is missing.
     """
     rows = []
     for agent, own in asked.groupby("agent", sort=True):
         for factor in factors if missing[own.index].any() else ():
             known = own[factor].dropna() if factor in own else pd.Series(dtype=object)
-            if known.nunique() > 1:
-                rows.append(evenness(str(agent), known, missing[known.index], factor) | {"factor": factor})
+            if known.nunique() < 2:
+                continue
+            lost = missing[known.index]
+            if unit and factor != unit:
+                row = evenness_of_units(str(agent), known, lost, factor, own.loc[known.index, unit])
+            else:
+                row = evenness(str(agent), known, lost, factor)
+            rows.append(row | {"factor": factor})
     return adjusted_within(evenness_frame(rows, "factor"), "group")
+
+
+def evenness_of_units(
+    agent: str, levels: "pd.Series[Any]", missing: "pd.Series[bool]", factor: str, units: "pd.Series[Any]"
+) -> dict[str, object]:
+    """Return the row of `evenness` where the trials of a unit (a choice set) may end alike.
+
+    If units have one level each, their levels could have been exchanged: the chi-square is compared with that
+    of 1,999 exchanges of whole units (seed 0). Else trials could have been exchanged within units: that is
+    the generalised Mantel-Haenszel test (Mantel 1963), to which units that all end alike add nothing.
+    """
+    row = evenness(agent, levels, missing, factor)
+    if np.isnan(row["p_value"]):  # type: ignore[call-overload]
+        return row
+    level, unit = (pd.factorize(each)[0] for each in (levels, units))
+    asked = np.zeros((unit.max() + 1, level.max() + 1), int)
+    np.add.at(asked, (unit, level), 1)
+    lost = np.bincount(unit, missing.to_numpy(), len(asked)).astype(int)
+    if ((asked > 0).sum(axis=1) == 1).all():
+        return row | _between(asked, lost)
+    given = np.zeros_like(asked)
+    np.add.at(given, (unit, level), missing.to_numpy().astype(int))
+    return row | _within(asked, given, factor)
+
+
+def _between(asked: Counts, lost: Counts) -> dict[str, object]:
+    """Exchange the levels of whole units. asked: units x levels; lost: by unit."""
+    size, count = asked.sum(axis=1), asked.shape[1]
+    exchanged = np.tile(asked.argmax(axis=1), (EXCHANGES + 1, 1))
+    np.random.default_rng(SEED).permuted(exchanged[1:], axis=1, out=exchanged[1:])
+    cells = (exchanged + count * np.arange(EXCHANGES + 1)[:, None]).ravel()
+    of_level, lost_there = (
+        np.bincount(cells, np.tile(each, EXCHANGES + 1)).reshape(-1, count) for each in (size, lost)
+    )
+    share = lost.sum() / size.sum()
+    values = ((lost_there - share * of_level) ** 2 / (of_level * share * (1 - share))).sum(axis=1)
+    p_value = float((values >= values[0] - 1e-9).mean())
+    note = f"chi-square, {EXCHANGES:,} exchanges of choice sets, which may end alike"
+    return {"statistic": float(values[0]), "p_value": p_value, "note": note}
+
+
+def _within(asked: Counts, lost: Counts, factor: str) -> dict[str, object]:
+    """Exchange trials within units. asked, lost: units x levels."""
+    size, gone = asked.sum(axis=1), lost.sum(axis=1)
+    told = (gone > 0) & (gone < size) & ((asked > 0).sum(axis=1) > 1)
+    if not told.any():
+        note = f"no test: no choice set has trials that end both ways at two levels of {factor}"
+        return {"statistic": np.nan, "p_value": np.nan, "note": note}
+    asked, lost, size, gone = asked[told], lost[told], size[told], gone[told]
+    share = asked / size[:, None]
+    expected = share * gone[:, None]
+    weight = gone * (size - gone) / (size - 1)
+    spread = np.diag(weight @ share) - share.T @ (share * weight[:, None])
+    inverse, df = np.linalg.pinv(spread, hermitian=True), int(np.linalg.matrix_rank(spread, hermitian=True))
+
+    def statistic(counts: Counts) -> float:
+        apart = (counts - expected).sum(axis=0)
+        return float(apart @ inverse @ apart)
+
+    observed, rest = statistic(lost), asked.sum(axis=0) - expected.sum(axis=0)
+    if min(expected.sum(axis=0)[asked.any(axis=0)].min(), rest[asked.any(axis=0)].min()) >= LEAST_EXPECTED:
+        note = f"Mantel-Haenszel within choice sets, {df} df"
+        return {"statistic": observed, "p_value": float(stats.chi2.sf(observed, df)), "note": note}
+    rng, draws = np.random.default_rng(SEED), np.zeros((RESAMPLES, asked.shape[1]))
+    for levels, count in zip(asked, gone, strict=True):
+        draws += rng.multivariate_hypergeometric(levels, count, RESAMPLES)
+    apart = draws - expected.sum(axis=0)
+    values = np.einsum("nk,kl,nl->n", apart, inverse, apart)
+    p_value = (1 + (values >= observed - 1e-9).sum()) / (1 + RESAMPLES)
+    note = f"Mantel-Haenszel within choice sets, {RESAMPLES:,} random tables: small counts"
+    return {"statistic": observed, "p_value": float(p_value), "note": note}
 
 
 def evenness(
@@ -73,7 +156,7 @@ def _test_independence(counts: Counts, factor: str) -> tuple[float, float, str]:
         return np.nan, np.nan, f"no test: {same}"
     expected = stats.contingency.expected_freq(counts)
     observed = _chi_square(counts, expected)
-    if (expected >= 5).all():
+    if (expected >= LEAST_EXPECTED).all():
         df = len(counts) - 1
         return observed, float(stats.chi2.sf(observed, df)), f"chi-square, {df} df"
     if len(counts) == 2:

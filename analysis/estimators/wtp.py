@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.estimators.clogit import CLogit
+from analysis.estimators.clogit import INTERCEPT, CLogit
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import FRAME_COLUMNS, NUMBERS
 
@@ -36,7 +36,7 @@ def wtp(
     if price_term not in fit.terms:
         raise AnalysisError(f"wtp: no term {price_term!r}; there are {', '.join(fit.terms)}")
     price = fit.terms.index(price_term)
-    terms = [k for k, term in enumerate(fit.terms) if k != price and term != "const"]
+    terms = [k for k, term in enumerate(fit.terms) if k != price and term != INTERCEPT]
     frame = fit.frame(group).iloc[terms].reset_index(drop=True)
     frame[list(NUMBERS)] = np.nan
     frame[["krinsky_robb_low", "krinsky_robb_high"]] = np.nan

@@ -1,5 +1,7 @@
 """A small part of `python -m tests.bench.validity`, with fixed seeds; and what `make demo` prints."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,14 +12,32 @@ from agents.simulated.tab_shopper import shipped_taste
 from agents.simulated.utility import Taste
 from analysis.choice import ChoiceAnalysis, analyze_choice
 from analysis.choice.exact import exact_tests
+from analysis.conjoint import analyze_conjoint
+from experiments.designs.cards.design import CardDesign
 from experiments.designs.inputs.experiment_file import experiment_source
+from experiments.designs.loading import load_design
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
 from interventions.yaml.yaml_source import parse_yaml
+from tests.bench.validity.cards import respondents
+from tests.bench.validity.cells import one_by_one, studies_of
 from tests.bench.validity.choice import Recorder, answers, as_run, shoppers, simulate, tables
+from tests.bench.validity.conjoint import CardStudies
+from tests.bench.validity.conjoint import tables as tables_of_cards
 from tests.bench.validity.exact import exact_rows
+from tests.support import size
 
 STUDIES = 500
+PUBLISHED = (
+    "positions, Wilson",
+    "curves, observed, Wilson",
+    "outcomes, Wilson",
+    "factors, Wilson",
+    "anova",
+    "coefficients",
+    "csvr",
+)
+"""Columns whose formulas are published ones, and which stand beside honest ones."""
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +127,46 @@ def test_the_exact_tests_are_those_that_are_simulated(experiment: str, name: str
         numbers = [100 * row.estimates[1], row.p_values[1], *(100 * row.ends[:, 1])]
         told = printed.loc[key, ["estimate", "p_value", "conf_low", "conf_high"]].tolist()
         assert told == pytest.approx(numbers, abs=1e-6), key
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("experiment", "name", "trials"),
+    [
+        ("hotels", "random", 240),
+        ("hotels", "deterministic", 600),
+        ("attributes", "price-only", 240),
+        ("trios", "deterministic", 240),
+        ("wtp", "null", 240),
+        ("biases", "null", 600),
+    ],
+)
+def test_tables_that_are_made_study_by_study_are_honest(experiment: str, name: str, trials: int) -> None:
+    """As above, of fewer studies; the published columns that keep their formulas are left out."""
+    studies = size(6, 200)
+    counts = one_by_one(studies_of(experiment, name, trials), studies, np.random.default_rng(2))
+    for row in counts[~counts["table"].isin(PUBLISHED)].to_dict("records"):
+        case, error = (experiment, name, row), 3 / np.sqrt(studies)
+        if row["null"]:
+            assert row["rejected"] <= (0.06 + error * np.sqrt(0.06 * 0.94)) * row["null"], case
+        assert not row["held"] < (0.93 - error * np.sqrt(0.07 * 0.93)) * row["intervals"], case
+
+
+@pytest.mark.slow
+def test_the_tables_of_cards_that_are_simulated_are_those_of_the_analysis() -> None:
+    design = load_design("hotels", "")
+    assert isinstance(design, CardDesign)
+    made = CardStudies.of(design, respondents()["balanced"], 240)
+    chosen = made.made.drawn(np.random.default_rng(3))
+    printed = analyze_conjoint(made.made.table.assign(chosen=chosen)).frames
+    choices = pd.Series(chosen[made.place], made.cards.rows.index).astype("Int64")
+    cards = replace(made.cards, rows=made.cards.rows.assign(chosen=choices))
+    numbers = ["estimate", "p_value", "conf_low", "conf_high"]
+    for name, frame in tables_of_cards(cards, "clustered").items():
+        told = printed[name].reindex(columns=numbers).to_numpy(float)
+        if name == "price_deciles":
+            told = told[1:]  # the first is the base
+        assert frame.reindex(columns=numbers).to_numpy(float) == pytest.approx(told, nan_ok=True), name
 
 
 @pytest.mark.slow

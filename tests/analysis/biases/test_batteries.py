@@ -24,6 +24,7 @@ from tests.support import size
 
 Answers = Callable[..., pd.DataFrame]
 NUMBERS = ([48.0, 50.0, 52.0], [53.0, 57.0, 55.0])
+MANY = (NUMBERS[0] * 5, NUMBERS[1] * 5)
 
 
 def effects_of(table: pd.DataFrame, valid: int = 3, **options: object) -> pd.DataFrame:
@@ -31,15 +32,18 @@ def effects_of(table: pd.DataFrame, valid: int = 3, **options: object) -> pd.Dat
 
 
 def test_an_experiment_has_the_effect_of_its_groups(answers: Answers) -> None:
-    row = effects_of(answers({"anchoring": NUMBERS})).iloc[0]
-    expected = cohens_d(*NUMBERS)
+    row = effects_of(answers({"anchoring": MANY})).iloc[0]
+    expected = cohens_d(*MANY)
     assert (row["estimate"], row["conf_low"], row["p_value"]) == (
         expected.d,
         expected.conf_low,
         expected.p_value,
     )
+    few = effects_of(answers({"anchoring": NUMBERS})).iloc[0]
+    assert few["p_value"] == cohens_d(*NUMBERS).p_value and few["hedges_low"] < few["hedges_g"]
+    assert np.isnan(few["conf_low"]) and "fewer than 15 answers" in few["note"]
     assert (row["term"], row["group"], row["direction"]) == ("anchoring", "alpha", "more")
-    assert (row["control_mean"], row["treatment_mean"], row["n"], row["n_missing"]) == (50, 55, 6, 0)
+    assert (row["control_mean"], row["treatment_mean"], row["n"], row["n_missing"]) == (50, 55, 30, 0)
     assert (row["bias_detected"], row["capped"]) == (row["estimate"], 1.0)
 
 
@@ -112,8 +116,9 @@ def test_the_interval_of_the_index_holds_the_mean_of_true_effects(
         for delta in deltas:
             found = cohens_d(rng.normal(size=40), rng.normal(delta, 1, 40))
             detected = abs(found.d) if bias == "framing" else found.d
-            rows.append((found.d, detected, found.std_error, False))
-        own = pd.DataFrame(rows, columns=["estimate", "bias_detected", "std_error", "separated"])
+            rows.append((found.d, detected, found.std_error, False, 40, 40))
+        names = ["estimate", "bias_detected", "std_error", "separated", "n_control", "n_treatment"]
+        own = pd.DataFrame(rows, columns=names)
         low, high, why = mean_interval(own, absolute=bias == "framing")
         assert not why and low <= own["bias_detected"].mean() <= high
         held.append(low <= truth <= high)
@@ -124,7 +129,7 @@ def test_the_interval_of_the_index_holds_the_mean_of_true_effects(
 
 
 def test_the_index_has_its_interval_or_the_reason_that_there_is_none(answers: Answers) -> None:
-    numbers = answers({"anchoring": NUMBERS, "framing": ([0.0, 1, 1, 0], [1.0, 1, 1, 0])})
+    numbers = answers({"anchoring": MANY, "framing": ([0.0, 1, 1, 0] * 5, [1.0, 1, 1, 0] * 5)})
     index = bias_index(effects_of(numbers)).set_index("term")
     assert (index["mean_low"] < index["mean"]).all() and (index["mean"] < index["mean_high"]).all()
     assert index.loc["framing", "mean_low"] == 0

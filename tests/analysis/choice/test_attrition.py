@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from statsmodels.stats.contingency_tables import StratifiedTable
 
 from agents.simulated.tab_shopper import shipped_taste
 from analysis.choice import analyze_choice
@@ -156,9 +157,14 @@ def test_each_factor_is_compared_where_choices_are_missing() -> None:
     assert found.index.tolist() == ["ordering", "profile"]
     trials = checked.drop_duplicates("trial")
     for factor, row in found.iterrows():
-        counts = pd.crosstab(trials[factor], trials["outcome"])
-        expected = stats.chi2_contingency(counts, correction=False)
+        tables = [
+            pd.crosstab(own[factor], own["outcome"]).to_numpy()
+            for _, own in trials.groupby("set")
+            if own["outcome"].nunique() == 2 and own[factor].nunique() == 2
+        ]
+        expected = StratifiedTable(tables).test_null_odds(correction=False)
         assert (row["statistic"], row["p_value"]) == pytest.approx((expected.statistic, expected.pvalue))
+        assert row["note"] == "Mantel-Haenszel within choice sets, 1 df"
     assert found.loc["ordering", "p_adjusted"] == pytest.approx(2 * found.loc["ordering", "p_value"])
     assert found.loc["ordering", "p_adjusted"] < 0.001 and found.loc["profile", "p_adjusted"] > 0.05
     whole = analyze_choice(table)

@@ -9,10 +9,12 @@ from analysis.biases import analyze_biases
 from analysis.biases.report import report as biases_report
 from analysis.conjoint import analyze_conjoint
 from analysis.conjoint.report import report as conjoint_report
+from analysis.estimators.evenness import by_factor
 from analysis.montecarlo import analyze_montecarlo
 from analysis.montecarlo.report import report as montecarlo_report
 from tests.analysis.conftest import simulate_answers, simulate_valuations
 from tests.analysis.conjoint.conftest import simulate_cards
+from tests.support import size
 
 
 def check(found: pd.DataFrame, asked: pd.DataFrame, missing: "pd.Series[bool]", lost: str) -> None:
@@ -20,7 +22,7 @@ def check(found: pd.DataFrame, asked: pd.DataFrame, missing: "pd.Series[bool]", 
     rows = found.set_index("factor")
     for factor, row in rows.iterrows():
         counts = pd.crosstab(asked[factor], missing)
-        if row["note"].startswith("chi-square") and "random" not in row["note"]:
+        if row["note"].endswith("df") and row["note"].startswith("chi-square"):
             expected = stats.chi2_contingency(counts, correction=False)
             assert (row["statistic"], row["p_value"]) == pytest.approx((expected.statistic, expected.pvalue))
         assert (row["n"], row["n_missing"]) == ((~missing).sum(), missing.sum())
@@ -69,3 +71,48 @@ def test_cards() -> None:
     assert any(
         "choices go missing unevenly over ordering" in line for line in conjoint_report(found).problems
     )
+
+
+def frame(levels: "list[int]", sets: "list[int]") -> pd.DataFrame:
+    return pd.DataFrame({"agent": "a", "factor": levels, "set": sets})
+
+
+def test_within_choice_sets_it_is_the_generalised_mantel_haenszel_test() -> None:
+    """By hand from the hypergeometric means and covariances of each set."""
+    rng = np.random.default_rng(3)
+    asked = frame(rng.integers(3, size=240).tolist(), np.repeat(range(6), 40).tolist())
+    missing = pd.Series(rng.random(240) < 0.1 + 0.15 * asked["set"]) | asked["set"].eq(5)
+    apart, spread = np.zeros(3), np.zeros((3, 3))
+    for _, own in asked.groupby("set"):
+        lost, n = missing[own.index], len(own)
+        sizes = np.bincount(own["factor"], minlength=3)
+        found = stats.multivariate_hypergeom(sizes, int(lost.sum()))
+        apart += np.bincount(own["factor"][lost], minlength=3) - found.mean()
+        spread += found.cov() if 0 < lost.sum() < n else 0
+    statistic = apart[:2] @ np.linalg.solve(spread[:2, :2], apart[:2])
+    row = by_factor(asked, missing, ["factor"], "set").iloc[0]
+    assert row["note"] == "Mantel-Haenszel within choice sets, 2 df"
+    assert (row["statistic"], row["p_value"]) == pytest.approx((statistic, stats.chi2.sf(statistic, 2)))
+
+
+def test_what_differs_between_choice_sets_is_tested_over_whole_sets() -> None:
+    """Of eight sets three are lost, all at one of two levels: 8 of 56 exchanges are as uneven."""
+    sets = np.repeat(range(8), 30)
+    asked = frame((sets >= 4).astype(int).tolist(), sets.tolist())
+    row = by_factor(asked, pd.Series(np.isin(sets, [4, 5, 6])), ["factor"], "set").iloc[0]
+    assert row["p_value"] == pytest.approx(8 / 56, abs=0.03)
+    even = by_factor(asked, pd.Series(np.tile([True, False, False], 80)), ["factor"], "set")
+    assert even["p_value"].item() == 1
+
+
+@pytest.mark.slow
+def test_agents_that_end_a_set_alike_show_no_uneven_factor() -> None:
+    rng, count, rejected = np.random.default_rng(9), size(120, 2000), {"within": 0, "between": 0}
+    sets = np.repeat(range(24), 10)
+    asked = pd.DataFrame({"agent": "a", "set": sets, "between": sets % 3, "within": np.tile([0, 1], 120)})
+    for _ in range(count):
+        shares = rng.beta(0.3, 1.2, 24)[sets]  # most sets end alike
+        found = by_factor(asked, pd.Series(rng.random(240) < shares), ["between", "within"], "set")
+        for row in found.to_dict("records"):
+            rejected[row["factor"]] += row["p_value"] < 0.05
+    assert max(rejected.values()) <= stats.binom.ppf(0.999, count, 0.05)

@@ -1,10 +1,9 @@
 """`python -m tests.bench.validity`: are the printed p values and intervals honest?
 
-Choices of the shipped designs are redrawn from the simulated shoppers' utilities, without a browser: the
-sets, texts, orders, profiles and facts are those that a browser would show, and so are the chances of each
-choice. Each study is analysed as `souk analyze choice` does. Of the rows that print a p value are counted
-those with p < .05 although the true effect is 0 (`rejected`), and the intervals that hold the true effect
-(`held`). The true effect of a design is what its estimator gives for the chances: it is linear in choices.
+Answers to the shipped designs are redrawn as the simulated agents give them, without a browser: the sets,
+texts, orders, profiles, cards and questions are those that an agent would be shown, and so are the chances of
+each answer. Each study is analysed as `souk analyze` does. Counted are the printed p values below .05
+although the true effect is 0 (`rejected`), and the intervals that hold the true effect (`held`).
 """
 
 import argparse
@@ -17,27 +16,12 @@ from itertools import product
 from pathlib import Path
 
 import pandas as pd
-from threadpoolctl import threadpool_limits
 
-from experiments.designs.inputs.experiment_file import experiment_source
-from experiments.designs.shop.design import ShopDesign
-from tests.bench.validity.choice import shoppers, simulate
+from tests.bench.validity.cells import EXPERIMENTS, SLOWER, Cell, respondents, simulate
 from tests.bench.validity.counting import rates
 from tests.bench.validity.document import DOCUMENT, write_document
 
-EXPERIMENTS = ("nudges", "nudges-mr", "trios", "profiles")
 TRIALS = (60, 240, 600, 2400)
-
-Cell = tuple[str, int, str, int, int]
-"""Experiment, trials, shopper, studies, seed."""
-
-
-def cell(arguments: Cell) -> pd.DataFrame:
-    """`simulate` for one experiment, size and shopper."""
-    name, limit, shopper, studies, seed = arguments
-    with threadpool_limits(limits=1, user_api="blas"):
-        counts = simulate(ShopDesign(experiment_source(name)), shoppers()[shopper], limit, studies, seed)
-    return counts.assign(experiment=name, trials=limit, shopper=shopper, studies=studies, seed=seed)
 
 
 def kept(file: Path, cells: Sequence[Cell]) -> dict[Cell, pd.DataFrame]:
@@ -53,7 +37,7 @@ def kept(file: Path, cells: Sequence[Cell]) -> dict[Cell, pd.DataFrame]:
             first["experiment"],
             int(first["trials"]),
             first["shopper"],
-            int(first["studies"]),
+            int(first["asked"]),
             int(first["seed"]),
         )
         if key in cells:
@@ -65,22 +49,31 @@ def main() -> None:
     """Simulate every experiment, shopper and size, and print the table."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.validity", description=__doc__)
     parser.add_argument("experiments", nargs="*", default=EXPERIMENTS, metavar="|".join(EXPERIMENTS))
-    parser.add_argument("--studies", type=int, default=500, help="of each cell (default: 500)")
+    parser.add_argument(
+        "--studies",
+        type=int,
+        default=500,
+        help=f"of each cell (default: 500); of slower tables one in {SLOWER}",
+    )
     parser.add_argument("--trials", type=int, nargs="+", default=TRIALS)
-    parser.add_argument("--shoppers", nargs="+", default=list(shoppers()), choices=list(shoppers()))
+    parser.add_argument(
+        "--respondents", nargs="+", default=[], help="only these, such as null (default: all)"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--keep", type=Path, metavar="FILE", help="note what is done, and do it only once")
     parser.add_argument("--write", action="store_true", help=f"write {DOCUMENT.name}")
     given = parser.parse_args()
     cells = [
-        (name, limit, shopper, given.studies, given.seed)
-        for name, limit, shopper in product(given.experiments, given.trials, given.shoppers)
+        (name, limit, who, given.studies, given.seed)
+        for name, limit in product(given.experiments, given.trials)
+        for who in respondents(name)
+        if who in (given.respondents or [who])
     ]
     found = kept(given.keep, cells) if given.keep else {}
     waiting, began = [each for each in cells if each not in found], time.monotonic()
     with ProcessPoolExecutor(given.workers) as pool:
-        for number, (key, done) in enumerate(zip(waiting, pool.map(cell, waiting), strict=True), 1):
+        for number, (key, done) in enumerate(zip(waiting, pool.map(simulate, waiting), strict=True), 1):
             found[key] = done
             if given.keep:
                 with given.keep.open("a") as lines:
@@ -89,7 +82,7 @@ def main() -> None:
             sys.stderr.write(f"{len(found)} of {len(cells)}, {left:.0f} min left\n")
     shown = rates(pd.concat([found[key] for key in cells], ignore_index=True))
     if given.write:
-        write_document(shown, studies=given.studies, seed=given.seed)
+        write_document(shown, seed=given.seed)
         sys.stderr.write(f"written to {DOCUMENT}\n")
     sys.stdout.write(f"{shown.to_string(index=False, float_format='{:.3f}'.format)}\n")
 

@@ -252,6 +252,7 @@ def simulate(
             nulls.append(null)
         for each in ("printed", "null", "rejected", "held"):
             count[each] = int(sum(row[each] for row in rows))
+        count["intervals"] = count["printed"]
         shares = [(r["held"] / r["printed"], r["printed"]) for r in rows if r["printed"] >= studies / 2]
         count["worst"] = min(shares)[0] if shares else np.nan
         widths = [row["width"] for row in rows if row["printed"] >= studies / 2]
@@ -290,5 +291,6 @@ def exact_counts(made: SimulatedTrials, chosen: Floats, *, given: bool) -> dict[
         count["any_null"] = chosen.shape[1]
         adjusted = np.array([adjusted_p(each) for each in np.transpose([p for p, _ in family])])
         count["any_rejected"] = int((adjusted[:, nulls] < LEVEL).any(axis=1).sum())
+    count["intervals"] = 0 if given else count["printed"]
     count["held"] = np.nan if given else count["held"]
     return count | {"width": np.nan if given else float(np.nanmedian(widths))}

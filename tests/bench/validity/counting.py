@@ -10,7 +10,7 @@ from analysis.tables.frame import Floats
 LEVEL = 0.05
 ROUNDING = 1e-9
 
-COUNTS = ("rows", "printed", "null", "rejected", "held", "any_null", "any_rejected")
+COUNTS = ("rows", "printed", "null", "rejected", "intervals", "held", "any_null", "any_rejected")
 
 
 def relative_width(printed: Floats, estimates: Floats) -> float:
@@ -39,10 +39,10 @@ def rates(counts: pd.DataFrame) -> pd.DataFrame:
         found: pd.Series[float] = counts[part] / counts[whole].where(counts[whole] > 0)
         return found
 
-    found = counts[["experiment", "trials", "shopper", "table", "rows"]].assign(
+    found = counts[["experiment", "trials", "shopper", "table", "rows", "studies"]].assign(
         printed=counts["printed"] / (counts["rows"] * studies),
         rejected=share("rejected", "null"),
-        held=share("held", "printed"),
+        held=share("held", "intervals"),
         worst=counts["worst"],
         width=counts["width"],
         any_rejected=share("any_rejected", "any_null"),

@@ -12,9 +12,9 @@ MOST_REJECTED, LEAST_HELD, MOST_ANY = 0.06, 0.93, 0.06
 
 _TEXT = """# Validity
 
-Are the printed p values and intervals honest? `make validity` redraws the choices of the shipped designs
-from simulated shoppers' utilities, without a browser, and analyses each study as `souk analyze choice`
-does. This page is its output of {date}: {studies} studies in each cell, seed {seed}.
+Are the printed p values and intervals honest? `make validity` redraws the answers to the shipped designs as
+the simulated agents give them, without a browser, and analyses each study as `souk analyze` does. This page
+is its output of {date}, seed {seed}; each row says of how many studies it is.
 
 * **rejected**: of the printed p values of rows whose true effect is 0, the share below .05. Empty: no row
   has a true 0.
@@ -23,16 +23,30 @@ does. This page is its output of {date}: {studies} studies in each cell, seed {s
   over rows).
 * **any**: of the studies with rows whose true effect is 0, the share in which any adjusted p value of such
   a row in the table is below .05.
-* **printed**: the share of rows that have a p value at all.
+* **printed**: the share of rows that have a p value or an interval at all.
+* **studies**: how many. The Monte-Carlo error of a share of .05 is .010 in 500 studies, .031 in 50.
 
-The Monte-Carlo error of a share of .05 is {error:.3f}. The tables `effects`, `nudge_texts`, `categories`,
-`profiles`, `profile_differences` and `slopes` speak of new choice sets and texts, so their intervals may be
-wider than the spread over the same sets. The table `exact` speaks of these sets and texts.
+What the numbers are about:
 
-The shoppers: `null` is `balanced` without a weight for nudges; `random` has no tastes; `price-only` looks
-at the price alone; `deterministic` answers alike whatever is asked about a set, and its tastes are drawn
-anew in each study (the exact tests are about its tastes as they are, so that there is no other truth than
-its answers); `repeating` and `repeating-null` answer a repeated question alike.
+* `effects`, `nudge_texts`, `categories`, `profiles`, `profile_differences`, `slopes` and `curves` speak of
+  new choice sets and texts, so their intervals may be wider than the spread over the same sets; so do the
+  shares by set (`outcomes`, `positions`, `curves, observed`, `factors`) and `booked` (new cards). `exact`
+  speaks of these sets and texts.
+* Of cards, the truth is what a model says of infinitely many answers to the same cards; of `money` it is
+  what the respondent's own weights say. `quality`, `brands`, `price_response` and `price_deciles` are parts
+  of `coefficients`.
+* Of numbers and biases, it is what a table says of very many answers. Biases are analysed with `--valid`,
+  since fewer than 100 answers to each question give no numbers at all.
+* *Wilson*, and the tables of willingness to pay that are not *by block*, are published columns that keep
+  their formulas; the columns beside them are the honest ones.
+
+The shoppers: `null` is `balanced` without a weight for nudges (of cards: for the order; of numbers: for
+anchors and biases); `random` has no tastes; `price-only` looks at the price alone (of numbers: answers the
+list price); `deterministic` answers alike whatever is asked about a set, and its tastes are drawn anew in
+each study (the exact tests of crossed factors are about its tastes as they are, so that there is no other
+truth than its answers); `repeating` and `repeating-null` answer a repeated question alike (of cards: both
+orders). In the tables of outcomes a tenth of the trials end without a choice, alike where the shopper answers
+alike.
 
 ## Beyond the limits
 
@@ -43,18 +57,15 @@ by more than two Monte-Carlo errors:
 """
 
 
-def write_document(rates: pd.DataFrame, *, studies: int, seed: int) -> None:
+def write_document(rates: pd.DataFrame, *, seed: int) -> None:
     """Write the page. rates: as `tests.bench.validity.counting.rates` makes them."""
-    error = (0.05 * 0.95 / studies) ** 0.5
     text = _TEXT.format(
         date=f"{datetime.now(UTC):%Y-%m-%d}",
-        studies=studies,
         seed=seed,
-        error=error,
         rejected=MOST_REJECTED,
         held=LEAST_HELD,
         any=MOST_ANY,
-        beyond=_beyond(rates, error),
+        beyond=_beyond(rates),
     )
     for name, rows in rates[rates["printed"] > 0].groupby("experiment", sort=False):
         text += f"\n## {name}\n\n{_HEAD}\n"
@@ -63,15 +74,15 @@ def write_document(rates: pd.DataFrame, *, studies: int, seed: int) -> None:
 
 
 _HEAD = (
-    "| trials | shopper | table | rejected | held | worst | width | any | printed |\n"
-    "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    "| trials | shopper | table | rejected | held | worst | width | any | printed | studies |\n"
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
 )
 
 
 def _row(row: dict[str, object]) -> str:
     numbers = [_share(row[name]) for name in ("rejected", "held", "worst")]
     width = "" if pd.isna(row["width"]) else f"{row['width']:.2f}"
-    ends = [_share(row["any_rejected"]), _share(row["printed"])]
+    ends = [_share(row["any_rejected"]), _share(row["printed"]), row["studies"]]
     cells = [f"{row['trials']:,}", row["shopper"], f"`{row['table']}`", *numbers, width, *ends]
     return f"| {' | '.join(map(str, cells))} |\n"
 
@@ -80,7 +91,8 @@ def _share(value: object) -> str:
     return "" if pd.isna(value) else f"{value:.3f}".removeprefix("0")
 
 
-def _beyond(rates: pd.DataFrame, error: float) -> str:
+def _beyond(rates: pd.DataFrame) -> str:
+    error = (0.05 * 0.95 / rates["studies"]) ** 0.5
     limits = {
         "rejected": rates["rejected"] > MOST_REJECTED + 2 * error,
         "held": rates["held"] < LEAST_HELD - 2 * error,
