@@ -233,7 +233,7 @@ def mean_interval(own: pd.DataFrame, *, absolute: bool) -> tuple[float, float, s
     if used.empty or used["std_error"].isna().any():
         return np.nan, np.nan, "no interval: an experiment without variance has no standard error"
     sizes = used[["n_control", "n_treatment"]]
-    if sizes.min(axis=None) < LEAST_ANSWERS:
+    if (sizes < LEAST_ANSWERS).to_numpy().any():
         return np.nan, np.nan, FEW_ANSWERS
     variance = used["std_error"] ** 2
     df = float(variance.sum() ** 2 / (variance**2 / (sizes.sum(axis=1) - 2)).sum())
