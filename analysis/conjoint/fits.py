@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 from analysis.conjoint.cards import INDEPENDENT, POOLED, PRICES, Cards, decile, decile_edges
 from analysis.estimators.choice_sets import Covariance
 from analysis.estimators.clogit import INTERCEPT, CLogit, fit_clogit, fit_logit
-from analysis.estimators.leave_out import moves, with_errors
+from analysis.estimators.leave_out import beside, moves
 from analysis.tables.choice_table import TRIAL_ID
 from analysis.tables.frame import Floats
 
@@ -31,7 +31,9 @@ Fits = dict[Spec, CLogit]
 
 
 def fit_models(cards: Cards, agents: list[str], *, cov: Covariance = "classical") -> Fits:
-    """Fit every model of every agent. Clustered errors are those of leaving out each choice set.
+    """Fit every model of every agent. Clustered errors are clustered by choice set.
+
+    Beside them are those of leaving out each choice set.
 
     Decile edges come from the prices of all agents together, so that their coefficients can be compared.
     """
@@ -102,22 +104,23 @@ def logit_of_pairs(rows: pd.DataFrame, terms: pd.DataFrame, cov: Covariance = "c
     values = terms.to_numpy(float)
     difference = pd.DataFrame(values[::2] - values[1::2], columns=terms.columns)
     chosen = rows["chosen"].to_numpy(float, na_value=np.nan)
+    fit = fit_logit(difference, chosen[::2], cov=cov, cluster=_clusters(rows[::2], cov))
     if cov != "clustered":
-        return fit_logit(difference, chosen[::2], cov=cov)
+        return fit
     # A against B as the choice between an option with A less B, and an empty one.
-    both = pd.DataFrame(0.0, index=range(len(values)), columns=[INTERCEPT, *terms.columns])
-    both.iloc[::2] = np.column_stack([np.ones(len(difference)), difference])
-    fit = fit_logit(difference, chosen[::2])
-    return with_errors(fit, moves(fit, both, chosen, rows[TRIAL_ID].to_numpy(), rows["set"].to_numpy()))
+    both = np.zeros((len(values), 1 + len(terms.columns)))
+    both[::2] = np.column_stack([np.ones(len(difference)), difference])
+    x = pd.DataFrame(both, columns=[INTERCEPT, *terms.columns])
+    return beside(fit, moves(fit, x, chosen, rows[TRIAL_ID].to_numpy(), rows["set"].to_numpy()))
 
 
 def clogit_of_sets(rows: pd.DataFrame, terms: pd.DataFrame, cov: Covariance = "classical") -> CLogit:
     """Fit the conditional logit: one set per trial, no intercepts."""
     chosen, trial = rows["chosen"].to_numpy(float, na_value=np.nan), rows[TRIAL_ID].to_numpy()
+    fit = fit_clogit(terms, chosen, trial, cov=cov, cluster=_clusters(rows, cov))
     if cov != "clustered":
-        return fit_clogit(terms, chosen, trial, cov=cov)
-    fit = fit_clogit(terms, chosen, trial)
-    return with_errors(fit, moves(fit, terms, chosen, trial, rows["set"].to_numpy()))
+        return fit
+    return beside(fit, moves(fit, terms, chosen, trial, rows["set"].to_numpy()))
 
 
 def brand_families(cards: Cards) -> tuple[str, ...]:
@@ -131,3 +134,7 @@ def brand_families(cards: Cards) -> tuple[str, ...]:
         return ()
     base = INDEPENDENT if INDEPENDENT in counts else counts.index[0]
     return tuple(sorted(str(name) for name in counts.index if name != base))
+
+
+def _clusters(rows: pd.DataFrame, cov: Covariance) -> "pd.Series[str] | None":
+    return rows["set"] if cov == "clustered" else None

@@ -10,6 +10,7 @@ import pandas as pd
 
 from analysis.conjoint import figures
 from analysis.conjoint.study import ERRORS, ConjointAnalysis
+from analysis.conjoint.tables import where_alike
 from analysis.conjoint.tastes_report import differing, taste_sections
 from analysis.reporting.answer import Wording, claimed, clauses, number_text, sample_text, sentence, uneven
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section, named_tables
@@ -172,7 +173,7 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
                 NamedFigure(
                     "price_deciles",
                     "Utility by price decile with 95 % intervals, and the fitted log and linear curves.",
-                    partial(figures.price_figure, frames["price_deciles"]),
+                    partial(figures.price_figure, where_alike(frames["price_deciles"])),
                 ),
                 NamedFigure(
                     "functional_form",
@@ -190,7 +191,7 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
                 NamedFigure(
                     "quality",
                     "Quality coefficients by agent and attribute.",
-                    partial(figures.quality_figure, frames["quality"]),
+                    partial(figures.quality_figure, where_alike(frames["quality"])),
                 ),
             ),
         ),
@@ -252,8 +253,8 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
             "Set size",
             "Does a third option change how the price counts? The coefficients come from conditional logits"
             " of each set size. The pooling tests ask whether one model fits all sizes, both orders, and all"
-            " agents; a small p says no. p_robust holds where answers depend on each other; p_value, of a"
-            " likelihood ratio, is there only where errors are not clustered.",
+            " agents; a small p says no. p_robust holds where answers depend on each other. p_value, of a"
+            " chi-square test, rejects too often where they do and choice sets are few.",
             (
                 table(
                     "set_size", "Log-price coefficient by set size; Spearman's rank correlation over agents."
@@ -290,7 +291,9 @@ def _sections(analysis: ConjointAnalysis) -> list[Section]:
             ),
             (
                 NamedFigure(
-                    "brands", "Chain coefficients by agent.", partial(figures.brand_figure, frames["brands"])
+                    "brands",
+                    "Chain coefficients by agent.",
+                    partial(figures.brand_figure, where_alike(frames["brands"])),
                 ),
             ),
         ),

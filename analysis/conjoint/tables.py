@@ -8,26 +8,29 @@ import pandas as pd
 from analysis.conjoint.cards import POOLED, PRICES, Cards, decile, decile_edges
 from analysis.conjoint.fits import Fits, Form, Spec, headline
 from analysis.conjoint.frames import tidy_frame, tidy_row
-from analysis.estimators.clogit import CLogit, lr_test
+from analysis.estimators.clogit import BY_SET, CLogit, lr_test, wald_test
 from analysis.estimators.wtp import wtp
 from analysis.tables.choice_table import TRIAL_ID
-from analysis.tables.families import adjusted_within
+from analysis.tables.families import adjusted_within, benjamini_hochberg
 from analysis.tables.frame import FRAME_COLUMNS, NUMBERS
 
 MODEL = ("model", "block", "price_form")
+ALIKE = (*BY_SET, "p_by_set_adjusted")
+"""Where answers to a set may be alike: p value and interval of leaving out each choice set.
+
+They hold for fewer sets than clustered errors do. Of a table all rows of an agent are one family.
+"""
 KRINSKY_ROBB = ("krinsky_robb_low", "krinsky_robb_high")
 NOT_COMPARABLE = "the two forms are not fitted to the same sets"
-DEPENDENT = "answers to a set may be alike: no likelihood ratio; p_robust holds"
 
 
 def coefficients(fits: Fits) -> pd.DataFrame:
-    """Every coefficient of every model; extra columns model, block, price_form and brand.
+    """Every coefficient of every model; extra columns model, block, price_form, brand and `ALIKE`.
 
-    brand: whether the chain families are in the model, too. The four name the model. All coefficients of an
-    agent are one family of `p_adjusted`.
+    brand: whether the chain families are in the model, too. The four name the model.
     """
     frames = [_frame(spec, fit).assign(brand=spec.brand) for spec, fit in fits.items()]
-    return adjusted_within(_joined(frames, *MODEL, "brand"), "group")
+    return _by_set(_joined(frames, *MODEL, "brand", *BY_SET))
 
 
 def fit_statistics(fits: Fits) -> pd.DataFrame:
@@ -58,9 +61,10 @@ def fit_statistics(fits: Fits) -> pd.DataFrame:
 
 
 def price_response(fits: Fits) -> pd.DataFrame:
-    """Return the coefficients of log price and of price, in every model; an agent's are one family."""
-    every = _joined([_frame(spec, fit) for spec, fit in fits.items() if not spec.brand], *MODEL)
-    return adjusted_within(every[every["term"].isin(PRICES)].reset_index(drop=True), "group")
+    """Return the coefficients of log price and of price, in every model."""
+    every = coefficients({spec: fit for spec, fit in fits.items() if not spec.brand})
+    own = every[every["term"].isin(PRICES)].drop(columns="brand").reset_index(drop=True)
+    return _by_set(own)
 
 
 def price_deciles(fits: Fits, cards: Cards) -> pd.DataFrame:
@@ -86,7 +90,7 @@ def price_deciles(fits: Fits, cards: Cards) -> pd.DataFrame:
         frame["log_curve"] = log.of("log_price")[0] * np.log(frame["median_price"] / medians.iloc[0])
         frame["linear_curve"] = linear.of("price")[0] * (frame["median_price"] - medians.iloc[0])
         frames.append(frame)
-    return _joined(frames, *MODEL, "median_price", "log_curve", "linear_curve")
+    return _by_set(_joined(frames, *MODEL, "median_price", "log_curve", "linear_curve", *BY_SET))
 
 
 def functional_form(fits: Fits) -> pd.DataFrame:
@@ -177,9 +181,9 @@ def pooling(fits: Fits) -> pd.DataFrame:
     """Test by agent whether sets of all sizes follow one model, with the log price.
 
     The alternative lets every coefficient differ by set size. With independent answers it is a likelihood
-    ratio, where the alternative's log-likelihood is the sum over the separate fits: `statistic` is chi-square
-    with `df` degrees of freedom; there is nothing to estimate. With clustered errors, which the likelihood
-    does not know of, there is none: see `robust_pooling`.
+    ratio, where the alternative's log-likelihood is the sum over the separate fits; with clustered errors,
+    which the likelihood does not know of, a Wald test. `statistic` is chi-square with `df` degrees of
+    freedom; there is nothing to estimate.
     """
     rows = []
     for agent in agents_of(fits):
@@ -199,10 +203,13 @@ def pooling(fits: Fits) -> pd.DataFrame:
                 tidy_row("pooling", agent, n, missing, note="the choices are separated: no valid test")
             )
             continue
-        if not all(np.isinf(fit.df) for fit in own.values()):
-            rows.append(tidy_row("pooling", agent, n, missing, note=DEPENDENT))
+        independent = all(np.isinf(fit.df) for fit in own.values())
+        if not independent and any(np.isnan(fit.cov).any() for fit in own.values()):
+            reason = "a coefficient has no clustered standard error: no valid test"
+            rows.append(tidy_row("pooling", agent, n, missing, note=reason))
             continue
-        test = lr_test(pooled, *own.values())
+        test = lr_test(pooled, *own.values()) if independent else wald_test(*own.values())
+        kind = "likelihood ratio" if independent else "Wald test with the clustered errors"
         rows.append(
             tidy_row(
                 "pooling",
@@ -211,7 +218,7 @@ def pooling(fits: Fits) -> pd.DataFrame:
                 missing,
                 statistic=test.statistic,
                 p_value=test.p_value,
-                note="likelihood ratio, upper tail; no estimate",
+                note=f"{kind}, upper tail; no estimate",
                 df=test.df,
             )
         )
@@ -274,8 +281,8 @@ def agents_of(fits: Fits) -> list[str]:
 def _terms(fits: Fits, price: Form, wanted: Callable[[str], bool], *, brand: bool = False) -> pd.DataFrame:
     """The wanted terms of the model that speaks for each agent."""
     specs = [spec for agent in agents_of(fits) if (spec := headline(fits, agent, price, brand=brand))]
-    frame = _joined([_frame(spec, fits[spec]) for spec in specs], *MODEL)
-    return frame[frame["term"].map(wanted).astype(bool)].reset_index(drop=True)
+    frame = _joined([_frame(spec, fits[spec]) for spec in specs], *MODEL, *BY_SET)
+    return _by_set(frame[frame["term"].map(wanted).astype(bool)].reset_index(drop=True))
 
 
 def _better(difference: float) -> str:
@@ -289,7 +296,22 @@ def _model(spec: Spec) -> dict[str, str]:
 
 
 def _frame(spec: Spec, fit: CLogit) -> pd.DataFrame:
-    return fit.frame(spec.agent).assign(**_model(spec))
+    return fit.frame(spec.agent).join(fit.by_set()).assign(**_model(spec))
+
+
+def where_alike(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose p values and intervals are those of leaving out choice sets, where it has such."""
+    if "p_by_set" not in frame or frame["p_by_set"].isna().all():
+        return frame
+    names = dict(zip(("p_value", "conf_low", "conf_high"), BY_SET, strict=True))
+    return frame.assign(**{name: frame[own] for name, own in names.items()})
+
+
+def _by_set(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with the columns `ALIKE` last."""
+    adjusted = frame.groupby("group")["p_by_set"].transform(benjamini_hochberg).astype(float)
+    rest = frame.drop(columns=[*BY_SET, "p_by_set_adjusted"], errors="ignore")
+    return rest.join(frame[list(BY_SET)].astype(float)).assign(p_by_set_adjusted=adjusted)
 
 
 def _joined(frames: list[pd.DataFrame], *extra: str) -> pd.DataFrame:

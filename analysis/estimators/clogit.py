@@ -36,6 +36,9 @@ Seven or eight steps are usual, and with separation no number is enough.
 
 STEPS = 100
 
+BY_SET = ("p_by_set", "by_set_low", "by_set_high")
+"""The columns of `CLogit.by_set`."""
+
 INTERCEPT = "const"
 """The term of the ordinary logit that is 1 in every row."""
 
@@ -47,6 +50,8 @@ class CLogit:
     estimate (K), cov (K x K): NaN for a term without a finite estimate, see `term_notes`. loglik,
     loglik_null: at the estimate, and of equal probabilities (binary logit: of the intercept alone).
     n_missing: sets left out for a missing value or choice. df: of the t distribution, or infinite.
+    left_out (K x K), left_out_df: the covariance of leaving out each choice set, and its degrees of freedom,
+    where it was computed (see `analysis.estimators.leave_out`).
     """
 
     terms: tuple[str, ...]
@@ -62,6 +67,8 @@ class CLogit:
     df: float
     term_notes: tuple[str, ...]
     notes: tuple[str, ...]
+    left_out: Floats | None = None
+    left_out_df: float = np.inf
 
     @property
     def aic(self) -> float:
@@ -110,6 +117,16 @@ class CLogit:
             },
             columns=list(FRAME_COLUMNS),
         )
+
+    def by_set(self) -> pd.DataFrame:
+        """Return the columns `BY_SET`, a row for each term: of leaving out choice sets."""
+        if self.left_out is None:
+            return pd.DataFrame(np.nan, range(len(self.terms)), list(BY_SET))
+        error = np.sqrt(np.diag(self.left_out))
+        p_value = 2 * stats.t.sf(abs(self.estimate / error), self.left_out_df)
+        width = stats.t.ppf(0.975, self.left_out_df) * error
+        columns = (p_value, self.estimate - width, self.estimate + width)
+        return pd.DataFrame(dict(zip(BY_SET, columns, strict=True)))
 
 
 class ChiSquare(NamedTuple):
@@ -181,6 +198,24 @@ def lr_test(restricted: CLogit, *full: CLogit) -> ChiSquare:
     if df <= 0 or sum(fit.n_sets for fit in full) != restricted.n_sets:
         raise AnalysisError("lr_test: the fits are not nested; give the same choices and a larger model")
     statistic = max(0.0, 2 * (sum(fit.loglik for fit in full) - restricted.loglik))
+    return ChiSquare(statistic, df, float(stats.chi2.sf(statistic, df)))
+
+
+def wald_test(*parts: CLogit) -> ChiSquare:
+    """Test (Wald 1943) whether fits to separate choices have the same coefficients, with their own errors.
+
+    Raises AnalysisError if they have other terms, or one has no standard error.
+    """
+    first = parts[0]
+    covs = [fit.cov for fit in parts]
+    if any(fit.terms != first.terms for fit in parts) or np.isnan(covs).any():
+        raise AnalysisError("wald_test: the fits need the same terms, each with a standard error")
+    count = len(first.terms)
+    apart = np.concatenate([fit.estimate - first.estimate for fit in parts[1:]])
+    # The fits are independent, and each difference has the first one in it.
+    spread = linalg.block_diag(*covs[1:]) + np.kron(np.ones((len(parts) - 1,) * 2), covs[0])
+    statistic = float(apart @ np.linalg.solve(spread, apart))
+    df = count * (len(parts) - 1)
     return ChiSquare(statistic, df, float(stats.chi2.sf(statistic, df)))
 
 

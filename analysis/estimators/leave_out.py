@@ -99,6 +99,12 @@ def with_errors(fit: CLogit, moved: pd.DataFrame) -> CLogit:
     return replace(fit, cov=cov, df=count - 1.0, term_notes=notes)
 
 
+def beside(fit: CLogit, moved: pd.DataFrame) -> CLogit:
+    """Return the fit with the errors of its moves beside its own; see `with_errors`."""
+    found = with_errors(fit, moved)
+    return replace(fit, left_out=found.cov, left_out_df=found.df)
+
+
 class FTest(NamedTuple):
     """A test's statistic, its degrees of freedom, and its p value (upper tail). NaN where there is none."""
 

@@ -13,6 +13,7 @@ from agents.simulated.utility import Taste
 from analysis.choice import ChoiceAnalysis, analyze_choice
 from analysis.choice.exact import exact_tests
 from analysis.conjoint import analyze_conjoint
+from analysis.conjoint.tables import ALIKE
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.loading import load_design
@@ -36,6 +37,14 @@ PUBLISHED = (
     "anova",
     "coefficients",
     "csvr",
+    "price_response, clustered",
+    "price_deciles, clustered",
+    "quality, clustered",
+    "brands, clustered",
+    "coefficients, clustered",
+    "willingness_to_pay",
+    "willingness_to_pay, Krinsky and Robb",
+    "pooling",
 )
 """Columns whose formulas are published ones, and which stand beside honest ones."""
 
@@ -161,7 +170,7 @@ def test_the_tables_of_cards_that_are_simulated_are_those_of_the_analysis() -> N
     printed = analyze_conjoint(made.made.table.assign(chosen=chosen)).frames
     choices = pd.Series(chosen[made.place], made.cards.rows.index).astype("Int64")
     cards = replace(made.cards, rows=made.cards.rows.assign(chosen=choices))
-    numbers = ["estimate", "p_value", "conf_low", "conf_high"]
+    numbers = ["estimate", "p_value", "conf_low", "conf_high", *ALIKE]
     for name, frame in tables_of_cards(cards, "clustered").items():
         told = printed[name].reindex(columns=numbers).to_numpy(float)
         if name == "price_deciles":

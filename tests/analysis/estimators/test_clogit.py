@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import optimize
+from scipy import optimize, stats
 from statsmodels.discrete.conditional_models import ConditionalLogit
 from statsmodels.discrete.discrete_model import Logit
 
-from analysis.estimators.clogit import CLogit, fit_clogit, fit_logit, lr_test
+from analysis.estimators.clogit import CLogit, fit_clogit, fit_logit, lr_test, wald_test
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import FRAME_COLUMNS
 
@@ -268,6 +268,22 @@ def test_all_clusters_count_also_those_that_separation_takes_out() -> None:
     assert fit.estimate[0] == pytest.approx(rest.estimate[0])
     assert (fit.df, rest.df) == (29, 19)
     assert fit.std_error[0] == pytest.approx(rest.std_error[0] * np.sqrt(30 / 29 / (20 / 19)))
+
+
+def test_walds_test_is_the_square_of_z_for_one_term() -> None:
+    fits = []
+    for seed in (23, 24, 25):
+        x, chosen, label = simulate(np.random.default_rng(seed), 80, (2,), 1)
+        fits.append(fit_clogit(x, chosen, label, cov="clustered", cluster=label // 2))
+    found = wald_test(*fits[:2])
+    z = (fits[0].estimate[0] - fits[1].estimate[0]) / np.hypot(fits[0].std_error[0], fits[1].std_error[0])
+    assert found == pytest.approx((z**2, 1, 2 * stats.norm.sf(abs(z))))
+    # Of three, the distances from their mean, weighted by precision.
+    b, v = (np.array([getattr(fit, name)[0] for fit in fits]) for name in ("estimate", "std_error"))
+    mean = np.average(b, weights=v**-2)
+    assert wald_test(*fits)[:2] == pytest.approx((((b - mean) ** 2 / v**2).sum(), 2))
+    with pytest.raises(AnalysisError, match="wald_test: the fits need the same terms"):
+        wald_test(fits[0], fit_clogit(x.assign(more=0.0), chosen, label))
 
 
 def test_one_cluster_gives_no_standard_error() -> None:

@@ -39,15 +39,18 @@ NOTHING: Final = 1e-8
 """The size below which an estimate of infinitely many answers is rounding noise."""
 
 MODEL: Final = ("model", "block", "price_form", "term")
+WHOLE: Final = (*MODEL, "brand")
 OWN: Final = ("term",)
+PARTS: Final = ("price_response", "price_deciles", "quality", "brands")
+"""Tables that are parts of `coefficients`."""
+BY_SET: Final = {"p": "p_by_set", "low": "by_set_low", "high": "by_set_high"}
 TABLES: Final = (
     Columns("triage", "triage", OWN, null=0.5),
     Columns("triage, exact", "triage", OWN, p="p_exact", low="exact_low", high="exact_high", null=0.5),
-    Columns("price_response", "price_response", MODEL),
-    Columns("price_deciles", "price_deciles", MODEL, adjusted="p_adjusted"),
-    Columns("quality", "quality", MODEL, adjusted="p_adjusted"),
-    Columns("brands", "brands", MODEL, adjusted="p_adjusted"),
-    Columns("coefficients", "coefficients", (*MODEL, "brand"), adjusted="p_adjusted"),
+    *(Columns(name, name, MODEL, adjusted="p_by_set_adjusted", **BY_SET) for name in PARTS),
+    Columns("coefficients", "coefficients", WHOLE, adjusted="p_by_set_adjusted", **BY_SET),
+    *(Columns(f"{name}, clustered", name, MODEL) for name in PARTS),
+    Columns("coefficients, clustered", "coefficients", WHOLE),
     Columns("willingness_to_pay", "willingness_to_pay", MODEL, adjusted="p_adjusted"),
     Columns(
         "willingness_to_pay, Krinsky and Robb",
@@ -128,20 +131,22 @@ def tables(cards: Cards, cov: Covariance) -> dict[str, pd.DataFrame]:
     fits = fit_models(cards, [AGENT], cov=cov)
     full = full_models(cards, [AGENT], cov)
     every = coefficients(fits)
-    plain = ~every["brand"]
-    headline = every["model"].eq("logit")
-    prices = every["term"].isin(["price", "log_price"])
-    worth = willingness_to_pay(fits, cards)
-    return {
-        "triage": triage(cards),
+    plain, headline = ~every["brand"], every["model"].eq("logit")
+    decile = every["term"].str.fullmatch(r"D\d+")
+    controls = every["price_form"].eq("log") & every["term"].isin(cards.controls)
+    parts = {
         "coefficients": every,
-        "price_response": every[plain & prices],
-        "price_deciles": every[plain & headline & every["term"].str.fullmatch(r"D\d+")],
-        "quality": every[
-            plain & headline & every["price_form"].eq("log") & every["term"].isin(cards.controls)
-        ],
+        "price_response": every[plain & every["term"].isin(["price", "log_price"])],
+        "price_deciles": every[plain & headline & decile],
+        "quality": every[plain & headline & controls],
         "brands": every[every["brand"] & every["term"].str.startswith("chain_")],
-        "willingness_to_pay": worth,
+    }
+    return {
+        name: part.assign(p_by_set_adjusted=benjamini_hochberg(part["p_by_set"]))
+        for name, part in parts.items()
+    } | {
+        "triage": triage(cards),
+        "willingness_to_pay": willingness_to_pay(fits, cards),
         "money": money(full),
         "price_forms": price_forms(full),
         "pooling": robust_pooling(fits, cards),
@@ -160,13 +165,13 @@ def coefficients(fits: Fits) -> pd.DataFrame:
         numbers = (
             fit.estimate,
             p_value,
-            benjamini_hochberg(p_value),
             fit.estimate - width,
             fit.estimate + width,
+            *fit.by_set().to_numpy().T,
         )
         labels = (spec.model, spec.block, spec.price, spec.brand)
         parts += [(*labels, *row) for row in zip(fit.terms, *numbers, strict=True)]
-    names = ("estimate", "p_value", "p_adjusted", "conf_low", "conf_high")
+    names = ("estimate", "p_value", "conf_low", "conf_high", *BY_SET.values())
     return pd.DataFrame(parts, columns=["model", "block", "price_form", "brand", "term", *names])
 
 
@@ -182,7 +187,7 @@ def expected(cards: Cards, chance: Floats) -> dict[str, dict[Key, float]]:
     every["estimate"] = every["estimate"].where(abs(every["estimate"]) > NOTHING, 0.0)
     values = every.set_index([*MODEL, "brand"])["estimate"].to_dict()
     plain = {key[:-1]: value for key, value in values.items() if not key[-1]}
-    found: dict[str, dict[Key, float]] = dict.fromkeys(("price_response", "price_deciles", "quality"), plain)
+    found: dict[str, dict[Key, float]] = dict.fromkeys(PARTS, plain)
     found["coefficients"] = values
     found["brands"] = {key[:-1]: value for key, value in values.items() if key[-1]}
     of_money = {} if not full else {(term,): value for term, value in _percents(full[0].fits["log"]).items()}
@@ -196,6 +201,7 @@ def expected(cards: Cards, chance: Floats) -> dict[str, dict[Key, float]]:
         for term, value in zip(fit.terms, fit.estimate, strict=True):
             if slope < -NOTHING:
                 ratios[spec.model, spec.block, spec.price, term] = _rounded(-at * value / slope)
+    found |= {f"{name}, clustered": values for name, values in found.items()}
     names = ("willingness_to_pay", "willingness_to_pay, Krinsky and Robb")
     return found | {"money": of_money} | dict.fromkeys(names, ratios)
 

@@ -37,8 +37,9 @@ What the numbers are about:
   of `coefficients`.
 * Of numbers and biases, it is what a table says of very many answers. Biases are analysed with `--valid`,
   since fewer than 100 answers to each question give no numbers at all.
-* *Wilson*, and the tables of willingness to pay that are not *by block*, are published columns that keep
-  their formulas; the columns beside them are the honest ones.
+* *Wilson*, *clustered*, `willingness_to_pay`, `pooling`, and the tables `anova` and `coefficients` of numbers
+  that are not *by block* are published columns that keep their formulas; what stands beside them (shares by
+  set, `money`, *by set*, *robust*, *by block*) is what the sentences are made of.
 
 The shoppers: `null` is `balanced` without a weight for nudges (of cards: for the order; of numbers: for
 anchors and biases); `random` has no tastes; `price-only` looks at the price alone (of numbers: answers the

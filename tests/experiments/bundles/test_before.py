@@ -27,6 +27,7 @@ NEW = re.compile(
     r"analysis\.((coefficients|fit_statistics)\[\d+\]\.brand: only here"
     r"|(exact|tradeoffs|attrition_by_factor|heterogeneity|shrunken|money|price_forms|held_out): only here"
     r"|(mixed|classes|class_members|taste_models): only here"
+    r"|(coefficients|price_(response|deciles)|quality|brands)\[\d+\]\.(p_)?by_set(_\w+)?: only here"
     r"|pooling: [\d,]+ entries in the archive, [\d,]+ here"
     r"|pooling\[\d+\]\.(part|f_statistic|df_within|p_robust): only here"
     r"|(effects|triage)\[\d+\]\.(p_exact|exact_low|exact_high): only here"
