@@ -110,7 +110,9 @@ def _data(every: list[FullModels], controls: tuple[str, ...]) -> Iterator[_Data]
 
 def _spread(data: _Data, found: MixedLogit) -> Iterator[Row]:
     for place, term in enumerate(data.varying):
-        yield _row(data, found.fit, term, data.choices.terms.index(term), found.fit.df, "") | {
+        note = "no interval of sd: not told apart from 0" if np.isnan(found.sd_low[place]) else ""
+        at = data.choices.terms.index(term)
+        yield _row(data, found.fit, term, at, found.fit.df, note) | {
             "sd": float(found.sd[place]),
             "sd_low": float(found.sd_low[place]),
             "sd_high": float(found.sd_high[place]),
