@@ -6,8 +6,10 @@ text could move the cursor, rename the window or forge lines, are written as esc
 
 import logging
 import re
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from types import TracebackType
 from typing import Final
 
 from rich import box
@@ -16,6 +18,8 @@ from rich.segment import Segment
 from rich.table import Table
 
 PIPE_WIDTH: Final = 120
+
+ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 # C0 but tab and line feed, DEL, C1, what changes the direction of writing, and halves of characters.
 _CONTROL: Final = re.compile(
@@ -38,11 +42,17 @@ class PlainConsole(Console):
 
 
 class PlainFormatter(logging.Formatter):
-    """A log formatter that writes no control characters."""
+    """A log formatter that writes no control characters, and tracebacks only with `SOUK_LOG=DEBUG`."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line, or lines, of a message."""
         return plain(super().format(record))
+
+    def formatException(self, ei: ExceptionInfo) -> str:
+        """Return an exception in one line, or with its traceback where everything is logged."""
+        if logging.getLogger().isEnabledFor(logging.DEBUG):
+            return super().formatException(ei)
+        return traceback.format_exception_only(ei[1])[-1].strip()
 
 
 def stdout_console() -> Console:

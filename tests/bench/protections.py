@@ -86,12 +86,8 @@ def unprotected() -> Iterator[None]:
 
 def processors() -> float:
     """The seconds of computing of this process and of all that it has started."""
-    try:
-        processes = (os.getpid(), *descendants(os.getpid()))
-    except FileNotFoundError:  # one has ended while it was looked at
-        return processors()
     found = 0.0
-    for process in processes:
+    for process in (os.getpid(), *descendants(os.getpid())):
         try:
             told = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
         except OSError:

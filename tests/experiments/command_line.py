@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing import get_context
@@ -146,10 +147,12 @@ def processes_with(variable: str, value: str) -> dict[int, str]:
 def descendants(number: int) -> dict[int, str]:
     """The command lines of a process's children and theirs, by id."""
     found = {}
-    for task in Path(f"/proc/{number}/task").iterdir():
-        for child in map(int, (task / "children").read_text().split()):
-            found[child] = Path(f"/proc/{child}/cmdline").read_text().replace("\0", " ")
-            found |= descendants(child)
+    with suppress(FileNotFoundError, ProcessLookupError):  # one that has just ended has none any more
+        for task in Path(f"/proc/{number}/task").iterdir():
+            for child in map(int, (task / "children").read_text().split()):
+                with suppress(FileNotFoundError, ProcessLookupError):
+                    found[child] = Path(f"/proc/{child}/cmdline").read_text().replace("\0", " ")
+                found |= descendants(child)
     return found
 
 

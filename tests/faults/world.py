@@ -105,8 +105,7 @@ class World:
             marked = processes_with("TMPDIR", str(self.temporary)).items()
             found = {pid: command for pid, command in marked if command.startswith(ACTOR)}
         for root in (self.process.pid, *found):
-            with suppress(FileNotFoundError):
-                found |= descendants(root)
+            found |= descendants(root)
         return [pid for pid, command in found.items() if PROGRAMS[part](command)]
 
     def wait_for(self, part: str) -> list[int]:
