@@ -163,7 +163,7 @@ def test_tables_that_are_made_study_by_study_are_honest(experiment: str, name: s
 
 @pytest.mark.slow
 def test_the_tables_of_cards_that_are_simulated_are_those_of_the_analysis() -> None:
-    design = load_design("hotels", "")
+    design = load_design("hotels")
     assert isinstance(design, CardDesign)
     made = CardStudies.of(design, respondents()["balanced"], 240)
     chosen = made.made.drawn(np.random.default_rng(3))

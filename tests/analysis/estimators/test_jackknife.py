@@ -127,7 +127,7 @@ def test_a_few_clusters_that_decide_leave_few_degrees_of_freedom() -> None:
     outcomes = np.where(np.arange(52)[:, None] % 2 == 0, answers, -answers) / 2
     fit = model.fit(outcomes[:, 0], {"category": code})
     assert fit.left_out
-    within = model._centred(outcomes)
+    within = model.centred(outcomes)
     coefficients = model.inverse @ (model.within.T @ within)
     found = fit.left_out.jackknife(np.ones(1), within - model.within @ coefficients)
     statistic = coefficients[0] / np.sqrt(found.variance)

@@ -60,7 +60,7 @@ def simulate(cell: Cell) -> pd.DataFrame:
     with threadpool_limits(limits=1, user_api="blas"):
         found = []
         if name in LINEAR:
-            design = load_design(name, "")
+            design = load_design(name)
             assert isinstance(design, ShopDesign)
             linear = choice.simulate(design, choice.shoppers()[who], limit, studies, seed)
             found.append(linear.assign(studies=studies))
@@ -81,7 +81,7 @@ def one_by_one(made: Studies, studies: int, rng: np.random.Generator) -> pd.Data
 
 def studies_of(name: str, who: str, limit: int) -> Studies:
     """Return the studies of a cell whose tables are made one by one."""
-    design = load_design(name, "")
+    design = load_design(name)
     if isinstance(design, ShopDesign):
         return ShopStudies(design, choice.shoppers()[who], limit)
     assert isinstance(design, CardDesign)

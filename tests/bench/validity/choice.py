@@ -173,7 +173,7 @@ class Recorder:
     ) -> tuple[Floats, Jackknife | tuple[Floats, Floats | float]]:
         """As `Fit.contrast`, of many outcomes at once: estimate, and its jackknife or error and df."""
         model = fit.model
-        outcome = model._centred(chosen[self.fits[id(fit)][1]])
+        outcome = model.centred(chosen[self.fits[id(fit)][1]])
         coefficients = model.inverse @ (model.within.T @ outcome)
         residuals = outcome - model.within @ coefficients
         estimate = weights @ coefficients
