@@ -63,8 +63,7 @@ def make_model(name: str, *, nominal: bool = False) -> ChatModel:
     if problem := problem_of(provider):  # before the import: an SDK may trip over a wrong setting there
         raise UserError(f"agents: {provider}: {problem}")
     price_of(name)  # a mistake in the user's own table is found before anything is paid for
-    module, kind = _CLASSES[provider]
-    found: type[Model] = getattr(importlib.import_module(f"agents.providers.{module}"), kind)
+    found = _class_of(provider)
     return found(model, temperature_scale=found.highest_temperature / 2 if nominal else 1.0)
 
 
@@ -73,10 +72,15 @@ def takes_temperature(name: str) -> bool:
     provider, _, model = name.partition(":")
     if provider == "hf":  # all do, and its packages may be missing
         return True
+    request = _class_of(provider)(model).request([{"role": "user", "content": "A or B?"}], 0.0, 10, None)
+    return '"temperature"' in json.dumps(request)
+
+
+def _class_of(provider: str) -> type[Model]:
+    """The class of a provider's models; its SDK is loaded."""
     module, kind = _CLASSES[provider]
     found: type[Model] = getattr(importlib.import_module(f"agents.providers.{module}"), kind)
-    request = found(model).request([{"role": "user", "content": "A or B?"}], 0.0, 10, None)
-    return '"temperature"' in json.dumps(request)
+    return found
 
 
 def problem_of(provider: str) -> str:

@@ -95,10 +95,10 @@ class Report:
     said: str = ""
 
 
-def undisturbed(study: str) -> Contents:
-    """What is in the database where nothing goes wrong."""
+def undisturbed(study: str, seconds: int = SECONDS) -> Contents:
+    """What is in the database where nothing goes wrong; seconds: the time limit of a trial."""
     with tempfile.TemporaryDirectory(prefix="calm-") as name, model_server() as model:
-        world = _world(Path(name), study, f"sqlite:///{name}/t.db", workers=1)
+        world = _world(Path(name), study, f"sqlite:///{name}/t.db", workers=1, seconds=seconds)
         world.model = model
         world.process = world.begin()
         world.process.join()
@@ -107,14 +107,17 @@ def undisturbed(study: str) -> Contents:
         return world.contents()
 
 
-def carry_out(schedule: Schedule, calm: Contents) -> Report:
-    """Carry out a schedule, and check what must hold; `calm`: what an undisturbed run of its study stores."""
+def carry_out(schedule: Schedule, calm: Contents, seconds: int = SECONDS) -> Report:
+    """Carry out a schedule, and check what must hold.
+
+    calm: what an undisturbed run of its study stores. seconds: the time limit of a trial.
+    """
     report, began = Report(schedule), time.monotonic()
     with ExitStack() as stack:
         folder = Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="lab-", ignore_cleanup_errors=True))
         )
-        world = stack.enter_context(_disturbed_world(folder, schedule))
+        world = stack.enter_context(_disturbed_world(folder, schedule, seconds))
         world.calm = calm
         before = _disturb(world, schedule, report)
         before = _finish(world, report, before)
@@ -126,10 +129,10 @@ def carry_out(schedule: Schedule, calm: Contents) -> Report:
     return report
 
 
-def _world(folder: Path, study: str, db: str, workers: int) -> World:
+def _world(folder: Path, study: str, db: str, workers: int, seconds: int) -> World:
     source = (LIBRARY / ("nudges.yaml" if study == "pages" else "hotels.yaml")).read_text()
     (folder / "faulty.yaml").write_text(
-        source.replace("seconds: 300", f"seconds: {SECONDS}").replace("name: ", "name: faulty-", 1)
+        source.replace("seconds: 300", f"seconds: {seconds}").replace("name: ", "name: faulty-", 1)
     )
     temporary = folder / "t"
     temporary.mkdir()
@@ -141,11 +144,11 @@ def _world(folder: Path, study: str, db: str, workers: int) -> World:
 
 
 @contextmanager
-def _disturbed_world(folder: Path, schedule: Schedule) -> Iterator[World]:
+def _disturbed_world(folder: Path, schedule: Schedule, seconds: int) -> Iterator[World]:
     with ExitStack() as stack:
         server = stack.enter_context(postgres_server()) if schedule.database == "postgresql" else None
         db = server.new_database() if server else f"sqlite:///{folder}/t.db"
-        world = _world(folder, schedule.study, db, schedule.workers)
+        world = _world(folder, schedule.study, db, schedule.workers, seconds)
         world.server = server
         if schedule.study == "text":
             world.model = stack.enter_context(model_server())

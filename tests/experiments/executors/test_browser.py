@@ -143,12 +143,12 @@ def test_slots_follow_the_cores_and_what_agents_wait_for() -> None:
 
 
 @pytest.mark.slow
-def test_a_run_begins_without_what_only_its_analysis_needs() -> None:
+def test_a_run_begins_without_what_only_its_pages_or_its_analysis_need() -> None:
     script = (
         "import sys, experiments.runs.experiment_run\n"
         "print(*{name.partition('.')[0] for name in sys.modules})"
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = set(ended.stdout.split())
-    assert "mitmproxy" in loaded
-    assert not loaded & {"pandas", "scipy", "statsmodels", "matplotlib", "torch"}
+    assert "playwright" in loaded
+    assert not loaded & {"mitmproxy", "pandas", "scipy", "statsmodels", "matplotlib", "torch"}
