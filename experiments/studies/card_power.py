@@ -15,6 +15,7 @@ from agents.simulated.tab_shopper import ShopperProfile
 from agents.simulated.utility import ATTRIBUTES, Alternative, Taste, attributes, choice_probabilities
 from analysis.conjoint.cards import decile_edges, encode
 from analysis.conjoint.fits import clogit_of_sets, logit_of_pairs, regressors
+from analysis.estimators.clogit import BY_SET
 from analysis.tables.choice_table import TRIAL_ID, check_table
 from analysis.tables.frame import Floats
 from experiments.designs.cards.design import CardDesign
@@ -196,12 +197,13 @@ class _Made:
         """Return of each feature part-worth, half the 95 % interval and p value; NaN where undefined."""
         rows = self._rows.assign(chosen=chosen)
         fit = (logit_of_pairs if self._pairs else clogit_of_sets)(rows, self._terms, self._cov)
-        frame = fit.frame("").set_index("term")
+        frame = fit.frame("").join(fit.by_set()).set_index("term")
+        tested = ("p_value", "conf_low", "conf_high") if fit.left_out is None else BY_SET
         found = {}
         for name, (term, _) in TERMS.items():
             if term in frame.index:
-                columns = ["estimate", "conf_low", "conf_high", "p_value"]
-                estimate, low, high, p_value = frame.loc[term, columns].to_numpy(float)
+                columns = ["estimate", *tested]
+                estimate, p_value, low, high = frame.loc[term, columns].to_numpy(float)
                 found[name] = (float(estimate), float(high - low) / 2, float(p_value))
         return found
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from dataclasses import replace
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -18,7 +17,7 @@ from analysis.estimators.clusters import choose_clusters, cluster_codes
 from analysis.estimators.lpm_many import fit_many
 from analysis.tables.choice_table import trial_ids
 from experiments.designs.shop.design import ShopDesign
-from experiments.designs.shop.simulation import SimulatedTrials, chances, simulated_trials
+from experiments.designs.shop.simulation import SimulatedTrials, simulated_trials
 from experiments.studies.power_results import ELASTICITY, POINTS, Contrast, Results, differing
 from interventions.errors import UserError
 
@@ -75,7 +74,7 @@ def calibrated(
             raise UserError(f"--effect {feature}: {reason}; leave it out, or choose another experiment")
 
     def effect(feature: Feature, taste: Taste) -> float:
-        own = replace(made, taste=taste, chances=chances(made.trials, taste))
+        own = made.with_taste(taste)
         mean = own.chances
         if differ:
             shift = own.shifts(np.random.default_rng(0), _DRAWS, differ)

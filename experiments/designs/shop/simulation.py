@@ -5,7 +5,7 @@ each choice. So hundreds of studies are drawn in the time of one episode.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import Any, Final
@@ -35,6 +35,12 @@ class SimulatedTrials:
     trials: tuple[ShopTrial, ...]
     chances: Floats
     taste: Taste
+    values: Floats
+    """What the weights of a taste are multiplied by: rows x `ATTRIBUTES`."""
+
+    def with_taste(self, taste: Taste) -> "SimulatedTrials":
+        """Return the same trials for a shopper with another taste."""
+        return replace(self, taste=taste, chances=_chances(self.trials, taste))
 
     @property
     def determinism(self) -> float:
@@ -82,14 +88,11 @@ class SimulatedTrials:
     @cached_property
     def _parts(self) -> Floats:
         """What each weight of `DIFFERING` adds to the utility of each row, rows x weights."""
-        places = [ATTRIBUTES.index(name) for name in DIFFERING]
-        parts = []
-        for trial in self.trials:
-            taste = taste_for(trial.goal, self.taste)
-            weights = [getattr(taste, name) for name in DIFFERING]
-            parts.append(attributes(_alternatives(trial))[:, places] * weights)
-        found = np.concatenate(parts)
+        tastes = {goal: taste_for(goal, self.taste) for goal in {trial.goal for trial in self.trials}}
+        weights = [[getattr(tastes[trial.goal], name) for name in DIFFERING] for trial in self.trials]
         trial_of = np.repeat(np.arange(len(self.trials)), [len(trial.products) for trial in self.trials])
+        places = [ATTRIBUTES.index(name) for name in DIFFERING]
+        found = self.values[:, places] * np.array(weights)[trial_of]
         means = np.array([np.bincount(trial_of, column) / np.bincount(trial_of) for column in found.T])
         centred: Floats = found - means.T[trial_of]
         return centred
@@ -129,12 +132,20 @@ def simulated_trials(
     trials = tuple(islice(design.trials([agent]), limit))
     table = pd.DataFrame([row for trial in trials for row in _rows(trial, design)])
     checked = check_table(table.assign(chosen=table["viewed_first"]))
-    return SimulatedTrials(checked, trials, chances(trials, taste), taste)
+    values = np.concatenate([attributes(_alternatives(trial)) for trial in trials])
+    return SimulatedTrials(checked, trials, _chances(trials, taste), taste, values)
 
 
-def chances(trials: tuple[ShopTrial, ...], taste: Taste) -> Floats:
-    """Return the chance of each option of each trial, one after the other."""
-    each = [choice_probabilities(taste_for(trial.goal, taste), _alternatives(trial)) for trial in trials]
+def _chances(trials: tuple[ShopTrial, ...], taste: Taste) -> Floats:
+    """The chance of each option of each trial; trials that look alike are valued once."""
+    tastes = {goal: taste_for(goal, taste) for goal in {trial.goal for trial in trials}}
+    known: dict[tuple[str, tuple[Alternative, ...]], Floats] = {}
+    each = []
+    for trial in trials:
+        shown = (trial.goal, tuple(_alternatives(trial)))
+        if shown not in known:
+            known[shown] = choice_probabilities(tastes[trial.goal], shown[1])
+        each.append(known[shown])
     return np.concatenate(each)
 
 

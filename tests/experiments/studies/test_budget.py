@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agents.providers.tokens import estimate_tokens
 from agents.simulated.own_profiles import profile_of
-from experiments.designs.loading import AnyDesign, load_design
+from experiments.designs.loading import load_design
 from experiments.executors.expected_use import PAGE_ANSWER_TOKENS, PAGE_TOKENS, TEXT_ANSWER_TOKENS
 from experiments.studies.budget import (
     Split,
@@ -162,17 +162,22 @@ def test_no_split_beats_the_first_one_in_other_studies(tmp_path: Path) -> None:
         assert least_power(other, ["nudge"]) - least_power(first, ["nudge"]) <= error
 
 
+READY_CARDS = """\
+interventions:
+  - id: desk
+    kind: card
+    card:
+      fields: {Desk: "${name}", Price: "$${price:,}"}
+      question: Which one?
+      answer: {kind: letter}
+      example: {alternatives: [{name: One, price: 10}, {name: Two, price: 20}]}
+"""
+
+
 def test_ready_cards_have_no_other_split(tmp_path: Path) -> None:
-    rows = [
-        "set,option,name,price,rating,reviews",
-        *(f"s1,{letter},Hotel {letter},100,80,5" for letter in "AB"),
-    ]
-    (tmp_path / "cards.csv").write_text("\n".join(rows) + "\n")
-    text = "name: own\ntask: card\nmode: text\ncards: hotels\ndesign: {conjoint: {pool: cards.csv}}\n"
-    (tmp_path / "own.yaml").write_text(text)
-    try:
-        design: AnyDesign = load_design(str(tmp_path / "own.yaml"))
-    except UserError as error:
-        pytest.skip(str(error))
+    (tmp_path / "own.csv").write_text("task,id,name,price\none,a,Ash Desk,100\none,b,Beech Desk,120\n")
+    (tmp_path / "cards.yaml").write_text(READY_CARDS)
+    text = "name: own\ntask: card\nmode: text\ncards: cards.yaml\n"
+    (tmp_path / "own.yaml").write_text(text + "design: {conjoint: {pool: own.csv, blocks: []}}\n")
     with pytest.raises(UserError, match="the cards of own are ready-made"):
-        splits(design, {MINI: 0.001}, 1.0)
+        splits(load_design(str(tmp_path / "own.yaml")), {MINI: 0.001}, 1.0)
