@@ -47,14 +47,11 @@ def watched(*, signals: bool = True) -> Iterator[None]:
         raise UserError(
             f"no temporary file can be made: {error.strerror}; make room, or set TMPDIR"
         ) from None
-    reading, writing = os.pipe()
-    os.set_blocking(writing, False)
-    command = (sys.executable, "-I", "-S", str(_PROGRAM), f"{VARIABLE}={token}", str(os.getpid()), folder)
-    process = subprocess.Popen(  # noqa: S603 (our own program)
-        command, stdin=reading, stdout=subprocess.DEVNULL, start_new_session=True
-    )
-    os.close(reading)
-    process.wait()  # it goes on in a process that is not our child
+    try:
+        writing = _start_watchdog(token, folder)
+    except OSError:
+        os.rmdir(folder)
+        raise
     before, outer = dict(os.environ), tempfile.tempdir
     os.environ |= {VARIABLE: token, "TMPDIR": folder}
     tempfile.tempdir = folder
@@ -71,6 +68,24 @@ def watched(*, signals: bool = True) -> Iterator[None]:
             os.environ.pop(name)
             os.environ |= {name: before[name]} if name in before else {}
         os.close(writing)
+
+
+def _start_watchdog(token: str, folder: str) -> int:
+    """Start the watchdog of this process; return the end of its pipe that tells it of signals."""
+    reading, writing = os.pipe()
+    try:
+        os.set_blocking(writing, False)
+        command = (sys.executable, "-I", "-S", str(_PROGRAM), f"{VARIABLE}={token}", str(os.getpid()), folder)
+        process = subprocess.Popen(  # noqa: S603 (our own program)
+            command, stdin=reading, stdout=subprocess.DEVNULL, start_new_session=True
+        )
+    except OSError:
+        os.close(writing)
+        raise
+    finally:
+        os.close(reading)
+    process.wait()  # it goes on in a process that is not our child
+    return writing
 
 
 def unwatched(environment: Mapping[str, str]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import sys
 
 try:
+    import errno
     import logging
     import os
     import signal
@@ -167,11 +168,21 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except Exception as error:
-        if not (line := database_failure(error)):
+        if not (line := no_descriptors(error) or database_failure(error)):
             raise
-        logging.getLogger(__name__).debug("database", exc_info=error)
+        logging.getLogger(__name__).debug("the command failed", exc_info=error)
         sys.stderr.write(f"error: {plain(line)}\n")
         sys.exit(2)
+
+
+def no_descriptors(error: Exception) -> str:
+    """Return the line for a file or connection that the system does not open; empty for any other error."""
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return (
+            f"{error.strerror}: close other programs, or allow more (ulimit -n); what was stored is safe, "
+            "and the same command goes on"
+        )
+    return ""
 
 
 def database_failure(error: Exception) -> str:
