@@ -50,7 +50,7 @@ def watched(*, signals: bool = True) -> Iterator[None]:
     try:
         writing = _start_watchdog(token, folder)
     except OSError:
-        os.rmdir(folder)
+        Path(folder).rmdir()
         raise
     before, outer = dict(os.environ), tempfile.tempdir
     os.environ |= {VARIABLE: token, "TMPDIR": folder}
