@@ -81,6 +81,7 @@ def test_every_reference_number(
     assert found.loc["MODEL", "abss_mean"] == pytest.approx(expected["published_abss_mean"], rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(("regime", "letter"), [("standard", "S"), ("different_anchors", "D")])
 def test_the_published_summaries(

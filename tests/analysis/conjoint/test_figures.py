@@ -46,6 +46,7 @@ def test_the_map_shows_the_estimates(analysis: ConjointAnalysis) -> None:
     assert dots(figures.personality_figure(analysis.personality)) == expected
 
 
+@pytest.mark.slow
 def test_a_heatmap_says_every_value(analysis: ConjointAnalysis) -> None:
     texts = [text.get_text() for text in figures.quality_figure(analysis.quality).axes[0].texts]
     assert len(texts) == len(analysis.quality)

@@ -91,6 +91,7 @@ def test_frames_have_the_standard_columns(analysis: ConjointAnalysis) -> None:
             assert (frame.loc[undefined, "note"] != "").all(), name
 
 
+@pytest.mark.slow
 def test_random_choices_have_no_willingness_to_pay(analysis: ConjointAnalysis) -> None:
     worth = analysis.willingness_to_pay
     dice = worth[worth["group"] == "dice"]

@@ -74,6 +74,7 @@ def test_it_is_whole_and_says_so(registered: Path) -> None:
     assert [row["hypothesis"] for row in estimates["registered"]["results"]] == ["first-place"]
 
 
+@pytest.mark.slow
 @given(data=st.data())
 @settings(
     max_examples=size(3, 300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

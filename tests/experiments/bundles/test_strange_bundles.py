@@ -60,6 +60,7 @@ def test_damaged_bytes(content: bytes, data: st.DataObject) -> None:
         verified_or_refused(Path(folder, "a.zip"), content[:start] + data.draw(damaged(content[start:])))
 
 
+@pytest.mark.slow
 @settings(max_examples=size(3, 300))
 @given(data=st.data())
 def test_members_with_their_right_hashes(content: bytes, data: st.DataObject) -> None:

@@ -90,6 +90,7 @@ def test_a_margin_in_the_analysis(folder: Path) -> None:
     assert known and any("moves the choice by less than 60 points" in line for line in told["answer"])
 
 
+@pytest.mark.slow
 def test_a_table_of_people_is_compared_with_a_run(folder: Path) -> None:
     """People who chose on the same strata, in a table of any origin, stand like another agent."""
     run = drawn_run(folder, "t.db", 60, rule="rule: fixed")

@@ -86,6 +86,7 @@ def ended(folder: Path, text: str = STUDY, limit: int | None = None) -> Experime
     return run
 
 
+@pytest.mark.slow
 def test_every_trial_has_the_scores_of_its_prompt(tmp_path: Path, scorer: NearAnchor) -> None:
     run = ended(tmp_path)
     assert (run.total, run.done) == (352, 352)

@@ -42,6 +42,7 @@ def test_the_shipped_experiments(name: str, count: int, block: int) -> None:
     assert not design.notes([])
 
 
+@pytest.mark.slow
 def test_known_trials_have_the_ids_they_always_had() -> None:
     """Stored runs can be resumed only as long as this holds."""
     asked = shipped("hotels")
