@@ -1,6 +1,7 @@
 """One run in a laboratory: a folder, a database, the command that runs it, and its processes."""
 
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator, Mapping
@@ -27,6 +28,7 @@ from tests.faults.model_server import ModelServer
 
 STARTING_SECONDS: Final = 30.0
 ACTOR: Final = "ray::Actor"
+TRACEBACK: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*(.*)")
 PROGRAMS: Final = {
     "worker": lambda command: "executors.worker" in command or command.startswith(ACTOR),
     "browser": lambda command: "--remote-debugging-pipe" in command and "--type=" not in command,
@@ -191,6 +193,11 @@ class World:
         stored = {name: unpack.decompress(data).decode() for name, data in pages}
         wrong = [name for name, text in stored.items() if artifact_hash(text) != name]
         return sorted({*wrong, *(name for name in named if name and name not in stored)})
+
+
+def tracebacks(said: str) -> list[str]:
+    """Return the last line of each traceback, which names what was raised; each once."""
+    return list(dict.fromkeys(TRACEBACK.findall(said)))
 
 
 def is_of_cluster(command: str) -> bool:
