@@ -22,6 +22,7 @@ from interventions.yaml.choice import CartRequest
 from interventions.yaml.limited import find, match_path, one_page, search
 from interventions.yaml.sitemap import SiteMap
 from proxy.addon import (
+    ABORTS,
     HOLD,
     SESSION,
     content_type,
@@ -77,6 +78,19 @@ class ChoiceWatch:
         except Exception as error:  # a choice that is not noticed would be taken for none
             logger.exception("looking for a choice in %s failed", flow.request.url)
             session.note_failure(f"{flow.request.url}: {type(error).__name__}: {error}")
+
+    def error(self, flow: http.HTTPFlow) -> None:
+        """Note a choice that the shop has not answered; a client that hangs up is no error.
+
+        The subject would have to choose once more, for no fault of its own.
+        """
+        session: Session | None = flow.metadata.get(SESSION)
+        if session is None or session.cards is not None or flow.error is None:
+            return
+        if flow.error.msg.startswith(ABORTS) or not flow.client_conn.connected:
+            return
+        if not is_document_request(flow.request) and self._may_add(flow.request, session):
+            session.note_upstream_error(f"{flow.request.url}: {flow.error.msg}")
 
     def _note(
         self, flow: http.HTTPFlow, request: http.Request, response: http.Response, session: Session

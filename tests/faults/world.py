@@ -212,7 +212,12 @@ def ray_cluster(folder: Path, variables: Mapping[str, str]) -> Iterator[str]:
     from ray.cluster_utils import Cluster
 
     before = dict(os.environ)
-    own = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_TMPDIR": str(folder / "r"), **variables}
+    own = {
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_TMPDIR": str(folder / "r"),
+        "RAY_worker_niceness": "0",  # else 15: beside other work they would seem to stand still
+        **variables,
+    }
     os.environ |= own
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2})
     for name in own:

@@ -295,3 +295,19 @@ async def test_what_cannot_be_looked_at_is_a_failure_and_not_no_choice(
         async with httpx.AsyncClient(proxy=slot.url, trust_env=False, timeout=60) as client:
             await client.post(f"{url}/buy")
     assert session.failures == [f"{url}/buy: RecursionError: too deep"]
+
+
+async def test_a_choice_that_the_shop_has_not_answered_is_an_upstream_error(ca_dir: Path) -> None:
+    site = SiteMap.model_validate({**SITE, "choice": {"request": {"path": "/buy"}}})
+    async with shop() as url:
+        pass  # from now on nobody listens there
+    session = Session(Plan(), site, AllowList.of(url))
+    async with run_proxy(ca_dir) as proxy:
+        slot = await proxy.open_slot()
+        slot.session = session
+        async with httpx.AsyncClient(proxy=slot.url, trust_env=False, timeout=60) as client:
+            answered = [(await client.post(f"{url}{path}")).status_code for path in ("/count", "/buy")]
+    assert answered == [502, 502]
+    (error,) = session.upstream_errors
+    assert error.startswith(f"{url}/buy: ")
+    assert session.added == []
