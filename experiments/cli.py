@@ -142,13 +142,13 @@ def command_line() -> Any:
 
 def main() -> None:
     """Run `souk`: print a line for each mistake of the user, with status 2, and never a traceback."""
-    log = logging.StreamHandler()
-    log.setFormatter(PlainFormatter("%(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(level=os.environ.get("SOUK_LOG", "ERROR"), handlers=[log])
-    # Whoever ends us politely finds everything put away, such as the key of a certificate authority.
-    signal.signal(signal.SIGTERM, interrupt)
-    sys.unraisablehook = stop_anyway
     try:
+        log = logging.StreamHandler()
+        log.setFormatter(PlainFormatter("%(levelname)s %(name)s: %(message)s"))
+        logging.basicConfig(level=os.environ.get("SOUK_LOG", "ERROR"), handlers=[log])
+        # Whoever ends us politely finds everything put away, such as the key of a certificate authority.
+        signal.signal(signal.SIGTERM, interrupt)
+        sys.unraisablehook = stop_anyway
         command_line()()
     except (UserError, AnalysisError, TooSlow) as error:
         for line in error.lines if isinstance(error, UserError) else [str(error)]:
@@ -182,9 +182,7 @@ def lacking(error: Exception) -> str:
     if error.errno in (errno.EMFILE, errno.ENFILE):
         advice = "close other programs, or allow more (ulimit -n)"
     elif error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS):
-        advice = (
-            "make room for files, also in the temporary folder (TMPDIR), or allow larger ones (ulimit -f)"
-        )
+        advice = "make room, also in the temporary folder (TMPDIR), or allow larger files (ulimit -f)"
     else:
         return ""
     return f"{error.strerror}: {advice}; what was stored is safe, and the same command goes on"
