@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
@@ -43,6 +44,8 @@ FLAGS = (
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
 )
+DRIVER_ENDED = "Connection closed while reading from the driver"
+"""What Playwright says where its process has ended, also where nobody waits for an answer."""
 UNWANTED_FLAGS = ("--disable-ipc-flooding-protection",)
 """Playwright's own switches that are left out: without the protection a page that navigates within itself
 thousands of times a second stops the browser, and with it the other episodes."""
@@ -187,6 +190,12 @@ async def _start_driver() -> Playwright:
         raise UserError(f"missing: {missing}; {describe_install([missing])}") from None
 
 
+def _note(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Let asyncio say what nobody has awaited, but for the end of Playwright's process, which is noticed."""
+    if DRIVER_ENDED not in str(context.get("exception")):
+        loop.default_exception_handler(context)
+
+
 async def _new_context(browser: Browser, proxy_url: str | None) -> BrowserContext:
     width, height = VIEWPORT
     return await browser.new_context(
@@ -209,6 +218,7 @@ async def run_browsers(spki: str | None = None, *, trusted: Sequence[str] = ()) 
     are accepted besides those that public authorities have signed.
     """
     pool = BrowserPool(spki, trusted)
+    asyncio.get_running_loop().set_exception_handler(_note)
     try:
         yield pool
     finally:

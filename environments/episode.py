@@ -3,8 +3,8 @@
 import asyncio
 import re
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from environments.observe import View as View  # noqa: PLC0414 - an episode is b
 from environments.shown_product import product_spots, shown_product
 from environments.stops import Stop
 from environments.through_proxy import MARK, BrowserFailure, is_shown_document
+from environments.time_limit import NOBODY, Count, Silent, time_limit
 from interventions.edits.in_browser import Standing
 from interventions.yaml.sitemap import SiteMap
 
@@ -72,8 +73,20 @@ LOAD_TIMEOUT_MS: Final = 30_000
 SETTLE_SECONDS: Final = 5.0
 """The longest wait for a page that keeps requesting; an ordinary page settles as soon as it is quiet."""
 
+ACT_SECONDS: Final = 60.0
+"""The longest time of an action; nearly all have shorter time-outs of their own."""
+
+STOOD_SECONDS: Final = 3.0
+"""An action that had its time-out says nothing when something stood still for so long meanwhile."""
+
 ANSWER_SECONDS: Final = 2.0
 """How long a page may take to answer after an action has had its time-out."""
+
+ASK_EVERY_SECONDS: Final = 1.0
+"""How often a page is asked whether it answers, while it is waited for."""
+
+A_PIXEL: Final[Any] = {"clip": {"x": 0, "y": 0, "width": 1, "height": 1, "scale": 1}}
+"""The part of a page whose picture is taken to see whether the page is drawn at all."""
 
 LOOK_SECONDS: Final = 30.0
 """The longest time in which a page is read; one whose script never ends cannot be."""
@@ -92,6 +105,8 @@ If the page changes meanwhile, the agent did not cause it.
 
 AWAITED: Final = frozenset({"document", "xhr", "fetch"})
 DEFAULT_VIEW: Final = View()
+
+Answer = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +137,9 @@ class Episode:
         view: View = DEFAULT_VIEW,
         wanted: Wanted = NOTHING,
         site: SiteMap | None = None,
+        silent: Silent = NOBODY,
     ) -> None:
+        """Prepare the episode; `silent`: of the parts of the infrastructure besides the pages."""
         self._context = context
         self._goal = goal
         self._stops = tuple(stops)
@@ -143,7 +160,9 @@ class Episode:
         self._error = ""
         self._step = 0
         self._crashed = False
-        self._asked: float | None = None
+        self._asked: list[float] = []
+        self.silent: Silent = {**silent, "page": self._silent}
+        """By part of the infrastructure, for how many seconds it has not answered."""
         context.on("page", self._opened)
         context.on("request", self._began)
         context.on("requestfinished", self._ended)
@@ -159,33 +178,37 @@ class Episode:
             BrowserFailure: a tab could not be loaded.
         """
         try:
-            with self._asking():
-                await self._open(urls)
+            await self._open(urls)
         except TimeoutError:
             raise BrowserFailure("its network service does not answer") from None
         except PlaywrightError as error:
             raise BrowserFailure(first_line(error)) from error
 
     async def _open(self, urls: Sequence[str]) -> None:
-        first = await self._context.new_page()
-        self._started[first] = 0
-        answered, loading = self._load(first, urls[0])
-        rest = [await self._context.new_page() for _ in urls[1:]]  # while the shop answers
-        self._started |= {page: number for number, page in enumerate(rest, start=1)}
-        await answered.wait()
-        async with asyncio.timeout(SETTLE_SECONDS):  # a network service that has died answers nothing
-            cookies = await self._context.cookies()
+        with self._asking():
+            first = await self._context.new_page()
+            self._started[first] = 0
+            answered, loading = self._load(first, urls[0])
+            rest = [await self._context.new_page() for _ in urls[1:]]  # while the shop answers
+            self._started |= {page: number for number, page in enumerate(rest, start=1)}
+            await answered.wait()
+            async with time_limit(SETTLE_SECONDS, self.silent):  # a network service that has died is silent
+                cookies = await self._context.cookies()
         if all(cookie["name"] == MARK["name"] for cookie in cookies):
-            await loading
+            with self._asking():
+                await loading
             self._active = first  # its scripts may still begin a session
             await self._settle()
-        await asyncio.gather(
-            loading, *(self._load(page, url)[1] for page, url in zip(rest, urls[1:], strict=True))
-        )
-        pages = [first, *rest]
-        self._pages.sort(key=lambda page: self._started.get(page, len(pages)))  # what pages opened is last
-        for page in pages:
-            self._titles[page] = storable(await page.title())
+        with self._asking():
+            await asyncio.gather(
+                loading, *(self._load(page, url)[1] for page, url in zip(rest, urls[1:], strict=True))
+            )
+            pages = [first, *rest]
+            self._pages.sort(
+                key=lambda page: self._started.get(page, len(pages))
+            )  # what pages opened is last
+            for page in pages:
+                self._titles[page] = storable(await page.title())
         await self._focus(pages[-1])
         await self._settle()
 
@@ -216,9 +239,8 @@ class Episode:
             BrowserFailure: the tab or the browser is gone.
         """
         try:
-            with self._asking():
-                async with asyncio.timeout(LOOK_SECONDS):
-                    seen = await self._observe()
+            async with asyncio.timeout(LOOK_SECONDS):
+                seen = await self._observe()
         except TimeoutError:
             raise BrowserFailure("the page does not answer") from None
         except (PlaywrightError, Disturbed) as error:
@@ -238,18 +260,47 @@ class Episode:
         stop = self._stops[seen.stop] if seen.stop >= 0 else None
         return Look(observation, seen.url, stop, seen.said, self._started.get(self._active), seen.standing)
 
-    def silent(self) -> float:
-        """Return for how many seconds a page has not answered what it has to answer at once."""
-        return 0.0 if self._asked is None else time.monotonic() - self._asked
+    def _silent(self) -> float:
+        """For how many seconds a page has not answered what it has to answer at once."""
+        return time.monotonic() - self._asked[0] if self._asked else 0.0
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        began = self._asked
-        self._asked = began or time.monotonic()
+        """Let a page be silent as long as the block waits for it."""
+        self._asked.append(began := time.monotonic())
         try:
             yield
         finally:
-            self._asked = began
+            self._asked.remove(began)
+
+    @asynccontextmanager
+    async def _watching(self, seconds: float, answer: Answer) -> AsyncIterator[Count]:
+        """Wait in the block for at most `seconds` in which all moves; meanwhile let the active tab answer."""
+        asking = asyncio.create_task(self._ask(answer))
+        try:
+            async with time_limit(seconds, self.silent) as count:
+                yield count
+        finally:
+            asking.cancel()
+
+    async def _ask(self, answer: Answer) -> None:
+        while True:
+            await asyncio.sleep(ASK_EVERY_SECONDS)
+            with suppress(PlaywrightError), self._asking():
+                await answer()
+
+    async def _move(self) -> None:
+        """Let the active tab run a script."""
+        await self._active.evaluate("0")
+
+    async def _move_and_draw(self) -> None:
+        """Let the active tab run a script and be drawn, without which nothing can be clicked."""
+        await self._move()
+        session = await self._context.new_cdp_session(self._active)
+        try:
+            await session.send("Page.captureScreenshot", A_PIXEL)
+        finally:
+            await session.detach()
 
     async def act(self, action: Action) -> str:
         """Take one action and wait until the page has settled.
@@ -262,25 +313,30 @@ class Episode:
         """
         self._step += 1
         self._may_leave = action.name not in STAYING
-        try:
-            self._error = await self._dispatch(action) or ""
-        except PlaywrightTimeout as error:
-            if not await self._answers():
-                raise BrowserFailure("the page does not answer") from error
-            self._error = f"{action.name}: {first_line(error)}"
-        except PlaywrightError as error:
-            if self._is_gone():
-                raise BrowserFailure(first_line(error)) from error
-            self._error = f"{action.name}: {first_line(error)}"
+        self._error = await self._take(action)
         await self._settle()
         self._may_leave = False
         return self._error
 
+    async def _take(self, action: Action) -> str:
+        """Take an action; return why it could not be taken, or an empty string."""
+        try:
+            async with self._watching(ACT_SECONDS, self._move_and_draw) as count:
+                return await self._dispatch(action) or ""
+        except (PlaywrightTimeout, TimeoutError) as error:
+            if count.stood > STOOD_SECONDS or not await self._answers():
+                raise BrowserFailure("the page does not answer") from error
+            return f"{action.name}: {first_line(error)}"
+        except PlaywrightError as error:
+            if self._is_gone():
+                raise BrowserFailure(first_line(error)) from error
+            return f"{action.name}: {first_line(error)}"
+
     async def _answers(self) -> bool:
-        """Whether the active tab answers, or loads another page: if it stands still, no agent is to blame."""
+        """Whether the active tab answers and is drawn, or loads another page: else no agent is to blame."""
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                await self._active.evaluate("0")
+                await self._move_and_draw()
         except TimeoutError:
             return bool(self._pending)
         except PlaywrightError:
@@ -290,10 +346,12 @@ class Episode:
     async def _observe(self) -> Seen:
         # A page that navigates by itself destroys the first call's context; the second sees the new page.
         try:
-            return await observe(self._active, self._view, self._stops, self._wanted)
+            with self._asking():
+                return await observe(self._active, self._view, self._stops, self._wanted)
         except PlaywrightError:
             await self._settle()
-            return await observe(self._active, self._view, self._stops, self._wanted)
+            with self._asking():
+                return await observe(self._active, self._view, self._stops, self._wanted)
 
     async def _dispatch(self, action: Action) -> str | None:
         page = self._active
@@ -306,7 +364,7 @@ class Episode:
                 return await self._on_element(bid, "select_option", option)
             case "scroll", (float(dx), float(dy)):
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(SETTLE_SECONDS):
+                    async with time_limit(SETTLE_SECONDS, self.silent):
                         await page.evaluate(SCROLL, [dx, dy])
             case "keyboard_press", (str(key),):
                 with self._asking():
@@ -359,7 +417,7 @@ class Episode:
         Only where scripts draw the pages, what they make of an answer has to be waited for by time.
         """
         try:
-            async with asyncio.timeout(SETTLE_SECONDS):
+            async with self._watching(SETTLE_SECONDS, self._move):
                 while True:
                     await self._quiet.wait()
                     try:

@@ -1,4 +1,7 @@
-"""Ask a browser every second whether it is there, and end one that stands still: another takes its place."""
+"""Ask a browser every second whether it is there, and end one that stands still: another takes its place.
+
+Its network service, which knows the cookies, is asked too. Pages are asked by their episodes.
+"""
 
 import asyncio
 import os
@@ -48,19 +51,27 @@ class Pulse:
         while True:
             await asyncio.sleep(EVERY_SECONDS)
             self._asked = time.monotonic()
-            answering = asyncio.ensure_future(self._session.send("Browser.getVersion"))
-            if not await comes(answering, STANDSTILL_SECONDS):
-                for process in self._processes:  # the browser first: Playwright's own may be well
-                    with suppress(ProcessLookupError):
-                        os.kill(process, signal.SIGKILL)
-                    if await comes(answering, 2):
-                        break
+            answering = asyncio.create_task(self._answer())
             try:
+                if not await comes(answering, STANDSTILL_SECONDS):
+                    await self._kill(answering)
                 await answering
             except PlaywrightError:
                 return  # it is gone
             finally:
+                answering.cancel()
                 self._asked = None
+
+    async def _kill(self, answering: asyncio.Future[None]) -> None:
+        for process in self._processes:  # the browser first: Playwright's own may be well
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+            if await comes(answering, 2):
+                return
+
+    async def _answer(self) -> None:
+        await self._session.send("Browser.getVersion")
+        await self._session.send("Storage.getCookies")
 
 
 async def comes(answering: asyncio.Future[Any], seconds: int) -> bool:

@@ -142,13 +142,13 @@ def command_line() -> Any:
 
 def main() -> None:
     """Run `souk`: print a line for each mistake of the user, with status 2, and never a traceback."""
-    log = logging.StreamHandler()
-    log.setFormatter(PlainFormatter("%(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(level=os.environ.get("SOUK_LOG", "ERROR"), handlers=[log])
-    # Whoever ends us politely finds everything put away, such as the key of a certificate authority.
-    signal.signal(signal.SIGTERM, interrupt)
-    sys.unraisablehook = stop_anyway
     try:
+        log = logging.StreamHandler()
+        log.setFormatter(PlainFormatter("%(levelname)s %(name)s: %(message)s"))
+        logging.basicConfig(level=os.environ.get("SOUK_LOG", "ERROR"), handlers=[log])
+        # Whoever ends us politely finds everything put away, such as the key of a certificate authority.
+        signal.signal(signal.SIGTERM, interrupt)
+        sys.unraisablehook = stop_anyway
         command_line()()
     except (UserError, AnalysisError, TooSlow) as error:
         for line in error.lines if isinstance(error, UserError) else [str(error)]:
@@ -168,21 +168,24 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except Exception as error:
-        if not (line := no_descriptors(error) or database_failure(error)):
+        if not (line := lacking(error) or database_failure(error)):
             raise
         logging.getLogger(__name__).debug("the command failed", exc_info=error)
         sys.stderr.write(f"error: {plain(line)}\n")
         sys.exit(2)
 
 
-def no_descriptors(error: Exception) -> str:
-    """Return the line for a file or connection that the system does not open; empty for any other error."""
-    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-        return (
-            f"{error.strerror}: close other programs, or allow more (ulimit -n); what was stored is safe, "
-            "and the same command goes on"
-        )
-    return ""
+def lacking(error: Exception) -> str:
+    """Return the line for what the system has no more of: open files, room; empty for any other error."""
+    if not isinstance(error, OSError):
+        return ""
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        advice = "close other programs, or allow more (ulimit -n)"
+    elif error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS):
+        advice = "make room, also in the temporary folder (TMPDIR), or allow larger files (ulimit -f)"
+    else:
+        return ""
+    return f"{error.strerror}: {advice}; what was stored is safe, and the same command goes on"
 
 
 def database_failure(error: Exception) -> str:

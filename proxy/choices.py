@@ -22,7 +22,9 @@ from interventions.yaml.choice import CartRequest
 from interventions.yaml.limited import find, match_path, one_page, search
 from interventions.yaml.sitemap import SiteMap
 from proxy.addon import (
+    ABORTS,
     HOLD,
+    MAX_DOCUMENT_BYTES,
     SESSION,
     content_type,
     is_document_request,
@@ -31,7 +33,7 @@ from proxy.addon import (
     path_of,
     whole_body,
 )
-from proxy.decoding import Undecodable
+from proxy.decoding import Undecodable, decode
 from proxy.session import Added, Session, ShownPage
 
 logger = logging.getLogger(__name__)
@@ -78,6 +80,19 @@ class ChoiceWatch:
             logger.exception("looking for a choice in %s failed", flow.request.url)
             session.note_failure(f"{flow.request.url}: {type(error).__name__}: {error}")
 
+    def error(self, flow: http.HTTPFlow) -> None:
+        """Note a choice that the shop has not answered; a client that hangs up is no error.
+
+        The subject would have to choose once more, for no fault of its own.
+        """
+        session: Session | None = flow.metadata.get(SESSION)
+        if session is None or session.cards is not None or flow.error is None:
+            return
+        if flow.error.msg.startswith(ABORTS) or not flow.client_conn.connected:
+            return
+        if not is_document_request(flow.request) and self._may_add(flow.request, session):
+            session.note_upstream_error(f"{flow.request.url}: {flow.error.msg}")
+
     def _note(
         self, flow: http.HTTPFlow, request: http.Request, response: http.Response, session: Session
     ) -> None:
@@ -116,13 +131,17 @@ def asked_for(request: http.Request, rule: CartRequest, session: Session) -> Add
 
 
 def rule_of(request: http.Request, site: SiteMap) -> CartRequest | None:
-    """Return the rule by which a request adds to the cart; None where there is none."""
+    """Return the rule by which a request adds to the cart; None where there is none.
+
+    Raises CannotEdit where this cannot be found out.
+    """
     path = path_of(request)
     for rule in site.choice.request:
         if request.method == rule.method and match_path(rule.path, path):
-            if rule.operation is None and (rule.field is None or next(values(request, rule), None)):
+            known = plain(request)
+            if rule.operation is None and (rule.field is None or next(values(known, rule), None)):
                 return rule
-            if rule.operation and next(operations(request, rule.operation), None):
+            if rule.operation and next(operations(known, rule.operation), None):
                 return rule
     return None
 
@@ -144,7 +163,22 @@ def added_id(request: http.Request, rule: CartRequest) -> str:
     match = match_path(rule.path, path_of(request))
     if match and match.groups():
         return match[1] or ""
-    return next(values(request, rule), "")
+    return next(values(plain(request), rule), "")
+
+
+def plain(request: http.Request) -> http.Request:
+    """Return a request whose body has no content coding. Raises CannotEdit where it cannot be undone."""
+    if "content-encoding" not in request.headers:
+        return request
+    known = request.copy()
+    try:
+        known.raw_content = decode(
+            request.raw_content or b"", request.headers["content-encoding"], MAX_DOCUMENT_BYTES
+        )
+    except Undecodable as error:
+        raise CannotEdit(f"the request cannot be read: {error}") from None
+    del known.headers["content-encoding"]
+    return known
 
 
 def values(request: http.Request, rule: CartRequest) -> Iterator[str]:

@@ -303,7 +303,7 @@ class Session:
             self.failures.append(reason)
 
     def note_upstream_error(self, reason: str) -> None:
-        """Keep the reason why the shop did not deliver a document."""
+        """Keep the reason why the shop did not deliver a document, or answer a choice."""
         if len(self.upstream_errors) < MOST_FAILURES:
             self.upstream_errors.append(reason)
 

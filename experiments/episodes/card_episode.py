@@ -9,11 +9,11 @@ from playwright.async_api import BrowserContext
 from agents.base import Agent
 from agents.registry import make_agent
 from environments.episode import Episode, Look
+from environments.time_limit import NOBODY, Silent
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.trial import CardTrial
 from experiments.episodes.answers import GivenAnswer, card_record, conclude
 from experiments.episodes.shop_episode import is_error_page
-from experiments.episodes.time_limit import NOBODY, Silent
 from experiments.episodes.trajectory import (
     Trajectory,
     act_until,
@@ -71,12 +71,11 @@ class CardTrialRunner:
     ) -> Trajectory:
         """Run one episode in a fresh context whose traffic passes through the session's proxy port."""
         limits = self._design.experiment.limits
-        trajectory, parts = Trajectory(), dict(silent)
+        trajectory = Trajectory()
         system = trial.cards[0].system
         url = f"{self._base_url}{trial.page}.html" if trial.page else CARD_ADDRESS
-        async with limited(trajectory, limits.seconds, parts):
-            episode = Episode(context, f"{system}\n\n{GOAL}" if system else GOAL)
-            parts["page"] = episode.silent
+        episode = Episode(context, f"{system}\n\n{GOAL}" if system else GOAL, silent=silent)
+        async with limited(trajectory, limits.seconds, episode.silent):
             await episode.open([url])
             over = partial(_is_over, session=session)
             await act_until(over, trajectory, episode, agent, most_steps=limits.steps, wanted="an answer")

@@ -12,11 +12,11 @@ from agents.base import Agent
 from agents.registry import make_agent
 from environments.episode import Episode, Look
 from environments.stops import guard, stops_of
+from environments.time_limit import NOBODY, Silent
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.choice import Chosen, chosen
 from experiments.episodes.sights import Sight
-from experiments.episodes.time_limit import NOBODY, Silent
 from experiments.episodes.trajectory import (
     Traced,
     Trajectory,
@@ -130,13 +130,12 @@ async def run_episode(
 ) -> Trajectory:
     """Run one episode in a fresh context whose traffic passes through the session's proxy port."""
     limits, live = design.experiment.limits, design.experiment.live
-    trajectory, parts = Trajectory(), dict(silent)
-    async with limited(trajectory, limits.seconds, parts):
+    trajectory, wanted = Trajectory(), wanted_in_browser(design, trial)
+    stops = stops_of(design.site.choice)
+    episode = Episode(context, trial.goal, stops, design.view, wanted, design.site, silent)
+    async with limited(trajectory, limits.seconds, episode.silent):
         if live:
             await context.add_init_script(guard(live.stop_before))
-        wanted = wanted_in_browser(design, trial)
-        episode = Episode(context, trial.goal, stops_of(design.site.choice), design.view, wanted, design.site)
-        parts["page"] = episode.silent
         await episode.open(start_urls(base_url, trial))
         over = partial(is_over, trajectory=trajectory, trial=trial, design=design, session=session)
         await act_until(over, trajectory, episode, agent, most_steps=limits.steps, wanted="a choice")

@@ -13,8 +13,8 @@ from agents.base import Agent, AgentError, Call, Decision, ProviderError, Usage
 from environments.episode import Episode, Look
 from environments.observation import Observation
 from environments.through_proxy import BrowserFailure
+from environments.time_limit import NOBODY, Silent, Standstill, time_limit
 from experiments.designs.design import Trial
-from experiments.episodes.time_limit import NOBODY, Silent, Standstill, time_limit
 from experiments.records.record import Cause, Row, Start, TrialRow, artifact_hash
 from interventions.files.schema import Intervention
 from interventions.yaml.limited import TooSlow

@@ -16,8 +16,8 @@ from environments.browser import BrowserPool, run_browsers
 from environments.episode import first_line
 from environments.shop.server import shop
 from environments.through_proxy import BrowserFailure
+from environments.time_limit import Silent
 from experiments.designs.design import Trial
-from experiments.episodes.time_limit import Silent
 from experiments.episodes.trajectory import Trajectory
 from experiments.executors.executor import Attempt, T_contra
 from experiments.executors.shop_watch import ShopWatch, watch_shop

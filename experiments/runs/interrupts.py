@@ -71,6 +71,7 @@ def run_until_stopped(main: Coroutine[Any, Any, T]) -> T:
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
     finally:
+        main.close()  # it has not begun where there was no event loop
         late.cancel()
         signal.signal(signal.SIGTERM, ended)
         if signal.getsignal(signal.SIGINT) not in (handler, _end_at_once):

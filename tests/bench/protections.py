@@ -23,7 +23,8 @@ from unittest.mock import patch
 
 from playwright.async_api import CDPSession
 
-from environments import pulse
+from environments import episode, pulse
+from environments.time_limit import NOBODY, Count
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
@@ -71,13 +72,18 @@ def unprotected() -> Iterator[None]:
     @asynccontextmanager
     async def simple_limit(seconds: float, _: object = None) -> Any:
         async with asyncio.timeout(seconds):
-            yield
+            yield Count(seconds, NOBODY)
+
+    async def no_questions(*_: object) -> None:
+        pass
 
     Silenced.off = True
     with (
         patch.object(limited, "_timed", at_once),
         patch.object(limited, "_watched", iter),
         patch.object(trajectory, "time_limit", simple_limit),
+        patch.object(episode, "time_limit", simple_limit),
+        patch.object(episode.Episode, "_ask", no_questions),
         patch.object(store, "seal", lambda *_, **__: ""),
     ):
         yield

@@ -96,12 +96,14 @@ def _main(started: Connection, arguments: tuple[str, ...], cwd: Path, env: dict[
     for name, number in (("out.txt", 1), ("err.txt", 2)):
         os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
     sys.argv = ["souk", *arguments]
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
     from experiments.cli import main
 
-    started.send(None)
-    started.close()
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        started.send(None)
+        started.close()
+    except KeyboardInterrupt:  # a program of its own would only be loading its modules
+        os._exit(130)
     main()
 
 

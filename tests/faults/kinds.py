@@ -19,7 +19,7 @@ import sqlalchemy as sql
 from tests.experiments.command_line import forked_souk
 from tests.faults import clock
 from tests.faults.model_server import Way
-from tests.faults.world import World
+from tests.faults.world import World, tracebacks
 
 LONG_SECONDS: Final = 17.0
 """Longer than a trial may take."""
@@ -131,7 +131,7 @@ def look(world: World, _: Random) -> bool:
     folder = world.new_folder("look")
     for arguments in (("status",), ("export", "--out", "t.csv"), ("db", "check")):
         ended = forked_souk(*arguments, "--db", world.db, cwd=folder)
-        if ended.status not in (0, 2) or "Traceback" in ended.err:
+        if ended.status not in (0, 2) or tracebacks(ended.err):
             world.complaints.append(
                 f"souk {arguments[0]} meanwhile: {ended.status}: {ended.err.strip()[-300:]}"
             )

@@ -18,7 +18,7 @@ from tests.experiments.postgres_server import postgres_server
 from tests.faults.clock import make_clock
 from tests.faults.kinds import KINDS
 from tests.faults.model_server import model_server
-from tests.faults.world import Contents, World, ray_cluster
+from tests.faults.world import Contents, World, ray_cluster, tracebacks
 
 STUDIES: Final = {"pages": 6, "text": 24}
 """Trials of the shipped `nudges` in the browser, and of `hotels` as prompts to a model's server."""
@@ -269,8 +269,7 @@ def _check(world: World, report: Report, seconds: float) -> None:
     found = check_database(world.db, lambda *_: None)
     report.broken += [f"souk db check: {each}" for each in found if not each.ok]
     report.broken += world.complaints
-    if "Traceback" in (said := world.said()):
-        report.broken.append(f"a traceback: {said[said.index('Traceback') :].strip()[-300:]}")
+    report.broken += [f"a traceback: {raised}" for raised in tracebacks(world.said())]
     left = world.left_behind().values()
     report.broken += [f"at the end a process was left: {command[:80]}" for command in left]
     if files := sorted(each.name for each in world.temporary.iterdir()):

@@ -1,6 +1,7 @@
 """One run in a laboratory: a folder, a database, the command that runs it, and its processes."""
 
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator, Mapping
@@ -27,6 +28,7 @@ from tests.faults.model_server import ModelServer
 
 STARTING_SECONDS: Final = 30.0
 ACTOR: Final = "ray::Actor"
+TRACEBACK: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*(.*)")
 PROGRAMS: Final = {
     "worker": lambda command: "executors.worker" in command or command.startswith(ACTOR),
     "browser": lambda command: "--remote-debugging-pipe" in command and "--type=" not in command,
@@ -193,6 +195,11 @@ class World:
         return sorted({*wrong, *(name for name in named if name and name not in stored)})
 
 
+def tracebacks(said: str) -> list[str]:
+    """Return the last line of each traceback, which names what was raised; each once."""
+    return list(dict.fromkeys(TRACEBACK.findall(said)))
+
+
 def is_of_cluster(command: str) -> bool:
     """Whether Ray has started it for itself."""
     own = command.startswith("ray::") and not command.startswith(ACTOR)
@@ -205,7 +212,12 @@ def ray_cluster(folder: Path, variables: Mapping[str, str]) -> Iterator[str]:
     from ray.cluster_utils import Cluster
 
     before = dict(os.environ)
-    own = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_TMPDIR": str(folder / "r"), **variables}
+    own = {
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_TMPDIR": str(folder / "r"),
+        "RAY_worker_niceness": "0",  # else 15: beside other work they would seem to stand still
+        **variables,
+    }
     os.environ |= own
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2})
     for name in own:

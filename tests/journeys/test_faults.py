@@ -19,10 +19,10 @@ from starlette.routing import Route
 
 from agents.base import Agent, Decision
 from environments.observation import Observation
+from environments.time_limit import NOBODY, Silent
 from experiments.designs.loading import load_design
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
-from experiments.episodes.time_limit import NOBODY, Silent
 from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import BrowserExecutor, Testbed, open_testbed
 from experiments.executors.setup import Setup, open_executor

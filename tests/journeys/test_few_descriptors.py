@@ -1,4 +1,4 @@
-"""A command that may open few files and connections does its work, or says in one line why not."""
+"""A command that may open few files, or write none, does its work, or says in one line why not."""
 
 import resource
 import subprocess
@@ -36,4 +36,39 @@ def test_few_descriptors(most: int, tmp_path: Path) -> None:
     assert ended.returncode in (0, 2), ended.stderr
     if ended.returncode:
         assert "error: " in ended.stderr.splitlines()[-1]
+    assert list(temporary.iterdir()) == []
+
+
+FULL = """
+import resource
+from experiments.cli import main
+from experiments.executors import setup
+
+def full(*arguments, begin=setup.open_testbed):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+    return begin(*arguments)
+
+setup.open_testbed = full
+main()
+"""
+"""`souk`, on a disk that is full as it begins to start the shop, the proxy and the browser."""
+
+
+def test_no_room_for_the_files_of_the_proxy(tmp_path: Path) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    ended = subprocess.run(
+        [sys.executable, "-c", FULL, "run", "nudges", "--limit", "1", "--db", "sqlite:///t.db"],
+        cwd=tmp_path,
+        env=environment({"TMPDIR": str(temporary)}),
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert (ended.returncode, ended.stderr.splitlines()[-1]) == (
+        2,
+        "error: File too large: make room, also in the temporary folder (TMPDIR), or allow larger files "
+        "(ulimit -f); what was stored is safe, and the same command goes on",
+    )
+    assert "Traceback" not in ended.stderr
     assert list(temporary.iterdir()) == []

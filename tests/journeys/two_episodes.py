@@ -23,10 +23,10 @@ from environments.browser import BrowserPool, run_browsers
 from environments.observation import Observation
 from environments.shop.app import create_app
 from environments.shop.catalogue import generate
+from environments.time_limit import NOBODY, Silent
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
-from experiments.episodes.time_limit import NOBODY, Silent
 from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import BrowserExecutor, Testbed
 from experiments.executors.executor import Attempt

@@ -1,5 +1,8 @@
 """What puts a product into the cart, as it passes the proxy."""
 
+import gzip
+import json
+import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -7,19 +10,25 @@ from typing import Any
 
 import httpx
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mitmproxy import http
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from interventions.apply.plan import Plan
+from interventions.errors import CannotEdit
 from interventions.yaml.sitemap import SiteMap
+from proxy.choices import added_id, rule_of
 from proxy.guests import Guests
 from proxy.server import run_proxy
 from proxy.session import Added, AllowList, Session
+from tests.mutations import damaged
 from tests.proxy.test_guests import NEXT, OneVisit
 from tests.proxy.upstream import PLAN
-from tests.support import serve
+from tests.support import serve, size
 
 PRICE = {"price": "$.price"}
 SITE = {
@@ -295,3 +304,66 @@ async def test_what_cannot_be_looked_at_is_a_failure_and_not_no_choice(
         async with httpx.AsyncClient(proxy=slot.url, trust_env=False, timeout=60) as client:
             await client.post(f"{url}/buy")
     assert session.failures == [f"{url}/buy: RecursionError: too deep"]
+
+
+async def test_a_choice_that_the_shop_has_not_answered_is_an_upstream_error(ca_dir: Path) -> None:
+    site = SiteMap.model_validate({**SITE, "choice": {"request": {"path": "/buy"}}})
+    async with shop() as url:
+        pass  # from now on nobody listens there
+    session = Session(Plan(), site, AllowList.of(url))
+    async with run_proxy(ca_dir) as proxy:
+        slot = await proxy.open_slot()
+        slot.session = session
+        async with httpx.AsyncClient(proxy=slot.url, trust_env=False, timeout=60) as client:
+            answered = [(await client.post(f"{url}{path}")).status_code for path in ("/count", "/buy")]
+    assert answered == [502, 502]
+    (error,) = session.upstream_errors
+    assert error.startswith(f"{url}/buy: ")
+    assert session.added == []
+
+
+RULES = (
+    {"path": "/buy", "field": "sku"},
+    {"path": "/buy", "field": "$.items[0].sku"},
+    {"path": "/b(.*)"},
+    GRAPHQL,
+)
+SITES = [SiteMap.model_validate({**SITE, "choice": {"request": rule}}) for rule in RULES]
+BODIES = (
+    (b'{"sku": 17, "items": [{"sku": "17"}]}', "application/json"),
+    (json.dumps(asked(MUTATION)).encode(), "application/json; charset=utf-16"),
+    (b"sku=17&sku=18", "application/x-www-form-urlencoded"),
+    (
+        b'--x\r\nContent-Disposition: form-data; name="sku"\r\n\r\n17\r\n--x--\r\n',
+        "multipart/form-data; boundary=x",
+    ),
+)
+CODINGS = {"": bytes, "gzip": gzip.compress, "deflate": zlib.compress, "br": bytes, "none": bytes}
+
+
+@given(
+    sent=st.sampled_from(BODIES).flatmap(lambda body: st.tuples(damaged(body[0]), st.just(body[1]))),
+    kind=st.none() | st.text(st.characters(max_codepoint=255), max_size=20),
+    path=st.sampled_from(["/buy", "/b%FF", "/graphql"]),
+    query=st.text(max_size=20),
+    codings=st.lists(st.sampled_from(list(CODINGS)), max_size=2),
+)
+@settings(max_examples=size(100, 2_000))
+def test_any_request_that_a_page_makes_is_read_or_refused(
+    sent: tuple[bytes, str], kind: str | None, path: str, query: str, codings: list[str]
+) -> None:
+    request = http.Request.make("POST", "http://shop.test/")
+    request.path = f"{path}?{query}"
+    request.headers["content-type"] = sent[1] if kind is None else kind
+    request.raw_content = sent[0]
+    for coding in codings:
+        request.raw_content = CODINGS[coding](request.raw_content)
+    if codings:
+        request.headers["content-encoding"] = ", ".join(filter(None, codings))
+    for site in SITES:
+        try:
+            rule = rule_of(request, site)
+        except CannotEdit:
+            continue
+        assert rule is None or isinstance(added_id(request, rule), str)
+    assert request.raw_content is not None

@@ -1,4 +1,4 @@
-"""The time limit of an attempt: it counts only while the infrastructure moves.
+"""Time limits that count only while the infrastructure moves: that of an attempt, and those within it.
 
 What stands still (a stopped process, a shop or a browser that does not answer) is not the agent's fault. A
 short standstill is not counted; after a longer one the attempt is worth nothing, as actions and pages have
@@ -10,9 +10,10 @@ import math
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from experiments.records.record import Cause
+Cause = Literal["browser", "shop", "worker"]
+"""The part of the infrastructure that failed, as it is recorded."""
 
 TICK_SECONDS: Final = 0.5
 GRACE_SECONDS: Final = 2.0
@@ -49,11 +50,15 @@ class Standstill(Exception):
 
 
 @dataclass
-class _Count:
-    """What is left of the time, and the standstill that has ended the attempt."""
+class Count:
+    """What is left of the time, the longest standstill, and the one that has ended the attempt.
+
+    Both are known to half a second, and in seconds.
+    """
 
     left: float
     silent: Silent
+    stood: float = 0.0
     standstill: Standstill | None = None
 
     async def run(self, end: asyncio.Timeout) -> None:
@@ -71,6 +76,7 @@ class _Count:
         """Count the seconds since the last tick, in which this process may have stood still itself."""
         stood = {part: seconds() for part, seconds in self.silent.items()}
         stood["process"] = max(0.0, passed - TICK_SECONDS)
+        self.stood = max(self.stood, *stood.values())
         worst = max(stood, key=lambda part: stood[part] / PARTS[part].seconds)
         if stood[worst] > PARTS[worst].seconds:
             self.standstill = Standstill(PARTS[worst], stood[worst])
@@ -79,22 +85,22 @@ class _Count:
 
 
 @asynccontextmanager
-async def time_limit(seconds: float, silent: Silent = NOBODY) -> AsyncIterator[None]:
-    """End the block after `seconds` in which the infrastructure moved.
+async def time_limit(seconds: float, silent: Silent = NOBODY) -> AsyncIterator[Count]:
+    """End the block after `seconds` in which the infrastructure moved; yield the count of them.
 
     Raises:
         TimeoutError: they have passed.
         Standstill: a part has stood still for too long.
     """
-    if math.isinf(seconds):
-        yield
+    count = Count(seconds, silent)
+    if math.isinf(seconds):  # such a block may compute for minutes, and let nothing else run meanwhile
+        yield count
         return
-    count = _Count(seconds, silent)
     try:
         async with asyncio.timeout(None) as end:
             counting = asyncio.create_task(count.run(end))
             try:
-                yield
+                yield count
             finally:
                 counting.cancel()
     except TimeoutError:
