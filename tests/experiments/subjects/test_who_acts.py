@@ -31,7 +31,8 @@ Act = Callable[[Page], Awaitable[Any]]
 
 def map_in(folder: Path, rule: str) -> str:
     file = folder / "acts.yaml"
-    file.write_text(f"name: acts\nextends: onestopmarket\n{ROLES}choice: {{{rule}, message: [], refused: []}}\n")
+    choice = f"choice: {{{rule}, message: [], refused: []}}"
+    file.write_text(f"name: acts\nextends: onestopmarket\n{ROLES}{choice}\n")
     return str(file)
 
 
