@@ -16,7 +16,7 @@ def is_json(content_type: str) -> bool:
 
 
 def is_in_pieces(content_type: str) -> bool:
-    """Return whether the type is that of data sent bit by bit, as GraphQL's `@defer` and subscriptions are."""
+    """Return whether the type is that of data sent in pieces, as GraphQL's `@defer` has them."""
     kind = _kind(content_type)
     return kind.startswith("multipart/") or kind in PIECES
 
