@@ -223,7 +223,7 @@ def is_shown(request: http.Request) -> bool:
 
 
 def is_by_script(request: http.Request) -> bool:
-    """Return whether a script in a page may have made a request; programs name no page from which they ask."""
+    """Return whether a script in a page may have made a request; a program names no page beside it."""
     named = "referer" in request.headers or "origin" in request.headers
     return named and not is_document_request(request)
 
