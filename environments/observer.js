@@ -78,7 +78,7 @@
       drawn: isWhole };
   };
 
-  let due = 0, since = 0, known = "";
+  let due = 0, since = 0, known = "", acted = false;
   const tell = () => {
     if (document.readyState === "loading") return later();
     if (document.hidden && !wholePage) return;
@@ -100,7 +100,10 @@
       report = known === replaced ? "" : stringify({ __proto__: null, replaced });
       known = replaced;
     }
-    if (!report || !wait && call(sendBeacon, navigator, [path, key + report])) return;
+    if (report) say(report, wait);
+  };
+  const say = (report, wait) => {
+    if (!wait && call(sendBeacon, navigator, [path, key + report])) return;
     const request = new Request();
     call(open, request, ["POST", path, !wait]);
     call(send, request, [key + report]);
@@ -117,7 +120,11 @@
   };
   always(["DOMContentLoaded", "load", "scroll", "resize", "visibilitychange", "transitionend", "animationend"], later);
   // Whoever acts has looked: what is not reported yet is reported first. Not all that changes a page is told.
-  always(["pointerdown", "keydown", "click", "submit"], () => look(true));
+  always(["pointerdown", "keydown", "click", "submit"], () => {
+    look(true);
+    if (!acted) say('{"acted":true}', true);
+    acted = true;
+  });
   always(["pagehide"], () => look());
   observer.observe(document, CHANGES);
   later();

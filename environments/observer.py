@@ -22,6 +22,8 @@ OBSERVER: Final = (
     f'Object.defineProperty(self, "soukObserver", {{ configurable: true, value: {_FUNCTION} }})'
 )
 """The script that every page of every guest loads before its own; it does nothing until the page calls it."""
+ACTED: Final = b'{"acted":true}'
+"""What the script sends, after the key, once something on its page was pressed."""
 _OBSERVED: Final = source_of("observed.js")
 
 

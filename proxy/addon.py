@@ -17,7 +17,7 @@ from mitmproxy.connection import Address
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
 from interventions.apply.engine import EditFailed, OtherPage, Places, rewrite
-from interventions.html.content_type import is_html, is_json
+from interventions.html.content_type import is_html, is_in_pieces, is_json
 from interventions.html.csp import allow
 from proxy.decoding import Undecodable, decode
 from proxy.error_page import NOT_TREATED, error_page
@@ -122,6 +122,9 @@ class Rewriter:
             session.note_upstream_error(
                 f"{flow.request.url}: HTTP {response.status_code} {response.reason}".rstrip()
             )
+        if is_untreatable(flow, session):
+            kind = content_type(response).partition(";")[0]
+            session.note_failure(f"{flow.request.url}: data that come in pieces ({kind}) cannot be edited")
         if flow.request.method == "GET" and 300 <= response.status_code < 400:
             session.redirected(flow.request.url, response.headers.get("location", ""))
         if is_treatable(flow, session):
@@ -283,6 +286,14 @@ def is_treatable(flow: http.HTTPFlow, session: Session) -> bool:
     if response is None or not session.plan.treatments or not 200 <= response.status_code < 300:
         return False
     return is_page(response) or (is_json(content_type(response)) and session.site.loads(flow.request.url))
+
+
+def is_untreatable(flow: http.HTTPFlow, session: Session) -> bool:
+    """Return whether edits are planned, and this is data for a page that no edit can be made in."""
+    response = flow.response
+    if response is None or not session.plan.treatments or not 200 <= response.status_code < 300:
+        return False
+    return is_in_pieces(content_type(response)) and session.site.loads(flow.request.url)
 
 
 def is_page(response: http.Response) -> bool:

@@ -153,7 +153,7 @@ def is_refused(request: http.Request, response: http.Response, rule: CartRequest
     if rule.refused_to and search(rule.refused_to, response.headers.get("location", "")):
         return True
     answer = ShownPage(request.url, content_type(response), readable_body(request, response), None)
-    if rule.operation and any(each.get("errors") for each in objects(answer.body)):
+    if rule.operation and any(each.get("errors") for each in answers(answer.body)):
         return True
     return bool(rule.refused_by and search(rule.refused_by, answer.text))
 
@@ -220,6 +220,13 @@ def objects(body: bytes | None) -> Iterator[dict[str, Any]]:
     except (ValueError, RecursionError):
         return
     yield from (each for each in (data if isinstance(data, list) else [data]) if isinstance(each, dict))
+
+
+def answers(body: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects of an answer, which may come in pieces (multipart, events), each on a line."""
+    whole = list(objects(body))
+    pieces = () if whole else body.splitlines()
+    yield from (*whole, *(each for piece in pieces for each in objects(piece.removeprefix(b"data:"))))
 
 
 def fields(request: http.Request) -> dict[str, str]:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from mitmproxy import http
 
-from proxy.addon import DOCUMENTS, SESSION, is_page, path_of
+from proxy.addon import DOCUMENTS, READING, SESSION, is_document_request, is_page, path_of
 from proxy.error_page import STYLE, error_page
 from proxy.reverse import ASKED
 from proxy.session import DEFAULT_PORTS, Session
@@ -66,6 +66,12 @@ class Visit(Protocol):
 
     def opened(self, url: str, *, shown: bool) -> None:
         """Record that a page of the shop has come; `shown`: as what the guest looks at."""
+
+    def asked(self, url: str, *, reads: bool, by_script: bool) -> None:
+        """Record what may be an act of the guest: a page's opening, or a request that is a choice or sends.
+
+        `reads`: it sends nothing. `by_script`: a script in a page may have made it.
+        """
 
     def reported(self, url: str, body: bytes) -> None:
         """Take what a page says of itself; `url` has the page's scheme, host and port."""
@@ -139,13 +145,18 @@ class Guests:
             flow.response = http.Response.make(204, b"", NO_STORE)
 
     def response(self, flow: http.HTTPFlow) -> None:
-        """Record a choice."""
+        """Record what the guest does, and a choice."""
         session: Session | None = flow.metadata.get(SESSION)
         visit = self._visits.get(self._name(flow))
         if session is None or visit is None or visit.session is not session or flow.response is None:
             return
+        request = flow.request
+        shown = flow.response.status_code < 300 and is_shown(request)
         if is_page(flow.response):
-            visit.opened(flow.request.url, shown=flow.response.status_code < 300 and is_shown(flow.request))
+            visit.opened(request.url, shown=shown)
+        reads = request.method in READING
+        if not reads or session.added or (shown and is_page(flow.response)):
+            visit.asked(request.url, reads=reads, by_script=is_by_script(request))
         if session.added and not visit.outcome:
             visit.chose()
 
@@ -209,6 +220,12 @@ def is_shown(request: http.Request) -> bool:
     """Return whether a page is asked for to be looked at; what does not say it, is."""
     destination = request.headers.get("sec-fetch-dest", "document")
     return request.method != "HEAD" and destination == "document"
+
+
+def is_by_script(request: http.Request) -> bool:
+    """Return whether a script in a page may have made a request; a program names no page beside it."""
+    named = "referer" in request.headers or "origin" in request.headers
+    return named and not is_document_request(request)
 
 
 def refusal_of(flow: http.HTTPFlow) -> str:

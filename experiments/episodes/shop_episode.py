@@ -196,7 +196,7 @@ def is_over(
     session.reached(look.url)
     said = look.stop.text if look.stop else BY[session.added[0].by] if session.added else ""
     if not trajectory.decisions and (session.added or (look.stop and look.stop.outcome == "choice")):
-        trajectory.fail("shop", f"{NOT_ITS_OWN} ({said}); narrow choice in the map {design.site.name}")
+        trajectory.fail("shop", not_its_own(said, session))
         return True
     if session.added:
         trajectory.end("choice", said)
@@ -208,7 +208,15 @@ def is_over(
     return True
 
 
-NOT_ITS_OWN: Final = "a product is in the cart before the agent has acted"
+def not_its_own(said: str, session: Session) -> str:
+    """Return why a trial is over in which a product is in the cart before anybody has acted.
+
+    said: what tells that it is in the cart.
+    """
+    cart = f"a product is in the cart before the agent has acted ({said})"
+    return f"{cart}; narrow choice in the map {session.site.name}"
+
+
 BY: Final = {
     "request": "the shop took the request",
     "cart": "it stands in the cart",

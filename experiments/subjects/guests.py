@@ -15,7 +15,7 @@ from typing import Final, Literal
 from urllib.parse import urljoin, urlsplit
 
 from environments.observe import Disturbed, Wanted
-from environments.observer import OBSERVER, observer, read_report
+from environments.observer import ACTED, OBSERVER, observer, read_report
 from environments.shop.server import shop
 from environments.stops import guard
 from experiments.console.background import ready
@@ -24,9 +24,11 @@ from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.choice import chosen
 from experiments.episodes.shop_episode import (
+    BY,
     GuestFacts,
     allowed,
     end_with,
+    not_its_own,
     session,
     start_urls,
     to_record,
@@ -100,6 +102,8 @@ class GuestTrial:
     outcome: str = ""
     seen: bool = False
     """Whether a page of the shop has come through the proxy."""
+    acted: bool = False
+    """Whether the guest has done more than to open the pages to begin with."""
     _start: Start = field(default_factory=Start.now)
     _opened: list[str] = field(default_factory=list)
     """The addresses of the pages that were opened, in order."""
@@ -137,6 +141,20 @@ class GuestTrial:
         if shown and not self.outcome:
             self._opened.append(url)
 
+    def asked(self, url: str, *, reads: bool, by_script: bool) -> None:
+        """Note whether a request is an act of the guest.
+
+        The opening of the pages to begin with is none, nor is what scripts in pages ask for. Where no
+        observer tells of presses, whatever sends something is one.
+        """
+        site, begins = self.session.site, start_urls(self.base_url, self.definition)
+        keys = {*self.session.known, *map(site.key, begins)}
+        # Another query may add: /products/desk-lamp?add-to-cart=17
+        same = urlsplit(url).query in {"", *(urlsplit(each).query for each in begins)}
+        opens = reads and same and site.key(url) in keys
+        unknown = self.observe == "off" and not reads
+        self.acted = self.acted or unknown or not (by_script or opens)
+
     def reported(self, url: str, body: bytes) -> None:
         """Keep what the observer in a page reports.
 
@@ -147,6 +165,9 @@ class GuestTrial:
         if self.outcome or key not in ("", self.session.key):
             return
         self._reported += len(message)
+        if key and message == ACTED:
+            self.acted = True
+            return
         try:
             if not key:
                 raise Disturbed("a report that the observer has not sent")
@@ -174,8 +195,15 @@ class GuestTrial:
             _tell(f"trial {self.trial}: {UNSEEN} {self.advice}")
 
     def chose(self) -> None:
-        """End the trial with a choice: a product is in the cart."""
+        """End the trial with a choice: a product is in the cart.
+
+        What is there before the guest has acted is no choice: the site map takes something else for one.
+        """
         trajectory = Trajectory()
+        if not self.acted:
+            trajectory.fail("shop", not_its_own(BY[self.session.added[0].by], self.session))
+            self._end(trajectory)
+            return
         try:
             choice = chosen(self.definition, self.session)
             end_with(choice, trajectory, self.definition, self.session, self._shown())

@@ -15,6 +15,7 @@ from interventions.proposal.scan import (
     ancestors,
     called,
     is_former_price,
+    is_unit_price,
     names_price,
     number,
     text,
@@ -189,7 +190,8 @@ def _link(scan: Scan, card: LexborNode) -> LexborNode | None:
 
 def _price(card: LexborNode) -> LexborNode | None:
     found = [node for node in _innermost(card, _is_price) if not is_former_price(node)]
-    return next(iter([node for node in found if called(node, "price|amount", 1)] or found), None)
+    whole = [node for node in found if not is_unit_price(text(node))] or found
+    return next(iter([node for node in whole if called(node, "price|amount", 1)] or whole), None)
 
 
 def _is_price(value: str) -> bool:

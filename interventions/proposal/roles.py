@@ -17,6 +17,7 @@ from interventions.proposal.scan import (
     called,
     is_aside,
     is_former_price,
+    is_unit_price,
     label,
     names_price,
     number,
@@ -187,7 +188,9 @@ class _Search:
                 score -= 6
             if not self.in_main(node):
                 score -= 6
-            if called(node, r"\btax\b|total|shipping|delivery|unit-price|per-unit", 1):
+            if is_unit_price(value) or called(
+                node, r"\btax\b|total|shipping|delivery|unit-price|per-unit", 1
+            ):
                 score -= 4
             yield score, node, reasons
 

@@ -23,6 +23,7 @@ _ASIDE = re.compile(
 )
 _FORMER = re.compile(r"\b(?:old|was|former|compare|strike|msrp|rrp|list-price|before|crossed)")
 _OFF = re.compile(r"\b(?:saving|discount)")
+_PER_UNIT = re.compile(r"(?:/|\b(?:per|pro|je|por|par)\b)\s*(?:\d+\s*)?[^\W\d][^\d/]*$", re.I)
 _BREAK = re.compile(r"(?=<br\b)", re.I)
 _WHITE = re.compile(r"[ \t\n\f\r]+")
 _WITHOUT_PRODUCT = re.compile(
@@ -159,6 +160,11 @@ def is_former_price(node: LexborNode) -> bool:
         return True
     beside = sum(bool(figure.sign) for figure in _figures(text(around[-1])))
     return beside > 1 and any(_OFF.search(words(a)) for a in around)
+
+
+def is_unit_price(value: str) -> bool:
+    """Return whether a text is a price of a unit, as `2,99 € / 100 g` and `($0.10 per piece)` are."""
+    return bool(_PER_UNIT.search(value))
 
 
 @lru_cache(maxsize=8192)

@@ -353,6 +353,23 @@ async def test_a_missing_target_fails_closed(slot: Slot, client: httpx.AsyncClie
     assert_failed_closed(response, slot.session, "oats.html: best: insert_text product.title")
 
 
+@pytest.mark.parametrize("kind", ["multipart/mixed; boundary=-", "text/event-stream", "application/x-ndjson"])
+async def test_data_that_come_in_pieces_fail_closed(kind: str, slot: Slot, client: httpx.AsyncClient) -> None:
+    """What the site map knows as data holds the old price, and nobody has changed it."""
+    data = SiteMap.model_validate(
+        {"name": "data", "data": [{"url": "/graphql", "items": "$..p", "roles": {"price": "$.c"}}]}
+    ).data
+    answers = {"/graphql": Response("{}", media_type=kind), "/other": Response("{}", media_type=kind)}
+    async with pages(answers) as url:
+        slot.session = session(url)
+        slot.session.site = SITE.model_copy(update={"data": data})
+        await client.get(url + "other")
+        assert slot.session.failures == []
+        await client.get(url + "graphql")
+    (failure,) = slot.session.failures
+    assert f"data that come in pieces ({kind.partition(';')[0]}) cannot be edited" in failure
+
+
 async def test_a_product_without_its_page_type_fails_closed(slot: Slot, client: httpx.AsyncClient) -> None:
     async with pages({"/oats.html": OTHER}) as url:
         slot.session = session(url)

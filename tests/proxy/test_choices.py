@@ -97,6 +97,12 @@ async def answer(request: Request) -> Response:
         return RedirectResponse("/lamps/desk?options=cart", 303)
     if path == "/graphql" and b"forbidden" in await request.body():
         return JSONResponse({"errors": [{"message": "out of stock"}], "data": None})
+    if path == "/deferred":
+        errors = b', "errors": [{"message": "out of stock"}]' if b"forbidden" in await request.body() else b""
+        piece = (
+            b'\r\n---\r\nContent-Type: application/json\r\n\r\n{"data": {}%b, "hasNext": false}\r\n-----\r\n'
+        )
+        return Response(piece % errors, media_type='multipart/mixed; boundary="-"')
     if path == "/gone":
         return JSONResponse({}, 404)
     return JSONResponse({"ok": b"no" not in await request.body()})
@@ -182,6 +188,8 @@ def asked(query: str, *, name: str | None = None, sku: Any = "17") -> dict[str, 
         (GRAPHQL | {"operation": "Add"}, post("/graphql", json=asked("", name="Add")), "17"),
         (GRAPHQL, post("/graphql", json=asked(MUTATION, sku="forbidden")), None),
         (GRAPHQL, post("/graphql", content=b"["), None),
+        (GRAPHQL | {"path": "/deferred"}, post("/deferred", json=asked(MUTATION)), "17"),
+        (GRAPHQL | {"path": "/deferred"}, post("/deferred", json=asked(MUTATION, sku="forbidden")), None),
         (
             GRAPHQL | {"method": "GET"},
             get('/graphql?operationName=addItemToOrder&variables={"id":"17"}', dest="empty"),

@@ -50,6 +50,9 @@ class OneVisit:
     def opened(self, url: str, *, shown: bool) -> None:
         self.seen += 1
 
+    def asked(self, url: str, *, reads: bool, by_script: bool) -> None:
+        pass
+
     def reported(self, url: str, body: bytes) -> None:
         raise AssertionError(f"{url}: nothing was to be reported")
 

@@ -287,6 +287,32 @@ async def test_a_shop_without_the_start_pages_is_refused(
 
 
 @pytest.mark.browser
+async def test_what_a_page_does_by_itself_is_no_choice(
+    db: str, tmp_path: Path, browsergym_thread: ThreadPoolExecutor
+) -> None:
+    site = tmp_path / "hasty.yaml"
+    site.write_text("name: hasty\nextends: onestopmarket\nchoice: {request: {path: /cart/.+}}\n")
+    shop = ForeignShop(script="fetch('/cart/KEY', {method: 'POST'}).then(() => document.title = 'asked')")
+
+    def open_first(name: str) -> dict[str, Any]:
+        with open_experiment(name, agent=AGENT, limit=1, db=db) as tasks:
+            env = gymnasium.make(tasks[0])
+            info = env.reset()[1]["task_info"]
+            for step in range(20):  # the page may ask later than the first look
+                if info["outcome"]:
+                    break
+                info = env.step(f"scroll(0, {step})")[4]["task_info"]
+            env.close()
+            return info
+
+    async with serve(shop.app()) as address:
+        name = str(foreign_experiment(tmp_path, shop, address, site=str(site)))
+        info = await in_thread(browsergym_thread, open_first, name)
+    assert info["outcome"] == "infra_error", info
+    assert "before the agent has acted" in info["reason"]
+
+
+@pytest.mark.browser
 async def test_a_wall_before_the_start_pages_is_passed(
     db: str, tmp_path: Path, browsergym_thread: ThreadPoolExecutor
 ) -> None:

@@ -1,5 +1,7 @@
 """Figures in the format that they stand in."""
 
+import sys
+import unicodedata
 from decimal import Decimal
 
 import pytest
@@ -294,6 +296,28 @@ def test_prices_are_those_of_babel(name: str, currency: str, first: Decimal, sec
     (figure,) = figures(old, usage)
     assert figure.value == first, old
     assert written(old, second, usage) == new
+
+
+ZEROS = [char for char in map(chr, range(sys.maxunicode + 1)) if unicodedata.decimal(char, None) == 0]
+CENTS = [currency for currency in CURRENCIES if get_currency_precision(currency) == 2]
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=size(160, 3_000))
+@given(
+    st.sampled_from(LANGUAGES), st.sampled_from(CENTS), st.sampled_from(ZEROS), PRICES, PRICES,
+    st.sampled_from([UNKNOWN, Usage("en"), Usage("de"), Usage("ar", "SAR")]),
+)  # fmt: skip
+def test_cents_are_read_in_any_digits_whatever_the_page_says_of_its_language(
+    name: str, currency: str, zero: str, first: Decimal, second: Decimal, usage: Usage
+) -> None:
+    """Pages often state no language, or the wrong one; the oracle is Babel, and the digits are Unicode's."""
+    locale = Locale.parse(name)
+    text = format_currency(first, currency, locale=locale, numbering_system="latn").translate(_digits(zero))
+    (figure,) = figures(text, usage)
+    assert figure.value == first, text
+    (again,) = figures(written(text, second, usage), usage)
+    assert again.value == second, again.text
 
 
 @pytest.mark.parametrize(

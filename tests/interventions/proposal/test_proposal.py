@@ -38,6 +38,23 @@ def test_a_proposal_can_be_used_as_it_is(shop: Shop) -> None:
     assert site.cards == ["item"]
 
 
+@pytest.mark.parametrize(
+    ("shown", "selector"),
+    [
+        ("<p class=now>฿๓๗๔.๐๐ <span class=each>(฿๑๒๔.๖๗/ชิ้น)</span></p>", ""),
+        ("<p class=now>3,74 €</p><p class=each>1,25 € / 100 g</p>", "p.now"),
+        ("<p class=each>($1.25 per piece)</p><p class=now>$3.74</p>", "p.now"),
+        ("<p class=now>3,74 € / Stück</p>", ""),
+        ("<p class=price>12,99 €/kg</p>", "p.price"),
+    ],
+)
+def test_the_price_of_a_unit_is_not_taken_for_the_price(shown: str, selector: str) -> None:
+    """Rather none is proposed; where it is called the price, goods are sold by the unit."""
+    page = f"<main><h1>Lamp</h1>{shown}<button class=buy>Buy</button></main>"
+    found = propose("test", Capture(f"{HOST}/lamp", page), None)
+    assert {r.role: r.places[0].css for r in found.roles}.get("product.price", "") == selector
+
+
 @pytest.mark.parametrize("name", ["microdata", "RDFa", "WooCommerce-like", "Shopify-like"])
 def test_ratings_with_their_scale(name: str) -> None:
     shop = SHOPS[name]
