@@ -1,5 +1,7 @@
 """A process of the browser that stands still while an agent acts: no fault of the agent's, and repeated."""
 
+import asyncio
+import gc
 import os
 import signal
 from collections.abc import AsyncIterator, Callable
@@ -11,6 +13,7 @@ from playwright.async_api import BrowserContext, Request
 
 from agents.base import Agent, Decision
 from environments import episode, pulse, time_limit
+from environments.browser import run_browsers
 from environments.observation import Observation
 from environments.time_limit import Part
 from tests.journeys import two_episodes
@@ -93,3 +96,19 @@ async def test_the_trial_is_repeated_and_ends_as_ever(
     assert (record.trial.outcome, record.cause) == ("infra_error", "browser"), record.trial.reason
     stage.turn = two_episodes.as_ever
     assert essence(await stage.run(stage.hostile)) == calm
+
+
+async def test_the_end_of_the_driver_is_no_news_of_asyncio(caplog: pytest.LogCaptureFixture) -> None:
+    others = PROCESSES["Playwright"]()
+    async with run_browsers() as pool:
+        first = await pool.browser()
+        (driver,) = PROCESSES["Playwright"]() - others
+        os.kill(driver, signal.SIGKILL)
+        while driver in PROCESSES["Playwright"]():  # noqa: ASYNC110 - asyncio tells of children, not of others
+            await asyncio.sleep(0)
+        async with pool.context(None) as context:
+            await context.new_page()
+    del first
+    gc.collect()
+    await asyncio.sleep(0)
+    assert caplog.text == ""
