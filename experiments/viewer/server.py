@@ -1,0 +1,48 @@
+"""Serve the viewer on this machine until it is interrupted."""
+
+import asyncio
+import socket
+import webbrowser
+from collections.abc import Callable
+
+import uvicorn
+
+from experiments.records.store import Records
+from experiments.viewer.app import create_app
+from interventions.errors import UserError
+
+HOST = "127.0.0.1"
+
+
+def listen(port: int) -> socket.socket:
+    """Return a socket that listens on this machine only; port 0 is any that is free. Raises UserError."""
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+    except OSError as error:
+        listener.close()
+        raise UserError(f"--port {port}: cannot be used ({error.strerror}); leave it out for any free port") from None
+    listener.listen()
+    return listener
+
+
+async def serve(records: Records, db: str, listener: socket.socket, ready: Callable[[], None]) -> None:
+    """Serve until the task is cancelled; `ready` is called when requests are answered."""
+    config = uvicorn.Config(create_app(records, db), log_level="critical", lifespan="off", access_log=False)
+    server = uvicorn.Server(config)
+    serving = asyncio.ensure_future(server._serve([listener]))  # without its own handlers of signals
+    try:
+        while not server.started and not serving.done():
+            await asyncio.sleep(0.01)
+        if not serving.done():
+            ready()
+        await asyncio.shield(serving)
+    finally:
+        server.should_exit = server.force_exit = True
+        await asyncio.wait({serving}, timeout=5)
+
+
+def show(address: str) -> None:
+    """Open the browser of this machine, where it has one."""
+    webbrowser.open(address)
