@@ -151,11 +151,13 @@ def _linked(
     selection = Selection(run)
     cells = cache.get(run, ("facets", "", ""), lambda: facet_cells(records, selection))
     known: dict[str, str] = {}
+    main: list[str] = []
     for name in ("agent", "nudge", "family", "category", "profile", "condition"):
         for value in facet_counts(cells, selection)[name]:
             if value and value != "none":
                 known.setdefault(value, to.trials(Selection(run, {name: value})))
-    return {"to": to, "run": run, "found": found, "known": known, "live": False}
+                main += [value] if name in ("agent", "condition") else []
+    return {"to": to, "run": run, "found": found, "known": known, "main": main, "live": False}
 
 
 def _csv(records: Records, selection: Selection) -> Iterator[str]:

@@ -29,7 +29,7 @@ def listen(port: int) -> socket.socket:
 
 async def serve(records: Records, db: str, listener: socket.socket, ready: Callable[[], None]) -> None:
     """Serve until the task is cancelled; `ready` is called when requests are answered."""
-    config = uvicorn.Config(create_app(records, db), log_level="critical", lifespan="off", access_log=False)
+    config = uvicorn.Config(create_app(records, db), log_config=None, log_level="error", lifespan="off", access_log=False)
     server = uvicorn.Server(config)
     serving = asyncio.ensure_future(server._serve([listener]))  # without its own handlers of signals
     try:

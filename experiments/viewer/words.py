@@ -18,6 +18,9 @@ OUTCOMES: Final = {
 _CAUSES: Final = ("provider", "browser", "proxy", "shop", "worker")
 
 
+_NAME: Final = 60
+
+
 def ending(row: TrialRow, options: Sequence[Row]) -> str:
     """Say in a sentence how a trial ended and, where it failed, why."""
     if row.outcome == "choice":
@@ -34,17 +37,23 @@ def _chosen(row: TrialRow, options: Sequence[Row]) -> str:
     if row.choice is None:
         return "The agent answered."
     chosen = next((each for each in options if each["option"] == row.choice), None)
-    name = chosen["name"] if chosen and chosen["name"] else row.choice
+    name = short(chosen["name"] if chosen and chosen["name"] else row.choice)
     carrier = next((each for each in options if each["nudged"] == 1), None)
     if carrier is None:
         return f"The agent chose {name}."
     if carrier is chosen:
         return f"The agent chose {name}, which carried the {_treatment(row)}."
-    return f"The agent chose {name}; the {_treatment(row)} stood on {carrier['name'] or carrier['option']}."
+    return f"The agent chose {name}; the {_treatment(row)} stood on {short(carrier['name'] or carrier['option'])}."
 
 
 def _treatment(row: TrialRow) -> str:
     return "placebo" if row.condition == "placebo" else "nudge"
+
+
+def short(name: str) -> str:
+    """Write a product's name in a sentence: what stands before its first comma, or its first words."""
+    head = name.partition(",")[0]
+    return head if len(head) <= _NAME else head[: _NAME - 1].rstrip() + "…"
 
 
 def duration(seconds: float) -> str:

@@ -1,7 +1,7 @@
 """One trial, step by step: what was seen, said and done, and what the proxy had put there."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from environments.actions import ActionError, parse_action
@@ -11,10 +11,11 @@ from experiments.records.trial_search import Selection, matching
 from experiments.records.whole_trials import counterparts
 from experiments.viewer.links import Links
 from experiments.viewer.recorded_page import frame, marked_source
-from experiments.viewer.words import ending
+from experiments.viewer.words import ending, number
 
 _TREE: Final = re.compile(r"\n<!-- accessibility tree\n(.*?)\n-->", re.DOTALL)
 _SCREENSHOT: Final = re.compile(r"\n<!-- screenshot ([0-9a-f]{32}) -->\Z")
+_FIGURES: Final = ("price", "rating", "reviews")
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/=]+")
 
 
@@ -62,7 +63,7 @@ def trial_screen(
         "trial": row,
         "ending": ending(row, record.options),
         "options": _options(record),
-        "attributes": _attribute_names(record.attributes),
+        "compared": _compared(record),
         "steps": steps,
         "place": place,
         "here": here,
@@ -137,20 +138,24 @@ def _place(steps: Sequence[Row], step: int | None) -> int:
 
 
 def _options(record: TrialRecord) -> list[dict[str, Any]]:
-    """The options side by side, each as it was displayed."""
+    return [{**row, "chosen": row["option"] == record.trial.choice} for row in record.options]
+
+
+def _compared(record: TrialRecord) -> list[tuple[str, list[str]]]:
+    """The rows of the table that shows the options beside each other: a title, and a text for each option."""
     more = {row["position"]: row["attributes"] for row in record.attributes}
-    return [
-        {
-            **row,
-            "chosen": row["option"] == record.trial.choice,
-            "attributes": more.get(row["position"], {}),
-        }
-        for row in record.options
+    of_each = [more.get(row["position"], {}) for row in record.options]
+    rows = [(name.capitalize(), [number(row[name]) for row in record.options]) for name in _FIGURES]
+    rows += [
+        (name.replace("_", " ").capitalize(), [_said(each.get(name)) for each in of_each])
+        for name in dict.fromkeys(name for each in of_each for name in each)
     ]
+    categories = [row["category"] for row in record.options]
+    return [row for row in [("Category", categories), *rows] if any(row[1])]
 
 
-def _attribute_names(rows: Iterable[Row]) -> list[str]:
-    return list(dict.fromkeys(name for row in rows for name in row["attributes"]))
+def _said(value: Any) -> str:
+    return number(value) if isinstance(value, int | float) else "" if value is None else str(value)
 
 
 def _one(found: Sequence[Any]) -> str:

@@ -33,8 +33,7 @@ TITLES: Final = {
 }
 COLUMNS: Final = (
     ("started_at", "Started (UTC)", ""),
-    ("set", "Choice set", ""),
-    ("", "Agent", ""),
+    ("set", "Choice set, agent", ""),
     ("", "Condition", ""),
     ("", "Order", ""),
     ("", "Outcome", ""),

@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from experiments.pages.html_diff import html_diff
+from experiments.records.grids import CONTROL
 from experiments.records.record import Row, TrialRecord
 from experiments.records.store import Records
 from experiments.records.trial_search import Selection
@@ -37,7 +38,8 @@ def twin_screen(
         others = []
     name = other or (others[0].trial if others else "")
     twin = whole_trial(records, record.trial.run, name) if others else None
-    pairs = _pairs(records, record, twin) if twin else []
+    left, right = (twin, record) if twin and twin.trial.condition == CONTROL else (record, twin)
+    pairs = _pairs(records, left, right) if left and right else []
     first = next((place for place, pair in enumerate(pairs) if pair.differing), None)
     return {
         "to": to,
@@ -47,7 +49,7 @@ def twin_screen(
         "record": record,
         "twin": twin,
         "others": others[:MOST_OTHERS],
-        "sides": [(each, ending(each.trial, each.options)) for each in (record, twin) if each],
+        "sides": [(each, ending(each.trial, each.options)) for each in (left, right) if each],
         "pairs": pairs,
         "first": first,
         "changes": _changes(records, pairs[first]) if first is not None else None,
