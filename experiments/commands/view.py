@@ -1,6 +1,5 @@
 """souk view."""
 
-import asyncio
 import sys
 from typing import Annotated
 
@@ -39,11 +38,8 @@ def view(
     records.read_only()
     with listen(port) as listener:
         address = f"http://{HOST}:{listener.getsockname()[1]}{path}"
-
-        def ready() -> None:
-            typer.echo(f"{address}\nCtrl-C ends it")
-            sys.stdout.flush()
-            if not no_open:
-                show(address)
-
-        asyncio.run(serve(records, db, listener, ready))
+        typer.echo(f"{address}\nCtrl-C ends it")
+        sys.stdout.flush()
+        if not no_open:
+            show(address)
+        serve(records, db, listener)

@@ -65,7 +65,11 @@ def grid(records: Records, run: str) -> list[GridCell]:
         .order_by(*group)
     )
     with records.reading() as connection:
-        return [GridCell(*each, carrier == 1, number) for *each, carrier, number in connection.execute(query)]
+        rows = connection.execute(query).all()
+    return [
+        GridCell(name, condition, ordering, agent, outcome, choice, carrier == 1, number)
+        for name, condition, ordering, agent, outcome, choice, carrier, number in rows
+    ]
 
 
 def flips(records: Records, run: str) -> dict[str, Flips]:
@@ -79,9 +83,7 @@ def flips(records: Records, run: str) -> dict[str, Flips]:
         control.c[name] == trials.c[name]
         for name in ("run", "set", "agent", "nudge", "ordering", "profile", "match", "repeat", "outcome")
     ]
-    carries = (
-        (options.c.run == trials.c.run) & (options.c.trial == trials.c.trial) & (options.c.nudged == 1)
-    )
+    carries = (options.c.run == trials.c.run) & (options.c.trial == trials.c.trial) & (options.c.nudged == 1)
     now, then = (table.c.choice == options.c.option for table in (trials, control))
     query = (
         sql.select(
@@ -96,7 +98,10 @@ def flips(records: Records, run: str) -> dict[str, Flips]:
         .group_by(trials.c.set)
     )
     with records.reading() as connection:
-        return {name: Flips(pairs, int(toward), int(away)) for name, pairs, toward, away in connection.execute(query)}
+        return {
+            name: Flips(pairs, int(toward), int(away))
+            for name, pairs, toward, away in connection.execute(query)
+        }
 
 
 def option_names(records: Records, run: str, sets: Sequence[str]) -> dict[str, dict[str, str]]:

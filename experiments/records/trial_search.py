@@ -14,7 +14,9 @@ from experiments.records.tables import options, steps, trials
 _REASON: Final = 80
 """The number of characters by which reasons of trials are told apart."""
 
-_FIRST: Final = (options.c.run == trials.c.run) & (options.c.trial == trials.c.trial) & (options.c.position == 0)
+_FIRST: Final = (
+    (options.c.run == trials.c.run) & (options.c.trial == trials.c.trial) & (options.c.position == 0)
+)
 
 FACETS: Final[Mapping[str, sql.ColumnElement[Any]]] = {
     "outcome": trials.c.outcome,
@@ -83,12 +85,19 @@ class Selection:
     def query(self) -> dict[str, str]:
         """Return the query of the address that asks for this selection."""
         sort = ("-" if self.descending else "") + self.sort
-        found = {**self.facets, "set": self.set, "q": self.words, "sort": "" if sort == "started_at" else sort}
+        found = {
+            **self.facets,
+            "set": self.set,
+            "q": self.words,
+            "sort": "" if sort == "started_at" else sort,
+        }
         return {name: value for name, value in found.items() if value or name in self.facets}
 
     def by(self, sort: str) -> Self:
         """Return the selection sorted by a column, or the other way round where it already is."""
-        return replace(self, sort=sort, descending=not self.descending if sort == self.sort else sort in _FALLING)
+        return replace(
+            self, sort=sort, descending=not self.descending if sort == self.sort else sort in _FALLING
+        )
 
     def replaced(self, facet: str, value: str | None) -> Self:
         """Return the selection with another value of a facet; None: with any."""

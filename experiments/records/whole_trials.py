@@ -1,7 +1,7 @@
 """Read a trial with all that is stored of it, and the trials that differ from it in one thing."""
 
 from dataclasses import fields
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sql
 
@@ -17,7 +17,7 @@ _VARIED: Final = ("condition", "nudge", "agent", "profile")
 
 def whole_trial(records: Records, run: str, trial: str) -> TrialRecord | None:
     """Return a trial with its rows in all tables and without its pages; None: the run has no such trial."""
-    rows: dict[str, list[Row]] = {}
+    rows: dict[str, Any] = {}
     with records.reading() as connection:
         for table in OF_TRIAL:
             query = sql.select(table).where(table.c.run == run, table.c.trial == trial)

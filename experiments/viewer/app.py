@@ -49,7 +49,9 @@ def create_app(records: Records, db: str) -> Starlette:
         name = _run(records, request)
         query = request.query_params
         number = int(text) if (text := query.get("page", "1")).isdecimal() and len(text) < 9 else 1
-        return _page("run.html.j2", run_screen(records, cache, to, name, sort=query.get("sort", ""), page=number))
+        return _page(
+            "run.html.j2", run_screen(records, cache, to, name, sort=query.get("sort", ""), page=number)
+        )
 
     async def answer(request: Request) -> Response:
         name = await run_in_threadpool(_run, records, request)
@@ -62,8 +64,9 @@ def create_app(records: Records, db: str) -> Starlette:
 
     def trials(request: Request) -> Response:
         selection = Selection.of(_run(records, request), request.query_params)
-        edges = {name: request.query_params.get(name, "") for name in ("after", "before")}
-        return _page("trials.html.j2", trials_screen(records, cache, to, selection, **edges))
+        after, before = (request.query_params.get(name, "") for name in ("after", "before"))
+        screen = trials_screen(records, cache, to, selection, after=after, before=before)
+        return _page("trials.html.j2", screen)
 
     def as_csv(request: Request) -> Response:
         selection = Selection.of(_run(records, request), request.query_params)
@@ -107,7 +110,10 @@ def create_app(records: Records, db: str) -> Starlette:
         Route(trial_path + "/{step:int}", trial),
         Route("/favicon.ico", lambda request: Response(status_code=204)),
     ]
-    handlers: dict[Any, Callable[[Request, Exception], Response]] = {UserError: unreadable, HTTPException: missing}
+    handlers: dict[Any, Callable[[Request, Exception], Response]] = {
+        UserError: unreadable,
+        HTTPException: missing,
+    }
     return Starlette(
         routes=routes,
         middleware=[Middleware(LocalOnly, policy=HEADER_POLICY)],

@@ -19,23 +19,32 @@ MOST_TAGS: Final = 20_000
 """The most tags of a page that is rendered: time to parse grows with the square of how deep they stand."""
 
 _HARMLESS: Final = frozenset(
-    "a abbr address article aside b bdi bdo blockquote body br button caption center cite code col colgroup dd"
-    " del details dfn div dl dt em fieldset figcaption figure font footer form h1 h2 h3 h4 h5 h6 head header hr"
-    " html i img input ins kbd label legend li main mark menu meter nav ol optgroup option output p pre progress"
-    " q s samp section select small span strong sub summary sup table tbody td textarea tfoot th thead time tr"
-    " tt u ul var wbr".split()
+    re.findall(
+        r"\w+",
+        "a abbr address article aside b bdi bdo blockquote body br button caption center cite code "
+        "col colgroup dd del details dfn div dl dt em fieldset figcaption figure font footer form h1 "
+        "h2 h3 h4 h5 h6 head header hr html i img input ins kbd label legend li main mark menu meter "
+        "nav ol optgroup option output p pre progress q s samp section select small span strong sub "
+        "summary sup table tbody td textarea tfoot th thead time tr tt u ul var wbr",
+    )
 )
+"""The tags that are left."""
 _KEPT: Final = frozenset(
-    "alt bid checked class colspan dir disabled for height label lang low high max min multiple open"
-    " optimum placeholder role rows rowspan selected size span start title type value width".split()
+    re.findall(
+        r"\w+",
+        "alt bid checked class colspan dir disabled for height label lang low high max min multiple open "
+        "optimum placeholder role rows rowspan selected size span start title type value width",
+    )
 )
+"""The attributes that are left, besides those that begin with `aria-`."""
 _PICTURE: Final = re.compile(r"data:image/(png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/=\s]+")
 _ACTED: Final = "souk-acted"
 _EDITED: Final = "souk-edited"
 
 STYLE: Final = f"""
 :root {{ color-scheme: light; }}
-body {{ font: 15px/1.5 system-ui, sans-serif; color: #1d2127; background: #fff; margin: 16px; overflow-wrap: anywhere; }}
+body {{ font: 15px/1.5 system-ui, sans-serif; color: #1d2127; background: #fff;
+  margin: 16px; overflow-wrap: anywhere; }}
 a {{ color: #1f4fa3; text-decoration: underline; }}
 ul {{ padding-left: 1.3em; }} img {{ max-width: 100%; }} table {{ border-collapse: collapse; }}
 td, th {{ padding: 2px 8px; text-align: left; vertical-align: top; }}
@@ -48,8 +57,8 @@ button, input, select, textarea {{ font: inherit; max-width: 100%; }}
 def frame(page: str, edited: Sequence[str] = (), acted: str = "") -> str:
     """Return a document for the frame of a recorded page.
 
-    edited: texts that the proxy has put into it, which are marked. acted: the mark (`bid`) of the element that
-    the agent acted on.
+    edited: texts that the proxy has put into it, which are marked. acted: the mark (`bid`) of the element
+    that the agent acted on.
     """
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -82,14 +91,17 @@ def marked_source(page: str, edited: Sequence[str] = (), acted: str = "") -> str
     parts, end = [], 0
     for found in re.finditer("|".join(f"(?:{each.pattern})" for each in patterns), page):
         kind = "acted" if found[0].startswith("bid=") else "edited"
-        parts += [html.escape(page[end : found.start()]), f'<mark class="{kind}">{html.escape(found[0])}</mark>']
+        parts += [
+            html.escape(page[end : found.start()]),
+            f'<mark class="{kind}">{html.escape(found[0])}</mark>',
+        ]
         end = found.end()
     return "".join([*parts, html.escape(page[end:])])
 
 
 def _write(root: LexborNode, parts: list[str], marked: re.Pattern[str] | None, acted: str) -> None:
     """Write what is inside a node. It goes without recursion, because a page may be deeper than a stack."""
-    todo: list[LexborNode | str] = list(_children(root))[::-1]
+    todo: list[LexborNode | str] = [*_children(root)[::-1]]
     while todo:
         node = todo.pop()
         if isinstance(node, str):
@@ -99,7 +111,7 @@ def _write(root: LexborNode, parts: list[str], marked: re.Pattern[str] | None, a
         elif node.tag in _HARMLESS:
             name = "div" if node.tag in ("html", "head", "body", "form") else node.tag
             parts.append(f"<{name}{_attributes(node, acted)}>")
-            todo += [f"</{name}>", *list(_children(node))[::-1]] if name not in _VOID else []
+            todo += [f"</{name}>", *_children(node)[::-1]] if name not in _VOID else []
 
 
 _VOID: Final = frozenset(["br", "col", "hr", "img", "input", "wbr"])
@@ -131,7 +143,10 @@ def _text(text: str, marked: re.Pattern[str] | None) -> str:
         return html.escape(text)
     parts, end = [], 0
     for found in marked.finditer(text):
-        parts += [html.escape(text[end : found.start()]), f'<mark class="{_EDITED}">{html.escape(found[0])}</mark>']
+        parts += [
+            html.escape(text[end : found.start()]),
+            f'<mark class="{_EDITED}">{html.escape(found[0])}</mark>',
+        ]
         end = found.end()
     return "".join([*parts, html.escape(text[end:])])
 

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import webbrowser
-from collections.abc import Callable
+from contextlib import suppress
 
 import uvicorn
 
@@ -22,25 +22,25 @@ def listen(port: int) -> socket.socket:
         listener.bind((HOST, port))
     except OSError as error:
         listener.close()
-        raise UserError(f"--port {port}: cannot be used ({error.strerror}); leave it out for any free port") from None
+        raise UserError(
+            f"--port {port}: cannot be used ({error.strerror}); leave it out for any free port"
+        ) from None
     listener.listen()
     return listener
 
 
-async def serve(records: Records, db: str, listener: socket.socket, ready: Callable[[], None]) -> None:
-    """Serve until the task is cancelled; `ready` is called when requests are answered."""
-    config = uvicorn.Config(create_app(records, db), log_config=None, log_level="error", lifespan="off", access_log=False)
-    server = uvicorn.Server(config)
-    serving = asyncio.ensure_future(server._serve([listener]))  # without its own handlers of signals
-    try:
-        while not server.started and not serving.done():
-            await asyncio.sleep(0.01)
-        if not serving.done():
-            ready()
-        await asyncio.shield(serving)
-    finally:
-        server.should_exit = server.force_exit = True
-        await asyncio.wait({serving}, timeout=5)
+def serve(records: Records, db: str, listener: socket.socket) -> None:
+    """Serve until Ctrl-C. `db` is the URL of the database."""
+    config = uvicorn.Config(
+        create_app(records, db),
+        log_config=None,
+        log_level="error",
+        lifespan="off",
+        access_log=False,
+        timeout_graceful_shutdown=1,
+    )
+    with suppress(KeyboardInterrupt):
+        asyncio.run(uvicorn.Server(config).serve(sockets=[listener]))
 
 
 def show(address: str) -> None:

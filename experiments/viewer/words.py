@@ -43,7 +43,8 @@ def _chosen(row: TrialRow, options: Sequence[Row]) -> str:
         return f"The agent chose {name}."
     if carrier is chosen:
         return f"The agent chose {name}, which carried the {_treatment(row)}."
-    return f"The agent chose {name}; the {_treatment(row)} stood on {short(carrier['name'] or carrier['option'])}."
+    other = short(carrier["name"] or carrier["option"])
+    return f"The agent chose {name}; the {_treatment(row)} stood on {other}."
 
 
 def _treatment(row: TrialRow) -> str:

@@ -115,4 +115,6 @@ def _net(found: Flips | None) -> int:
 def _total(moved: dict[str, Flips]) -> Flips | None:
     if not moved:
         return None
-    return Flips(*(sum(getattr(each, name) for each in moved.values()) for name in ("pairs", "toward", "away")))
+    return Flips(
+        *(sum(getattr(each, name) for each in moved.values()) for name in ("pairs", "toward", "away"))
+    )

@@ -57,7 +57,10 @@ def twin_screen(
 
 
 def _pairs(records: Records, record: TrialRecord, twin: TrialRecord) -> list[Pair]:
-    return [Pair(left, right, _differing(records, left, right)) for left, right in zip_longest(record.steps, twin.steps)]
+    return [
+        Pair(left, right, _differing(records, left, right))
+        for left, right in zip_longest(record.steps, twin.steps)
+    ]
 
 
 def _differing(records: Records, left: Row | None, right: Row | None) -> tuple[str, ...]:
