@@ -8,7 +8,6 @@ from environments.actions import ActionError, parse_action
 from experiments.records.record import Row, TrialRecord
 from experiments.records.store import Records
 from experiments.records.trial_search import Selection, matching
-from experiments.records.whole_trials import counterparts
 from experiments.viewer.links import Links
 from experiments.viewer.recorded_page import frame, marked_source
 from experiments.viewer.words import ending, number
@@ -74,7 +73,6 @@ def trial_screen(
         "looked": [each for each in record.on_screen if here and each["step"] == here["step"]],
         "receipts": shown,
         "names": {each["option"]: each["name"] for each in record.options},
-        "has_twin": bool(counterparts(records, row)),
         "question": record.questions[0] if record.questions else None,
         "earlier": _one(matching(records, selection, limit=1, before=row.trial)) if to.is_live else None,
         "later": _one(matching(records, selection, limit=1, after=row.trial)) if to.is_live else None,
