@@ -37,6 +37,7 @@ try:
         run,
         runs,
         status,
+        view,
     )
     from experiments.console.terminal import PlainFormatter, plain
     from interventions.errors import UserError
@@ -77,6 +78,7 @@ def souk(
 app.command()(register.register)
 app.command()(run.run)
 app.command()(status.status)
+app.command()(view.view)
 app.command()(control.pause)
 app.command()(control.resume)
 app.command()(analyze.report)

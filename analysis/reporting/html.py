@@ -59,13 +59,13 @@ def write_report(path: str | Path, title: str, facts: Mapping[str, object], repo
         answer=report.answer,
         problems=report.problems,
         checked=report.checked,
-        figures=[_figure(each) for section in report.sections[:1] for each in section.figures[:1]],
+        figures=[figure_data(each) for section in report.sections[:1] for each in section.figures[:1]],
         sections=[
             {
                 "title": section.title,
                 "paragraphs": [text for text in section.text.split("\n\n") if text],
-                "figures": [_figure(each) for each in section.figures[0 if place else 1 :]],
-                "tables": [_table(each) for each in section.tables],
+                "figures": [figure_data(each) for each in section.figures[0 if place else 1 :]],
+                "tables": [table_cells(each) for each in section.tables],
             }
             for place, section in enumerate(report.sections)
         ],
@@ -123,9 +123,10 @@ def cell(value: object, column: str = "", decimals: int | None = None) -> str:
     return digits.replace("-", "\N{MINUS SIGN}")
 
 
-def _table(table: NamedTable) -> dict[str, object]:
-    """Text for the template. What is the same in all rows is said once, and notes are footnotes, so that the
-    table fits a page.
+def table_cells(table: NamedTable) -> dict[str, object]:
+    """Return the text of a table for a template.
+
+    What is the same in all rows is said once, and notes are footnotes, so that the table fits a page.
     """
     frame = table.frame
     shown = [name for name in frame if frame[name].notna().any() and (frame[name] != "").any()]
@@ -174,7 +175,8 @@ def _numeric(values: pd.Series) -> bool:
     return bool(pd.api.types.is_numeric_dtype(values))
 
 
-def _figure(figure: NamedFigure) -> tuple[str, str]:
+def figure_data(figure: NamedFigure) -> tuple[str, str]:
+    """Return a figure as a data URI, and its caption."""
     return _data_uri(figure.svg), figure.caption
 
 

@@ -5,7 +5,7 @@ import os
 import socket
 import sqlite3
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -186,6 +186,22 @@ def lock(connection: sql.Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
     elif connection.dialect.name == "postgresql":
         connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_LOCK)))
+
+
+def forbid_writing(engine: Engine) -> None:
+    """Let every connection that is opened from now on refuse to write."""
+    statement = {
+        "sqlite": "PRAGMA query_only=ON",
+        "postgresql": "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
+    }[engine.dialect.name]
+
+    @sql.event.listens_for(engine, "connect")
+    def refuse(connection: Any, _: object) -> None:
+        with closing(connection.cursor()) as cursor:
+            cursor.execute(statement)
+        connection.commit()
+
+    engine.dispose()
 
 
 def hold(connection: sql.Connection) -> None:

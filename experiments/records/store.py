@@ -19,7 +19,7 @@ import zstandard
 from sqlalchemy.exc import SQLAlchemyError
 
 from experiments.records.chain import Entry, entry, extend, plan_hash
-from experiments.records.database import connect, cut, hold, lock, open_connections
+from experiments.records.database import connect, cut, forbid_writing, hold, lock, open_connections
 from experiments.records.errors import (
     CHECK_IT,
     Unreadable,
@@ -138,6 +138,10 @@ class Records:
     def folder(self, run: str) -> Path:
         """Return the folder of a run, for its authority, log, figures and report. Raises UserError."""
         return run_folder(self.engine.url, run)
+
+    def read_only(self) -> None:
+        """Let the database itself refuse to be written through this object from now on."""
+        forbid_writing(self.engine)
 
     def close(self) -> None:
         """Close the connections to the database."""

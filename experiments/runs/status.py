@@ -62,7 +62,7 @@ class RunStatus:
 
 def run_statuses(records: Records, run: str | None = None) -> list[RunStatus]:
     """Return the status of all runs, the latest first, or of the one with this id."""
-    found = [_status(records, *named) for named in run_names(records, run)]
+    found = [run_status(records, *named) for named in run_names(records, run)]
     ended = [each for each in found if each.state in ("finished", "decided")]
     if ended and records.fault():
         for each in ended:
@@ -70,7 +70,8 @@ def run_statuses(records: Records, run: str | None = None) -> list[RunStatus]:
     return found
 
 
-def _status(records: Records, run: str, name: str, started_at: str) -> RunStatus:
+def run_status(records: Records, run: str, name: str, started_at: str) -> RunStatus:
+    """Return the status of one run, without a look at whether the database is damaged."""
     found = cells(records, run)
     sequences = _sequences(records, run)
     outcomes = Counter[str]()

@@ -1,0 +1,137 @@
+"""Count the outcomes of a run by choice set and condition, and what a nudge did to choices."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sql
+
+from experiments.records.store import Records
+from experiments.records.tables import options, runs, trials
+
+CONTROL = "control"
+
+
+@dataclass(frozen=True, slots=True)
+class GridCell:
+    """Trials of one set, condition, order and agent that ended alike.
+
+    choice: the option chosen; None where none was. carrier: whether it carried the treatment.
+    """
+
+    set: str
+    condition: str
+    ordering: str
+    agent: str
+    outcome: str
+    choice: str | None
+    carrier: bool
+    trials: int
+
+
+@dataclass(frozen=True, slots=True)
+class Flips:
+    """Pairs of treated trials of a set and their controls, which differ in the treatment alone.
+
+    toward: in so many the treated option was chosen with the treatment and not without; away: the reverse.
+    """
+
+    pairs: int
+    toward: int
+    away: int
+
+
+def grid(records: Records, run: str) -> list[GridCell]:
+    """Return the trials of a run by set, condition, order, agent and end, in that order."""
+    chosen = (
+        (options.c.run == trials.c.run)
+        & (options.c.trial == trials.c.trial)
+        & (options.c.option == trials.c.choice)
+        & (options.c.nudged == 1)
+    )
+    group = (
+        trials.c.set,
+        trials.c.condition,
+        trials.c.ordering,
+        trials.c.agent,
+        trials.c.outcome,
+        trials.c.choice,
+        sql.func.coalesce(options.c.nudged, 0),
+    )
+    query = (
+        sql.select(*group, sql.func.count())
+        .select_from(trials.outerjoin(options, chosen))
+        .where(trials.c.run == run)
+        .group_by(*group)
+        .order_by(*group)
+    )
+    with records.reading() as connection:
+        rows = connection.execute(query).all()
+    return [
+        GridCell(name, condition, ordering, agent, outcome, choice, carrier == 1, number)
+        for name, condition, ordering, agent, outcome, choice, carrier, number in rows
+    ]
+
+
+def flips(records: Records, run: str) -> dict[str, Flips]:
+    """Return by choice set how often its treatments flipped the choice; a set without pairs is left out.
+
+    A pair is two trials with a choice that are alike in agent, nudge, order, profile, match and repeat, of
+    which one is a control.
+    """
+    control = trials.alias("control")
+    alike = [
+        control.c[name] == trials.c[name]
+        for name in ("run", "set", "agent", "nudge", "ordering", "profile", "match", "repeat", "outcome")
+    ]
+    carries = (options.c.run == trials.c.run) & (options.c.trial == trials.c.trial) & (options.c.nudged == 1)
+    now, then = (table.c.choice == options.c.option for table in (trials, control))
+    query = (
+        sql.select(
+            trials.c.set,
+            sql.func.count(),
+            sql.func.sum(sql.case((now & ~then, 1), else_=0)),
+            sql.func.sum(sql.case((then & ~now, 1), else_=0)),
+        )
+        .select_from(trials.join(options, carries).join(control, sql.and_(*alike)))
+        .where(trials.c.run == run, trials.c.outcome == "choice", trials.c.condition != CONTROL)
+        .where(control.c.run == run, control.c.condition == CONTROL)
+        .group_by(trials.c.set)
+    )
+    with records.reading() as connection:
+        return {
+            name: Flips(pairs, int(toward), int(away))
+            for name, pairs, toward, away in connection.execute(query)
+        }
+
+
+def option_names(records: Records, run: str, sets: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return the options of choice sets by set: option -> name, in the order of the options' keys."""
+    here = (options.c.run == trials.c.run) & (options.c.trial == trials.c.trial)
+    query = (
+        sql.select(trials.c.set, options.c.option, sql.func.min(options.c.name))
+        .select_from(trials.join(options, here))
+        .where(trials.c.run == run, trials.c.set.in_(sets))
+        .group_by(trials.c.set, options.c.option)
+        .order_by(trials.c.set, options.c.option)
+    )
+    found: dict[str, dict[str, str]] = {name: {} for name in sets}
+    with records.reading() as connection:
+        for name, option, shown in connection.execute(query):
+            found[name][option] = shown
+    return found
+
+
+def state_of(records: Records, run: str) -> tuple[int, str]:
+    """Return what changes whenever a trial of a run is stored: the number of trials, and the latest start."""
+    query = sql.select(sql.func.count(), sql.func.max(trials.c.started_at)).where(trials.c.run == run)
+    with records.reading() as connection:
+        number, latest = connection.execute(query).one()
+    return number, latest or ""
+
+
+def run_named(records: Records, name: str) -> str | None:
+    """Return the id of the run with this id, or of the latest one with this name; None: there is none."""
+    query = sql.select(runs.c.run).where((runs.c.run == name) | (runs.c.name == name))
+    latest = sql.case((runs.c.run == name, 0), else_=1), runs.c.started_at.desc(), runs.c.run
+    with records.reading() as connection:
+        return connection.scalar(query.order_by(*latest).limit(1))

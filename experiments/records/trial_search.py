@@ -1,0 +1,195 @@
+"""Find trials of a run by what they are and what was said in them: pages of rows, counts, neighbours."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final, Self
+
+import sqlalchemy as sql
+
+from experiments.records.record import TrialRow
+from experiments.records.store import Records
+from experiments.records.tables import options, steps, trials
+
+_REASON: Final = 80
+"""The number of characters by which reasons of trials are told apart."""
+
+_FIRST: Final = (
+    (options.c.run == trials.c.run) & (options.c.trial == trials.c.trial) & (options.c.position == 0)
+)
+
+FACETS: Final[Mapping[str, sql.ColumnElement[Any]]] = {
+    "outcome": trials.c.outcome,
+    "reason": sql.case(
+        (trials.c.outcome == "choice", ""), else_=sql.func.substr(trials.c.reason, 1, _REASON)
+    ),
+    "agent": trials.c.agent,
+    "condition": trials.c.condition,
+    "nudge": trials.c.nudge,
+    "family": trials.c.family,
+    "category": sql.func.coalesce(options.c.category, ""),
+    "ordering": trials.c.ordering,
+    "profile": trials.c.profile,
+    "match": trials.c.match,
+}
+"""What trials are counted and filtered by; the category is that of the first option."""
+
+SORTS: Final[Mapping[str, sql.ColumnElement[Any]]] = {
+    "started_at": trials.c.started_at,
+    "set": trials.c.set,
+    "steps": trials.c.steps,
+    "seconds": trials.c.seconds,
+    "tokens": trials.c.tokens_in + trials.c.tokens_out,
+    "cost": sql.func.coalesce(trials.c.cost, -1.0),
+}
+"""What trials are sorted by; a cost that is not known is below all others."""
+
+_FALLING: Final = ("steps", "seconds", "tokens", "cost")
+"""Columns of which the largest values are wanted first."""
+
+FacetCell = tuple[tuple[str, ...], int]
+"""The values of all facets, in their order, and the number of trials that have them."""
+
+_OWN: Final = tuple(trials.c[each.name] for each in fields(TrialRow))
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Some trials of a run in an order: what a page of the viewer shows.
+
+    facets: name -> value, of `FACETS`. words: what a thought or an action holds, or the trial's id. sort: a
+    name of `SORTS`.
+    """
+
+    run: str
+    facets: Mapping[str, str] = field(default_factory=dict)
+    set: str = ""
+    words: str = ""
+    sort: str = "started_at"
+    descending: bool = False
+
+    @classmethod
+    def of(cls, run: str, query: Mapping[str, str]) -> Self:
+        """Return the selection that the query of an address asks for; what is unknown is left out."""
+        sort = query.get("sort", "")
+        known = sort.removeprefix("-") in SORTS
+        return cls(
+            run,
+            {name: query[name] for name in FACETS if name in query},
+            query.get("set", ""),
+            query.get("q", "").strip(),
+            sort.removeprefix("-") if known else "started_at",
+            known and sort.startswith("-"),
+        )
+
+    def query(self) -> dict[str, str]:
+        """Return the query of the address that asks for this selection."""
+        sort = ("-" if self.descending else "") + self.sort
+        found = {
+            **self.facets,
+            "set": self.set,
+            "q": self.words,
+            "sort": "" if sort == "started_at" else sort,
+        }
+        return {name: value for name, value in found.items() if value or name in self.facets}
+
+    def by(self, sort: str) -> Self:
+        """Return the selection sorted by a column, or the other way round where it already is."""
+        return replace(
+            self, sort=sort, descending=not self.descending if sort == self.sort else sort in _FALLING
+        )
+
+    def replaced(self, facet: str, value: str | None) -> Self:
+        """Return the selection with another value of a facet; None: with any."""
+        others = {name: kept for name, kept in self.facets.items() if name != facet}
+        return replace(self, facets=others if value is None else {**others, facet: value})
+
+
+def matching(
+    records: Records, selection: Selection, *, limit: int, after: str = "", before: str = ""
+) -> list[TrialRow]:
+    """Return the first trials of a selection, or those after (before: the last before) the trial of this id.
+
+    Nothing comes after or before a trial that the run does not have.
+    """
+    backwards, edge = bool(before), after or before
+    order = (SORTS[selection.sort], trials.c.trial)
+    query = _where(sql.select(*_OWN), records, selection)
+    if edge:
+        place = sql.select(*order).where(trials.c.run == selection.run, trials.c.trial == edge)
+        with records.reading() as connection:
+            found = connection.execute(place).one_or_none()
+        if found is None:
+            return []
+        here, there = sql.tuple_(*order), sql.tuple_(*found, types=[column.type for column in order])
+        query = query.where(here < there if selection.descending is not backwards else here > there)
+    down = selection.descending is not backwards
+    query = query.order_by(*(column.desc() if down else column.asc() for column in order)).limit(limit)
+    with records.reading() as connection:
+        rows = [TrialRow(**records.checked(trials, row)) for row in connection.execute(query).mappings()]
+    return rows[::-1] if backwards else rows
+
+
+def every(records: Records, selection: Selection) -> Iterator[tuple[Any, ...]]:
+    """Yield the names of the columns of all trials of a selection, and then their rows."""
+    yield tuple(column.name for column in _OWN)
+    order = (SORTS[selection.sort], trials.c.trial)
+    query = _where(sql.select(*_OWN), records, selection)
+    query = query.order_by(*(column.desc() if selection.descending else column.asc() for column in order))
+    with records.reading() as connection:
+        for row in connection.execution_options(yield_per=1_000).execute(query):
+            yield tuple(row)
+
+
+def facet_cells(records: Records, selection: Selection) -> list[FacetCell]:
+    """Count the trials of a selection, whatever its facets, by the values of all facets at once."""
+    query = _where(sql.select(*FACETS.values(), sql.func.count()), records, replace(selection, facets={}))
+    query = query.group_by(*(sql.literal_column(str(number)) for number in range(1, len(FACETS) + 1)))
+    with records.reading() as connection:
+        return [(tuple(values), number) for *values, number in connection.execute(query)]
+
+
+def facet_counts(cells: Iterable[FacetCell], selection: Selection) -> dict[str, dict[str, int]]:
+    """Return the trials of a selection by facet: value -> number, the most frequent first.
+
+    A facet is counted as if it were not filtered by, so that its other values stay in sight.
+    """
+    names = list(FACETS)
+    wanted = [(names.index(name), value) for name, value in selection.facets.items()]
+    totals: list[Counter[str]] = [Counter() for _ in names]
+    for values, number in cells:
+        others = [place for place, value in wanted if values[place] != value]
+        for place in others if len(others) == 1 else range(0 if others else len(names)):
+            totals[place][values[place]] += number
+    return {
+        name: dict(sorted(total.items(), key=lambda each: (-each[1], each[0])))
+        for name, total in zip(names, totals, strict=True)
+    }
+
+
+def trial_count(cells: Iterable[FacetCell], selection: Selection) -> int:
+    """Return the number of trials of a selection."""
+    names = list(FACETS)
+    wanted = [(names.index(name), value) for name, value in selection.facets.items()]
+    return sum(number for values, number in cells if all(values[place] == value for place, value in wanted))
+
+
+def _where(query: sql.Select[Any], records: Records, selection: Selection) -> sql.Select[Any]:
+    """The query for the trials of a selection."""
+    query = query.select_from(trials.outerjoin(options, _FIRST)).where(trials.c.run == selection.run)
+    for name, value in selection.facets.items():
+        query = query.where(FACETS[name] == value)
+    if selection.set:
+        query = query.where(trials.c.set == selection.set)
+    if selection.words:
+        said = [_holds(records, column, selection.words) for column in (steps.c.thought, steps.c.action)]
+        its = sql.select(steps.c.trial).where(steps.c.run == selection.run, sql.or_(*said))
+        query = query.where(sql.or_(trials.c.trial.in_(its), trials.c.trial == selection.words))
+    return query
+
+
+def _holds(records: Records, column: sql.ColumnElement[str], words: str) -> sql.ColumnElement[bool]:
+    """Whether a text holds these words; the case of letters (in SQLite: of ASCII letters) does not count."""
+    if records.engine.dialect.name == "sqlite":
+        return column.contains(words, autoescape=True)  # LIKE, which is quicker than to lower both
+    return column.icontains(words, autoescape=True)

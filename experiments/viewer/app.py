@@ -1,0 +1,182 @@
+"""The viewer as an ASGI application: which screen answers which address."""
+
+import asyncio
+import csv
+import io
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from experiments.records.grids import run_named, state_of
+from experiments.records.queries import facts_of
+from experiments.records.record import TrialRecord
+from experiments.records.store import Records
+from experiments.records.trial_search import Selection, every, facet_cells, facet_counts
+from experiments.records.whole_trials import whole_trial
+from experiments.viewer.answer import answer_of
+from experiments.viewer.links import ServerLinks
+from experiments.viewer.pages import HEADER_POLICY, render
+from experiments.viewer.screens.run_screen import run_screen
+from experiments.viewer.screens.runs_screen import runs_screen
+from experiments.viewer.screens.trial_screen import trial_screen
+from experiments.viewer.screens.trials_screen import trials_screen
+from experiments.viewer.screens.twin_screen import twin_screen
+from experiments.viewer.security import LocalOnly
+from experiments.viewer.state_cache import StateCache
+from interventions.errors import UserError
+
+_CSV_ROWS = 500
+"""Rows that are sent at a time."""
+
+
+def create_app(records: Records, db: str) -> Starlette:
+    """Make the viewer over a database; `db` is its URL, for analyses in a process of their own."""
+    to, cache = ServerLinks(), StateCache(records)
+    answers: dict[str, tuple[Any, dict[str, Any]]] = {}
+    analysing = asyncio.Lock()
+
+    def runs(request: Request) -> Response:
+        return _page("runs.html.j2", runs_screen(records, to))
+
+    def run(request: Request) -> Response:
+        name = _run(records, request)
+        query = request.query_params
+        number = int(text) if (text := query.get("page", "1")).isdecimal() and len(text) < 9 else 1
+        return _page(
+            "run.html.j2", run_screen(records, cache, to, name, sort=query.get("sort", ""), page=number)
+        )
+
+    async def answer(request: Request) -> Response:
+        name = await run_in_threadpool(_run, records, request)
+        async with analysing:
+            state = await run_in_threadpool(state_of, records, name)
+            if answers.get(name, (None,))[0] != state:
+                answers[name] = state, await answer_of(db, name)
+        found = answers[name][1]
+        return _page("answer.html.j2", await run_in_threadpool(_linked, records, cache, to, name, found))
+
+    def trials(request: Request) -> Response:
+        selection = Selection.of(_run(records, request), request.query_params)
+        after, before = (request.query_params.get(name, "") for name in ("after", "before"))
+        screen = trials_screen(records, cache, to, selection, after=after, before=before)
+        return _page("trials.html.j2", screen)
+
+    def as_csv(request: Request) -> Response:
+        selection = Selection.of(_run(records, request), request.query_params)
+        named = {"Content-Disposition": f'attachment; filename="{_file_name(selection.run)}-trials.csv"'}
+        return StreamingResponse(_csv(records, selection), media_type="text/csv", headers=named)
+
+    def trial(request: Request) -> Response:
+        selection, record = _trial(records, request)
+        screen = trial_screen(
+            records,
+            to,
+            selection,
+            record,
+            trace=_trace(records, record),
+            step=request.path_params.get("step"),
+            view=request.query_params.get("view", ""),
+        )
+        return _page("trial.html.j2", screen)
+
+    def twin(request: Request) -> Response:
+        selection, record = _trial(records, request)
+        other = request.query_params.get("with", "")
+        return _page("twin.html.j2", twin_screen(records, to, selection, record, other))
+
+    def unreadable(request: Request, error: Exception) -> Response:
+        return _problem(503, str(error))
+
+    def missing(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)  # noqa: S101 - it is registered for these alone
+        return _problem(error.status_code, error.detail if error.status_code == 404 else str(error.detail))
+
+    trial_path = "/runs/{run}/trials/{trial}"
+    routes = [
+        Route("/", runs),
+        Route("/runs/{run}", run),
+        Route("/runs/{run}/answer", answer),
+        Route("/runs/{run}/trials", trials),
+        Route("/runs/{run}/trials.csv", as_csv),
+        Route(trial_path, trial),
+        Route(trial_path + "/twin", twin),
+        Route(trial_path + "/{step:int}", trial),
+        Route("/favicon.ico", lambda request: Response(status_code=204)),
+    ]
+    handlers: dict[Any, Callable[[Request, Exception], Response]] = {
+        UserError: unreadable,
+        HTTPException: missing,
+    }
+    return Starlette(
+        routes=routes,
+        middleware=[Middleware(LocalOnly, policy=HEADER_POLICY)],
+        exception_handlers=handlers,
+    )
+
+
+def _page(template: str, values: dict[str, Any]) -> Response:
+    return HTMLResponse(render(template, values))
+
+
+def _problem(status: int, text: str) -> Response:
+    values = {"to": ServerLinks(), "live": False, "status": status, "text": text}
+    return HTMLResponse(render("problem.html.j2", values), status_code=status)
+
+
+def _run(records: Records, request: Request) -> str:
+    """The id of the run that an address names by its id or its name."""
+    name = request.path_params["run"]
+    if (found := run_named(records, name)) is None:
+        raise HTTPException(404, f"There is no run {name!r} in this database.")
+    return found
+
+
+def _trial(records: Records, request: Request) -> tuple[Selection, TrialRecord]:
+    run, name = _run(records, request), request.path_params["trial"]
+    record = whole_trial(records, run, name)
+    if record is None:
+        raise HTTPException(404, f"Run {run} has no trial {name!r}.")
+    return Selection.of(run, request.query_params), record
+
+
+def _trace(records: Records, record: TrialRecord) -> str:
+    return str(facts_of(records, record.trial.run).get("trace", "full"))
+
+
+def _linked(
+    records: Records, cache: StateCache, to: ServerLinks, run: str, found: dict[str, Any]
+) -> dict[str, Any]:
+    """An answer with links: what a cell of its table names leads to the trials of that name."""
+    selection = Selection(run)
+    cells = cache.get(run, ("facets", "", ""), lambda: facet_cells(records, selection))
+    known: dict[str, str] = {}
+    main: list[str] = []
+    for name in ("agent", "nudge", "family", "category", "profile", "condition"):
+        for value in facet_counts(cells, selection)[name]:
+            if value and value != "none":
+                known.setdefault(value, to.trials(Selection(run, {name: value})))
+                main += [value] if name in ("agent", "condition") else []
+    return {"to": to, "run": run, "found": found, "known": known, "main": main, "live": False}
+
+
+def _csv(records: Records, selection: Selection) -> Iterator[str]:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    for number, row in enumerate(every(records, selection), 1):
+        writer.writerow(row)
+        if number % _CSV_ROWS == 0:
+            yield text.getvalue()
+            text.seek(0)
+            text.truncate()
+    yield text.getvalue()
+
+
+def _file_name(run: str) -> str:
+    return "".join(letter if letter.isalnum() and letter.isascii() else "-" for letter in run)

@@ -1,0 +1,69 @@
+"""Give every state of the viewer its address: on a server, or among files."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+from urllib.parse import quote, urlencode
+
+from experiments.records.trial_search import Selection
+
+
+class Links(Protocol):
+    """The addresses of the screens. `is_live`: whether a server answers, which finds and sorts trials."""
+
+    is_live: bool
+
+    def runs(self) -> str:
+        """Return the address of the list of runs."""
+
+    def run(self, run: str, **query: Any) -> str:
+        """Return the address of a run."""
+
+    def trials(self, selection: Selection, **more: Any) -> str:
+        """Return the address of the table of some trials."""
+
+    def trial(self, selection: Selection, trial: str, step: int | None = None, **more: Any) -> str:
+        """Return the address of a trial, or of one of its steps."""
+
+    def twin(self, selection: Selection, trial: str, other: str | None = None) -> str:
+        """Return the address of the comparison of a trial with another one."""
+
+
+class ServerLinks:
+    """Addresses on the viewer's server. The selection stays in the address of a trial, for j and k."""
+
+    is_live = True
+
+    def runs(self) -> str:
+        """Return the address of the list of runs."""
+        return "/"
+
+    def run(self, run: str, **query: Any) -> str:
+        """Return the address of a run."""
+        return _address("/runs", run, query=query)
+
+    def answer(self, run: str) -> str:
+        """Return the address of the answer of a run."""
+        return _address("/runs", run, "answer")
+
+    def trials(self, selection: Selection, **more: Any) -> str:
+        """Return the address of the table of some trials."""
+        return _address("/runs", selection.run, "trials", query={**selection.query(), **more})
+
+    def csv(self, selection: Selection) -> str:
+        """Return the address of some trials as CSV."""
+        return _address("/runs", selection.run, "trials.csv", query=selection.query())
+
+    def trial(self, selection: Selection, trial: str, step: int | None = None, **more: Any) -> str:
+        """Return the address of a trial, or of one of its steps."""
+        own = () if step is None else (str(step),)
+        return _address("/runs", selection.run, "trials", trial, *own, query={**selection.query(), **more})
+
+    def twin(self, selection: Selection, trial: str, other: str | None = None) -> str:
+        """Return the address of the comparison of a trial with another one."""
+        query = {**selection.query(), **({"with": other} if other else {})}
+        return _address("/runs", selection.run, "trials", trial, "twin", query=query)
+
+
+def _address(root: str, *parts: str, query: Mapping[str, Any] | None = None) -> str:
+    path = "/".join([root, *(quote(part, safe="") for part in parts)])
+    return f"{path}?{urlencode(query)}" if query else path

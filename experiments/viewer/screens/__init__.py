@@ -1,0 +1,1 @@
+"""What each screen shows, as values for its template."""

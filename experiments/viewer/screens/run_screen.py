@@ -1,0 +1,120 @@
+"""One run: its answer, and its design as a grid in which each cell leads to its trials."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from experiments.records.grids import CONTROL, Flips, GridCell, flips, grid, option_names
+from experiments.records.queries import run_names
+from experiments.records.store import Records
+from experiments.records.trial_search import Selection
+from experiments.runs.status import STATES, run_status
+from experiments.viewer.links import Links
+from experiments.viewer.state_cache import StateCache
+
+ROWS: Final = 50
+"""Choice sets on a page."""
+MOST_COLUMNS: Final = 24
+"""The most columns of the grid; more are named in a line."""
+
+Column = tuple[str, str, str]
+"""Agent, condition and order."""
+
+
+@dataclass(slots=True)
+class Cell:
+    """The trials of one set in one column: the shares of its options, and how many chose the treated one."""
+
+    choices: Counter[str] = field(default_factory=Counter)
+    carriers: int = 0
+    chosen: int = 0
+    others: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def trials(self) -> int:
+        """The number of trials."""
+        return self.chosen + self.others.total()
+
+    def add(self, found: GridCell) -> None:
+        """Count trials that ended alike."""
+        if found.outcome != "choice":
+            self.others[found.outcome] += found.trials
+            return
+        self.chosen += found.trials
+        self.carriers += found.trials if found.carrier else 0
+        if found.choice is not None:
+            self.choices[found.choice] += found.trials
+
+    def bar(self, options: list[str]) -> list[tuple[str, float, float]]:
+        """Return the parts of the cell's bar: a class, where it begins, and its width, both in percent."""
+        parts, begin = [], 0.0
+        for place, option in enumerate(options):
+            if self.choices[option]:
+                width = 100 * self.choices[option] / self.trials
+                parts.append((f"option-{min(place, 3)}", begin, width))
+                begin += width
+        if others := self.others.total():
+            parts.append(("failed", begin, 100 * others / self.trials))
+        return parts
+
+
+def run_screen(
+    records: Records, cache: StateCache, to: Links, run: str, *, sort: str = "", page: int = 1
+) -> dict[str, Any]:
+    """Return the values of the screen. sort: `flips` brings the sets first whose choices the nudge moved."""
+    status = run_status(records, *run_names(records, run)[0])
+    cells = cache.get(run, "grid", lambda: grid(records, run))
+    moved: dict[str, Flips] = cache.get(run, "flips", lambda: flips(records, run))
+    columns, rows = _arranged(cells)
+    names = sorted(rows)
+    if sort == "flips":
+        names.sort(key=lambda name: (-_net(moved.get(name)), name))
+    page = max(1, min(page, -(-len(names) // ROWS) or 1))
+    shown = names[(page - 1) * ROWS : page * ROWS]
+    return {
+        "to": to,
+        "run": run,
+        "status": status,
+        "states": STATES,
+        "live": to.is_live and status.state in ("running", "paused"),
+        "selection": Selection(run),
+        "columns": columns[:MOST_COLUMNS],
+        "more_columns": max(0, len(columns) - MOST_COLUMNS),
+        "heads": _heads(columns[:MOST_COLUMNS]),
+        "rows": [(name, rows[name], moved.get(name)) for name in shown],
+        "options": option_names(records, run, shown),
+        "flipped": _total(moved),
+        "control": CONTROL,
+        "sort": sort,
+        "page": page,
+        "pages": -(-len(names) // ROWS),
+        "sets": len(names),
+    }
+
+
+def _arranged(cells: list[GridCell]) -> tuple[list[Column], dict[str, dict[Column, Cell]]]:
+    """The columns of the grid, a control before its treatments, and the cells of each set."""
+    rows: dict[str, dict[Column, Cell]] = {}
+    for found in cells:
+        column = (found.agent, found.condition, found.ordering)
+        rows.setdefault(found.set, {}).setdefault(column, Cell()).add(found)
+    columns = {column for row in rows.values() for column in row}
+    return sorted(columns, key=lambda each: (each[0], each[1] != CONTROL, each[1], each[2])), rows
+
+
+def _heads(columns: list[Column]) -> list[tuple[str, int]]:
+    """The agents over the columns, each with the number of its columns."""
+    counted = Counter(agent for agent, _, _ in columns)
+    return list(counted.items())
+
+
+def _net(found: Flips | None) -> int:
+    return found.toward - found.away if found else -1_000_000
+
+
+def _total(moved: dict[str, Flips]) -> Flips | None:
+    if not moved:
+        return None
+    return Flips(
+        *(sum(getattr(each, name) for each in moved.values()) for name in ("pairs", "toward", "away"))
+    )

@@ -1,0 +1,160 @@
+"""One trial, step by step: what was seen, said and done, and what the proxy had put there."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from environments.actions import ActionError, parse_action
+from experiments.records.record import Row, TrialRecord
+from experiments.records.store import Records
+from experiments.records.trial_search import Selection, matching
+from experiments.viewer.links import Links
+from experiments.viewer.recorded_page import frame, marked_source
+from experiments.viewer.words import ending, number
+
+_TREE: Final = re.compile(r"\n<!-- accessibility tree\n(.*?)\n-->", re.DOTALL)
+_SCREENSHOT: Final = re.compile(r"\n<!-- screenshot ([0-9a-f]{32}) -->\Z")
+_FIGURES: Final = ("price", "rating", "reviews")
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/=]+")
+
+
+class Seen(NamedTuple):
+    """What an agent saw at a step, in the forms in which it can be shown; None: not in this form."""
+
+    page: str | None
+    source: str | None
+    tree: str | None
+    screenshot: str | None
+    """A data URI."""
+    missing: str
+    """Why nothing can be shown; else empty."""
+
+    @property
+    def views(self) -> list[str]:
+        """The forms that there are."""
+        return [name for name in ("page", "source", "tree", "screenshot") if getattr(self, name) is not None]
+
+
+def trial_screen(
+    records: Records,
+    to: Links,
+    selection: Selection,
+    record: TrialRecord,
+    *,
+    trace: str,
+    step: int | None = None,
+    view: str = "",
+) -> dict[str, Any]:
+    """Return the values of the screen of a trial at a step; None: the last one at which the agent acted."""
+    row = record.trial
+    steps = record.steps
+    place = _place(steps, step)
+    here = steps[place] if steps else None
+    seen = seen_at(records, record, here, trace)
+    shown = [each for each in record.receipts if each["intervention"]]
+    scenes = record.questions and record.questions[0]["mode"] in ("text", "logprobs")
+    return {
+        "to": to,
+        "run": row.run,
+        "live": False,
+        "selection": selection,
+        "record": record,
+        "trial": row,
+        "ending": ending(row, record.options),
+        "options": _options(record),
+        "compared": _compared(record),
+        "steps": steps,
+        "place": place,
+        "here": here,
+        "seen": seen,
+        "is_text": bool(scenes) or bool(record.prompts),
+        "view": view if view in seen.views else (seen.views or [""])[0],
+        "calls": [each for each in record.calls if here and each["step"] == here["step"]],
+        "looked": [each for each in record.on_screen if here and each["step"] == here["step"]],
+        "receipts": shown,
+        "names": {each["option"]: each["name"] for each in record.options},
+        "question": record.questions[0] if record.questions else None,
+        "earlier": _one(matching(records, selection, limit=1, before=row.trial)) if to.is_live else None,
+        "later": _one(matching(records, selection, limit=1, after=row.trial)) if to.is_live else None,
+    }
+
+
+def seen_at(records: Records, record: TrialRecord, step: Row | None, trace: str) -> Seen:
+    """Return what was seen at a step."""
+    if step is None:
+        why = "steps were not kept (--trace none)" if trace == "none" else "no steps of this trial are stored"
+        return Seen(None, None, None, None, f"{why}.")
+    if step["observation"] is None:
+        kept = f" (--trace {trace})" if trace != "full" else ""
+        return Seen(None, None, None, None, f"Pages were not kept{kept}.")
+    text = kept_text(records, step["observation"])
+    if text is None:
+        return Seen(None, None, None, None, "The page of this step was lost; souk db check says more.")
+    if record.prompts or (record.questions and record.questions[0]["mode"] in ("text", "logprobs")):
+        return Seen(None, marked_source(text), None, None, "")
+    tree, pictured = _TREE.search(text), _SCREENSHOT.search(text)
+    page = _TREE.sub("", _SCREENSHOT.sub("", text))
+    edited, acted = [each["after"] for each in record.receipts], acted_on(step["action"])
+    return Seen(
+        frame(page, edited, acted),
+        marked_source(page, edited, acted),
+        tree[1] if tree else None,
+        _picture(records, pictured[1]) if pictured else None,
+        "",
+    )
+
+
+def kept_text(records: Records, name: str) -> str | None:
+    """Return a stored text; None where it was lost."""
+    try:
+        return records.artifact(name)
+    except KeyError:
+        return None
+
+
+def acted_on(action: str) -> str:
+    """Return the mark of the element that an action names; empty where it names none."""
+    try:
+        found = parse_action(action)
+    except ActionError:
+        return ""
+    return str(found.args[0]) if found.name in ("click", "fill", "select_option") else ""
+
+
+def _picture(records: Records, name: str) -> str | None:
+    data = kept_text(records, name)
+    return f"data:image/png;base64,{data}" if data and _BASE64.fullmatch(data) else None
+
+
+def _place(steps: Sequence[Row], step: int | None) -> int:
+    """The place of a step in the list; without one, that of the last action."""
+    for place, each in enumerate(steps):
+        if each["step"] == step:
+            return place
+    acted = [place for place, each in enumerate(steps) if each["action"] or each["thought"]]
+    return acted[-1] if acted else max(0, len(steps) - 1)
+
+
+def _options(record: TrialRecord) -> list[dict[str, Any]]:
+    return [{**row, "chosen": row["option"] == record.trial.choice} for row in record.options]
+
+
+def _compared(record: TrialRecord) -> list[tuple[str, list[str]]]:
+    """The rows of the table that shows the options beside each other: a title, and a text for each option."""
+    more = {row["position"]: row["attributes"] for row in record.attributes}
+    of_each = [more.get(row["position"], {}) for row in record.options]
+    rows = [(name.capitalize(), [number(row[name]) for row in record.options]) for name in _FIGURES]
+    rows += [
+        (name.replace("_", " ").capitalize(), [_said(each.get(name)) for each in of_each])
+        for name in dict.fromkeys(name for each in of_each for name in each)
+    ]
+    categories = [row["category"] for row in record.options]
+    return [row for row in [("Category", categories), *rows] if any(row[1])]
+
+
+def _said(value: Any) -> str:
+    return number(value) if isinstance(value, int | float) else "" if value is None else str(value)
+
+
+def _one(found: Sequence[Any]) -> str:
+    return found[0].trial if found else ""

@@ -1,0 +1,89 @@
+"""The trials of a run as a table that is filtered, searched and sorted, a page at a time."""
+
+from typing import Any, Final
+
+from experiments.records.store import Records
+from experiments.records.trial_search import (
+    Selection,
+    facet_cells,
+    facet_counts,
+    matching,
+    trial_count,
+)
+from experiments.records.whole_trials import options_of
+from experiments.viewer.links import Links
+from experiments.viewer.state_cache import StateCache
+from experiments.viewer.words import OUTCOMES
+
+ROWS: Final = 50
+MOST_VALUES: Final = 12
+"""The most values of a facet that are shown at once."""
+
+TITLES: Final = {
+    "outcome": "Outcome",
+    "reason": "Why not a choice",
+    "agent": "Agent",
+    "condition": "Condition",
+    "nudge": "Nudge",
+    "family": "Family",
+    "category": "Category",
+    "ordering": "Order",
+    "profile": "Profile",
+    "match": "Matched",
+}
+COLUMNS: Final = (
+    ("started_at", "Started (UTC)", ""),
+    ("set", "Choice set, agent", ""),
+    ("", "Condition", ""),
+    ("", "Order", ""),
+    ("", "Outcome", ""),
+    ("steps", "Steps", "n"),
+    ("seconds", "Seconds", "n"),
+    ("tokens", "Tokens", "n"),
+    ("cost", "USD", "n"),
+)
+
+
+def trials_screen(
+    records: Records,
+    cache: StateCache,
+    to: Links,
+    selection: Selection,
+    *,
+    after: str = "",
+    before: str = "",
+    rows: int = ROWS,
+) -> dict[str, Any]:
+    """Return the values of the screen: the trials after or before the one of this id."""
+    key = ("facets", selection.set, selection.words)
+    cells = cache.get(selection.run, key, lambda: facet_cells(records, selection))
+    found = matching(records, selection, limit=rows + 1, after=after, before=before)
+    more = len(found) > rows
+    found = (found[1:] if before else found[:rows]) if more else found
+    counted = facet_counts(cells, selection)
+    return {
+        "to": to,
+        "run": selection.run,
+        "live": False,
+        "selection": selection,
+        "number": trial_count(cells, selection),
+        "facets": [
+            (name, TITLES[name], list(values.items())[:MOST_VALUES], max(0, len(values) - MOST_VALUES))
+            for name, values in counted.items()
+            if len(values) > 1 or name in selection.facets
+        ],
+        "columns": COLUMNS,
+        "trials": found,
+        "chosen": _chosen(records, selection.run, [each.trial for each in found]),
+        "outcomes": OUTCOMES,
+        "next": found[-1].trial if found and (more or before) else "",
+        "previous": found[0].trial if found and (after or (before and more)) else "",
+    }
+
+
+def _chosen(records: Records, run: str, names: list[str]) -> dict[str, dict[str, Any]]:
+    """The names of options by trial: option -> name and whether it was treated."""
+    return {
+        trial: {row["option"]: (row["name"] or row["option"], row["nudged"] == 1) for row in rows}
+        for trial, rows in options_of(records, run, names).items()
+    }

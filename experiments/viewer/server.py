@@ -1,0 +1,48 @@
+"""Serve the viewer on this machine until it is interrupted."""
+
+import asyncio
+import socket
+import webbrowser
+from contextlib import suppress
+
+import uvicorn
+
+from experiments.records.store import Records
+from experiments.viewer.app import create_app
+from interventions.errors import UserError
+
+HOST = "127.0.0.1"
+
+
+def listen(port: int) -> socket.socket:
+    """Return a socket that listens on this machine only; port 0 is any that is free. Raises UserError."""
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+    except OSError as error:
+        listener.close()
+        raise UserError(
+            f"--port {port}: cannot be used ({error.strerror}); leave it out for any free port"
+        ) from None
+    listener.listen()
+    return listener
+
+
+def serve(records: Records, db: str, listener: socket.socket) -> None:
+    """Serve until Ctrl-C. `db` is the URL of the database."""
+    config = uvicorn.Config(
+        create_app(records, db),
+        log_config=None,
+        log_level="error",
+        lifespan="off",
+        access_log=False,
+        timeout_graceful_shutdown=1,
+    )
+    with suppress(KeyboardInterrupt):
+        asyncio.run(uvicorn.Server(config).serve(sockets=[listener]))
+
+
+def show(address: str) -> None:
+    """Open the browser of this machine, where it has one."""
+    webbrowser.open(address)

@@ -1,0 +1,81 @@
+"""Say outcomes, conditions and numbers in words."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from experiments.records.record import Row, TrialRow
+
+OUTCOMES: Final = {
+    "choice": "chose",
+    "no_choice": "did not choose",
+    "agent_limit": "ran out of steps or time",
+    "agent_error": "gave no action that can be read",
+    "treatment_failed": "saw a page without a planned edit",
+    "infra_error": "failed through no fault of the agent",
+}
+"""How a trial ended, after the name of the agent."""
+
+_CAUSES: Final = ("provider", "browser", "proxy", "shop", "worker")
+
+
+_NAME: Final = 60
+
+
+def ending(row: TrialRow, options: Sequence[Row]) -> str:
+    """Say in a sentence how a trial ended and, where it failed, why."""
+    if row.outcome == "choice":
+        return _chosen(row, options)
+    said = f"The trial {OUTCOMES.get(row.outcome, row.outcome)}"
+    if row.outcome in ("no_choice", "agent_limit", "agent_error", "treatment_failed"):
+        said = f"The agent {OUTCOMES[row.outcome]}"
+    cause = row.reason.partition(":")[0]
+    part = f" (the {cause})" if row.outcome == "infra_error" and cause in _CAUSES else ""
+    return f"{said}{part}: {row.reason}" if row.reason else f"{said}{part}."
+
+
+def _chosen(row: TrialRow, options: Sequence[Row]) -> str:
+    if row.choice is None:
+        return "The agent answered."
+    chosen = next((each for each in options if each["option"] == row.choice), None)
+    name = short(chosen["name"] if chosen and chosen["name"] else row.choice)
+    carrier = next((each for each in options if each["nudged"] == 1), None)
+    if carrier is None:
+        return f"The agent chose {name}."
+    if carrier is chosen:
+        return f"The agent chose {name}, which carried the {_treatment(row)}."
+    other = short(carrier["name"] or carrier["option"])
+    return f"The agent chose {name}; the {_treatment(row)} stood on {other}."
+
+
+def _treatment(row: TrialRow) -> str:
+    return "placebo" if row.condition == "placebo" else "nudge"
+
+
+def short(name: str) -> str:
+    """Write a product's name in a sentence: what stands before its first comma, or its first words."""
+    head = name.partition(",")[0]
+    return head if len(head) <= _NAME else head[: _NAME - 1].rstrip() + "…"
+
+
+def duration(seconds: float) -> str:
+    """Write a duration: `0.4 s`, `12 s`, `3 min 5 s`."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{int(seconds) // 60} min {int(seconds) % 60} s"
+
+
+def dollars(cost: float | None) -> str:
+    """Write a cost in US dollars; nothing where it is not known."""
+    return "" if cost is None else "0" if cost == 0 else f"{cost:.4f}"
+
+
+def number(value: float | None) -> str:
+    """Write a number as it was displayed, or nothing."""
+    return "" if value is None else f"{value:,.10g}"
+
+
+def moment(at: str) -> str:
+    """Write a stored time (UTC) to the second."""
+    return at[:19].replace("T", " ")

@@ -1,0 +1,127 @@
+"""A stored run, made without an agent, whose texts are given; and the viewer over it."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from experiments.records.record import RunFacts, TrialRecord, TrialRow, artifact_hash
+from experiments.records.store import Records
+from experiments.viewer.app import create_app
+from experiments.viewer.server import listen
+
+RUN = "made-1"
+PAGE = """<h1>A lamp</h1><h2>Best of all lamps</h2><button bid="7" type="submit">Add to Cart</button>"""
+
+
+def trial(number: int, **changed: Any) -> TrialRow:
+    """A row; of each field of `changed` the value is taken."""
+    row: dict[str, Any] = {
+        "run": RUN,
+        "trial": f"{number:032x}",
+        "agent": "simulated:balanced",
+        "set": f"lamps-{number // 4}",
+        "condition": "nudged" if number % 2 else "control",
+        "nudge": "best",
+        "nudge_text": "Best of all lamps",
+        "family": "authority",
+        "direction": 1,
+        "match": "none",
+        "profile": "none",
+        "ordering": "reversed" if number % 4 > 1 else "forward",
+        "repeat": 0,
+        "seed": number,
+        "outcome": "choice",
+        "choice": "lamp-1" if number % 2 else "lamp-2",
+        "reason": "",
+        "attempts": 1,
+        "started_at": f"2026-01-02T03:{number // 60 % 60:02d}:{number % 60:02d}.000+00:00",
+        "seconds": float(number % 7),
+        "steps": number % 5,
+        "tokens_in": number,
+        "tokens_out": 1,
+        "cost": None if number % 3 == 0 else number / 1000,
+    }
+    return TrialRow(**{**row, **changed})
+
+
+def record(row: TrialRow, page: str = PAGE, text: str = "", *, mode: str = "") -> TrialRecord:
+    """A record with two options and one step, whose page and texts are given."""
+    name = artifact_hash(page)
+    options = [
+        {
+            "position": place,
+            "option": f"lamp-{place + 1}",
+            "name": f"{text}Lamp {place + 1}",
+            "category": f"{text}Lamps",
+            "price": 20.0 + place,
+            "rating": 90.0,
+            "reviews": 5,
+            "viewed_first": 1 - place,
+            "nudged": int(place == 0 and row.condition == "nudged"),
+            "opened": None,
+        }
+        for place in range(2)
+    ]
+    step = {
+        "step": 0,
+        "url": f"http://127.0.0.1:5/{text}",
+        "observation": name,
+        "thought": f"{text}I like lamp {row.seed}.",
+        "memory": text,
+        "action": "click('7')",
+        "error": text,
+        "seconds": 0.1,
+    }
+    receipt = {
+        "number": 0,
+        "intervention": f"{text}best",
+        "edit": "insert_text",
+        "role": "product.title",
+        "page_type": "product",
+        "product": "lamp-1",
+        "matches": 1,
+        "before": text,
+        "after": "Best of all lamps",
+        "page_hash_before": "0",
+        "page_hash_after": "1",
+    }
+    return TrialRecord(row, options=options, steps=[step], receipts=[receipt], artifacts={name: page})
+
+
+def stored(url: str, made: Sequence[TrialRecord]) -> Records:
+    """A database with these trials."""
+    records = Records(url)
+    facts = RunFacts(
+        experiment={"name": "made", "mode": "page", "goal": "Buy a lamp."},
+        agents=["simulated:balanced"],
+        versions={"souk": "0"},
+        inputs={},
+    )
+    records.begin_run(RUN, "made", facts)
+    records.save(*made)
+    return records
+
+
+@contextmanager
+def viewing(records: Records, url: str) -> Iterator[str]:
+    """The viewer in a thread; its address, without the last slash."""
+    listener = listen(0)
+    config = uvicorn.Config(create_app(records, url), lifespan="off", log_config=None)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, args=([listener],))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = server.force_exit = True
+        thread.join()
+        listener.close()
+
+
+def sqlite(folder: Path) -> str:
+    """The URL of a database in a folder."""
+    return f"sqlite:///{folder}/t.db"
