@@ -23,7 +23,7 @@ def listen(port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         raise UserError(
-            f"--port {port}: cannot be used ({error.strerror}); leave it out for any free port"
+            f"--port {port}: cannot be used ({error.strerror}); give another one, or 0 for any that is free"
         ) from None
     listener.listen()
     return listener
