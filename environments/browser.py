@@ -180,13 +180,18 @@ class BrowserPool:
 
 
 async def _start_driver() -> Playwright:
-    """Start Playwright's own process, a Node.js. Raises UserError when the system lacks a library for it."""
+    """Start Playwright's own process, a Node.js.
+
+    Raises:
+        UserError: the system lacks a library for it.
+        PlaywrightError: it has not started, or ended as it did.
+    """
     try:
         return await async_playwright().start()
-    except Exception:  # of no class of its own: the process ended before it said anything
+    except Exception as error:  # of no class of its own where the process ended before it said anything
         missing = find_missing_library()
         if missing is None:
-            raise
+            raise PlaywrightError(f"Playwright's process did not start: {error}") from error
         raise UserError(f"missing: {missing}; {describe_install([missing])}") from None
 
 

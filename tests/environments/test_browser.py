@@ -4,7 +4,11 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from environments.browser import SYSTEM_BROWSERS
+import pytest
+from playwright._impl._driver import compute_driver_executable
+from playwright.async_api import Error as PlaywrightError
+
+from environments.browser import SYSTEM_BROWSERS, run_browsers
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("interventions", "proxy", "environments", "agents", "experiments", "analysis", "docker", "tests")
@@ -46,3 +50,23 @@ def test_every_browser_that_is_launched_has_been_looked_for() -> None:
         and "executable_path" not in [keyword.arg for keyword in node.keywords]
     ]
     assert launched == []
+
+
+@pytest.mark.browser
+async def test_a_driver_that_ends_as_it_starts_is_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node, _ = compute_driver_executable()
+    dies_once = tmp_path / "node"
+    dies_once.write_text(f'#!/bin/sh\nmkdir "{tmp_path}/began" 2>/dev/null && exit 1\nexec "{node}" "$@"\n')
+    dies_once.chmod(0o755)
+    monkeypatch.setenv("PLAYWRIGHT_NODEJS_PATH", str(dies_once))
+    async with run_browsers() as browsers:
+        with pytest.raises(PlaywrightError, match=r"^Playwright's process did not start"):
+            async with browsers.context(None):
+                pass
+        assert (tmp_path / "began").exists()
+        async with browsers.context(None) as context:
+            page = await context.new_page()
+            await page.set_content("<p>Here</p>")
+            assert await page.inner_text("p") == "Here"
