@@ -29,11 +29,11 @@ def view(
 
       souk view --db postgresql://souk@localhost/souk
     """
-    from experiments.viewer.links import ServerLinks
+    from experiments.viewer.links import Links
     from experiments.viewer.server import HOST, listen, serve, show
 
     records = open_records(db)
-    to = ServerLinks()
+    to = Links()
     path = to.run(records.latest_run(run)["run"]) if run else to.runs()
     records.read_only()
     with listen(port) as listener:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import sqlalchemy as sql
 
 from experiments.records.store import Records
-from experiments.records.tables import options, runs, trials
+from experiments.records.tables import options, trials
 
 CONTROL = "control"
 
@@ -127,11 +127,3 @@ def state_of(records: Records, run: str) -> tuple[int, str]:
     with records.reading() as connection:
         number, latest = connection.execute(query).one()
     return number, latest or ""
-
-
-def run_named(records: Records, name: str) -> str | None:
-    """Return the id of the run with this id, or of the latest one with this name; None: there is none."""
-    query = sql.select(runs.c.run).where((runs.c.run == name) | (runs.c.name == name))
-    latest = sql.case((runs.c.run == name, 0), else_=1), runs.c.started_at.desc(), runs.c.run
-    with records.reading() as connection:
-        return connection.scalar(query.order_by(*latest).limit(1))

@@ -14,14 +14,15 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from experiments.records.grids import run_named, state_of
+from experiments.records.errors import Unreadable
+from experiments.records.grids import state_of
 from experiments.records.queries import facts_of
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
 from experiments.records.trial_search import Selection, every, facet_cells, facet_counts
 from experiments.records.whole_trials import whole_trial
 from experiments.viewer.answer import answer_of
-from experiments.viewer.links import ServerLinks
+from experiments.viewer.links import Links
 from experiments.viewer.pages import HEADER_POLICY, render
 from experiments.viewer.screens.run_screen import run_screen
 from experiments.viewer.screens.runs_screen import runs_screen
@@ -38,7 +39,7 @@ _CSV_ROWS = 500
 
 def create_app(records: Records, db: str) -> Starlette:
     """Make the viewer over a database; `db` is its URL, for analyses in a process of their own."""
-    to, cache = ServerLinks(), StateCache(records)
+    to, cache = Links(), StateCache(records)
     answers: dict[str, tuple[Any, dict[str, Any]]] = {}
     analysing = asyncio.Lock()
 
@@ -96,7 +97,7 @@ def create_app(records: Records, db: str) -> Starlette:
 
     def missing(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # noqa: S101 - it is registered for these alone
-        return _problem(error.status_code, error.detail if error.status_code == 404 else str(error.detail))
+        return _problem(error.status_code, error.detail)
 
     trial_path = "/runs/{run}/trials/{trial}"
     routes = [
@@ -126,16 +127,18 @@ def _page(template: str, values: dict[str, Any]) -> Response:
 
 
 def _problem(status: int, text: str) -> Response:
-    values = {"to": ServerLinks(), "live": False, "status": status, "text": text}
+    values = {"to": Links(), "live": False, "status": status, "text": text}
     return HTMLResponse(render("problem.html.j2", values), status_code=status)
 
 
 def _run(records: Records, request: Request) -> str:
     """The id of the run that an address names by its id or its name."""
-    name = request.path_params["run"]
-    if (found := run_named(records, name)) is None:
-        raise HTTPException(404, f"There is no run {name!r} in this database.")
-    return found
+    try:
+        return str(records.latest_run(request.path_params["run"])["run"])
+    except Unreadable:
+        raise
+    except UserError as error:
+        raise HTTPException(404, str(error)) from None
 
 
 def _trial(records: Records, request: Request) -> tuple[Selection, TrialRecord]:
@@ -151,7 +154,7 @@ def _trace(records: Records, record: TrialRecord) -> str:
 
 
 def _linked(
-    records: Records, cache: StateCache, to: ServerLinks, run: str, found: dict[str, Any]
+    records: Records, cache: StateCache, to: Links, run: str, found: dict[str, Any]
 ) -> dict[str, Any]:
     """An answer with links: what a cell of its table names leads to the trials of that name."""
     selection = Selection(run)

@@ -1,37 +1,14 @@
-"""Give every state of the viewer its address: on a server, or among files."""
+"""Give every state of the viewer its address."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from experiments.records.trial_search import Selection
 
 
-class Links(Protocol):
-    """The addresses of the screens. `is_live`: whether a server answers, which finds and sorts trials."""
-
-    is_live: bool
-
-    def runs(self) -> str:
-        """Return the address of the list of runs."""
-
-    def run(self, run: str, **query: Any) -> str:
-        """Return the address of a run."""
-
-    def trials(self, selection: Selection, **more: Any) -> str:
-        """Return the address of the table of some trials."""
-
-    def trial(self, selection: Selection, trial: str, step: int | None = None, **more: Any) -> str:
-        """Return the address of a trial, or of one of its steps."""
-
-    def twin(self, selection: Selection, trial: str, other: str | None = None) -> str:
-        """Return the address of the comparison of a trial with another one."""
-
-
-class ServerLinks:
-    """Addresses on the viewer's server. The selection stays in the address of a trial, for j and k."""
-
-    is_live = True
+class Links:
+    """The addresses of the screens. The selection stays in the address of a trial, for j and k."""
 
     def runs(self) -> str:
         """Return the address of the list of runs."""

@@ -1,9 +1,9 @@
 """Say outcomes, conditions and numbers in words."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, get_args
 
-from experiments.records.record import Row, TrialRow
+from experiments.records.record import Cause, Row, TrialRow
 
 OUTCOMES: Final = {
     "choice": "chose",
@@ -15,9 +15,7 @@ OUTCOMES: Final = {
 }
 """How a trial ended, after the name of the agent."""
 
-_CAUSES: Final = ("provider", "browser", "proxy", "shop", "worker")
-
-
+_CAUSES: Final = get_args(Cause)
 _NAME: Final = 60
 
 

@@ -76,7 +76,7 @@ def run_screen(
         "run": run,
         "status": status,
         "states": STATES,
-        "live": to.is_live and status.state in ("running", "paused"),
+        "live": status.state in ("running", "paused"),
         "selection": Selection(run),
         "columns": columns[:MOST_COLUMNS],
         "more_columns": max(0, len(columns) - MOST_COLUMNS),

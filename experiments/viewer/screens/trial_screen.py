@@ -74,8 +74,8 @@ def trial_screen(
         "receipts": shown,
         "names": {each["option"]: each["name"] for each in record.options},
         "question": record.questions[0] if record.questions else None,
-        "earlier": _one(matching(records, selection, limit=1, before=row.trial)) if to.is_live else None,
-        "later": _one(matching(records, selection, limit=1, after=row.trial)) if to.is_live else None,
+        "earlier": _one(matching(records, selection, limit=1, before=row.trial)),
+        "later": _one(matching(records, selection, limit=1, after=row.trial)),
     }
 
 

@@ -208,7 +208,7 @@ def test_what_was_not_kept_is_said(tmp_path: Path) -> None:
         assert "no steps of this trial are stored" in body(f"{RUN}/trials/{bare.trial.trial}")
         assert "Pages were not kept" in body(f"{RUN}/trials/{light.trial.trial}")
         assert "has no trial" in body(f"{RUN}/trials/none")
-        assert "There is no run" in body("none")
+        assert "in this database; runs: made" in body("none")
         assert "made-1" in body("made/trials"), "a run is found by its name too"
 
 
