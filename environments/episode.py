@@ -2,9 +2,8 @@
 
 import asyncio
 import re
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -17,10 +16,11 @@ from environments.actions import Action
 from environments.observation import Observation, Tab
 from environments.observe import NOTHING, Disturbed, Seen, Wanted, observe, storable
 from environments.observe import View as View  # noqa: PLC0414 - an episode is begun with one
+from environments.page_watch import PageWatch
 from environments.shown_product import product_spots, shown_product
 from environments.stops import Stop
 from environments.through_proxy import MARK, BrowserFailure, is_shown_document
-from environments.time_limit import NOBODY, Count, Silent, time_limit
+from environments.time_limit import NOBODY, Silent, time_limit
 from interventions.edits.in_browser import Standing
 from interventions.yaml.sitemap import SiteMap
 
@@ -82,12 +82,6 @@ STOOD_SECONDS: Final = 3.0
 ANSWER_SECONDS: Final = 2.0
 """How long a page may take to answer after an action has had its time-out."""
 
-ASK_EVERY_SECONDS: Final = 1.0
-"""How often a page is asked whether it answers, while it is waited for."""
-
-A_PIXEL: Final[Any] = {"clip": {"x": 0, "y": 0, "width": 1, "height": 1, "scale": 1}}
-"""The part of a page whose picture is taken to see whether the page is drawn at all."""
-
 LOOK_SECONDS: Final = 30.0
 """The longest time in which a page is read; one whose script never ends cannot be."""
 
@@ -105,8 +99,6 @@ If the page changes meanwhile, the agent did not cause it.
 
 AWAITED: Final = frozenset({"document", "xhr", "fetch"})
 DEFAULT_VIEW: Final = View()
-
-Answer = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,13 +152,16 @@ class Episode:
         self._error = ""
         self._step = 0
         self._crashed = False
-        self._asked: list[float] = []
-        self.silent: Silent = {**silent, "page": self._silent}
-        """By part of the infrastructure, for how many seconds it has not answered."""
+        self._watch = PageWatch(context, lambda: self._active, silent)
         context.on("page", self._opened)
         context.on("request", self._began)
         context.on("requestfinished", self._ended)
         context.on("requestfailed", self._ended)
+
+    @property
+    def silent(self) -> Silent:
+        """By part of the infrastructure, for how many seconds it has not answered."""
+        return self._watch.silent
 
     async def open(self, urls: Sequence[str]) -> None:
         """Open one tab per URL, in this order; the last becomes active.
@@ -185,7 +180,7 @@ class Episode:
             raise BrowserFailure(first_line(error)) from error
 
     async def _open(self, urls: Sequence[str]) -> None:
-        with self._asking():
+        with self._watch.asking():
             first = await self._context.new_page()
             self._started[first] = 0
             answered, loading = self._load(first, urls[0])
@@ -195,18 +190,17 @@ class Episode:
             async with time_limit(SETTLE_SECONDS, self.silent):  # a network service that has died is silent
                 cookies = await self._context.cookies()
         if all(cookie["name"] == MARK["name"] for cookie in cookies):
-            with self._asking():
+            with self._watch.asking():
                 await loading
             self._active = first  # its scripts may still begin a session
             await self._settle()
-        with self._asking():
+        with self._watch.asking():
             await asyncio.gather(
                 loading, *(self._load(page, url)[1] for page, url in zip(rest, urls[1:], strict=True))
             )
             pages = [first, *rest]
-            self._pages.sort(
-                key=lambda page: self._started.get(page, len(pages))
-            )  # what pages opened is last
+            # What pages opened is last.
+            self._pages.sort(key=lambda page: self._started.get(page, len(pages)))
             for page in pages:
                 self._titles[page] = storable(await page.title())
         await self._focus(pages[-1])
@@ -260,48 +254,6 @@ class Episode:
         stop = self._stops[seen.stop] if seen.stop >= 0 else None
         return Look(observation, seen.url, stop, seen.said, self._started.get(self._active), seen.standing)
 
-    def _silent(self) -> float:
-        """For how many seconds a page has not answered what it has to answer at once."""
-        return time.monotonic() - self._asked[0] if self._asked else 0.0
-
-    @contextmanager
-    def _asking(self) -> Iterator[None]:
-        """Let a page be silent as long as the block waits for it."""
-        self._asked.append(began := time.monotonic())
-        try:
-            yield
-        finally:
-            self._asked.remove(began)
-
-    @asynccontextmanager
-    async def _watching(self, seconds: float, answer: Answer) -> AsyncIterator[Count]:
-        """Wait in the block for at most `seconds` in which all moves; meanwhile let the active tab answer."""
-        asking = asyncio.create_task(self._ask(answer))
-        try:
-            async with time_limit(seconds, self.silent) as count:
-                yield count
-        finally:
-            asking.cancel()
-
-    async def _ask(self, answer: Answer) -> None:
-        while True:
-            await asyncio.sleep(ASK_EVERY_SECONDS)
-            with suppress(PlaywrightError), self._asking():
-                await answer()
-
-    async def _move(self) -> None:
-        """Let the active tab run a script."""
-        await self._active.evaluate("0")
-
-    async def _move_and_draw(self) -> None:
-        """Let the active tab run a script and be drawn, without which nothing can be clicked."""
-        await self._move()
-        session = await self._context.new_cdp_session(self._active)
-        try:
-            await session.send("Page.captureScreenshot", A_PIXEL)
-        finally:
-            await session.detach()
-
     async def act(self, action: Action) -> str:
         """Take one action and wait until the page has settled.
 
@@ -321,7 +273,7 @@ class Episode:
     async def _take(self, action: Action) -> str:
         """Take an action; return why it could not be taken, or an empty string."""
         try:
-            async with self._watching(ACT_SECONDS, self._move_and_draw) as count:
+            async with self._watch.moving(ACT_SECONDS, drawn=True) as count:
                 return await self._dispatch(action) or ""
         except (PlaywrightTimeout, TimeoutError) as error:
             if count.stood > STOOD_SECONDS or not await self._answers():
@@ -336,7 +288,7 @@ class Episode:
         """Whether the active tab answers and is drawn, or loads another page: else no agent is to blame."""
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                await self._move_and_draw()
+                await self._watch.move_and_draw()
         except TimeoutError:
             return bool(self._pending)
         except PlaywrightError:
@@ -346,11 +298,11 @@ class Episode:
     async def _observe(self) -> Seen:
         # A page that navigates by itself destroys the first call's context; the second sees the new page.
         try:
-            with self._asking():
+            with self._watch.asking():
                 return await observe(self._active, self._view, self._stops, self._wanted)
         except PlaywrightError:
             await self._settle()
-            with self._asking():
+            with self._watch.asking():
                 return await observe(self._active, self._view, self._stops, self._wanted)
 
     async def _dispatch(self, action: Action) -> str | None:
@@ -367,18 +319,18 @@ class Episode:
                     async with time_limit(SETTLE_SECONDS, self.silent):
                         await page.evaluate(SCROLL, [dx, dy])
             case "keyboard_press", (str(key),):
-                with self._asking():
+                with self._watch.asking():
                     await page.keyboard.press(key)
             case "goto", (str(url),):
                 if not re.match(r"https?://", url, re.IGNORECASE):
                     return "goto: only http:// and https:// addresses can be opened"
-                with self._asking():
+                with self._watch.asking():
                     await page.goto(url, wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
             case "go_back", ():
-                with self._asking():
+                with self._watch.asking():
                     await page.go_back(wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
             case "go_forward", ():
-                with self._asking():
+                with self._watch.asking():
                     await page.go_forward(wait_until="domcontentloaded", timeout=LOAD_TIMEOUT_MS)
             case "tab_focus", (int(index),):
                 if not 0 <= index < len(self._pages):
@@ -408,7 +360,7 @@ class Episode:
     async def _focus(self, page: Page) -> None:
         self._active = page
         if len(self._pages) > 1:
-            with self._asking():
+            with self._watch.asking():
                 await page.bring_to_front()
 
     async def _settle(self) -> None:
@@ -417,7 +369,7 @@ class Episode:
         Only where scripts draw the pages, what they make of an answer has to be waited for by time.
         """
         try:
-            async with self._watching(SETTLE_SECONDS, self._move):
+            async with self._watch.moving(SETTLE_SECONDS):
                 while True:
                     await self._quiet.wait()
                     try:
