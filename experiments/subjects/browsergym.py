@@ -3,8 +3,10 @@
 The trials, their pages and their records are those of `souk run`; only the agent is not Souk's.
 """
 
+import asyncio
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from itertools import islice
@@ -28,7 +30,7 @@ from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import allowed, is_over, judge, session, start_urls, to_record
-from experiments.episodes.trajectory import Trajectory
+from experiments.episodes.trajectory import Trajectory, limited
 from experiments.episodes.treatment_check import wanted_in_browser
 from experiments.executors.browser import Testbed, open_testbed
 from experiments.executors.start_pages import check_start_pages
@@ -158,6 +160,20 @@ class Venue:
         self._portal.call(self._writer.store, record)
         self._portal.call(self._admission.settle, record)
 
+    def count_time(self, session: Session) -> Future[Trajectory]:
+        """Begin to count the time of a trial, which runs while the shop and this process move.
+
+        Returns how the trial ends when its time is over, or a standstill has ended it. Cancel it when the
+        trial ends otherwise.
+        """
+        return self._portal.start_task_soon(self._until_over, session)
+
+    async def _until_over(self, session: Session) -> Trajectory:
+        trajectory = Trajectory()
+        async with limited(trajectory, self.design.experiment.limits.seconds, {"shop": session.silent}):
+            await asyncio.Event().wait()
+        return trajectory
+
     def close(self) -> None:
         """Close the environments that are still open."""
         for env in list(self.opened):
@@ -183,6 +199,7 @@ class TrialEnv(ShopEnv):
         self._slot: Slot | None = venue.lend()
         self._facts: dict[str, Any] = {"trial": trial.id, "seed": trial.seed, "outcome": "", "reason": ""}
         self._attempts = 0
+        self._time: Future[Trajectory] | None = None
         self._note: tuple[str, str, tuple[Call, ...]] = ("", "", ())
         live, site = venue.design.experiment.live, venue.design.site
         task = partial(
@@ -215,6 +232,8 @@ class TrialEnv(ShopEnv):
         self._start, self._trajectory, self._unusable = Start.now(), Trajectory(), 0
         self._absences = self._venue.testbed.shop.absences
         self._slot.session = self._session = self._venue.session(self._trial)
+        self._stop_counting()
+        self._time = self._venue.count_time(self._session)
         try:
             observation, info = super().reset(seed=seed, options=options)
             self._look(observation)
@@ -266,7 +285,12 @@ class TrialEnv(ShopEnv):
             self._slot = None
             self._venue.opened.discard(self)
 
+    def _stop_counting(self) -> None:
+        if self._time is not None:
+            self._time.cancel()
+
     def _quit(self) -> None:
+        self._stop_counting()
         with suppress(Exception):  # what is dead says so in many ways
             super().close()
         self.task = self.chat = self.context = self.browser = None
@@ -296,8 +320,10 @@ class TrialEnv(ShopEnv):
             trajectory.end("agent_error", f"{steps} actions, the last {UNUSABLE_ANSWERS} of which were none")
         elif steps >= limits.steps:
             trajectory.end("agent_limit", f"{limits.steps} actions without a choice")
-        elif self._start.seconds > limits.seconds:
-            trajectory.end("agent_limit", f"{limits.seconds:g} seconds have passed")
+        elif self._time is not None and self._time.done():
+            over = self._time.result()
+            trajectory.end(over.outcome, over.reason)
+            trajectory.cause = over.cause
         else:
             return
         judge(trajectory, self._trial, self._venue.design, self._session)
@@ -315,6 +341,7 @@ class TrialEnv(ShopEnv):
         record = to_record(
             self._trial, design, trajectory, self._session, start=self._start, attempts=self._attempts
         )
+        self._stop_counting()
         self._venue.store(record)
         self._facts |= {"outcome": trajectory.outcome, "reason": trajectory.reason}
 

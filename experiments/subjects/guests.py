@@ -34,7 +34,7 @@ from experiments.episodes.shop_episode import (
     to_record,
 )
 from experiments.episodes.sights import Sight
-from experiments.episodes.trajectory import Traced, Trajectory, failed_on_the_way
+from experiments.episodes.trajectory import Traced, Trajectory, failed_on_the_way, limited
 from experiments.episodes.treatment_check import wanted_in_browser
 from experiments.executors.start_pages import check_start_pages
 from experiments.records.errors import DatabaseFailure, cause
@@ -97,7 +97,7 @@ class GuestTrial:
     observe: Observe
     wanted: Wanted
     """What the pages' observer reads."""
-    timers: list[asyncio.TimerHandle] = field(default_factory=list)
+    timers: list[asyncio.TimerHandle | asyncio.Task[None]] = field(default_factory=list)
     """What happens to the trial when time has passed; nothing does once it has ended."""
     outcome: str = ""
     seen: bool = False
@@ -219,10 +219,13 @@ class GuestTrial:
         trajectory.end("no_choice", "the guest ended the trial")
         self._end(trajectory)
 
-    def ran_out(self) -> None:
-        """End the trial because its time is over."""
+    async def run_out(self) -> None:
+        """Wait until the trial's time is over, and end it; the time runs while shop and proxy move."""
         trajectory = Trajectory()
-        trajectory.end("agent_limit", f"{self.design.experiment.limits.seconds:g} seconds have passed")
+        async with limited(
+            trajectory, self.design.experiment.limits.seconds, {"shop": self.session.silent}
+        ):
+            await asyncio.Event().wait()
         self._end(trajectory)
 
     def _sent(self) -> dict[str, str]:
@@ -333,10 +336,10 @@ class TrialDispenser:
             shown_url=self._shown_url,
             advice=self._advice,
         )
-        later = asyncio.get_running_loop().call_later
+        loop = asyncio.get_running_loop()
         guest.timers += [
-            later(UNSEEN_SECONDS, guest.tell_if_unseen),
-            later(self._design.experiment.limits.seconds, guest.ran_out),
+            loop.call_later(UNSEEN_SECONDS, guest.tell_if_unseen),
+            loop.create_task(guest.run_out()),
         ]
         return guest
 

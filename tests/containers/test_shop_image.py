@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import httpx
+import pytest
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "docker" / "shop.Dockerfile").read_text()
@@ -18,6 +19,7 @@ def copied() -> list[str]:
     return [path for line in lines for path in line.split() if not path.endswith(".lock")]
 
 
+@pytest.mark.slow
 def test_the_shop_runs_from_the_files_of_its_image(tmp_path: Path) -> None:
     for path in copied():
         target = tmp_path / path

@@ -57,6 +57,7 @@ def test_elements_that_are_none(changes: dict[str, Any], gone: bool) -> None:
         read_report(as_json(sent), WANTED)
 
 
+@pytest.mark.slow
 @settings(max_examples=size(100, 20_000))
 @given(changed(REPORT).map(as_json) | damaged(as_json(REPORT)))
 def test_any_report_is_read_or_refused(body: bytes) -> None:

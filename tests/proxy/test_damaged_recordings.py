@@ -69,6 +69,7 @@ def told(folder: Path, error: UserError) -> None:
     assert "\n" not in str(error)
 
 
+@pytest.mark.slow
 @settings(max_examples=size(60, 4_000))
 @given(data=st.data())
 def test_any_index_is_read_or_refused(recorded: tuple[Path, str], data: st.DataObject) -> None:
@@ -85,6 +86,7 @@ def test_any_index_is_read_or_refused(recorded: tuple[Path, str], data: st.DataO
                     Recording(folder).read(answer)
 
 
+@pytest.mark.slow
 @settings(max_examples=size(15, 1_500))
 @given(data=st.data())
 async def test_any_recording_is_replayed_or_refused(

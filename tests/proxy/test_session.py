@@ -71,6 +71,7 @@ def a_page(number: int, length: int = 0) -> ShownPage:
     return ShownPage(f"http://shop.test/{number}", "text/html", b"x" * length, None)
 
 
+@pytest.mark.slow
 def test_more_pages_than_an_episode_may_have_fail_it_once(episode: Session) -> None:
     for number in range(session.MOST_PAGES + 3):
         assert bool(episode.failures) == (number > session.MOST_PAGES)
@@ -114,6 +115,7 @@ def test_nothing_is_kept_of_what_happens_after_the_end(episode: Session) -> None
     assert (episode.pages, episode.as_sent) == ([], {})
 
 
+@pytest.mark.slow
 def test_pages_that_are_kept_for_their_ids_are_not_larger_together(episode: Session) -> None:
     for number in range(5):
         episode.keep(a_page(number, session.MOST_BYTES // 2))

@@ -112,6 +112,7 @@ def test_nothing_but_an_answer_error_comes_out(text: str) -> None:
 plain = st.text().filter(lambda text: "<" not in text)
 
 
+@pytest.mark.slow
 @given(plain, plain)
 def test_what_is_between_the_tags_comes_back(thought: str, memory: str) -> None:
     answer = parse_answer(f"<think>{thought}</think><memory>{memory}</memory><action>go_back()</action>")

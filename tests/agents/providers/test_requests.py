@@ -36,6 +36,7 @@ async def test_reasoning_models_are_sent_no_temperature(kind, model: str, monkey
     assert request == {"model": model, "messages": HELLO, "max_completion_tokens": 16_000}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "temperature", "max_tokens", "sent"),
     [

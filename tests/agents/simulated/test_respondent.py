@@ -59,6 +59,7 @@ def test_choices_are_as_frequent_as_their_probabilities(taste: str) -> None:
     assert chisquare(counts, expected).pvalue > 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [TRIPLE, TRIPLE.partition("\nOption C")[0]])
 def test_the_position_locked_take_the_first_97_times_in_100(text: str) -> None:
     profile = shipped_profile("position-locked")
@@ -148,6 +149,7 @@ async def test_a_conversation_in_parts_and_as_a_whole_give_the_same() -> None:
     assert whole.call is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "form"),
     [(TRIPLE, LetterAnswer(labels=dict.fromkeys("ABC", ""), lenient=True)), (WORTH, NumberAnswer())],

@@ -144,6 +144,7 @@ def test_the_published_scores_and_ranking(published: AnchoringAnalysis, public: 
     assert any("no Shapley values" in note for note in published.notes)
 
 
+@pytest.mark.slow
 def test_shapley_sums_to_the_full_less_the_empty_prompt(
     simulate: Scores, analysis: AnchoringAnalysis
 ) -> None:

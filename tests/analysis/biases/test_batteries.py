@@ -168,6 +168,7 @@ def battery(answers: Answers) -> pd.DataFrame:
     return table.assign(response=rng.normal(50, 10, len(table)) + 6 * lift)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outcome", ["bias_detected", "capped"])
 def test_regressions_agree_with_statsmodels(answers: Answers, outcome: str) -> None:
     effects = effects_of(battery(answers))

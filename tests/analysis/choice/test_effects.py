@@ -331,6 +331,7 @@ def test_few_trials_are_fitted_without_interactions(simulate: Simulate) -> None:
     assert effects["estimate"].to_numpy() == pytest.approx(100 * by_hand, abs=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 def test_few_trials_give_estimates_or_reasons_but_no_crash(simulate: Simulate) -> None:
     table = simulate(13, sets=6, nudges_per_set=2).table

@@ -111,6 +111,7 @@ def says(found: pd.Series, truth: tuple[float, float, int]) -> None:
     assert found["conf_low"] <= found["estimate"] <= found["conf_high"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("options", "sets"), [(2, 3), (3, 1)])
 def test_the_nudge_and_the_order(seed: int, options: int, sets: int) -> None:
@@ -151,6 +152,7 @@ def test_what_a_profile_changes(seed: int) -> None:
     says(found, (100 * float(np.mean(differences)), as_far, len(differences)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_the_nudge_less_its_placebo(seed: int) -> None:
     table = design(seed, sets=1, texts=("best", "late"), placebo=True)
@@ -177,6 +179,7 @@ def test_the_nudge_less_its_placebo(seed: int) -> None:
     says(found, (100 * observed / len(units), as_far, len(units)))
 
 
+@pytest.mark.slow
 def test_repeats_that_are_answered_alike_count_once() -> None:
     """Else a question could be asked until its answer is significant."""
     table = design(3, sets=3)
@@ -301,6 +304,7 @@ def test_draws_of_a_question_are_exchanged_together(options: int, sets: int, see
     assert row["p_value"] == pytest.approx(np.mean([abs(mean) >= abs(means[0]) - 1e-9 for mean in means]))
 
 
+@pytest.mark.slow
 def test_displays_that_are_answered_alike_count_once() -> None:
     """An agent that answers a question alike, whatever prices are shown, has no more strata."""
     table = drawn_design(5, 2, 8)

@@ -72,6 +72,7 @@ def test_no_value_has_another_sign_than_its_part_worth(
             assert slope < 0 and slope / error < -1.9, "the price is clearly below 0"
 
 
+@pytest.mark.slow
 def test_the_form_that_a_test_does_not_refute_is_taken() -> None:
     for curve, price in (("log", -5.0), ("linear", -5.0), ("steep", -3.0)):
         models = full_models(encode(drawn(5, 900, price, curve, 1.0, 0.5)), ["a"], "clustered")

@@ -291,6 +291,7 @@ def delta_method(fit: Any) -> Iterator[dict[str, np.ndarray]]:
     yield variances
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 3])
 def test_average_contrasts_agree_with_the_delta_method_on_pyfixest(simulate: Simulate, size: int) -> None:
     data = prepare(simulate(3, sets=20, size=size, nudges=9, nudges_per_set=3, categories=14).table)

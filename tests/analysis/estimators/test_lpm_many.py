@@ -29,6 +29,7 @@ def simulated(name: str, trials: int, determinism: float) -> SimulatedTrials:
     return simulated_trials(load_shop_design(name, ""), taste, trials)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "trials", "determinism"), DESIGNS)
 def test_contrasts_are_those_of_each_outcome(name: str, trials: int, determinism: float) -> None:
     made = simulated(name, trials, determinism)
@@ -72,6 +73,7 @@ def models(draw: st.DrawFn) -> tuple[Model, np.ndarray, dict[str, np.ndarray]]:
     return Model(columns[order], trial[order]), outcomes[order], clusters
 
 
+@pytest.mark.slow
 @settings(max_examples=size(50, 1_000), deadline=None)
 @given(found=models(), seed=st.integers(0, 999))
 def test_any_contrast_is_that_of_each_outcome(

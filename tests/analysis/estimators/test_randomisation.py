@@ -54,6 +54,7 @@ def null_of(marks: tuple[str, ...], choices: tuple[str, ...]) -> tuple[float, Nu
     return effect_of(won, len(marks), sum(chosen)), permuted(len(marks), chosen)
 
 
+@pytest.mark.slow
 @settings(max_examples=size(60, 1_000))
 @given(stratum=strata(5))
 def test_a_permuted_stratum_is_all_orders_of_its_marks(

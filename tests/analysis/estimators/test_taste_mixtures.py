@@ -91,6 +91,7 @@ def test_classes_are_at_the_highest_point_of_the_likelihood_written_out() -> Non
     assert found.clusters == pytest.approx(150 * found.share, rel=0.05)
 
 
+@pytest.mark.slow
 def test_mixed_logit_has_the_likelihood_of_an_integral() -> None:
     """With one taste that varies, the likelihood of a decider is an integral over one number."""
     tastes = normal(60) * [1, 0] + [0, 1.0]

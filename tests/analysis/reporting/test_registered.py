@@ -71,6 +71,7 @@ def test_equality_is_two_one_sided_tests(estimate: float, error: float, df: floa
     assert bound >= equality_p(row, margin) - 1e-6 or bound == 1.0
 
 
+@pytest.mark.slow
 def test_verdicts_and_what_is_not_there() -> None:
     frame = result_frame(
         [

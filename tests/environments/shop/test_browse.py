@@ -87,6 +87,7 @@ async def test_search_without_a_hit(client: httpx.AsyncClient) -> None:
     assert not html.select("div.block.filter")
 
 
+@pytest.mark.slow
 async def test_pages_lead_through_the_whole_category(client: httpx.AsyncClient, catalogue: Catalogue) -> None:
     path, names = "electronics/portable-audio-video/radios.html", list[str]()
     while path:

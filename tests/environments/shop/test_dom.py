@@ -295,6 +295,7 @@ async def test_listings_on_home_lack_the_classes_of_other_cards(client: httpx.As
     assert html.select('[id^="old-price-"][id$="-widget-product-grid"][data-price-type=finalPrice]')
 
 
+@pytest.mark.slow
 async def test_the_menu_has_three_levels_and_every_entry_leads_to_products(
     client: httpx.AsyncClient, catalogue: Catalogue
 ) -> None:

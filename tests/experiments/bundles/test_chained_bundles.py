@@ -93,6 +93,7 @@ def test_any_cell_that_is_altered_is_named(data: st.DataObject, registered: Path
     assert complaint(members, registered)
 
 
+@pytest.mark.slow
 @given(data=st.data())
 @settings(
     max_examples=size(4, 300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -48,6 +48,7 @@ def test_a_simulated_agent_is_not_asked() -> None:
     assert 'did you mean "price"?' in str(unknown.exception)
 
 
+@pytest.mark.slow
 async def test_a_model_is_asked_once(provider: Provider) -> None:  # noqa: F811
     provider.say("ready", usage=(1_000_000, 1))
     said = await ask("openai:gpt-4.1-mini")

@@ -30,6 +30,7 @@ def test_what_is_there_is_listed(folder: Path) -> None:
     assert said("list") == "own  your own  hf:own\ntiny-anchor  toy  hf:tiny-anchor\n"
 
 
+@pytest.mark.slow
 def test_a_toy_that_is_there_is_not_made_again(folder: Path) -> None:
     pytest.importorskip("torch", reason="local models are not installed")
     (folder / "tiny-anchor").mkdir(parents=True)

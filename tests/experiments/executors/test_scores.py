@@ -118,6 +118,7 @@ def test_from_the_store_over_a_file_to_the_analysis(tmp_path: Path, scorer: Near
     assert v0["call_b"].startswith("B+")
 
 
+@pytest.mark.slow
 def test_a_run_that_ends_within_a_variation_is_analysed(tmp_path: Path, scorer: NearAnchor) -> None:
     """120 prompts are three variations of 32, and a part of the fourth."""
     run = ended(tmp_path, limit=120)

@@ -89,6 +89,7 @@ def test_choices_between_hotels(tmp_path: Path) -> None:
     assert (pairs["forward"].map(lambda options: options[::-1]) == pairs["reversed"]).all()
 
 
+@pytest.mark.slow
 def test_willingness_to_pay_is_asked_after_the_anchor_in_one_conversation(tmp_path: Path) -> None:
     run = ended(tmp_path, WTP, "simulated:anchored")
     table = response_table(run.records, run.design.run_id)
@@ -118,6 +119,7 @@ def test_a_battery_asks_until_enough_answers_are_valid(tmp_path: Path) -> None:
     assert (again.total, again.done) == (len(table), len(table))
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     part = ended(tmp_path, HOTELS, "simulated:balanced", limit=8)
     assert (part.total, part.done) == (8, 8)

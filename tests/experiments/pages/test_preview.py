@@ -81,6 +81,7 @@ async def test_a_products_own_page(find) -> None:  # type: ignore[no-untyped-def
     assert (receipt.role, receipt.product, receipt.after) == ("product.price_box", KEY, "Only 2 left")
 
 
+@pytest.mark.slow
 async def test_every_product_of_a_list_or_the_one_that_is_named(find) -> None:  # type: ignore[no-untyped-def]
     found = await find("two-left", "moved")
     assert found.page.url.endswith("/shelf")
@@ -107,6 +108,7 @@ async def test_facts_come_from_the_page(find) -> None:  # type: ignore[no-untype
     assert found.receipts[0].after == "Quiet Harbor Oat Cookies, rated 75 by 12"
 
 
+@pytest.mark.slow
 async def test_what_the_page_does_not_tell_is_given(find) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(UserError) as error:
         await find("table", f"{KEY}.html")
@@ -121,6 +123,7 @@ async def test_what_the_page_does_not_tell_is_given(find) -> None:  # type: igno
     assert (await find("table", f"{KEY}.html", place="shelf 5")).receipts[0].after == "shelf 5"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("id", "path", "message"),
     [

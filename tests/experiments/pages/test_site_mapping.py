@@ -111,5 +111,6 @@ async def test_mistakes(url: str, message: str) -> None:
         await map_site(url, None, name="lamps")
 
 
+@pytest.mark.slow
 def test_a_name_from_the_address() -> None:
     assert default_name("https://www.Shop-Example.co.uk/p/1") == "shop-example-co-uk"

@@ -159,6 +159,7 @@ def test_what_was_tampered_with_is_named(tamper: Callable[[sql.Connection, str],
         records.close()
 
 
+@pytest.mark.slow
 def test_a_stored_outcome_that_is_run_again_is_named(records: Records, url: str) -> None:
     fill(records, [[(0, "choice")], [(1, "choice")]])
     with records.writing() as connection:
@@ -182,6 +183,7 @@ def test_trials_of_before_there_were_chains(records: Records, url: str) -> None:
     assert whats[2].what == "trial"
 
 
+@pytest.mark.slow
 def test_a_judged_trial_has_another_link(records: Records, url: str) -> None:
     fill(records, [[(0, "choice")]])
     said = {"number": 0, "factor": "price", "quotation": "cheap", "judge": "j", "reason": ""}

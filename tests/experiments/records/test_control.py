@@ -55,6 +55,7 @@ def test_this_process_is_alive_until_it_says_that_it_ends(records: Records) -> N
     assert [row["alive"] for row in runners_of(records, "r-1")] == [False]
 
 
+@pytest.mark.slow
 def test_a_killed_process_is_not_alive(tmp_path: Path, records: Records) -> None:
     program = f"""
 import os, sys

@@ -123,6 +123,7 @@ def table_of(folder: Path) -> pd.DataFrame:
     return table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("several", LARGE[: size(2, 20)])
 def test_a_repaired_run_goes_on_to_the_end_of_an_undisturbed_one(
     several: list[tuple[float, int, bytes]], study: Study, tmp_path: Path
@@ -157,6 +158,7 @@ def whole(url: str) -> Findings:
         return salvage.read(quiet)
 
 
+@pytest.mark.slow
 def test_damaged_trials_go_and_the_others_stay(filled: Records, url: str) -> None:
     trials, options, artifacts = tables.trials, tables.options, tables.artifacts
     with filled.writing() as connection:
@@ -192,6 +194,7 @@ def test_damaged_trials_go_and_the_others_stay(filled: Records, url: str) -> Non
     again.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_a_database_moves_with_all_that_it_holds(
     kind: str, filled: Records, url: str, tmp_path: Path, request: pytest.FixtureRequest
@@ -228,6 +231,7 @@ def test_what_is_damaged_does_not_move(filled: Records, tmp_path: Path) -> None:
     assert whole(to).trials == 0, "all or nothing"
 
 
+@pytest.mark.slow
 def test_space_is_given_back_unless_a_run_is_at_work(filled: Records) -> None:
     for number in range(40):
         records_page = "".join(f"<p>{number} {word}</p>" for word in range(2_000))
@@ -249,6 +253,7 @@ def test_a_file_that_is_in_use_is_not_repaired(filled: Records, url: str) -> Non
             repair(url, quiet)
 
 
+@pytest.mark.slow
 @settings(
     max_examples=size(10, 600),
     deadline=None,

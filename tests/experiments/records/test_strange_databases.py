@@ -84,6 +84,7 @@ def goes_on(folder: Path) -> None:
     assert souk("db", "check")[0] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(STRANGE)[:: size(6, 1)])
 def test_strange_content(name: str, folder: Path) -> None:
     connection = sqlite3.connect("t.db")

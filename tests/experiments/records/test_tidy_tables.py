@@ -147,6 +147,7 @@ def a_trial_with(number: int, nudge: str, condition: str) -> TrialRecord:
     return record
 
 
+@pytest.mark.slow
 def test_a_placebo_that_was_stored_as_nudged_is_analysed_as_placebo(tmp_path: Path) -> None:
     """The old rows give the table and the effects of the same trials as they are stored today."""
     interventions = [[{"id": "best", "kind": "nudge"}, {}], [{"id": "plain", "kind": "placebo"}, {}]]

@@ -32,6 +32,7 @@ def other(tmp_path: Path, records: Records) -> sqlite3.Connection:
     return sqlite3.connect(tmp_path / "t.db", isolation_level=None)
 
 
+@pytest.mark.slow
 async def test_what_ends_together_is_one_transaction(records: Records) -> None:
     commits = []
     sql.event.listen(records.engine, "commit", commits.append)

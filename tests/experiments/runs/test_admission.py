@@ -70,6 +70,7 @@ async def spend(admission: Admission, trials: int, slots: int, costs: random.Ran
     return spent
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 2**16),

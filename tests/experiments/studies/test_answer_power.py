@@ -54,6 +54,7 @@ def test_an_anchor_moves_answers_by_the_effect() -> None:
         assert own.mean() - control.mean() == pytest.approx(effect, abs=4 * error)
 
 
+@pytest.mark.slow
 @settings(max_examples=size(20, 300), deadline=None)
 @given(seed=st.integers(0, 9_999), count=st.integers(3, 60))
 def test_coefficients_are_those_of_the_analysis(seed: int, count: int) -> None:

@@ -80,6 +80,7 @@ def test_the_smallest_effect_is_found_with_a_power_of_four_fifths(about: str) ->
     assert nudge(small.detectable, 1).power == pytest.approx(0.8, abs=0.17 if studies < 100 else 0.06)
 
 
+@pytest.mark.slow
 def test_sets_and_texts_differ_as_much_as_asked() -> None:
     """A shopper who cares for nudges alone: what differs is the weight of the one on a set and text."""
     made = simulated_trials(design("nudges"), Taste(nudge=2.0, noise=0.5), 240)
@@ -110,6 +111,7 @@ def test_without_an_effect_few_studies_find_one() -> None:
             assert target.power is not None and target.power < 0.13
 
 
+@pytest.mark.slow
 def test_an_effect_that_no_shopper_has_is_refused() -> None:
     with pytest.raises(UserError, match=r"--effect rating: higher_rated never differs"):
         calibrated(design("nudges-mr"), BALANCED, {"rating": 5.0})
@@ -117,6 +119,7 @@ def test_an_effect_that_no_shopper_has_is_refused() -> None:
         calibrated(design("nudges"), BALANCED, {"price": 95.0})
 
 
+@pytest.mark.slow
 def test_the_tests_of_many_answers_are_those_of_each() -> None:
     made = simulated_trials(design("nudges-mr"), BALANCED, 120)
     chosen, tests = made.drawn(np.random.default_rng(1), 3), MainTests(made.table)

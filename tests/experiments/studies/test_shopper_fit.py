@@ -74,6 +74,7 @@ def test_the_truth_lies_in_the_intervals(name: str, trials: int, determinism: fl
     assert np.mean(held) > 0.95 - 3 * math.sqrt(0.05 * 0.95 * len(WEIGHTS) / len(held))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["nudges", "trios"])
 def test_the_weights_are_those_of_statsmodels(name: str) -> None:
     shown = choices(name, BALANCED, 240, 1)
@@ -105,6 +106,7 @@ def test_the_chances_are_those_of_the_shopper_itself(name: str) -> None:
     assert shares(rows, shown.starts) == pytest.approx(np.concatenate([chances[each] for each in ids]))
 
 
+@pytest.mark.slow
 def test_what_is_held_out_was_not_fitted() -> None:
     """The figures against statsmodels' fits and the shopper's own chances, fold by fold."""
     name, folds = "nudges", 4
@@ -150,6 +152,7 @@ def test_the_errors_are_those_of_leaving_each_set_out(name: str) -> None:
     assert found == pytest.approx(exact, rel=0.12)
 
 
+@pytest.mark.slow
 def test_the_penalised_fit_is_the_maximum_of_its_likelihood() -> None:
     shown = choices("trios", BALANCED, 60, 4)
     x = shown.x[["log_price", "position"]].to_numpy()
@@ -170,6 +173,7 @@ def test_the_penalised_fit_is_the_maximum_of_its_likelihood() -> None:
     assert fit_firth(x, shown.chosen, shown.starts) == pytest.approx(reference.x, abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trials", [1, 6, 60, 240])
 @pytest.mark.parametrize(
     "taste",
@@ -193,6 +197,7 @@ def test_choices_without_chance_end_in_finite_weights(taste: Taste, trials: int)
     assert bool(found.quality) == (found.sets > 1)
 
 
+@pytest.mark.slow
 def test_answers_that_are_alike_tell_how_deterministic_the_agent_is() -> None:
     """The share, and its likelihood against all ways in which the answers to a prompt can have come about."""
     shown = choices("nudges", BALANCED.model_copy(update={"determinism": 0.6}), 1_500, 0)
@@ -228,6 +233,7 @@ def test_answers_that_are_alike_tell_how_deterministic_the_agent_is() -> None:
     assert best > max(loglik(found.estimate + step) for step in (-0.02, 0.02)) > best - 1
 
 
+@pytest.mark.slow
 def test_an_agent_that_answers_anew_or_is_asked_once_shows_no_determinism() -> None:
     anew = fit_shopper(choices("nudges", BALANCED, 3_000, 5), 0.5).parameters
     assert next(each for each in anew if each.name == "determinism").fixed

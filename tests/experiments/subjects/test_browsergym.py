@@ -244,6 +244,22 @@ async def test_how_episodes_end(
 
 
 @pytest.mark.browser
+async def test_time_runs_out(
+    browsergym_thread: ThreadPoolExecutor, base_url: str, tmp_path: Path, db: str
+) -> None:
+    path = tmp_path / "short.yaml"
+    path.write_text(EXPERIMENT.format(site="onestopmarket").replace("{steps: 5}", "{seconds: 1}"))
+
+    def browsergym() -> None:
+        with open_experiment(str(path), agent="tester", db=db, base_url=base_url, limit=1) as tasks:
+            flags, ended = end(tasks[0], lambda step: f"scroll(0, {100 * step})")
+            assert (flags, ended["outcome"]) == ([False, True], "agent_limit")
+            assert ended["reason"] == "1 seconds have passed"
+
+    await in_thread(browsergym_thread, browsergym)
+
+
+@pytest.mark.browser
 async def test_what_the_agent_notes_and_what_is_not_treated(
     browsergym_thread: ThreadPoolExecutor, base_url: str, tmp_path: Path, db: str
 ) -> None:

@@ -109,7 +109,7 @@ def served(
     process = subprocess.Popen(
         [*command, "--db", "sqlite:///t.db", "--port", "0", "--as", "tester", *options],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": str(ROOT), "SERVED_FROM": str(folder)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -60,6 +60,7 @@ def test_what_is_asked_for_is_written(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.text(min_size=1).filter(str.strip), st.text(min_size=1).filter(str.strip))
 def test_any_text_and_family_is_written_so_that_it_is_read_again(

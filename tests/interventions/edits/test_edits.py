@@ -452,6 +452,7 @@ def test_every_edit_says_what_it_does() -> None:
         assert kind.__doc__ and kind.__module__ == f"interventions.edits.{name}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pieces", "line", "total"), [(1, "$25.00", "$1,025.00"), (3, "$75.00", "$1,075.00")]
 )

@@ -66,6 +66,7 @@ def test_a_shop_in_each_language(language: str) -> None:
     check(MadeShop(language=language))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("link", LINKS)
 def test_names_that_tell_and_names_that_do_not(style: str, link: str) -> None:

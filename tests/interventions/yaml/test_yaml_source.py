@@ -297,6 +297,7 @@ NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$")
 """A float in the core schema of YAML 1.2; PyYAML follows YAML 1.1, to which `0E0` and `08` are text."""
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=size(60, 150))
 @given(st.dictionaries(st.text(), plain, min_size=1, max_size=4), st.booleans())
 @example({"": "0E0"}, False)

@@ -76,6 +76,7 @@ def test_pages_and_prompts_have_the_same_trials_in_different_runs(name: str) -> 
     assert list(page.trials([AGENT])) == list(text.trials([AGENT]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_what_is_asked_makes_a_trial_and_agents_make_no_run(name: str) -> None:
     plain, agents = made(name, **SMALL[name]), made(name, agents=["openai:gpt-4.1-mini"], **SMALL[name])

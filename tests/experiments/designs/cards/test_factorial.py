@@ -76,6 +76,7 @@ def test_own_products(tmp_path: Path, form: str) -> None:
     assert sold.name in other.cards[0].prompt
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("form", "text", "message"),
     [

@@ -116,6 +116,7 @@ async def test_the_command_says_what_it_did(shop: str, tmp_path: Path) -> None:
     assert files(tmp_path) == ["wine.csv"]
 
 
+@pytest.mark.slow
 async def test_categories_of_one_name(tmp_path: Path) -> None:
     """One that stands in the menu twice is read once; another of the name bears its department's too."""
     shown: dict[str, Answer] = {
@@ -161,6 +162,7 @@ async def test_no_other_host_is_asked(shop: str, tmp_path: Path) -> None:
     assert not (tmp_path / "a.csv").exists()
 
 
+@pytest.mark.slow
 async def test_what_is_no_shop_or_no_file_of_ours(shop: str, tmp_path: Path) -> None:
     out = tmp_path / "notes.csv"
     for text in ("my notes", "a,b\n1,2\n"):
@@ -216,6 +218,7 @@ async def test_any_shop_is_read_from_the_addresses_of_its_listings(tmp_path: Pat
             _ = [done async for done in Importer(f"{base}/", tmp_path / "new.csv", site).run(wanted)]
 
 
+@pytest.mark.slow
 async def test_what_cards_do_not_show_is_read_from_the_products_pages(tmp_path: Path) -> None:
     listing = (
         "<body class=shelf><div class=lamp><a href=/a/7-one>One</a><b>€ 12<sup>95</sup></b></div></body>"
