@@ -9,8 +9,9 @@ from starlette.concurrency import run_in_threadpool
 
 from environments.browser import BrowserPool, find_browser, run_browsers
 from experiments.designs.shop.design import ShopDesign
+from experiments.episodes.guest_trial import GuestTrial, Observe, Scripts
 from experiments.records.record import TrialRecord
-from experiments.subjects.guests import GuestTrial, Observe, Scripts, TrialDispenser
+from experiments.subjects.guests import TrialDispenser
 from interventions.yaml.yaml_source import parse_yaml
 from proxy.error_page import NOT_TREATED
 from proxy.guests import Guests

@@ -17,9 +17,10 @@ from environments.browser import BrowserPool, run_browsers
 from environments.shop.server import shop as embedded_shop
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.design import ShopDesign
+from experiments.episodes import guest_trial
+from experiments.episodes.guest_trial import Observe, Scripts
 from experiments.records.record import TrialRecord
-from experiments.subjects import guests
-from experiments.subjects.guests import Observe, Scripts, TrialDispenser
+from experiments.subjects.guests import TrialDispenser
 from proxy.guests import Guests
 from proxy.reverse import Origin
 from proxy.server import Slot, run_proxy
@@ -317,7 +318,7 @@ async def test_nothing_holds_a_trial_that_has_ended(tmp_path: Path) -> None:
 async def test_reports_that_are_too_large_together_fail_the_trial(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guests, "MAX_REPORT_BYTES", 10)
+    monkeypatch.setattr(guest_trial, "MAX_REPORT_BYTES", 10)
     record = await carry_out(place, tmp_path, visit=at_leisure)
     assert record.trial.outcome == "treatment_failed"
     assert "the page does not come to rest" in record.trial.reason

@@ -8,8 +8,8 @@ import httpx
 import pytest
 from playwright.async_api import Page
 
+from experiments.episodes.guest_trial import Observe
 from experiments.records.record import TrialRecord
-from experiments.subjects.guests import Observe
 from tests.experiments.foreign_shop import design, experiment
 from tests.experiments.subjects.test_observed_guests import JSON, NEXT, PRESS, SEEN, Place, PolicyShop, place
 
