@@ -16,11 +16,17 @@ from environments.actions import Action
 from environments.observation import Observation
 
 SIMULATED: Final = "simulated"
+COMMAND: Final = "command"
 
 
 def is_simulated(agent: str) -> bool:
     """Return whether an agent is a simulated one, by its name: it answers at once and costs nothing."""
     return agent.partition(":")[0] == SIMULATED
+
+
+def is_command(agent: str) -> bool:
+    """Return whether an agent is a program of the user's, by its name: it acts by itself."""
+    return agent.partition(":")[0] == COMMAND
 
 
 class Message(TypedDict):

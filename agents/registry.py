@@ -1,6 +1,7 @@
 """Make agents by name: `simulated:PROFILE`, `PROVIDER:MODEL`, and those of installed packages.
 
-A profile is a shipped one, or a file: `simulated:mine.yaml`.
+A profile is a shipped one, or a file: `simulated:mine.yaml`. `command:PROGRAM ARGUMENTS` is a program,
+which acts by itself: no object is made for it.
 
 A package offers one as an entry point of the group `souk.agents`; its name is `ENTRY` or `ENTRY:ARGUMENT`.
 What can `act` is an agent, what can `answer` is a respondent, and a name may stand for both.
@@ -12,7 +13,8 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Final, Literal, Protocol
 
-from agents.base import SIMULATED, Agent, Respondent
+from agents.base import COMMAND, SIMULATED, Agent, Respondent, is_command
+from agents.command import check_command, command_of
 from agents.language_model.agent import LanguageModelShopper
 from agents.language_model.prompt import PromptTemplates
 from agents.providers import PROVIDERS, close_models, make_model, problem_of, takes_temperature
@@ -97,7 +99,10 @@ def check_agent(name: str, *, mode: Literal["page", "text"] = "page") -> None:
 
     Raises UserError as `make_agent` and `make_respondent` do.
     """
-    (make_agent if mode == "page" else make_respondent)(name, seed=0)
+    if is_command(name) and mode == "page":
+        check_command(name)
+    else:
+        (make_agent if mode == "page" else make_respondent)(name, seed=0)
 
 
 def check_name(name: str) -> None:
@@ -108,6 +113,8 @@ def check_name(name: str) -> None:
     family, _, argument = name.partition(":")
     if family == "simulated":
         profile_of(name)
+    elif is_command(name):
+        command_of(name)
     elif family in PROVIDERS:
         if not argument:
             make_model(name)  # which says what is missing
@@ -138,6 +145,7 @@ def known_agents() -> list[KnownAgent]:
             KnownAgent(f"{name}:MODEL", service.needs, service.problem())
             for name, service in SERVICES.items()
         ),
+        KnownAgent(f"{COMMAND}:PROGRAM ARGUMENTS", "a program of yours (docs/any-agent.md)", ""),
         KnownAgent("hf:NAME_OR_FOLDER", "torch, transformers, the model's files", problem_of("hf")),
         *(KnownAgent(name, "", "") for name in sorted(_installed())),
     ]
@@ -164,6 +172,8 @@ def _installed() -> dict[str, EntryPoint]:
 def _factory(family: str, name: str) -> AgentFactory:
     if family == "simulated":
         return _simulated
+    if is_command(name):
+        raise UserError(f'agents: "{name}" is a program, which visits shops; name another agent for cards')
     entry = _installed().get(family)
     if entry is None:
         names = agent_names()

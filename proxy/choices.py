@@ -8,7 +8,7 @@ shown. Of the browsers of guests nothing is known: there it is read from the pag
 import json
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from mitmproxy import http
@@ -42,10 +42,10 @@ logger = logging.getLogger(__name__)
 class ChoiceWatch:
     """The mitmproxy addon that notes choices in sessions; it comes before the addon that rewrites.
 
-    `reads_messages`: whether what the shop says is looked for in pages.
+    `reads_messages`: whether what the shop says is looked for in a page.
     """
 
-    def __init__(self, *, reads_messages: bool) -> None:
+    def __init__(self, *, reads_messages: Callable[[http.HTTPFlow], bool]) -> None:
         self._reads_messages = reads_messages
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
@@ -105,7 +105,8 @@ class ChoiceWatch:
         if is_document_request(request):
             session.reached(request.url)
         choice, kept = session.site.choice, is_treatable(flow, session)
-        reads = choice.cart or (self._reads_messages and choice.message)
+        reads_messages = self._reads_messages(flow)
+        reads = choice.cart or (reads_messages and choice.message)
         if is_page(response) and kept and not reads:
             return
         page = ShownPage(request.url, content_type(response), readable_body(request, response), None)
@@ -115,7 +116,7 @@ class ChoiceWatch:
             session.added.extend(in_data(page, session))
             return
         session.added.extend(in_cart(page, session))
-        if self._reads_messages:
+        if reads_messages:
             session.added.extend(said_on(page, session))
 
 

@@ -92,13 +92,14 @@ class Guests:
     `welcome` gives the next trial, None when all are done. `by_cookie`: a guest is known by a cookie, where
     the port stands for a shop, rather than by the port. `stopped_at` is the path to which a page leads when
     the guest was about to press what is never pressed, and `reports_to` the one to which pages report.
+    Without `welcome` only those are guests that are seated at a port.
     """
 
     def __init__(
         self,
-        welcome: Callable[[], Visit | None],
+        welcome: Callable[[], Visit | None] | None,
         *,
-        by_cookie: bool,
+        by_cookie: bool = False,
         stopped_at: str | None = None,
         reports_to: str | None = None,
     ) -> None:
@@ -112,13 +113,28 @@ class Guests:
         visit = self._visits.get(self._name(flow))
         return visit.session if visit else None
 
+    def seat(self, port: int, visit: Visit) -> None:
+        """Give a trial to whoever comes through this port."""
+        self._visits[_at(port)] = visit
+
+    def unseat(self, port: int) -> None:
+        """Take the trial at this port away."""
+        self._visits.pop(_at(port), None)
+
+    def _serves(self, flow: http.HTTPFlow) -> bool:
+        return self._welcome is not None or self._name(flow) in self._visits
+
     def http_connect(self, flow: http.HTTPFlow) -> None:
         """Open the tunnel to one of the testbed's own names, also before a trial."""
+        if not self._serves(flow):
+            return
         if flow.request.host in (OWN_NAME, SHOP_NAME):
             flow.response = http.Response.make(200)
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         """Answer requests to the testbed itself; without a trial nothing of the shop is shown."""
+        if not self._serves(flow):
+            return
         name = self._name(flow)
         visit = self._visits.get(name)
         if visit and not visit.outcome and (visit.session.failures or visit.session.upstream_errors):
@@ -165,10 +181,10 @@ class Guests:
     def _name(self, flow: http.HTTPFlow) -> str:
         if self._by_cookie:
             return flow.metadata.get(COOKIE) or flow.request.cookies.get(COOKIE) or ""
-        return f"port {flow.client_conn.sockname[1]}"
+        return _at(flow.client_conn.sockname[1])
 
     def _begin(self, name: str) -> Visit | None:
-        visit = self._welcome()
+        visit = self._welcome() if self._welcome else None
         if visit:
             self._visits[name] = visit
         else:
@@ -183,14 +199,15 @@ class Guests:
             return
         visit = self._visits.get(name)
         post = flow.request.method == "POST"
-        if visit and post and action in ("end", "next") and not visit.outcome:
+        actions = ("", "trial", "end", "next") if self._welcome else ("", "trial", "end")
+        if visit and post and action in actions[2:] and not visit.outcome:
             visit.gave_up()
-        if post and action == "next":
+        if post and action in actions[3:]:
             if visit is None and self._by_cookie:
                 name = secrets.token_urlsafe(16)
                 headers["set-cookie"] = f"{COOKIE}={name}; Path=/; HttpOnly; SameSite=Lax"
             visit = self._begin(name)
-        if action not in ("", "trial", "end", "next"):
+        if action not in actions:
             flow.response = http.Response.make(404, error_page("Not here", f"Try {PREFIX}"), headers)
         elif action == "trial" or "application/json" in flow.request.headers.get("accept", ""):
             headers["content-type"] = "application/json"
@@ -214,6 +231,10 @@ class Guests:
         start = PREFIX if self._by_cookie else f"http://{OWN_NAME}{PREFIX}"
         body = error_page("No trial", f"Open {start} to take one.")
         flow.response = http.Response.make(403, body, NO_STORE | HTML)
+
+
+def _at(port: int) -> str:
+    return f"port {port}"
 
 
 def is_shown(request: http.Request) -> bool:

@@ -87,6 +87,12 @@ class Proxy:
         self._slots[slot.port] = slot
         return slot
 
+    async def close_slot(self, slot: Slot) -> None:
+        """Listen on a port no longer; what still comes through its connections belongs to nobody."""
+        slot.session = None
+        del self._slots[slot.port]
+        await self._listeners.pop(slot.port).stop()
+
     def listens(self, slot: Slot) -> bool:
         """Return whether the slot's port is still open."""
         return self._slots[slot.port] is slot and bool(self._listeners[slot.port].listen_addrs)
@@ -144,7 +150,7 @@ async def run_proxy(
 ) -> AsyncIterator[Proxy]:
     """Run the proxy in the current event loop; its certificate authority lives in `ca_dir` (mode 0700).
 
-    `guests` gives sessions to whoever connects; without it they are bound to slots. Shops are reached
+    `guests` gives sessions to whoever connects; the others are bound to slots. Shops are reached
     through the proxy `upstream_proxy`, and may have certificates of `upstream_ca` besides those of public
     authorities and of SSL_CERT_FILE. `record` is a folder for what shops answer; `replay` is one that answers
     in their place.
@@ -201,15 +207,20 @@ def _ours(proxy: Proxy, guests: Guests | None, record: Path | None, replay: Path
         recording = Recording(record)
         recording.create()
         addons.append(Recorder(recording))
-    addons.append(ChoiceWatch(reads_messages=guests is not None))
+    guest = guests.session_of if guests else nobody
+    addons.append(ChoiceWatch(reads_messages=lambda flow: guest(flow) is not None))
     if guests is not None:
         addons.append(guests)
-    addons.append(Rewriter(proxy.session_of if guests is None else guests.session_of))
+    addons.append(Rewriter(lambda flow: guest(flow) or proxy.session_of(flow)))
     addons.append(PageScript(lambda each: ";\n".join(filter(None, (drawing.script_of(each), each.script)))))
     if replay is not None:
         recording = Recording(replay)
         addons.append(Replayer(recording, recording.answers()))
     return [*addons, Outbound()]
+
+
+def nobody(flow: http.HTTPFlow) -> None:
+    """Return the session of a guest, where there are no guests."""
 
 
 def _upstream_mode(url: str | None) -> tuple[str, str | None]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from playwright.async_api import BrowserContext
 from playwright.async_api import Error as PlaywrightError
 
-from agents.base import Agent, is_simulated
+from agents.base import Agent, is_command, is_simulated
 from environments.browser import BrowserPool, run_browsers
 from environments.episode import first_line
 from environments.shop.server import shop
@@ -26,6 +26,7 @@ from proxy.session import Session
 from proxy.trust import trusting
 
 if TYPE_CHECKING:
+    from proxy.guests import Guests
     from proxy.server import Proxy, Slot
 
 logger = logging.getLogger(__name__)
@@ -47,19 +48,20 @@ async def open_testbed(
     base_url: str | None = None,
     upstream_ca: Path | None = None,
     say: Callable[[str], None] = logger.warning,
+    guests: "Guests | None" = None,
 ) -> AsyncIterator[Testbed]:
     """Start the shop, the proxy (its certificate authority lives in `folder`) and the browser.
 
     With `base_url`, the address of a shop that runs already (it ends with a slash), none is started. Its
     certificate may be one of the authorities in the file `upstream_ca`. `say` is told where a shop that was
-    started has to be started again.
+    started has to be started again. `guests` are subjects with browsers of their own.
     """
     from proxy.server import run_proxy  # noqa: PLC0415 - half a second that trials without pages need not wait
 
     async with (
         shop(say=say) if base_url is None else nullcontext(base_url) as shop_url,
         watch_shop(shop_url, trusting(upstream_ca)) as shop_watch,
-        run_proxy(folder / "ca", upstream_ca=upstream_ca) as proxy,
+        run_proxy(folder / "ca", upstream_ca=upstream_ca, guests=guests) as proxy,
         run_browsers(proxy.spki) as browsers,
     ):
         yield Testbed(shop_url, shop_watch, proxy, browsers)
@@ -144,7 +146,8 @@ class BrowserExecutor(Generic[T]):
 def default_slots(agents: Iterable[str], cores: int | None = None) -> int:
     """Return how many trials to run at once.
 
-    These are as many as cores when agents answer at once, and more when a provider takes its time.
+    These are as many as cores when agents answer at once or are programs, which have browsers of their own,
+    and more when a provider takes its time.
     """
     cores = cores or os.cpu_count() or 1
-    return cores if all(is_simulated(agent) for agent in agents) else 4 * cores
+    return cores if all(is_simulated(agent) or is_command(agent) for agent in agents) else 4 * cores

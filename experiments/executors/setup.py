@@ -6,10 +6,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agents.base import is_command
 from agents.registry import close_agents
 from agents.simulated.own_profiles import take
 from agents.simulated.tab_shopper import ShopperProfile
 from experiments.designs.loading import AnyDesign, AnyTrial
+from experiments.designs.shop.design import ShopDesign
 from experiments.episodes.answers import card_record
 from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import BrowserExecutor, TrialRunner, open_testbed
@@ -40,6 +42,8 @@ class Setup:
     """A file of authorities that may have signed the shop's certificate; it has to be on each node."""
     shoppers: Mapping[str, ShopperProfile] = field(default_factory=dict)
     """The profiles of simulated agents that were read from files, by the agents' names."""
+    has_programs: bool = False
+    """Whether some agents are programs."""
 
     @property
     def is_text(self) -> bool:
@@ -74,6 +78,19 @@ class Setup:
         return runner.record(trial, trajectory, runner.session(trial), start=start, attempts=attempts)
 
 
+class ByAgent:
+    """Runs attempts where their agents act: in our browser, or in programs."""
+
+    def __init__(self, browser: Executor[AnyTrial], programs: Executor[AnyTrial]) -> None:
+        self.slots = browser.slots
+        self._browser, self._programs = browser, programs
+
+    async def run(self, attempt: Attempt[AnyTrial]) -> TrialRecord:
+        """Run one attempt; how it ended stands in its record."""
+        executor = self._programs if is_command(attempt.trial.agent) else self._browser
+        return await executor.run(attempt)
+
+
 @asynccontextmanager
 async def open_executor(
     setup: Setup, say: Callable[[str], None] = logger.warning
@@ -90,6 +107,19 @@ async def open_executor(
     try:
         if setup.is_text:
             yield TextExecutor(setup.design.run_id, setup.design.most_seconds, setup.slots)
+        elif isinstance(setup.design, ShopDesign) and setup.has_programs:
+            from experiments.executors.programs import ProgramGuests, open_programs  # noqa: PLC0415 (few runs)
+
+            programs = ProgramGuests()
+            async with (
+                open_testbed(
+                    setup.folder, setup.base_url, setup.upstream_ca, say, programs.guests
+                ) as testbed,
+                open_programs(setup.design, testbed, programs, setup.slots) as hosting,
+            ):
+                yield ByAgent(
+                    BrowserExecutor(setup.trial_runner(testbed.base_url), testbed, setup.slots), hosting
+                )
         else:
             async with open_testbed(setup.folder, setup.base_url, setup.upstream_ca, say) as testbed:
                 yield BrowserExecutor(setup.trial_runner(testbed.base_url), testbed, setup.slots)

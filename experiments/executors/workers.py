@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from agents.base import is_simulated
+from agents.base import is_command, is_simulated
 from agents.simulated.own_profiles import own_profiles
 from environments.shop.server import shop
 from experiments.designs.design import Trial
@@ -36,7 +36,14 @@ class Workers:
     def setup(self, design: AnyDesign, folder: Path, agents: Iterable[str]) -> Setup:
         """Make the setup that each worker needs for an experiment."""
         agents = tuple(agents)
-        setup = Setup(design, folder, design.base_url, self.slots or 0, shoppers=own_profiles(agents))
+        setup = Setup(
+            design,
+            folder,
+            design.base_url,
+            self.slots or 0,
+            shoppers=own_profiles(agents),
+            has_programs=any(map(is_command, agents)),
+        )
         if self.slots:
             return setup
         cores = max(1, (os.cpu_count() or 1) // self.count) if self.backend == "local" else 1

@@ -91,6 +91,7 @@ class TrialRecord:
     disagreements: list[Row] = field(default_factory=list)
     unchecked: list[Row] = field(default_factory=list)
     on_screen: list[Row] = field(default_factory=list)
+    output: list[Row] = field(default_factory=list)
     attributes: list[Row] = field(default_factory=list)
     questions: list[Row] = field(default_factory=list)
     answers: list[Row] = field(default_factory=list)

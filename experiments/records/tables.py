@@ -7,7 +7,7 @@ import sqlalchemy as sql
 
 from experiments.records.database import Text
 
-SCHEMA_VERSION: Final = 9
+SCHEMA_VERSION: Final = 10
 
 metadata = sql.MetaData()
 
@@ -185,6 +185,9 @@ on_screen = _of_trial(
     key="number",
 )
 """Where an edit stood at a look, in pixels of the viewport; `why`: what kept its text from being read."""
+
+output = _of_trial("output", sql.Column("text", Text, nullable=False), key="number")
+"""What a program wrote that was the agent: the beginning and the end, without secrets."""
 
 factors = _of_trial(
     "factors",

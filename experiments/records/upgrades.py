@@ -55,5 +55,6 @@ UPGRADES: Final[Mapping[int, Callable[[sql.Connection], None]]] = {
     6: _from_6,
     7: _from_7,
     8: metadata.create_all,  # the tables of plans and links
+    9: metadata.create_all,  # the table of what programs wrote
 }
 """The functions that lead from each older schema to the next one."""

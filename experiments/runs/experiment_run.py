@@ -12,7 +12,7 @@ from typing import Final
 
 from rich.console import Console
 
-from agents.base import SIMULATED
+from agents.base import SIMULATED, is_command
 from agents.registry import check_agent, check_name
 from agents.simulated.own_profiles import file_of, known_as
 from experiments.console.progress import RunProgress
@@ -92,6 +92,8 @@ class ExperimentRun:
         for agent in self.agents:
             if dry:
                 check_name(agent)
+            if is_command(agent) and self.design.kind != "shop":
+                raise UserError(f'agents: "{agent}" is a program, which visits shops; name another for this')
             try:
                 if scoring := self._scoring():
                     scoring.scorer(agent)

@@ -1,0 +1,111 @@
+"""Programs as agents: `command:PROGRAM ARGUMENTS`. They act by themselves, through their trial's proxy."""
+
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Mapping
+from typing import Any, Final, TypedDict
+
+from agents.base import COMMAND, Call
+from interventions.errors import UserError
+
+ENVIRONMENT_VARIABLE: Final = "SOUK_PROGRAM_ENV"
+"""The variable that names further variables which programs are given, with commas between them."""
+MEMORY_VARIABLE: Final = "SOUK_PROGRAM_GB"
+"""The variable with the memory that a program and all that it starts may have together."""
+DEFAULT_GB: Final = 4.0
+_SECRET: Final = re.compile(
+    r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|(?<![A-Z])AUTH(?![A-Z])|DATABASE_URL", re.IGNORECASE
+)
+"""What stands in the names of variables that hold secrets."""
+_SHORTEST_SECRET: Final = 8
+_MOST: Final = 10**9
+"""More tokens or USD than any trial takes."""
+
+
+class Told(TypedDict):
+    """The one line of JSON that a program reads from its standard input."""
+
+    trial: str
+    seed: int
+    goal: str
+    urls: list[str]
+    proxy: str
+    ca: str
+    spki: str
+    task: str
+    browser: str | None
+    limits: Mapping[str, float]
+
+
+def command_of(name: str) -> list[str]:
+    """Return the program and the arguments that an agent's name holds. Raises UserError: it holds none."""
+    try:
+        command = shlex.split(name.partition(":")[2])
+    except ValueError as error:
+        raise UserError(f'agents: "{name}": {str(error).lower()}; close the quotation') from None
+    if not command:
+        raise UserError(f'agents: "{name}" names no program; write it like "{COMMAND}:python my_agent.py"')
+    return command
+
+
+def check_command(name: str) -> None:
+    """Check that the program of an agent's name is there, and its settings. Raises UserError."""
+    program = command_of(name)[0]
+    if shutil.which(program) is None:
+        raise UserError(f'agents: "{name}": there is no program {program}; install it, or give its path')
+    memory()
+
+
+def memory() -> int:
+    """Return the most bytes that a program may have. Raises UserError: the setting is no number."""
+    said = os.environ.get(MEMORY_VARIABLE, "")
+    try:
+        size = float(said) if said else DEFAULT_GB
+        if not 0 < size < 1e6:
+            raise ValueError
+    except ValueError:
+        raise UserError(f"{MEMORY_VARIABLE}: {said!r} is no size; write it in GB, like 4 or 0.5") from None
+    return int(size * 2**30)
+
+
+def environment(own: Mapping[str, str], told: Told, keeper: str) -> dict[str, str]:
+    """Return the environment of a program: ours without secrets and settings of Souk, and its trial.
+
+    `keeper`: the variable by which the command finds what it has started.
+    """
+    given = _named(own)
+    kept = {
+        name: value
+        for name, value in own.items()
+        if name in given or name == keeper or not (name.startswith("SOUK_") or _SECRET.search(name))
+    }
+    return kept | {
+        "SOUK_TRIAL": told["trial"],
+        "SOUK_PROXY": told["proxy"],
+        "SOUK_CA": told["ca"],
+        "SOUK_SPKI": told["spki"],
+        "SOUK_TASK": told["task"],
+    }
+
+
+def _named(own: Mapping[str, str]) -> set[str]:
+    return {name.strip() for name in own.get(ENVIRONMENT_VARIABLE, "").split(",")}
+
+
+def secrets_of(own: Mapping[str, str]) -> list[str]:
+    """Return the values of an environment that are cut from what a program writes, the longest first."""
+    found = {value for name, value in own.items() if _SECRET.search(name) and len(value) >= _SHORTEST_SECRET}
+    return sorted(found, key=len, reverse=True)
+
+
+def usage_in(said: Any) -> Call | None:
+    """Return the request to a provider that a program tells of, from `{"usage": {...}}`; None: it is none."""
+    match said:
+        case {"usage": {"model": str(model), "tokens_in": int(read), "tokens_out": int(written), **more}}:
+            cost = more.get("cost")
+            known = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < _MOST
+            if 0 <= read < _MOST and 0 <= written < _MOST:
+                return Call("", model[:200], read, written, float(str(cost)) if known else None, 0.0)
+    return None

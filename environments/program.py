@@ -1,0 +1,174 @@
+"""Run a program of the user's: its output is kept, its memory limited, and nothing it starts outlives it."""
+
+import asyncio
+import json
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+MOST_PROCESSES: Final = 512
+"""The most processes that a program and all that it starts may be at once."""
+MOST_OUTPUT: Final = 64 * 2**20
+"""The most bytes that a program may write."""
+_KEPT: Final = 32 * 2**10
+"""How many bytes are kept of the beginning of an output, and of its end."""
+_LONGEST_LINE: Final = 16 * 2**10
+_PATIENCE_SECONDS: Final = 10.0
+"""How long the keeper may take to end a program before it is killed itself."""
+_KEEPER: Final = Path(__file__).with_name("program_keeper.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a program ended.
+
+    `status` is negative for a signal; `limit` is why it was ended, and `error` why it did not start.
+    """
+
+    status: int | None = None
+    limit: str = ""
+    error: str = ""
+
+
+@dataclass(slots=True)
+class Output:
+    """The output of a program: its beginning and end are kept; `line` is told of each line that is not long."""
+
+    line: Callable[[bytes], None]
+    size: int = 0
+    _first: bytearray = field(default_factory=bytearray)
+    _last: bytearray = field(default_factory=bytearray)
+    _begun: bytearray = field(default_factory=bytearray)
+    """The line that has not ended; longer than a line may be, where it is passed over."""
+
+    def add(self, part: bytes) -> None:
+        """Take what the program has written next."""
+        self.size += len(part)
+        fits = max(0, _KEPT - len(self._first))
+        self._first += part[:fits]
+        self._last += part[fits:]
+        del self._last[:-_KEPT]
+        *whole, rest = part.split(b"\n")
+        for end in whole:
+            if len(self._begun) + len(end) <= _LONGEST_LINE:
+                self.line(bytes(self._begun + end))
+            self._begun.clear()
+        self._begun += rest[: _LONGEST_LINE + 1 - len(self._begun)]
+
+    @property
+    def text(self) -> str:
+        """What is kept, as text."""
+        left_out = self.size - len(self._first) - len(self._last)
+        gap = f"\n[... {left_out:,} bytes ...]\n".encode() if left_out else b""
+        return bytes(self._first + gap + self._last).decode("utf-8", "replace")
+
+
+class Program:
+    """A program that runs."""
+
+    def __init__(
+        self,
+        keeper: asyncio.subprocess.Process,
+        control: socket.socket,
+        written: asyncio.StreamReader,
+        output: Output,
+    ) -> None:
+        self.output = output
+        self._keeper, self._control, self._written = keeper, control, written
+        self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._hear())]
+        self.ended: asyncio.Future[Ended] = asyncio.get_running_loop().create_future()
+        """How the program ended, once nothing is left of it."""
+
+    async def _read(self) -> None:
+        while part := await self._written.read(2**16):
+            self.output.add(part)
+            if self.output.size > MOST_OUTPUT:
+                self._end(Ended(limit=f"more than {MOST_OUTPUT >> 20} MB of output"))
+                with suppress(OSError):
+                    self._control.shutdown(socket.SHUT_WR)
+                return
+
+    async def _hear(self) -> None:
+        told = b""
+        with suppress(OSError):
+            while part := await asyncio.get_running_loop().sock_recv(self._control, 4096):
+                told += part
+        try:
+            said = json.loads(told)
+            ended = Ended(said["status"], said["limit"], said["error"])
+        except (ValueError, KeyError, TypeError):
+            ended = Ended(limit="its keeper was killed")  # by the program, or by somebody else
+        # What it has written before its end is still in the pipe.
+        await asyncio.wait(self._tasks[:1], timeout=_PATIENCE_SECONDS)
+        self._end(ended)
+
+    def _end(self, ended: Ended) -> None:
+        if not self.ended.done():
+            self.ended.set_result(ended)
+
+    async def close(self) -> None:
+        """End the program and all that it has started."""
+        try:
+            with suppress(OSError):
+                self._control.shutdown(socket.SHUT_WR)
+            await asyncio.wait_for(self._keeper.wait(), _PATIENCE_SECONDS)
+        except TimeoutError:
+            pass
+        finally:
+            with suppress(ProcessLookupError):
+                self._keeper.kill()
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            self._control.close()
+            await self._keeper.wait()
+
+
+@asynccontextmanager
+async def run_program(
+    command: Sequence[str],
+    *,
+    told: str,
+    environment: Mapping[str, str],
+    memory: int,
+    line: Callable[[bytes], None],
+) -> AsyncIterator[Program]:
+    """Run a program for the time of the block, without a shell.
+
+    `told` is its standard input. `memory`, in bytes, is what it may have together with all that it starts.
+    `line` is told of each line of its output.
+    """
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    reading, writing = os.pipe()
+    # A pipe of our own: asyncio would wait for its end, and whoever holds it could go on for ever.
+    written = asyncio.StreamReader()
+    pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(written), os.fdopen(reading, "rb", buffering=0)
+    )
+    with theirs, os.fdopen(writing, "wb", buffering=0) as end:
+        keeper = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", "-S", str(_KEEPER)),
+            *(str(theirs.fileno()), str(memory), str(MOST_PROCESSES), *command),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=end,
+            pass_fds=(theirs.fileno(),),
+            env=dict(environment),
+            start_new_session=True,
+        )
+    program = Program(keeper, ours, written, Output(line))
+    try:
+        if keeper.stdin:
+            with suppress(OSError):
+                keeper.stdin.write(told.encode() + b"\n")
+                await keeper.stdin.drain()
+            keeper.stdin.close()
+        yield program
+    finally:
+        await program.close()
+        pipe.close()

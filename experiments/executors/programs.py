@@ -1,0 +1,236 @@
+"""Run attempts whose agent is a program of the user's: it is started for the trial, and acts by itself.
+
+The trial is that of a guest: the same plan, the same rule of what a choice is, the same check of what was
+shown.
+"""
+
+import asyncio
+import json
+import os
+import secrets
+import signal
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any, Final
+
+from playwright.async_api import async_playwright
+
+from agents.base import Call
+from agents.command import Told, command_of, environment, memory, secrets_of, usage_in
+from environments.browser import find_browser
+from environments.program import Ended, Program, run_program
+from environments.stops import guard
+from environments.time_limit import Standstill, time_limit
+from environments.watchdog import VARIABLE
+from experiments.designs.shop.design import ShopDesign
+from experiments.designs.shop.trial import ShopTrial
+from experiments.episodes.guest_trial import GuestTrial, GuestTrials, Scripts, shop_origin
+from experiments.episodes.trajectory import Trajectory, usage_of
+from experiments.executors.browser import Testbed
+from experiments.executors.executor import Attempt
+from experiments.records.record import Cause, TrialRecord, to_row
+from interventions.errors import UserError
+from proxy.guests import OWN_NAME, PREFIX, Guests
+from proxy.reverse import Origin
+from proxy.server import Slot
+
+LEAVE_SECONDS: Final = 5.0
+"""How long a program may go on once its trial has ended, for example to close its browser."""
+MOST_CALLS: Final = 1_000
+"""The most requests to providers that a program may tell of."""
+_QUOTED: Final = 300
+"""How many characters of what a program wrote last stand in the reason of a failure."""
+
+
+class ProgramGuests:
+    """The guests of a proxy that are programs, and the paths at which their pages report."""
+
+    def __init__(self) -> None:
+        self.stopped_at = f"{PREFIX}stopped/{secrets.token_urlsafe(16)}"
+        self.reports_to = f"{PREFIX}seen/{secrets.token_urlsafe(16)}"
+        self.guests = Guests(None, stopped_at=self.stopped_at, reports_to=self.reports_to)
+
+
+class Visit:
+    """An attempt at a trial by a program: its trial as a guest, its end, and what the program tells."""
+
+    def __init__(self, trials: GuestTrials, attempt: Attempt[ShopTrial]) -> None:
+        self.over = asyncio.Event()
+        self.calls: list[Call] = []
+        self.output = ""
+        self.record: TrialRecord | None = None
+        self.guest: GuestTrial = trials.begin(
+            attempt.trial, self._finish, start=attempt.start, attempts=attempt.number
+        )
+
+    def _finish(self, record: TrialRecord) -> None:
+        self.record = record
+        self.over.set()
+
+    def hear(self, line: bytes) -> None:
+        """Take a line of the program's output, which may tell of a request to a provider."""
+        if line.startswith(b'{"usage"') and len(self.calls) < MOST_CALLS:
+            try:
+                call = usage_in(json.loads(line))
+            except (ValueError, RecursionError):
+                return
+            self.calls += [call] if call else []
+
+    async def see_through(self, program: Program, seconds: float) -> None:
+        """Wait until the trial or the program has ended, or the time is over; then let the program leave."""
+        waiting = asyncio.create_task(self.over.wait())
+        try:
+            async with time_limit(seconds, {"shop": self.guest.session.silent}):
+                either: list[asyncio.Future[Any]] = [program.ended, waiting]
+                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if self.over.is_set():
+                await asyncio.wait([program.ended], timeout=LEAVE_SECONDS)
+            else:
+                self.guest.end(end_of(program.ended.result(), cut(program.output.text)))
+        except TimeoutError:
+            self.guest.ran_out()
+        except Standstill as standstill:
+            trajectory = Trajectory()
+            trajectory.fail(standstill.cause, str(standstill))
+            self.guest.end(trajectory)
+        finally:
+            waiting.cancel()
+
+    def result(self, cause: Cause | None, reason: str) -> TrialRecord:
+        """Return the record with all that the program told; `cause`: the part that failed meanwhile."""
+        record = self.record
+        if record is None:
+            raise RuntimeError("a program's trial has not ended")
+        usage = usage_of([(0, call) for call in self.calls])
+        trial = replace(
+            record.trial,
+            tokens_in=usage.tokens_in,
+            tokens_out=usage.tokens_out,
+            cost=usage.cost if self.calls else None,
+        )
+        if cause:
+            trial = replace(trial, outcome="infra_error", reason=reason, choice=None)
+        return replace(
+            record,
+            trial=trial,
+            calls=[to_row(call, number=number, step=0) for number, call in enumerate(self.calls)],
+            output=[{"number": 0, "text": self.output}] if self.output else [],
+            cause=cause or record.cause,
+        )
+
+
+class ProgramExecutor:
+    """Runs attempts in this process, each with a port of the proxy and a program of its own."""
+
+    def __init__(
+        self, design: ShopDesign, testbed: Testbed, guests: ProgramGuests, slots: int, browser: str | None
+    ) -> None:
+        """Prepare to run attempts; `browser` is the Chromium that programs are told of."""
+        self.slots = slots
+        self._seconds, self._steps = design.experiment.limits.seconds, design.experiment.limits.steps
+        self._testbed, self._guests, self._browser = testbed, guests.guests, browser
+        live = design.experiment.live
+        scripts = Scripts(guard(live.stop_before, guests.stopped_at) if live else "", guests.reports_to)
+        self._trials = GuestTrials(design, testbed.base_url, scripts=scripts)
+        self._origin = Origin.of(shop_origin(testbed.base_url))
+
+    async def run(self, attempt: Attempt[ShopTrial]) -> TrialRecord:
+        """Run one attempt; how it ended stands in its record.
+
+        Raises:
+            UserError: the program does not start.
+        """
+        shop, proxy = self._testbed.shop, self._testbed.proxy
+        absences = shop.absences
+        # A port of its own, never used again: what is left of a program reaches no other trial.
+        slot = await proxy.open_slot(named=self._origin)
+        visit = Visit(self._trials, attempt)
+        self._guests.seat(slot.port, visit.guest)
+        try:
+            await self._host(visit, slot)
+        finally:
+            self._guests.unseat(slot.port)
+            listened = proxy.listens(slot)
+            await proxy.close_slot(slot)
+        cause: Cause | None = None if listened else "proxy"
+        reason = "the proxy's port was closed while the trial ran"
+        if shop.absences > absences:
+            cause, reason = "shop", "the shop went away while the trial ran"
+        record = visit.result(cause, reason)
+        if record.trial.outcome == "infra_error":
+            await shop.until_back()
+        return record
+
+    async def _host(self, visit: Visit, slot: Slot) -> None:
+        """Run the program for the time of its trial."""
+        told, command = self._told(visit.guest, slot), command_of(visit.guest.definition.agent)
+        with tempfile.TemporaryDirectory(prefix="program-", ignore_cleanup_errors=True) as folder:
+            async with run_program(
+                command,
+                told=json.dumps(told),
+                environment=environment(os.environ, told, VARIABLE) | {"TMPDIR": folder},
+                memory=memory(),
+                line=visit.hear,
+            ) as program:
+                await visit.see_through(program, self._seconds)
+            visit.output = cut(program.output.text)
+
+    def _told(self, guest: GuestTrial, slot: Slot) -> Told:
+        proxy = self._testbed.proxy
+        return {
+            "trial": guest.trial,
+            "seed": guest.definition.seed,
+            "goal": guest.goal,
+            "urls": guest.urls,
+            "proxy": slot.url,
+            "ca": str(proxy.certificate),
+            "spki": proxy.spki,
+            "task": f"http://{OWN_NAME}{PREFIX}",
+            "browser": self._browser,
+            "limits": {"seconds": self._seconds, "steps": self._steps, "gb": memory() / 2**30},
+        }
+
+
+@asynccontextmanager
+async def open_programs(
+    design: ShopDesign, testbed: Testbed, guests: ProgramGuests, slots: int
+) -> AsyncIterator[ProgramExecutor]:
+    """Open the executor of programs in this process."""
+    async with async_playwright() as playwright:
+        try:
+            found = find_browser(playwright) or playwright.chromium.executable_path
+        except UserError:  # a program may need none, or bring its own
+            found = None
+    yield ProgramExecutor(design, testbed, guests, slots, str(found) if found else None)
+
+
+def end_of(ended: Ended, output: str) -> Trajectory:
+    """Return how a trial ends whose program ended before it. Raises UserError: the program did not start."""
+    trajectory = Trajectory()
+    if ended.error:
+        raise UserError(f"agents: the program cannot be started: {ended.error}; see that it can be run")
+    said = output.strip().rpartition("\n")[2][-_QUOTED:]
+    if ended.limit:
+        trajectory.end("agent_error", f"the program was ended: {ended.limit}")
+    elif not ended.status:
+        trajectory.end("no_choice", "the program ended without a choice")
+    else:
+        how = f"with status {ended.status}" if ended.status > 0 else f"by signal {_signal(-ended.status)}"
+        trajectory.end("agent_error", f"the program ended {how}" + (f": {said}" if said else ""))
+    return trajectory
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # a real-time signal
+        return str(number)
+
+
+def cut(text: str) -> str:
+    """Return a text without the secrets of this process's environment."""
+    for secret in secrets_of(os.environ):
+        text = text.replace(secret, "[key]")
+    return text
