@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypedDict
 
 from agents.base import COMMAND, Call
+from agents.providers.settings import SERVICES
 from interventions.errors import UserError
 
 ENVIRONMENT_VARIABLE: Final = "SOUK_PROGRAM_ENV"
@@ -96,8 +97,9 @@ def _named(own: Mapping[str, str]) -> set[str]:
 
 def secrets_of(own: Mapping[str, str]) -> list[str]:
     """Return the values of an environment that are cut from what a program writes, the longest first."""
-    found = {value for name, value in own.items() if _SECRET.search(name) and len(value) >= _SHORTEST_SECRET}
-    return sorted(found, key=len, reverse=True)
+    found = {value for name, value in own.items() if _SECRET.search(name)}
+    found |= {service.key for service in SERVICES.values()}  # they may stand in the file .env
+    return sorted((each for each in found if len(each) >= _SHORTEST_SECRET), key=len, reverse=True)
 
 
 def usage_in(said: Any) -> Call | None:

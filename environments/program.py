@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import secrets
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -11,10 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from environments.watchdog_process import kill, processes
+
 MOST_PROCESSES: Final = 512
 """The most processes that a program and all that it starts may be at once."""
 MOST_OUTPUT: Final = 64 * 2**20
 """The most bytes that a program may write."""
+VARIABLE: Final = "SOUK_PROGRAM"
+"""The variable in the environment of a program and of what it starts."""
 _KEPT: Final = 32 * 2**10
 """How many bytes are kept of the beginning of an output, and of its end."""
 _LONGEST_LINE: Final = 16 * 2**10
@@ -37,7 +42,7 @@ class Ended:
 
 @dataclass(slots=True)
 class Output:
-    """The output of a program: its beginning and end are kept; `line` is told of each line that is not long."""
+    """The output of a program: the beginning and the end are kept; `line` is told of each short line."""
 
     line: Callable[[bytes], None]
     size: int = 0
@@ -77,8 +82,9 @@ class Program:
         control: socket.socket,
         written: asyncio.StreamReader,
         output: Output,
+        mark: bytes,
     ) -> None:
-        self.output = output
+        self.output, self._mark = output, mark
         self._keeper, self._control, self._written = keeper, control, written
         self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._hear())]
         self.ended: asyncio.Future[Ended] = asyncio.get_running_loop().create_future()
@@ -101,10 +107,14 @@ class Program:
         try:
             said = json.loads(told)
             ended = Ended(said["status"], said["limit"], said["error"])
-        except (ValueError, KeyError, TypeError):
-            ended = Ended(limit="its keeper was killed")  # by the program, or by somebody else
+        except (ValueError, KeyError, TypeError):  # the program has killed it, or somebody else
+            ended = Ended(limit="its keeper was killed")
+            while left := processes(self._mark, os.getsid(0)):
+                for process in left:
+                    kill(process)
+                await asyncio.sleep(0.01)
         # What it has written before its end is still in the pipe.
-        await asyncio.wait(self._tasks[:1], timeout=_PATIENCE_SECONDS)
+        await asyncio.wait(self._tasks[:1], timeout=1)
         self._end(ended)
 
     def _end(self, ended: Ended) -> None:
@@ -144,6 +154,7 @@ async def run_program(
     `line` is told of each line of its output.
     """
     ours, theirs = socket.socketpair()
+    mark = secrets.token_hex(16)
     ours.setblocking(False)
     reading, writing = os.pipe()
     # A pipe of our own: asyncio would wait for its end, and whoever holds it could go on for ever.
@@ -158,10 +169,10 @@ async def run_program(
             stdin=asyncio.subprocess.PIPE,
             stdout=end,
             pass_fds=(theirs.fileno(),),
-            env=dict(environment),
+            env={**environment, VARIABLE: mark},
             start_new_session=True,
         )
-    program = Program(keeper, ours, written, Output(line))
+    program = Program(keeper, ours, written, Output(line), f"{VARIABLE}={mark}".encode())
     try:
         if keeper.stdin:
             with suppress(OSError):

@@ -1,0 +1,72 @@
+"""Programs as agents: what a name says, what a program is given, and what it may tell."""
+
+import json
+import shlex
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.command import Told, check_command, command_of, environment, usage_in
+from agents.registry import make_agent
+from interventions.errors import UserError
+
+TOLD = Told(
+    trial="t1", seed=1, goal="", urls=[], proxy="http://127.0.0.1:1", ca="/ca.pem", spki="k",
+    task="http://souk.test/.souk/", browser=None, limits={},
+)  # fmt: skip
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1))
+def test_a_name_holds_a_command_as_a_shell_quotes_it(command: list[str]) -> None:
+    assert command_of(f"command:{shlex.join(command)}") == command
+
+
+def test_nothing_is_made_of_what_is_a_shells() -> None:
+    assert command_of("command:agent $HOME `id` ; ls > x") == ["agent", "$HOME", "`id`", ";", "ls", ">", "x"]
+
+
+@pytest.mark.parametrize(
+    "name", ["command", "command:", "command: ", "command:'a", "command:no-such-program-1"]
+)
+def test_mistakes(name: str) -> None:
+    with pytest.raises(UserError):
+        check_command(name)
+
+
+def test_a_program_is_no_object() -> None:
+    with pytest.raises(UserError, match="visits shops"):
+        make_agent("command:python x.py", seed=1)
+
+
+def test_a_program_gets_no_secret_that_is_not_named() -> None:
+    secrets = {
+        "OPENAI_API_KEY": "1", "HF_TOKEN": "2", "PGPASSWORD": "3", "aws_secret_access_key": "4",
+        "DATABASE_URL": "5", "SSH_AUTH_SOCK": "6", "SOUK_PRICES": "7", "MY_CREDENTIALS": "8",
+    }  # fmt: skip
+    own = {"PATH": "/bin", "GIT_AUTHOR_NAME": "me", "SOUK_COMMAND": "mark", **secrets}
+    given = environment(own, TOLD, "SOUK_COMMAND")
+    trial = {"SOUK_TRIAL", "SOUK_PROXY", "SOUK_CA", "SOUK_SPKI", "SOUK_TASK"}
+    assert set(given) == {"PATH", "GIT_AUTHOR_NAME", "SOUK_COMMAND"} | trial
+    named = environment({**own, "SOUK_PROGRAM_ENV": "HF_TOKEN, PATH"}, TOLD, "SOUK_COMMAND")
+    assert set(named) - set(given) == {"HF_TOKEN"}
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+PARTS = st.sampled_from(["model", "tokens_in", "tokens_out", "cost", "more"])
+
+
+@given(JSON | st.fixed_dictionaries({"usage": JSON | st.dictionaries(PARTS, JSON)}))
+def test_whatever_a_program_tells_is_a_request_or_none(said: object) -> None:
+    call = usage_in(said)
+    assert call is None or (0 <= call.tokens_in < 10**9 and (call.cost is None or call.cost >= 0))
+
+
+def test_a_request_is_told() -> None:
+    call = usage_in(json.loads('{"usage": {"model": "m", "tokens_in": 9, "tokens_out": 4, "cost": 0.5}}'))
+    assert call is not None
+    assert (call.model, call.tokens_in, call.tokens_out, call.cost) == ("m", 9, 4, 0.5)
+    assert usage_in({"usage": {"model": "m", "tokens_in": -1, "tokens_out": 4}}) is None
