@@ -152,5 +152,9 @@ class AgentError(ActError):
     """The agent gave no usable action or answer, also after being told why."""
 
 
+class GaveUp(ActError):
+    """The agent wants none of what is offered; the trial ends as `no_choice`."""
+
+
 class ProviderError(ActError):
     """The network or the provider failed, also after retries."""

@@ -28,6 +28,7 @@ try:
         fit,
         interventions,
         judge,
+        mcp,
         models,
         power,
         prompts,
@@ -85,6 +86,7 @@ app.command()(analyze.report)
 app.command()(analyze.export)
 app.command()(compare.compare)
 app.command()(judge.judge)
+app.command()(mcp.mcp)
 app.command()(fit.fit)
 app.command()(replay.replay)
 app.command()(doctor.doctor)

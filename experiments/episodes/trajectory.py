@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, Literal
 
-from agents.base import Agent, AgentError, Call, Decision, ProviderError, Usage
+from agents.base import Agent, AgentError, Call, Decision, GaveUp, ProviderError, Usage
 from environments.episode import Episode, Look
 from environments.observation import Observation
 from environments.through_proxy import BrowserFailure
@@ -66,6 +66,8 @@ async def limited(trajectory: Trajectory, seconds: float, silent: Silent = NOBOD
         trajectory.end("agent_limit", f"{seconds:g} seconds have passed")
     except Standstill as standstill:
         trajectory.fail(standstill.cause, str(standstill))
+    except GaveUp as error:
+        trajectory.end("no_choice", f"the agent gave up: {error}")
     except AgentError as error:
         trajectory.vain_calls = error.calls
         trajectory.end("agent_error", str(error))

@@ -1,0 +1,180 @@
+"""Serve trials to MCP hosts: over standard input and output, or as streamable HTTP on this machine."""
+
+import base64
+import socket
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+import uvicorn
+
+from environments.observation import Observation
+from experiments.designs.loading import load_shop_design
+from experiments.designs.shop.trial import ShopTrial
+from experiments.executors.browser import BrowserExecutor, open_testbed
+from experiments.executors.executor import Attempt
+from experiments.executors.start_pages import check_start_pages
+from experiments.records.record import Start, TrialRecord
+from experiments.records.store import Records
+from experiments.records.writer import Writer
+from experiments.runs.admission import Admission
+from experiments.subjects.mcp_subject import (
+    HOW,
+    MOST_AT_ONCE,
+    HostAgent,
+    HostTrialRunner,
+    OutOfTurn,
+    Reception,
+    Subject,
+    as_text,
+)
+from interventions.errors import UserError
+
+try:
+    from mcp.server.fastmcp import Context, FastMCP
+    from mcp.server.fastmcp.exceptions import ToolError
+    from mcp.types import ContentBlock, ImageContent, TextContent
+except ImportError as error:
+    raise UserError(f"souk mcp needs the package mcp ({error.name} is missing); pip install mcp") from None
+
+HOST: Final = "127.0.0.1"
+INSTRUCTIONS: Final = (
+    "You are given tasks in a shop, one at a time. Call next_trial, do what its goal says with act, "
+    "and call next_trial again when the trial has ended."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """The settings of `souk mcp`; `port`: None is standard input and output, 0 any free port."""
+
+    experiment: str
+    label: str
+    db: str
+    port: int | None = None
+    upstream_ca: Path | None = None
+
+
+@asynccontextmanager
+async def open_reception(offer: Offer) -> AsyncIterator[Reception]:
+    """Start what trials need, and give them out. Raises UserError."""
+    design = load_shop_design(offer.experiment, offer.label)
+    records = Records(offer.db)
+    done = records.finished(design.run_id)
+    trials = [trial for trial in design.trials([offer.label]) if trial.id not in done]
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="souk-mcp-")))
+        await check_start_pages(design, trials, design.base_url, upstream_ca=offer.upstream_ca)
+        testbed = await stack.enter_async_context(open_testbed(folder, design.base_url, offer.upstream_ca))
+        records.begin_run(design.run_id, design.name, design.facts([offer.label]))
+        admission = await stack.enter_async_context(
+            Admission(records, design.run_id, trials=len(done) + len(trials))
+        )
+        writer = Writer(records)
+        stack.push_async_callback(writer.close)
+        runner = HostTrialRunner(design, testbed.base_url)
+        executor = BrowserExecutor(runner, testbed, MOST_AT_ONCE)
+
+        async def claim(trial: str) -> bool:
+            return trial in (await writer.claim(admission.runner, [trial])).own
+
+        async def run(trial: ShopTrial, agent: HostAgent) -> TrialRecord:
+            runner.agents[trial.id] = agent
+            try:
+                record = await executor.run(Attempt(trial, 1, Start.now()))
+            finally:
+                del runner.agents[trial.id]
+            await writer.store(record)
+            admission.settle(record)
+            return record
+
+        reception = Reception(trials, claim, run)
+        stack.push_async_callback(reception.close)
+        yield reception
+
+
+def make_server(reception: Reception, port: int = 0) -> "FastMCP[Any]":
+    """Return a server with the four tools; each session of it is a subject."""
+    server: FastMCP[Any] = FastMCP("souk", INSTRUCTIONS, host=HOST, port=port, log_level="ERROR")
+    subjects: WeakKeyDictionary[object, Subject] = WeakKeyDictionary()
+
+    def subject(context: "Context[Any, Any, Any]") -> Subject:
+        session = context.session
+        if session not in subjects:
+            subjects[session] = Subject(reception)
+        return subjects[session]
+
+    @server.tool(structured_output=False)
+    async def next_trial(context: Context[Any, Any, Any]) -> list[ContentBlock]:
+        """Begin the next trial: a goal, and the pages of a shop. A trial that runs has to end first."""
+        return await told(subject(context).next_trial())
+
+    @server.tool(structured_output=False)
+    async def observe(context: Context[Any, Any, Any]) -> list[ContentBlock]:
+        """Look at the active tab again."""
+        return await told(subject(context).observe())
+
+    @server.tool(structured_output=False, description=HOW)
+    async def act(action: str, context: Context[Any, Any, Any], thought: str = "") -> list[ContentBlock]:
+        return await told(subject(context).act(action, thought))
+
+    @server.tool(structured_output=False)
+    async def give_up(context: Context[Any, Any, Any], reason: str = "") -> list[ContentBlock]:
+        """End the trial without a choice, because none of the products is wanted."""
+        return await told(subject(context).give_up(reason))
+
+    return server
+
+
+async def told(seen: Awaitable[Observation | str]) -> "list[ContentBlock]":
+    """Return what a call has shown, as MCP says it."""
+    try:
+        found = await seen
+    except OutOfTurn as error:
+        raise ToolError(str(error)) from None
+    if isinstance(found, str):
+        return [TextContent(type="text", text=found)]
+    blocks: list[ContentBlock] = [TextContent(type="text", text=as_text(found))]
+    if found.screenshot:
+        picture = base64.b64encode(found.screenshot).decode()
+        blocks.append(ImageContent(type="image", data=picture, mimeType="image/png"))
+    return blocks
+
+
+async def serve_http(reception: Reception, port: int) -> None:
+    """Serve streamable HTTP on this machine until interrupted. Raises UserError: the port is taken."""
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+    except OSError as error:
+        listener.close()
+        raise UserError(
+            f"--http {port}: cannot be used ({error.strerror}); give another port, or 0 for any that is free"
+        ) from None
+    listener.listen()
+    at = listener.getsockname()[1]
+    config = uvicorn.Config(
+        make_server(reception, at).streamable_http_app(),
+        log_config=None,
+        log_level="error",
+        access_log=False,
+        timeout_graceful_shutdown=1,
+    )
+    sys.stderr.write(f"souk mcp at http://{HOST}:{at}/mcp; Ctrl-C ends it\n")
+    sys.stderr.flush()
+    await uvicorn.Server(config).serve(sockets=[listener])
+
+
+async def serve_hosts(offer: Offer) -> None:
+    """Serve the trials of an experiment until the host has gone, or this is cancelled. Raises UserError."""
+    async with open_reception(offer) as reception:
+        if offer.port is None:
+            await make_server(reception).run_stdio_async()
+        else:
+            await serve_http(reception, offer.port)

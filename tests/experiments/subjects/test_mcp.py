@@ -1,0 +1,175 @@
+"""Trials for MCP hosts: the official client is the subject, over each transport; so is a hostile host."""
+
+import asyncio
+import re
+import sqlite3
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamablehttp_client
+from mcp.shared.memory import create_connected_server_and_client_session
+from mcp.types import CallToolResult, TextContent
+
+from experiments.subjects.mcp_server import Offer, make_server, open_reception
+from experiments.subjects.mcp_subject import UNUSABLE_ACTIONS
+from tests.experiments.command_line import environment, program
+from tests.support import size
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+EXPERIMENT = """\
+name: hosts
+goal: Add the best product to the cart.
+options: {sets: 4}
+factors:
+  nudge: {interventions: nudges, only: [best-seller]}
+limits: {seconds: 120, steps: 6}
+"""
+
+
+def text_of(result: CallToolResult) -> str:
+    return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
+
+
+async def call(session: ClientSession, tool: str, **arguments: Any) -> str:
+    """What a tool that works says."""
+    result = await session.call_tool(tool, arguments)
+    assert not result.isError, text_of(result)
+    return text_of(result)
+
+
+async def refused(session: ClientSession, tool: str, **arguments: Any) -> str:
+    result = await session.call_tool(tool, arguments)
+    assert result.isError, text_of(result)
+    return text_of(result)
+
+
+def button(page: str) -> str:
+    """The bid of the product's own button."""
+    tag = next(tag for tag in re.findall(r"<button[^>]*>", page) if "Add to Cart" in tag)
+    found = re.search(r'bid="(\w+)"', tag)
+    assert found, tag
+    return found[1]
+
+
+async def buy(session: ClientSession) -> str:
+    """Take a trial and buy the product in the active tab."""
+    page = await call(session, "next_trial")
+    assert "Goal: Add the best product to the cart." in page
+    assert await call(session, "observe") == page
+    return await call(session, "act", action=f"click('{button(page)}')", thought="this one")
+
+
+def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
+    with sqlite3.connect(folder / "t.db") as connection:
+        return connection.execute(query).fetchall()
+
+
+def arguments(*more: str) -> list[str]:
+    return ["mcp", "--experiment", "e.yaml", "--as", "tester", "--db", "sqlite:///t.db", *more]
+
+
+async def test_standard_input_and_output(tmp_path: Path) -> None:
+    (tmp_path / "e.yaml").write_text(EXPERIMENT)
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "experiments.cli", *arguments()],
+        cwd=tmp_path,
+        env=environment({}),
+    )
+    async with stdio_client(server) as streams, ClientSession(*streams) as session:
+        await session.initialize()
+        tools = {tool.name: tool for tool in (await session.list_tools()).tools}
+        assert set(tools) == {"next_trial", "observe", "act", "give_up"}
+        assert "click(bid: str)" in str(tools["act"].description)
+        for _ in range(2):
+            assert "This trial has ended: choice." in await buy(session)
+    assert rows(tmp_path, "SELECT outcome, steps FROM trials") == [("choice", 1)] * 2
+    assert rows(tmp_path, "SELECT DISTINCT thought FROM steps WHERE step = 0") == [("this one",)]
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The address of `souk mcp --http`."""
+    process = subprocess.Popen(
+        [program(), *arguments("--http", "0")], cwd=folder, env=environment({}),
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert process.stderr
+        yield process.stderr.readline().split()[3].removesuffix(";")
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+async def test_streamable_http(tmp_path: Path) -> None:
+    """Two hosts at the same time have trials of their own."""
+    (tmp_path / "e.yaml").write_text(EXPERIMENT)
+
+    async def host(url: str) -> str:
+        async with streamablehttp_client(url) as (reading, writing, _):
+            async with ClientSession(reading, writing) as session:
+                await session.initialize()
+                return await buy(session)
+
+    with served(tmp_path) as url:
+        for ended in await asyncio.gather(host(url), host(url)):
+            assert "This trial has ended: choice." in ended
+    assert rows(tmp_path, "SELECT outcome FROM trials") == [("choice",)] * 2
+
+
+@asynccontextmanager
+async def in_process(folder: Path) -> AsyncIterator[ClientSession]:
+    (folder / "e.yaml").write_text(EXPERIMENT)
+    offer = Offer(experiment=str(folder / "e.yaml"), label="tester", db=f"sqlite:///{folder}/t.db")
+    async with (
+        open_reception(offer) as reception,
+        create_connected_server_and_client_session(make_server(reception)._mcp_server) as session,
+    ):
+        yield session
+
+
+async def test_a_hostile_host(tmp_path: Path) -> None:
+    async with in_process(tmp_path) as host:
+        for tool in ("observe", "act", "give_up"):
+            more = {"action": "click('1')"} if tool == "act" else {}
+            assert "call next_trial" in await refused(host, tool, **more)
+        await call(host, "next_trial")
+        assert "a trial runs" in await refused(host, "next_trial")
+        for bad in ({}, {"action": 7}, {"action": None}, {"action": ["click('1')"]}, {"act": "click('1')"}):
+            await refused(host, "act", **bad)
+        await refused(host, "no_such_tool")
+        # What is no action changes nothing; too many in a row end the trial.
+        for _ in range(UNUSABLE_ACTIONS - 1):
+            assert "not a" in await refused(host, "act", action="__import__('os').system('id')")
+        await call(host, "act", action="scroll(0, 10)", thought="\ud800\0" * 10)
+        for _ in range(UNUSABLE_ACTIONS - 1):
+            await refused(host, "act", action="x" * 100_000)
+        assert "agent_error" in await call(host, "act", action="rm -rf /")
+        assert "agent_error" in await call(host, "act", action="click('1')")  # it has ended
+        # A flood: one at a time, and never more actions than a trial has.
+        await call(host, "next_trial")
+        many = [host.call_tool("act", {"action": "scroll(0, 1)"}) for _ in range(size(60, 2_000))]
+        said = await asyncio.gather(*many)
+        assert any("one at a time" in text_of(each) for each in said)
+        while "has ended" not in (page := await call(host, "act", action="scroll(0, 1)")):
+            assert "Goal:" in page
+        assert "agent_limit" in page
+        await call(host, "next_trial")
+        assert "no_choice" in await call(host, "give_up", reason="none\nof them")
+        taken = 3
+        while "All trials are done" not in await call(host, "next_trial"):
+            taken += 1
+            await call(host, "give_up")
+    assert rows(tmp_path, "SELECT count(*) FROM trials") == [(taken,)]
+    ended = dict(rows(tmp_path, "SELECT outcome, count(*) FROM trials GROUP BY outcome"))
+    assert ended == {"agent_error": 1, "agent_limit": 1, "no_choice": taken - 2}
+    assert rows(tmp_path, "SELECT count(*) FROM claims") == [(0,)]
