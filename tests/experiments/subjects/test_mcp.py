@@ -115,10 +115,12 @@ async def test_streamable_http(tmp_path: Path) -> None:
     (tmp_path / "e.yaml").write_text(EXPERIMENT)
 
     async def host(url: str) -> str:
-        async with streamablehttp_client(url) as (reading, writing, _):
-            async with ClientSession(reading, writing) as session:
-                await session.initialize()
-                return await buy(session)
+        async with (
+            streamablehttp_client(url) as (reading, writing, _),
+            ClientSession(reading, writing) as session,
+        ):
+            await session.initialize()
+            return await buy(session)
 
     with served(tmp_path) as url:
         for ended in await asyncio.gather(host(url), host(url)):
