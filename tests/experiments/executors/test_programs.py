@@ -22,7 +22,7 @@ goal: Add the best product to the cart.
 options: {sets: 8}
 factors:
   nudge: {interventions: nudges, only: [best-seller]}
-limits: {seconds: 10}
+limits: {seconds: 8}
 """
 SECRETS = {"OPENAI_API_KEY": "sk-do-not-tell-anybody-1", "MY_TOKEN": "another-secret-of-mine"}
 SETTINGS = {**SECRETS, "SOUK_PROGRAM_GB": "0.3", "SOUK_PROGRAM_ENV": "MY_TOKEN"}
@@ -66,11 +66,11 @@ def running(folder: Path) -> list[int]:
 
 @pytest.mark.slow
 def test_each_trial_once_with_a_true_outcome(tmp_path: Path) -> None:
-    count = size(16, 400)
+    count = size(8, 400)
     ended = run(tmp_path, agent(tmp_path), "--limit", str(count), "--slots", "3", "--workers", "2")
     assert "Traceback" not in ended.err.replace("Traceback (most recent call last):\\n", "")
     trials = rows(tmp_path, "SELECT * FROM trials")
-    assert len(trials) == min(count, 16 * 2)
+    assert len(trials) == min(count, 32)
     did = {each["trial"]: each["way"] for each in told(tmp_path)}
     assert Counter(each["trial"] for each in told(tmp_path)) == Counter(did.keys())  # none was started twice
     assert {each["trial"]: each["outcome"] for each in trials} == {t: EXPECTED[way] for t, way in did.items()}
@@ -100,7 +100,7 @@ def test_every_way(tmp_path: Path) -> None:
 def test_a_run_that_is_killed_goes_on(tmp_path: Path) -> None:
     (tmp_path / "e.yaml").write_text(EXPERIMENT)
     name = agent(tmp_path)
-    command = ("run", "e.yaml", "--agent", name, *DB, "--limit", "12", "--slots", "3")
+    command = ("run", "e.yaml", "--agent", name, *DB, "--limit", "8", "--slots", "4")
     process = start(*command, cwd=tmp_path, env=SETTINGS)
     while not (tmp_path / "told.jsonl").exists() or len(told(tmp_path)) < 4:
         process.join(0.05)
@@ -114,8 +114,23 @@ def test_a_run_that_is_killed_goes_on(tmp_path: Path) -> None:
     trials = rows(tmp_path, "SELECT * FROM trials")
     did = {each["trial"]: each["way"] for each in told(tmp_path)}
     assert {each["trial"]: each["outcome"] for each in trials} == {t: EXPECTED[way] for t, way in did.items()}
-    assert len(trials) == 12
+    assert len(trials) == 8
     assert running(tmp_path) == []
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_the_script_of_the_docs(tmp_path: Path) -> None:
+    script = Path(__file__).parents[3] / "docs" / "agents" / "playwright_script.py"
+    (tmp_path / "e.yaml").write_text(EXPERIMENT.replace("seconds: 8", "seconds: 120"))
+    name = f"command:{sys.executable} {script}"
+    forked_souk("run", "e.yaml", "--agent", name, *DB, "--limit", "2", cwd=tmp_path)
+    assert rows(tmp_path, "SELECT DISTINCT outcome FROM trials") == [{"outcome": "choice"}]
+    prices = {(row["trial"], row["option"]): row["price"] for row in rows(tmp_path, "SELECT * FROM options")}
+    for trial in rows(tmp_path, "SELECT * FROM trials"):
+        own = {option: price for (name, option), price in prices.items() if name == trial["trial"]}
+        assert trial["choice"] == min(own, key=lambda option: own[option])
+        assert trial["cost"] is None
 
 
 def test_mistakes_are_one_line(tmp_path: Path) -> None:
