@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from agents.base import Agent
+from agents.base import Agent, is_command
 from agents.replay import ReplayAgent, StoredStep, origin
 from environments.browser import run_browsers
 from experiments.designs.design import Trial
@@ -81,7 +81,11 @@ class Replay:
         broken = {name for name, row in rows.items() if row.outcome == "infra_error"}
         if broken and trial is None:
             self.notes.append(f"left out, because the infrastructure failed them: {len(broken):,} trials")
-        wanted = {name: row for name, row in rows.items() if trial in (None, name) and name not in broken}
+        programs = {name for name, row in rows.items() if is_command(row.agent)}
+        if programs and trial is None:
+            self.notes.append(f"left out, because programs acted by themselves: {len(programs):,} trials")
+        left_out = broken | programs
+        wanted = {name: row for name, row in rows.items() if trial in (None, name) and name not in left_out}
         if trial is not None and not wanted:
             raise UserError(f"--trial {trial}: run {self.run_id} has no such trial with an end of its own")
         defined = self.design.matching(wanted, carriers(records, self.run_id), facts["agents"])
