@@ -22,7 +22,6 @@ from agents.command import Told, command_of, environment, memory, secrets_of, us
 from environments.browser import find_browser
 from environments.program import Ended, Program, run_program
 from environments.stops import guard
-from environments.time_limit import Standstill, time_limit
 from environments.watchdog import VARIABLE
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
@@ -78,25 +77,21 @@ class Visit:
                 return
             self.calls += [call] if call else []
 
-    async def see_through(self, program: Program, seconds: float) -> None:
+    async def see_through(self, program: Program) -> None:
         """Wait until the trial or the program has ended, or the time is over; then let the program leave."""
+        timers = self.guest.timers
+        timers.append(asyncio.create_task(self.guest.run_out()))
         waiting = asyncio.create_task(self.over.wait())
         try:
-            async with time_limit(seconds, {"shop": self.guest.session.silent}):
-                either: list[asyncio.Future[Any]] = [program.ended, waiting]
-                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            if self.over.is_set():
-                await asyncio.wait([program.ended], timeout=LEAVE_SECONDS)
-            else:
+            either: list[asyncio.Future[Any]] = [program.ended, waiting]
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if not self.over.is_set():
                 self.guest.end(end_of(program.ended.result(), cut(program.output.text)))
-        except TimeoutError:
-            self.guest.ran_out()
-        except Standstill as standstill:
-            trajectory = Trajectory()
-            trajectory.fail(standstill.cause, str(standstill))
-            self.guest.end(trajectory)
+            elif self.guest.outcome != "agent_limit":
+                await asyncio.wait([program.ended], timeout=LEAVE_SECONDS)
         finally:
-            waiting.cancel()
+            for timer in (waiting, *timers):
+                timer.cancel()
 
     def result(self, cause: Cause | None, reason: str) -> TrialRecord:
         """Return the record with all that the program told; `cause`: the part that failed meanwhile."""
@@ -174,7 +169,7 @@ class ProgramExecutor:
                 memory=memory(),
                 line=visit.hear,
             ) as program:
-                await visit.see_through(program, self._seconds)
+                await visit.see_through(program)
             visit.output = cut(program.output.text)
 
     def _told(self, guest: GuestTrial, slot: Slot) -> Told:
