@@ -51,12 +51,17 @@ class AgentFactory(Protocol):
 
 
 def make_agent(
-    name: str, *, seed: int, prompt: PromptTemplates | None = None, nudges: Sequence[Nudge] = ()
+    name: str,
+    *,
+    seed: int,
+    prompt: PromptTemplates | None = None,
+    nudges: Sequence[Nudge] = (),
+    acknowledges: bool = False,
 ) -> Agent:
     """Make a fresh agent for one episode.
 
     `prompt` is for language models; None: the shipped one. `nudges` is for simulated shoppers: texts that
-    they understand where they see them.
+    they understand where they see them. `acknowledges`: whether what a provider asks to confirm is confirmed.
 
     Raises:
         UserError: when the name is unknown, it cannot act, or a setting (a key) that it needs is missing.

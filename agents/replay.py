@@ -6,7 +6,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from agents.base import AgentError, Decision
-from environments.actions import Action, ActionError, parse_action
+from environments.actions import EVERY, Action, ActionError, parse_action
 from environments.observation import Observation
 
 OVER: Final = "the stored episode has no further action"
@@ -38,7 +38,7 @@ class ReplayAgent:
         if step is None:
             raise AgentError(OVER)
         try:
-            action = parse_action(step.action)
+            action = parse_action(step.action, EVERY)
         except ActionError as error:
             raise AgentError(f"the stored action cannot be taken again: {error}") from None
         here = observation.tabs[observation.active_tab].url

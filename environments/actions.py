@@ -89,14 +89,16 @@ _MODIFIERS: Final = ("modifiers", str)
 POINTER: Final[dict[str, Signature]] = {
     "mouse_click": Signature(
         (*_AT, ("button", str), ("count", int), _MODIFIERS),
-        "Click at a point; button is left, middle, right, back or forward; modifiers such as 'Shift+Control'.",
+        "Click at a point; button: left, middle, right, back, forward; modifiers such as 'Shift+Control'.",
         ("left", 1, ""),
     ),
     "mouse_move": Signature(_AT, "Move the pointer to a point."),
     "mouse_down": Signature((("button", str),), "Press a button of the mouse and hold it.", ("left",)),
     "mouse_up": Signature((("button", str),), "Release a button of the mouse.", ("left",)),
     "mouse_drag": Signature(
-        (("points", str), ("button", str), _MODIFIERS), "Drag along points such as '10,20 300,40'.", ("left", "")
+        (("points", str), ("button", str), _MODIFIERS),
+        "Drag along points such as '10,20 300,40'.",
+        ("left", ""),
     ),
     "scroll_at": Signature(
         (*_AT, ("dx", float), ("dy", float), _MODIFIERS),
@@ -107,7 +109,7 @@ POINTER: Final[dict[str, Signature]] = {
     "wait": Signature((("ms", float),), "Wait for so many milliseconds, at most 5000."),
     "give_up": Signature((("reason", str),), "End without a choice.", ("",)),
 }
-"""The further actions of an agent that sees pictures: points are pixels of the picture, from its upper left."""
+"""The further actions of an agent that sees pictures: points are pixels, from the picture's upper left."""
 
 EVERY: Final = ACTIONS | POINTER
 
@@ -174,8 +176,7 @@ def parse_action(text: str, actions: Mapping[str, Signature] = ACTIONS) -> Actio
     if not least <= len(values) <= most:
         wanted = f"{least} to {most}" if least < most else str(most)
         raise ActionError(
-            f"{name} takes {wanted} arguments, got {len(values)}; "
-            f"the form is {signature.describe(name)}"
+            f"{name} takes {wanted} arguments, got {len(values)}; the form is {signature.describe(name)}"
         )
     action = Action(
         name,

@@ -26,9 +26,9 @@ class Observation:
     viewport; both are empty unless they were asked for. `product` is what stands at the site map's roles on a
     product's page, and `drawn` what can be seen in the picture; language models are told neither.
 
-    `marks`: whether elements can be named by their marks; `pointer`: whether points of the picture can be acted
-    on. `html` is empty where the page is shown in another way. `arrived`: whether the last action has led to
-    another page or tab.
+    `marks`: whether elements can be named by their marks; `pointer`: whether points of the picture can be
+    acted on. `html` is empty where the page is shown in another way. `arrived`: whether the last action led
+    to another page or tab.
     """
 
     goal: str

@@ -63,8 +63,11 @@ class View:
 
 
 Modality = Literal["html", "tree", "screenshot", "both", "marks"]
-"""A way in which a page is shown: as pruned HTML, as accessibility tree, as picture, as HTML and picture, or as a
-picture with marks on what can be acted on."""
+"""A way in which a page is shown.
+
+As pruned HTML, as accessibility tree, as picture, as HTML and picture, or as a picture with marks on what can
+be acted on.
+"""
 
 VIEWS: Final[Mapping[Modality, View]] = {
     "html": View(),

@@ -6,11 +6,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from playwright.async_api import Page
 from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Page
 
 from environments.actions import POINTER, Action, ActionError, points_of
-from environments.observe import parsed, storable
+from environments.observe import parsed, source_of, storable
 from interventions.yaml.sitemap import SiteMap
 
 BUTTONS: Final = {"left": "left", "middle": "middle", "right": "right"}
@@ -19,27 +19,7 @@ MODIFIERS: Final = ("Shift", "Control", "Alt", "Meta")
 MOST_CLICKS: Final = 3
 LONGEST_WAIT_MS: Final = 5_000.0
 
-# The element at a point, in open shadow trees too, and the innermost role of the site map around it.
-HIT: Final = """([x, y, roles]) => {
-  let at = document.elementFromPoint(x, y);
-  while (at?.shadowRoot) {
-    const inner = at.shadowRoot.elementFromPoint(x, y);
-    if (!inner || inner === at) break;
-    at = inner;
-  }
-  if (!at) return "null";
-  const parentOf = (element) => element.assignedSlot ?? element.parentElement ?? element.getRootNode().host ?? null;
-  const line = [];
-  for (let each = at; each; each = parentOf(each)) line.push(each);
-  const fits = (element, css) => { try { return element.matches(css); } catch { return false; } };
-  let role = "";
-  for (const each of line) if ((role = roles.find(([, css]) => fits(each, css))?.[0] ?? "")) break;
-  const text = (at.innerText || at.value || at.getAttribute("aria-label") || at.alt || "");
-  const href = line.find((each) => each.tagName === "A" && each.href)?.href ?? "";
-  const bid = line.find((each) => each.hasAttribute("bid"))?.getAttribute("bid") ?? "";
-  return JSON.stringify({ tag: at.tagName.toLowerCase(), text: String(text).replace(/\\s+/g, " ").trim().slice(0, 100),
-    href: String(href), bid, role });
-}"""
+HIT: Final = source_of("hit.js")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +57,7 @@ def _roles(site: SiteMap) -> Iterator[tuple[str, str]]:
 def point_of(action: Action) -> tuple[float, float] | None:
     """Return the first point of an action of the pointer; None where it has none."""
     match action.name, action.args:
-        case ("mouse_click" | "mouse_move" | "scroll_at"), (float(x), float(y), *_):
+        case (("mouse_click" | "mouse_move" | "scroll_at"), (float(x), float(y), *_)):
             return x, y
         case "mouse_drag", (str(points), *_):
             return points_of(points)[0]
@@ -170,7 +150,9 @@ def _button(name: str) -> Any:
 async def _held(page: Page, modifiers: str) -> Any:
     names = [name for name in modifiers.split("+") if name]
     if unknown := [name for name in names if name not in MODIFIERS]:
-        raise ActionError(f"modifiers must be of {', '.join(MODIFIERS)}, joined by +, not {unknown[0][:20]!r}")
+        raise ActionError(
+            f"modifiers must be of {', '.join(MODIFIERS)}, joined by +, not {unknown[0][:20]!r}"
+        )
     async with AsyncExitStack() as stack:
         for name in names:
             await page.keyboard.down(name)

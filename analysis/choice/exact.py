@@ -39,7 +39,7 @@ NO_STRATA = "no two trials differ in this alone"
 DIFFERENCE = "profile_difference"
 """The part with how far each profile moves the choice from that without a profile."""
 
-SAME: Final = ["run", "set", "match", "profile", "display"]
+SAME: Final = ["run", "set", "match", "profile", "modality", "display"]
 MARKS: Final = ["first", "carrier", "words", "kind"]
 _NUDGED, _PLACEBO, _SEVERAL = 1, 2, 3
 _CARRIED: Final = [*SAME, "first", "words", "twin"]

@@ -11,7 +11,7 @@ from experiments.designs.shop.listing import ShowOnly
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.list_order import ORDERS, looked_at, misplaced, order_spots
 from experiments.episodes.old_values import LEFT_NOWHERE, old_value
-from experiments.episodes.sights import Done, Proof, Sight
+from experiments.episodes.sights import UNSEEN, Done, Proof, Sight
 from experiments.episodes.trajectory import Trajectory
 from interventions.apply.engine import is_for_own_page
 from interventions.apply.mapped_page import MappedPage
@@ -61,10 +61,21 @@ def _drawn(edits: Sequence[Edit], site: SiteMap) -> tuple[str, ...]:
 
 
 def sights(trajectory: Trajectory, design: ShopDesign, trial: ShopTrial, session: Session) -> list[Sight]:
-    """Return the products' own pages at which the agent looked before it acted."""
+    """Return the products' own pages at which the agent looked before it acted, one for each action.
+
+    A page that it was not shown before it acted is nobody's.
+    """
     return [
-        Sight(shown_product(look, trial, design, session), look.observation.html, look.standing, look.url)
-        for look in trajectory.looks[: len(trajectory.decisions)]
+        Sight(
+            shown_product(look, trial, design, session),
+            look.observation.html or look.observation.tree,
+            look.standing,
+            look.url,
+            as_tree=not look.observation.html and bool(look.observation.tree),
+        )
+        if decision.looked
+        else UNSEEN
+        for look, decision in zip(trajectory.looks, trajectory.decisions, strict=False)
     ]
 
 
@@ -153,6 +164,10 @@ class Placed(NamedTuple):
     height: int
     why: str
 
+    def holds(self, x: float, y: float) -> bool:
+        """Return whether a point lies in the box."""
+        return self.x <= x < self.x + self.width and self.y <= y < self.y + self.height
+
 
 def placed(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Placed]:
     """Return where the planned edits stood at each look after which the agent acted (`seen`, in order)."""
@@ -210,7 +225,8 @@ def _not_shown(edit: Edit, proof: Proof, done: Done, mine: Sequence[Sight]) -> s
         if verdict and verdict.problem:
             return f"{proof.edit} is gone: {verdict.problem}"
     if all(verdicts):
-        if not any(verdict.given for verdict in verdicts if verdict):
+        both = zip(verdicts, mine, strict=True)
+        if not any(verdict.given and _is_told(verdict, sight) for verdict, sight in both if verdict):
             return f"the agent was not shown what {proof.edit} made of {proof.role}"
         return ""
     for change in done.changes[proof] if edit.readable else ():
@@ -218,6 +234,20 @@ def _not_shown(edit: Edit, proof: Proof, done: Done, mine: Sequence[Sight]) -> s
         if not any(holds(squeeze(sight.html), wanted) for sight in mine):
             return f"the agent was not shown {wanted!r}"
     return ""
+
+
+def _is_told(verdict: Verdict, sight: Sight) -> bool:
+    """Whether the accessibility tree has what an edit made, where its reader was given the tree alone.
+
+    It leaves out what is hidden from assistive technology.
+    """
+    texts = [each.given for each in verdict.at if each.given]
+    return not sight.as_tree or not texts or any(holds(_told(sight.html), text) for text in texts)
+
+
+def _told(tree: str) -> str:
+    """The texts of an accessibility tree, without the signs that its lines are written with."""
+    return as_read(tree.replace('\\"', '"').replace("\\\\", "\\"))
 
 
 def _untreated_cards(plan: Plan, session: Session, keys: list[str]) -> str:

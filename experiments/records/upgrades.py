@@ -7,7 +7,7 @@ import sqlalchemy as sql
 
 from experiments.records.database import Text
 from experiments.records.seals import seal_all
-from experiments.records.tables import metadata, options, runs, trials
+from experiments.records.tables import metadata, options, runs, steps, trials
 
 
 def _from_1(connection: sql.Connection) -> None:
@@ -46,6 +46,13 @@ def _from_7(connection: sql.Connection) -> None:
     seal_all(connection)
 
 
+def _from_9(connection: sql.Connection) -> None:
+    """The modality of a trial, whether a step was looked at, and the tables of hits and safety checks."""
+    metadata.create_all(connection)
+    for column in (trials.c.modality, steps.c.looked):
+        _add(connection, column)
+
+
 UPGRADES: Final[Mapping[int, Callable[[sql.Connection], None]]] = {
     1: _from_1,
     2: metadata.create_all,  # the tables of prompts and scores
@@ -55,5 +62,6 @@ UPGRADES: Final[Mapping[int, Callable[[sql.Connection], None]]] = {
     6: _from_6,
     7: _from_7,
     8: metadata.create_all,  # the tables of plans and links
+    9: _from_9,
 }
 """The functions that lead from each older schema to the next one."""
