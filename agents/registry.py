@@ -13,10 +13,11 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Final, Literal, Protocol
 
 from agents.base import SIMULATED, Agent, Respondent
+from agents.computer import make_computer_agent
 from agents.language_model.agent import LanguageModelShopper
 from agents.language_model.prompt import PromptTemplates
 from agents.providers import PROVIDERS, close_models, make_model, problem_of, takes_temperature
-from agents.providers.settings import SERVICES
+from agents.providers.settings import COMPUTERS, SERVICES
 from agents.simulated.agent import SimulatedAgent
 from agents.simulated.nudges import Nudge
 from agents.simulated.own_profiles import profile_of
@@ -25,7 +26,9 @@ from interventions.errors import UserError
 
 ENTRY_POINTS: Final = "souk.agents"
 
-KEYS: Final = {name: service.key_variable for name, service in SERVICES.items() if service.needs_key}
+KEYS: Final = {
+    name: service.key_variable for name, service in (SERVICES | COMPUTERS).items() if service.needs_key
+}
 """The environment variable that holds each provider's key."""
 
 
@@ -71,6 +74,8 @@ def make_agent(
     if family in PROVIDERS:
         # No seed is sent: providers honour it loosely or not at all, and some reject it.
         agent = LanguageModelShopper(make_model(name), prompt)
+    elif family in COMPUTERS:
+        agent = make_computer_agent(name, acknowledges=acknowledges)
     elif family == "simulated":
         agent = SimulatedAgent(profile_of(name), seed=seed, nudges=nudges)
     else:
@@ -91,7 +96,11 @@ def make_respondent(name: str, *, seed: int) -> Respondent:
     family, _, argument = name.partition(":")
     if family in PROVIDERS:
         return LanguageModelShopper(make_model(name, nominal=True))
-    respondent = _factory(family, name)(argument, seed=seed)
+    respondent: Agent | Respondent
+    if family in COMPUTERS:
+        respondent = make_computer_agent(name)
+    else:
+        respondent = _factory(family, name)(argument, seed=seed)
     if not isinstance(respondent, Respondent):
         raise UserError(f'agents: "{name}" cannot answer in text; ask it in page mode, or name another agent')
     return respondent
@@ -116,6 +125,9 @@ def check_name(name: str) -> None:
     elif family in PROVIDERS:
         if not argument:
             make_model(name)  # which says what is missing
+    elif family in COMPUTERS:
+        if not argument:
+            make_computer_agent(name)
     else:
         _factory(family, name)
 
@@ -141,7 +153,7 @@ def known_agents() -> list[KnownAgent]:
         KnownAgent(f"{SIMULATED}:FILE.yaml", "a shopper's profile (docs/agents.md)", ""),
         *(
             KnownAgent(f"{name}:MODEL", service.needs, service.problem())
-            for name, service in SERVICES.items()
+            for name, service in (SERVICES | COMPUTERS).items()
         ),
         KnownAgent("hf:NAME_OR_FOLDER", "torch, transformers, the model's files", problem_of("hf")),
         *(KnownAgent(name, "", "") for name in sorted(_installed())),

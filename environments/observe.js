@@ -1,7 +1,8 @@
 // The observation, in one call inside the page: pruned HTML of what the viewport shows, with marks.
 //
 // An element counts as visible when at least half of its area lies in the viewport (and in the scroll
-// containers around it); a text is shown when its parent element is visible. Interactive elements get a
+// containers around it); a text is shown when its parent element is visible. Where only a picture is shown, any part
+// of it will do. Interactive elements get a
 // `bid` attribute that stays the same for as long as the element lives.
 //
 // `shown`: where a tree is wanted too, the indices of the visible elements among all elements of the page; an
@@ -97,7 +98,8 @@
     const contents = style.display === "contents";
     if (!contents && element.getClientRects().length === 0 && tag !== "OPTION") return [];
     const box = element.getBoundingClientRect();
-    const visible = contents || shownShare(box, clip) >= 0.5;
+    const share = contents ? 1 : shownShare(box, clip);
+    const visible = onlyPicture ? share > 0 : share >= 0.5;
 
     let inner = clip;
     if ((style.overflowX !== "visible" || style.overflowY !== "visible") && style.display !== "inline") {

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any, Final
 
-from agents.base import is_simulated
+from agents.base import is_simulated, looks_only
 from agents.language_model.prompt import DEFAULT, PromptTemplates, picture_prompt
 from agents.simulated.nudges import Nudge
 from environments.observe import VIEWS, View
@@ -109,6 +109,8 @@ class ShopDesign(Design[ShopTrial]):
         """Return the part of the browser that the agent of a trial is shown."""
         if trial.modality:
             return VIEWS[trial.modality]
+        if looks_only(trial.agent):
+            return VIEWS["screenshot"]
         own = self.experiment.observation
         return View(page=own.page, tree=own.tree, screenshot=own.screenshot)
 
