@@ -20,6 +20,8 @@ class StoredStep:
     thought: str
     memory: str
     action: str
+    looked: int | None = None
+    """0 where the page was not shown to the agent before it acted."""
 
 
 class ReplayAgent:
@@ -42,7 +44,8 @@ class ReplayAgent:
         except ActionError as error:
             raise AgentError(f"the stored action cannot be taken again: {error}") from None
         here = observation.tabs[observation.active_tab].url
-        return Decision(step.thought, step.memory, _moved(action, origin(step.url), origin(here)))
+        moved = _moved(action, origin(step.url), origin(here))
+        return Decision(step.thought, step.memory, moved, looked=step.looked != 0)
 
 
 def _moved(action: Action, then: str, now: str) -> Action:

@@ -435,15 +435,13 @@ async def test_they_look_at_pictures_and_answer_no_questions(
         check_agent(OPENAI)
 
 
+NAMES = [
+    *("type", "x", "y", "keys", "path", "text", "button", "coordinate", "start_coordinate", "action"),
+    *("scroll_amount", "scroll_direction", "duration", "repeat", "index", "name", "actions", "input"),
+]
 json_data = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(
-        st.sampled_from(["type", "x", "y", "keys", "path", "text", "button", "coordinate", "action", "scroll_amount",
-                         "scroll_direction", "duration", "repeat", "index", "name", "actions", "input"]),
-        inner,
-        max_size=5,
-    ),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=5),
     max_leaves=12,
 )  # fmt: skip
 KINDS = st.sampled_from(
@@ -455,8 +453,9 @@ KINDS = st.sampled_from(
 def test_whatever_a_model_says_is_an_action_or_a_problem(data: Any, kind: str) -> None:
     given = {"type": kind, **data} if isinstance(data, dict) else data
     openai, anthropic = OpenAIComputer("gpt-5.5"), AnthropicComputer("claude-sonnet-5")
+    asks = {"type": "function_call", "call_id": "f", "name": kind, "arguments": data}
     turns = [
-        openai.read([call(given), {"type": "function_call", "call_id": "f", "name": kind, "arguments": data}], cut_off=False),
+        openai.read([call(given), asks], cut_off=False),
         anthropic.read([use(kind) | {"input": data}, {"type": "end"}], cut_off=False),
     ]  # fmt: skip
     for turn in turns:

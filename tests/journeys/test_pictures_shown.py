@@ -1,4 +1,4 @@
-"""Scrolled, resized and covered pages: an edit counts as seen only where it stands in the picture that was sent.
+"""Scrolled, resized and covered pages: an edit counts only where it stands in the picture that was sent.
 
 The oracle is the picture itself: the edit's text has a colour of its own, whose pixels are counted.
 """
@@ -92,8 +92,8 @@ async def look(page: Page, told: dict[str, object], view: View, scroll: int) -> 
         seen = await observe(page, view, (), Wanted(tuple(EDIT.spots(SITE)), own=True))
         reason = untreated(plan, [Sight(KEY, seen.html, seen.standing, page.url)], session, [KEY])
         await page.evaluate(
-            """() => { cover.remove(); box.style.overflow = "visible"; fiche.style.left = fiche.style.top = "0px";
-            scrollTo(0, 0) }"""
+            """() => { cover.remove(); box.style.overflow = "visible"; scrollTo(0, 0);
+            fiche.style.left = fiche.style.top = "0px" }"""
         )
         return reason, red(seen.screenshot), red(await page.screenshot(full_page=True))
 
