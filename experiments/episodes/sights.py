@@ -1,7 +1,7 @@
 """Looks at products' own pages, and what the receipts say that stands there."""
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from interventions.edits.base import Change
 from interventions.edits.in_browser import Standing, as_read
@@ -22,7 +22,8 @@ class Sight:
     """A product's own page as its reader was given it once, as HTML.
 
     `standing`: the same page as the browser had it. `url`: its address, where that is known. Other pages have
-    no product. `as_tree`: its reader was given the accessibility tree alone, which stands in `html`.
+    no product. `as_tree`: its reader was given the accessibility tree alone, which stands in `html`. `sent`:
+    whether its reader was given it at all.
     """
 
     product: str
@@ -30,10 +31,7 @@ class Sight:
     standing: Standing | None = None
     url: str = ""
     as_tree: bool = False
-
-
-UNSEEN: Final = Sight("", "")
-"""The place of a page that its reader was not shown."""
+    sent: bool = True
 
 
 class Done:

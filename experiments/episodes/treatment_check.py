@@ -11,7 +11,7 @@ from experiments.designs.shop.listing import ShowOnly
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.list_order import ORDERS, looked_at, misplaced, order_spots
 from experiments.episodes.old_values import LEFT_NOWHERE, old_value
-from experiments.episodes.sights import UNSEEN, Done, Proof, Sight
+from experiments.episodes.sights import Done, Proof, Sight
 from experiments.episodes.trajectory import Trajectory
 from interventions.apply.engine import is_for_own_page
 from interventions.apply.mapped_page import MappedPage
@@ -63,7 +63,7 @@ def _drawn(edits: Sequence[Edit], site: SiteMap) -> tuple[str, ...]:
 def sights(trajectory: Trajectory, design: ShopDesign, trial: ShopTrial, session: Session) -> list[Sight]:
     """Return the products' own pages at which the agent looked before it acted, one for each action.
 
-    A page that it was not shown before it acted is nobody's.
+    Some of them it was not sent: it acted in a batch.
     """
     return [
         Sight(
@@ -74,7 +74,7 @@ def sights(trajectory: Trajectory, design: ShopDesign, trial: ShopTrial, session
             as_tree=not look.observation.html and bool(look.observation.tree),
         )
         if decision.looked
-        else UNSEEN
+        else Sight(shown_product(look, trial, design, session), "", sent=False)
         for look, decision in zip(trajectory.looks, trajectory.decisions, strict=False)
     ]
 
@@ -128,12 +128,12 @@ def unchecked(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Effec
     Only edits that have changed a page count. Edits of data are left out: nobody reads data but the page's
     scripts.
     """
-    done = Done(session)
+    done, sent = Done(session), [sight for sight in seen if sight.sent]
     proven = {
         proof
-        for key in {sight.product for sight in seen}
+        for key in {sight.product for sight in sent}
         for edit, proof in _planned(plan, key, session.site)
-        if all(_verdict(edit, proof, done, sight) for sight in seen if sight.product == key)
+        if all(_verdict(edit, proof, done, sight) for sight in sent if sight.product == key)
     }
     ordered = looked_at(plan, [(sight.url, sight.standing) for sight in seen], session)
     found = {
@@ -207,7 +207,10 @@ def _untreated_pages(
 ) -> str:
     done = Done(session)
     for key in keys:
-        mine = [sight for sight in seen if sight.product == key]
+        every = [sight for sight in seen if sight.product == key]
+        mine = [sight for sight in every if sight.sent]
+        if key == chosen and every and not mine:
+            return f"the agent was not sent the page of {key} before it chose"
         for edit, proof in _planned(plan, key, session.site) if mine or key == chosen else ():
             if proof not in done.changes:
                 return f"{proof.intervention}: {proof.edit} has no receipt for {key}"
