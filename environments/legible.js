@@ -130,8 +130,7 @@
     };
   });
 
-  // How an element's ink stands out: its opacity, whether it is masked, and the largest contrast (WCAG 2) of an ink
-  // with a ground.
+  // How an element's ink stands out: its opacity, and the largest contrast (WCAG 2) of an ink with a ground; 0: masked.
   const shadeOf = memo((element) => {
     const own = styleOf(element);
     const ink = isPicture(element) ? { alpha: 1 } : colour(own.webkitTextFillColor);
@@ -141,7 +140,7 @@
     let opacity = isCutOut ? 1 : ink.alpha;
     for (const at of lineOf(element).map(drawing)) {
       opacity *= at.opacity;
-      if (at.isMasked) return { isMasked: true, opacity, contrast: 1 };
+      if (at.isMasked) return { opacity, contrast: 0 };
       if (!grounds.length) grounds = at.paints;
       for (const [name, share] of at.filters) {
         [inks, grounds] = [inks, grounds].map((list) => list.map((light) => FILTERS[name](light, share)));
@@ -153,9 +152,8 @@
       const seen = blend ? blend(light, ground) : light;
       return (Math.max(seen, ground) + 0.05) / (Math.min(seen, ground) + 0.05);
     }));
-    // What cannot be told stands out.
-    const contrast = contrasts.some(Number.isNaN) ? 21 : Math.max(1, ...contrasts);
-    return { isMasked: false, opacity, contrast };
+    // What cannot be told (no number) stands out.
+    return { opacity, contrast: Math.max(...contrasts) || 21 };
   });
 
   // Why the text of an element cannot be read by the eye, wherever it stands on the page; empty: it can.
@@ -164,8 +162,8 @@
     const own = styleOf(element);
     if (own.contentVisibility === "hidden") return "hidden";
     if (own.webkitTextSecurity !== "none") return "masked";
-    const { isMasked, opacity, contrast } = shadeOf(element);
-    if (isMasked) return "masked";
+    const { opacity, contrast } = shadeOf(element);
+    if (!contrast) return "masked";
     if (opacity < 0.1) return "transparent";
     return contrast < 1.2 && own.textShadow === "none" ? "as pale as its ground" : "";
   });
