@@ -19,6 +19,15 @@ SIMULATED: Final = "simulated"
 COMMAND: Final = "command"
 
 
+PICTURES_ONLY: Final = ("openai-computer", "anthropic-computer")
+"""Agents that look at pictures and act at points of them, whatever else an experiment shows."""
+
+
+def looks_only(agent: str) -> bool:
+    """Return whether an agent has to be shown pictures, by its name."""
+    return agent.partition(":")[0] in PICTURES_ONLY
+
+
 def is_simulated(agent: str) -> bool:
     """Return whether an agent is a simulated one, by its name: it answers at once and costs nothing."""
     return agent.partition(":")[0] == SIMULATED
@@ -82,14 +91,29 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class SafetyCheck:
+    """A check that a provider asks for before an action; `acknowledged`: whether it was confirmed."""
+
+    code: str
+    message: str
+    acknowledged: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
-    """The thought of an agent, what it wants to remember, and the one action that it takes."""
+    """The thought of an agent, what it wants to remember, and the one action that it takes.
+
+    `looked`: whether the agent was shown the observation before it decided; False for the later actions of a
+    batch. `checks`: what its provider asked to be confirmed.
+    """
 
     thought: str
     memory: str
     action: Action
     usage: Usage = Usage()
     calls: tuple[Call, ...] = ()
+    looked: bool = True
+    checks: tuple[SafetyCheck, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +165,17 @@ class Respondent(Protocol):
 
 
 class ActError(Exception):
-    """No decision or answer came about; `calls` are the requests that were made without success."""
+    """No decision or answer came about; `calls` are the requests that were made without success.
 
-    def __init__(self, reason: str, calls: tuple[Call, ...] = ()) -> None:
+    `checks`: what the provider asked to be confirmed.
+    """
+
+    def __init__(
+        self, reason: str, calls: tuple[Call, ...] = (), checks: tuple[SafetyCheck, ...] = ()
+    ) -> None:
         super().__init__(reason)
         self.calls = calls
+        self.checks = checks
 
 
 class AgentError(ActError):

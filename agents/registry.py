@@ -15,10 +15,11 @@ from typing import Final, Literal, Protocol
 
 from agents.base import COMMAND, SIMULATED, Agent, Respondent, is_command
 from agents.command import check_command, command_of
+from agents.computer import make_computer_agent
 from agents.language_model.agent import LanguageModelShopper
 from agents.language_model.prompt import PromptTemplates
 from agents.providers import PROVIDERS, close_models, make_model, problem_of, takes_temperature
-from agents.providers.settings import SERVICES
+from agents.providers.settings import COMPUTERS, SERVICES
 from agents.simulated.agent import SimulatedAgent
 from agents.simulated.nudges import Nudge
 from agents.simulated.own_profiles import profile_of
@@ -27,7 +28,9 @@ from interventions.errors import UserError
 
 ENTRY_POINTS: Final = "souk.agents"
 
-KEYS: Final = {name: service.key_variable for name, service in SERVICES.items() if service.needs_key}
+KEYS: Final = {
+    name: service.key_variable for name, service in (SERVICES | COMPUTERS).items() if service.needs_key
+}
 """The environment variable that holds each provider's key."""
 
 
@@ -53,12 +56,17 @@ class AgentFactory(Protocol):
 
 
 def make_agent(
-    name: str, *, seed: int, prompt: PromptTemplates | None = None, nudges: Sequence[Nudge] = ()
+    name: str,
+    *,
+    seed: int,
+    prompt: PromptTemplates | None = None,
+    nudges: Sequence[Nudge] = (),
+    acknowledges: bool = False,
 ) -> Agent:
     """Make a fresh agent for one episode.
 
     `prompt` is for language models; None: the shipped one. `nudges` is for simulated shoppers: texts that
-    they understand where they see them.
+    they understand where they see them. `acknowledges`: whether what a provider asks to confirm is confirmed.
 
     Raises:
         UserError: when the name is unknown, it cannot act, or a setting (a key) that it needs is missing.
@@ -68,6 +76,8 @@ def make_agent(
     if family in PROVIDERS:
         # No seed is sent: providers honour it loosely or not at all, and some reject it.
         agent = LanguageModelShopper(make_model(name), prompt)
+    elif family in COMPUTERS:
+        agent = make_computer_agent(name, acknowledges=acknowledges)
     elif family == "simulated":
         agent = SimulatedAgent(profile_of(name), seed=seed, nudges=nudges)
     else:
@@ -88,7 +98,11 @@ def make_respondent(name: str, *, seed: int) -> Respondent:
     family, _, argument = name.partition(":")
     if family in PROVIDERS:
         return LanguageModelShopper(make_model(name, nominal=True))
-    respondent = _factory(family, name)(argument, seed=seed)
+    respondent: Agent | Respondent
+    if family in COMPUTERS:
+        respondent = make_computer_agent(name)
+    else:
+        respondent = _factory(family, name)(argument, seed=seed)
     if not isinstance(respondent, Respondent):
         raise UserError(f'agents: "{name}" cannot answer in text; ask it in page mode, or name another agent')
     return respondent
@@ -118,6 +132,9 @@ def check_name(name: str) -> None:
     elif family in PROVIDERS:
         if not argument:
             make_model(name)  # which says what is missing
+    elif family in COMPUTERS:
+        if not argument:
+            make_computer_agent(name)
     else:
         _factory(family, name)
 
@@ -143,7 +160,7 @@ def known_agents() -> list[KnownAgent]:
         KnownAgent(f"{SIMULATED}:FILE.yaml", "a shopper's profile (docs/agents.md)", ""),
         *(
             KnownAgent(f"{name}:MODEL", service.needs, service.problem())
-            for name, service in SERVICES.items()
+            for name, service in (SERVICES | COMPUTERS).items()
         ),
         KnownAgent(f"{COMMAND}:PROGRAM ARGUMENTS", "a program of yours (docs/any-agent.md)", ""),
         KnownAgent("hf:NAME_OR_FOLDER", "torch, transformers, the model's files", problem_of("hf")),

@@ -6,7 +6,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from agents.base import AgentError, Decision
-from environments.actions import Action, ActionError, parse_action
+from environments.actions import EVERY, Action, ActionError, parse_action
 from environments.observation import Observation
 
 OVER: Final = "the stored episode has no further action"
@@ -20,6 +20,8 @@ class StoredStep:
     thought: str
     memory: str
     action: str
+    looked: int | None = None
+    """0 where the page was not shown to the agent before it acted."""
 
 
 class ReplayAgent:
@@ -38,11 +40,12 @@ class ReplayAgent:
         if step is None:
             raise AgentError(OVER)
         try:
-            action = parse_action(step.action)
+            action = parse_action(step.action, EVERY)
         except ActionError as error:
             raise AgentError(f"the stored action cannot be taken again: {error}") from None
         here = observation.tabs[observation.active_tab].url
-        return Decision(step.thought, step.memory, _moved(action, origin(step.url), origin(here)))
+        moved = _moved(action, origin(step.url), origin(here))
+        return Decision(step.thought, step.memory, moved, looked=step.looked != 0)
 
 
 def _moved(action: Action, then: str, now: str) -> Action:

@@ -1,4 +1,6 @@
-"""The nine actions an agent may take, and the parser that turns a model's answer into one of them.
+"""The actions an agent may take, and the parser that turns a model's answer into one of them.
+
+Nine of them name elements by their marks; an agent that is shown pictures has those of the pointer too.
 
 A model's answer is untrusted text. It is parsed as one Python-style call with literal arguments and checked
 against the closed table below; nothing of it is ever executed.
@@ -8,6 +10,7 @@ import ast
 import difflib
 import re
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -37,15 +40,29 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The parameters of an action, by name and type, and its effect (shown to language models)."""
+    """The parameters of an action, by name and type, and its effect (shown to language models).
+
+    `defaults`: the values of its last parameters where they are left out.
+    """
 
     parameters: tuple[tuple[str, type], ...]
     meaning: str
+    defaults: tuple[Argument, ...] = ()
 
     def describe(self, name: str) -> str:
         """Return one line for a prompt: `click(bid: str)  Click an element.`"""
-        parameters = ", ".join(f"{parameter}: {kind.__name__}" for parameter, kind in self.parameters)
+        given = len(self.parameters) - len(self.defaults)
+        said = [""] * given + [f" = {default!r}" for default in self.defaults]
+        parameters = ", ".join(
+            f"{parameter}: {kind.__name__}{default}"
+            for (parameter, kind), default in zip(self.parameters, said, strict=True)
+        )
         return f"{name}({parameters})  {self.meaning}"
+
+    def complete(self, args: tuple[Argument, ...]) -> tuple[Argument, ...]:
+        """Return the arguments with the defaults of those that are left out."""
+        lacking = len(self.parameters) - len(args)
+        return (*args, *self.defaults[len(self.defaults) - lacking :]) if lacking else args
 
 
 ACTIONS: Final[dict[str, Signature]] = {
@@ -61,13 +78,65 @@ ACTIONS: Final[dict[str, Signature]] = {
     "go_forward": Signature((), "Go forward in the active tab's history."),
     "tab_focus": Signature((("index", int),), "Make another tab active; the first has index 0."),
 }
+"""The actions of an agent that reads pages."""
+
+ON_MARKS: Final = frozenset({"click", "fill", "select_option"})
+"""The actions that name an element by its mark."""
+
+_AT: Final = (("x", float), ("y", float))
+_MODIFIERS: Final = ("modifiers", str)
+
+POINTER: Final[dict[str, Signature]] = {
+    "mouse_click": Signature(
+        (*_AT, ("button", str), ("count", int), _MODIFIERS),
+        "Click at a point; button: left, middle, right, back, forward; modifiers such as 'Shift+Control'.",
+        ("left", 1, ""),
+    ),
+    "mouse_move": Signature(_AT, "Move the pointer to a point."),
+    "mouse_down": Signature((("button", str),), "Press a button of the mouse and hold it.", ("left",)),
+    "mouse_up": Signature((("button", str),), "Release a button of the mouse.", ("left",)),
+    "mouse_drag": Signature(
+        (("points", str), ("button", str), _MODIFIERS),
+        "Drag along points such as '10,20 300,40'.",
+        ("left", ""),
+    ),
+    "scroll_at": Signature(
+        (*_AT, ("dx", float), ("dy", float), _MODIFIERS),
+        "Scroll what lies at a point by pixels; positive is right and down.",
+        ("",),
+    ),
+    "keyboard_type": Signature((("text", str),), "Type a text where the cursor is."),
+    "wait": Signature((("ms", float),), "Wait for so many milliseconds, at most 5000."),
+    "give_up": Signature((("reason", str),), "End without a choice.", ("",)),
+}
+"""The further actions of an agent that sees pictures: points are pixels, from the picture's upper left."""
+
+EVERY: Final = ACTIONS | POINTER
 
 
-def parse_action(text: str) -> Action:
+def offered(*, marks: bool, pointer: bool) -> dict[str, Signature]:
+    """Return the actions of an agent: those that name elements by `marks`, and those of the `pointer`."""
+    named = {name: each for name, each in ACTIONS.items() if marks or name not in ON_MARKS}
+    return named | (POINTER if pointer else {})
+
+
+def points_of(text: str) -> tuple[tuple[float, float], ...]:
+    """Read the points of a drag, such as `10,20 300,40`.
+
+    Raises:
+        ActionError: it is no list of two points or more.
+    """
+    found = tuple(re.findall(r"(-?\d{1,6}(?:\.\d{1,4})?),(-?\d{1,6}(?:\.\d{1,4})?)", text, re.ASCII))
+    if len(found) < 2 or " ".join(map(",".join, found)) != " ".join(text.split()):
+        raise ActionError("mouse_drag: points must be two or more, written like '10,20 300,40'")
+    return tuple((float(x), float(y)) for x, y in found)
+
+
+def parse_action(text: str, actions: Mapping[str, Signature] = ACTIONS) -> Action:
     """Parse one action such as `click('12')`.
 
     Raises:
-        ActionError: when the text is anything but one call of one of the nine actions with literal arguments
+        ActionError: when the text is anything but one call of one of the `actions` with literal arguments
             of the right number and type.
     """
     text = text.strip()
@@ -85,29 +154,35 @@ def parse_action(text: str) -> Action:
     if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
         raise ActionError("not a call of an action; answer with exactly one action, e.g. click('12')")
     name = tree.func.id
-    signature = ACTIONS.get(name)
+    signature = actions.get(name)
     if signature is None:
-        near = difflib.get_close_matches(name, ACTIONS, n=1)
-        hint = f"did you mean {near[0]}?" if near else "the actions are " + ", ".join(ACTIONS)
+        near = difflib.get_close_matches(name, actions, n=1)
+        hint = f"did you mean {near[0]}?" if near else "the actions are " + ", ".join(actions)
         raise ActionError(f"unknown action {name[:40]!r}; {hint}")
     if tree.keywords:
         given = {keyword.arg: keyword.value for keyword in tree.keywords if keyword.arg}
         names = [parameter for parameter, _ in signature.parameters[len(tree.args) :]]
-        if len(given) != len(tree.keywords) or set(given) != set(names):
+        preset = dict(zip(reversed(names), reversed(signature.defaults), strict=False))
+        lacking = set(names) - set(given) - set(preset)
+        if len(given) != len(tree.keywords) or not set(given) <= set(names) or lacking:
             raise ActionError(f"wrong arguments; the form is {signature.describe(name)}")
-        values = [*tree.args, *(given[parameter] for parameter in names)]
+        values = [
+            *tree.args,
+            *(given.get(parameter) or ast.Constant(preset[parameter]) for parameter in names),
+        ]
     else:
         values = tree.args
-    if len(values) != len(signature.parameters):
+    most, least = len(signature.parameters), len(signature.parameters) - len(signature.defaults)
+    if not least <= len(values) <= most:
+        wanted = f"{least} to {most}" if least < most else str(most)
         raise ActionError(
-            f"{name} takes {len(signature.parameters)} arguments, got {len(values)}; "
-            f"the form is {signature.describe(name)}"
+            f"{name} takes {wanted} arguments, got {len(values)}; the form is {signature.describe(name)}"
         )
     action = Action(
         name,
         tuple(
             _literal(name, parameter, kind, value)
-            for (parameter, kind), value in zip(signature.parameters, values, strict=True)
+            for (parameter, kind), value in zip(signature.parameters, values, strict=False)
         ),
     )
     if len(str(action)) > MAX_LENGTH:  # escapes make it longer than the text was; records must stay readable

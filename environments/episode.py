@@ -12,11 +12,12 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 
 from environments.accessibility import BID
-from environments.actions import Action
+from environments.actions import ON_MARKS, POINTER, Action, ActionError
 from environments.observation import Observation, Tab
 from environments.observe import NOTHING, Disturbed, Seen, Wanted, observe, storable
 from environments.observe import View as View  # noqa: PLC0414 - an episode is begun with one
 from environments.page_watch import PageWatch
+from environments.pointer import Hit, hit_at, point, point_of
 from environments.shown_product import product_spots, shown_product
 from environments.stops import Stop
 from environments.through_proxy import MARK, BrowserFailure, is_shown_document
@@ -91,7 +92,7 @@ MAX_TABS: Final = 20
 A page may open any number of tabs, and the agent has to read the list of them all.
 """
 
-STAYING: Final = frozenset({"scroll", "tab_focus"})
+STAYING: Final = frozenset({"scroll", "tab_focus", "scroll_at", "mouse_move", "wait"})
 """Actions by which an agent does not leave a page.
 
 If the page changes meanwhile, the agent did not cause it.
@@ -150,6 +151,9 @@ class Episode:
         self._quiet.set()
         self._stirred = False
         self._error = ""
+        self._arrived = False
+        self.hit: Hit | None = None
+        """What stood at the point of the last action; None where it had no point."""
         self._step = 0
         self._crashed = False
         self._watch = PageWatch(context, lambda: self._active, silent)
@@ -250,6 +254,10 @@ class Episode:
             screenshot=seen.screenshot,
             page=self._view.page,
             product=shown_product(seen.standing, self._site) if self._site else None,
+            drawn=seen.drawn,
+            marks=self._view.names_elements,
+            pointer=self._view.pointer,
+            arrived=self._arrived,
         )
         stop = self._stops[seen.stop] if seen.stop >= 0 else None
         return Look(observation, seen.url, stop, seen.said, self._started.get(self._active), seen.standing)
@@ -265,9 +273,12 @@ class Episode:
         """
         self._step += 1
         self._may_leave = action.name not in STAYING
+        self._arrived, active = False, self._active
+        self.hit = None
         self._error = await self._take(action)
         await self._settle()
         self._may_leave = False
+        self._arrived = self._arrived or self._active is not active
         return self._error
 
     async def _take(self, action: Action) -> str:
@@ -307,6 +318,10 @@ class Episode:
 
     async def _dispatch(self, action: Action) -> str | None:
         page = self._active
+        if action.name in ON_MARKS and not self._view.names_elements:
+            return f"{action.name}: no marks are shown; act at points of the picture"
+        if action.name in POINTER:
+            return await self._point(action)
         match action.name, action.args:
             case "click", (str(bid),):
                 return await self._on_element(bid, "click")
@@ -339,6 +354,17 @@ class Episode:
             case _:
                 raise AssertionError(f"no dispatch for {action}")
         return None
+
+    async def _point(self, action: Action) -> str:
+        if not self._view.pointer:
+            return f"{action.name}: no picture is shown; name an element by its bid"
+        with self._watch.asking():
+            try:
+                if at := point_of(action):
+                    self.hit = await hit_at(self._active, *at, self._site)
+            except ActionError as error:
+                return str(error)
+            return await point(self._active, action)
 
     async def _on_element(self, bid: str, method: str, *arguments: str) -> str | None:
         locator = self._find(bid)
@@ -427,6 +453,8 @@ class Episode:
 
     def _moved(self, frame: Frame) -> None:
         """Where scripts draw the pages, an agent leaves one without a request for another."""
+        if not self._active.is_closed() and frame == self._active.main_frame:
+            self._arrived = True
         if self._may_leave and self._site and self._site.drawn and frame == self._active.main_frame:
             self._started.pop(self._active, None)
 

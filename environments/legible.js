@@ -1,9 +1,9 @@
 // What stands at places of a page, and what of it can be read by the eye.
 //
 // Where the whole page is shown (`wholePage`) a text may lie anywhere on it, else in the viewport. Where a
-// `picture` is shown, nothing may cover it either. `isSeen`: whether an element is among what its reader is
+// `picture` is shown, nothing may cover it either; where `onlyPicture`, no attribute can be read. `isSeen`: whether an element is among what its reader is
 // given; `bidOf`: its mark there.
-({ wholePage, picture, isSeen, bidOf }) => {
+({ wholePage, picture, onlyPicture, isSeen, bidOf }) => {
   const ATTRIBUTES = ["href", "title", "alt", "name", "type", "placeholder", "role", "aria-label",
     "aria-expanded", "aria-selected", "for"];
   const NO_TEXT = "script, style, noscript, template";
@@ -130,12 +130,9 @@
     };
   });
 
-  // Why the text of an element cannot be read by the eye, wherever it stands on the page; empty: it can.
-  const whyFaded = memo((element) => {
-    if (!element.checkVisibility({ visibilityProperty: true, contentVisibilityAuto: true })) return "hidden";
+  // How an element's ink stands out: its opacity, and the largest contrast (WCAG 2) of an ink with a ground; 0: masked.
+  const shadeOf = memo((element) => {
     const own = styleOf(element);
-    if (own.contentVisibility === "hidden") return "hidden";
-    if (own.webkitTextSecurity !== "none") return "masked";
     const ink = isPicture(element) ? { alpha: 1 } : colour(own.webkitTextFillColor);
     // The background of some headings shows through their letters.
     const isCutOut = own.backgroundClip === "text" && ink.alpha < 0.5;
@@ -143,20 +140,32 @@
     let opacity = isCutOut ? 1 : ink.alpha;
     for (const at of lineOf(element).map(drawing)) {
       opacity *= at.opacity;
-      if (at.isMasked) return "masked";
+      if (at.isMasked) return { opacity, contrast: 0 };
       if (!grounds.length) grounds = at.paints;
       for (const [name, share] of at.filters) {
         [inks, grounds] = [inks, grounds].map((list) => list.map((light) => FILTERS[name](light, share)));
       }
       if (!grounds.length) blend ??= at.blend;
     }
-    if (opacity < 0.1) return "transparent";
     if (!grounds.length) grounds = [1];
-    const isPale = inks.every((light) => grounds.every((ground) => {
+    const contrasts = inks.flatMap((light) => grounds.map((ground) => {
       const seen = blend ? blend(light, ground) : light;
-      return (Math.max(seen, ground) + 0.05) / (Math.min(seen, ground) + 0.05) < 1.2;
+      return (Math.max(seen, ground) + 0.05) / (Math.min(seen, ground) + 0.05);
     }));
-    return isPale && own.textShadow === "none" ? "as pale as its ground" : "";
+    // What cannot be told (no number) stands out.
+    return { opacity, contrast: Math.max(...contrasts) || 21 };
+  });
+
+  // Why the text of an element cannot be read by the eye, wherever it stands on the page; empty: it can.
+  const whyFaded = memo((element) => {
+    if (!element.checkVisibility({ visibilityProperty: true, contentVisibilityAuto: true })) return "hidden";
+    const own = styleOf(element);
+    if (own.contentVisibility === "hidden") return "hidden";
+    if (own.webkitTextSecurity !== "none") return "masked";
+    const { opacity, contrast } = shadeOf(element);
+    if (!contrast) return "masked";
+    if (opacity < 0.1) return "transparent";
+    return contrast < 1.2 && own.textShadow === "none" ? "as pale as its ground" : "";
   });
 
   const placing = memo((element) => {
@@ -321,7 +330,7 @@
       const address = isDrawn ? text : element.currentSrc;
       return { text: address, given: !picture ? null : told.why ? "" : address, ...told };
     }
-    const given = !ATTRIBUTES.includes(attribute) ? null : isSeen(element) ? text : "";
+    const given = !ATTRIBUTES.includes(attribute) ? null : isSeen(element) && !onlyPicture ? text : "";
     return { text, given, ...told };
   };
 
@@ -351,5 +360,5 @@
     }) ?? null;
   });
   return { found, query, roots, title, squeeze, written, pictured, intersect, isClippedAway, viewport, memo, styleOf,
-    boxOf, parentOf, styledBy, ATTRIBUTES, NO_TEXT };
+    boxOf, parentOf, styledBy, whyUnseen, shadeOf, ATTRIBUTES, NO_TEXT };
 }

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from environments.picture import Drawn
 from environments.shown_product import ShownProduct
 
 
@@ -23,7 +24,11 @@ class Observation:
     elements carry a `bid` attribute, which actions name. `error` is why the last action failed, or empty.
     `step` counts from 0. `tree` is the accessibility tree of what `html` shows, and `screenshot` a PNG of the
     viewport; both are empty unless they were asked for. `product` is what stands at the site map's roles on a
-    product's page; language models are not told.
+    product's page, and `drawn` what can be seen in the picture; language models are told neither.
+
+    `marks`: whether elements can be named by their marks; `pointer`: whether points of the picture can be
+    acted on. `html` is empty where the page is shown in another way. `arrived`: whether the last action led
+    to another page or tab.
     """
 
     goal: str
@@ -35,6 +40,10 @@ class Observation:
     screenshot: bytes = b""
     page: Literal["viewport", "whole"] = "viewport"
     product: ShownProduct | None = None
+    drawn: tuple[Drawn, ...] = ()
+    marks: bool = True
+    pointer: bool = False
+    arrived: bool = False
 
     @property
     def active_tab(self) -> int:

@@ -1,7 +1,8 @@
 // The observation, in one call inside the page: pruned HTML of what the viewport shows, with marks.
 //
 // An element counts as visible when at least half of its area lies in the viewport (and in the scroll
-// containers around it); a text is shown when its parent element is visible. Interactive elements get a
+// containers around it); a text is shown when its parent element is visible. Where only a picture is shown, any part
+// of it will do. Interactive elements get a
 // `bid` attribute that stays the same for as long as the element lives.
 //
 // `shown`: where a tree is wanted too, the indices of the visible elements among all elements of the page; an
@@ -11,8 +12,11 @@
 // (`placesOf` is legible.js). `own`: the page's title and the texts that the observation holds outside of
 // `cards`, where `ownTexts` are wanted; `pictures` of the same, where `ownPictures` are. `closed`: how many elements there may draw texts that no script can read;
 // where a picture is shown, a symbol leads to them. `said`: the texts of the elements that meet the stop condition.
+// `marked`: where a picture is shown, the boxes of the marked elements. `drawn`: the texts and controls that can be
+// seen in it (`drawnOn` is drawn_on.js), where `rectangles` are wanted.
 (asked) => {
-  const { wholePage, tree, picture, stops, places, ownTexts, ownPictures, cards } = JSON.parse(asked);
+  const { wholePage, tree, picture, onlyPicture, rectangles, stops, places, ownTexts, ownPictures, cards } =
+    JSON.parse(asked);
   const SKIPPED = new Set(["HEAD", "SCRIPT", "STYLE", "LINK", "META", "NOSCRIPT", "TEMPLATE", "BR"]);
   const UNWRAPPED = new Set(["HTML", "BODY", "DIV", "SPAN", "I", "P", "PICTURE", "CENTER", "FONT"]);
   const INTERACTIVE = new Set(["BUTTON", "SELECT", "TEXTAREA", "SUMMARY"]);
@@ -29,8 +33,9 @@
     const marked = element.hasAttribute("bid") ? element : element.querySelector("[bid]");
     return marked && seen.has(marked) ? marked.getAttribute("bid") : "";
   };
-  const { found, query, title, squeeze, written, pictured, intersect, isClippedAway, viewport, ATTRIBUTES } = placesOf(
-    { wholePage, picture, isSeen: (element) => seen.has(element), bidOf });
+  const legible = placesOf(
+    { wholePage, picture, onlyPicture, isSeen: (element) => seen.has(element), bidOf });
+  const { found, query, title, squeeze, written, pictured, intersect, isClippedAway, viewport, ATTRIBUTES } = legible;
   const inCards = new Set(cards.flatMap((css) => query(css) ?? []));
   const own = [], closed = [], pictures = new Set();
   let around = 0;
@@ -57,6 +62,7 @@
     return bid;
   };
 
+  const boxed = ({ left, top, width, height }) => [left, top, width, height].map(Math.round);
   const everywhere = { left: -Infinity, top: -Infinity, right: Infinity, bottom: Infinity };
 
   const shownShare = (box, clip) => {
@@ -92,7 +98,8 @@
     const contents = style.display === "contents";
     if (!contents && element.getClientRects().length === 0 && tag !== "OPTION") return [];
     const box = element.getBoundingClientRect();
-    const visible = contents || shownShare(box, clip) >= 0.5;
+    const share = contents ? 1 : shownShare(box, clip);
+    const visible = onlyPicture ? share > 0 : share >= 0.5;
 
     let inner = clip;
     if ((style.overflowX !== "visible" || style.overflowY !== "visible") && style.display !== "inline") {
@@ -180,6 +187,8 @@
     element.shadowRoot ? [element, ...elements(element.shadowRoot)] : [element]);
   const shown = tree ? elements(document).flatMap((element, index) => (seen.has(element) ? [index] : [])) : [];
   if (ownTexts && picture && closed.length) globalThis[Symbol.for("souk.closed")] = closed;
+  const marked = !picture ? [] : [...seen].filter((each) => each.hasAttribute("bid") && each.ownerDocument === document)
+    .map((each) => ({ bid: each.getAttribute("bid"), box: boxed(each.getBoundingClientRect()) }));
   // As JSON: a string comes and goes in a fraction of the time of objects. No `toJSON` of the page's is asked.
   const json = (value) => {
     if (value === null || typeof value !== "object") return JSON.stringify(value);
@@ -188,5 +197,5 @@
   };
   return json({ html, title: title(), url: location.href, stop, said, shown, found: found(places),
     own: (ownTexts ? [squeeze(title()), ...own] : []).join("\n"),
-    pictures: [...pictures], closed: closed.length });
+    pictures: [...pictures], closed: closed.length, marked, drawn: rectangles ? drawnOn(legible) : [] });
 }

@@ -1,7 +1,7 @@
 """Look at a page: its pruned HTML by one call inside the page; a tree and a screenshot on request."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -11,6 +11,16 @@ from playwright.async_api import Page
 
 from environments.accessibility import read_tree
 from environments.closed_trees import read_closed
+from environments.picture import (
+    Box,
+    Drawn,
+    drawn_in_picture,
+    is_covered,
+    make_ready,
+    marked_in,
+    take_picture,
+    with_marks,
+)
 from environments.stops import Stop
 from interventions.edits.in_browser import Element, Inserted, OnScreen, Spot, Standing, as_read
 
@@ -21,9 +31,12 @@ def source_of(name: str) -> str:
 
 
 LEGIBLE: Final = source_of("legible.js")
-OBSERVE: Final = f"((placesOf) => {source_of('observe.js')})({LEGIBLE})"
+OBSERVE: Final = (
+    f"((placesOf, drawnOn) => {source_of('observe.js')})({LEGIBLE}, {source_of('drawn_on.js').rstrip()})"
+)
 
-SCREENSHOT_TIMEOUT_MS: Final = 10_000
+PICTURES: Final = 5
+"""How often a picture is taken until the page has not changed meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +49,33 @@ class View:
     """Whether the accessibility tree is shown too."""
     screenshot: bool = False
     """Whether a PNG of the viewport is shown too."""
+    html: bool = True
+    """Whether the HTML is shown."""
+    marks: bool = False
+    """Whether the marks of the elements are drawn into the picture."""
+    pointer: bool = False
+    """Whether the agent may act at points of the picture."""
+
+    @property
+    def names_elements(self) -> bool:
+        """Whether the agent is shown the marks by which actions name elements."""
+        return self.html or self.tree or self.marks
+
+
+Modality = Literal["html", "tree", "screenshot", "both", "marks"]
+"""A way in which a page is shown.
+
+As pruned HTML, as accessibility tree, as picture, as HTML and picture, or as a picture with marks on what can
+be acted on.
+"""
+
+VIEWS: Final[Mapping[Modality, View]] = {
+    "html": View(),
+    "tree": View(tree=True, html=False),
+    "screenshot": View(screenshot=True, html=False, pointer=True),
+    "both": View(screenshot=True, pointer=True),
+    "marks": View(screenshot=True, html=False, marks=True, pointer=True),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +84,8 @@ class Wanted:
 
     `own`: whether to read the texts of the observation too, but for those in `cards` (selectors). `drawn`:
     selectors of what a product's page has to show before it is looked at, where scripts draw the pages.
-    `pictures`: whether to read the pictures of the observation too, but for those in `cards`.
+    `pictures`: whether to read the pictures of the observation too, but for those in `cards`. `rectangles`:
+    whether to read the texts and controls that can be seen in a picture, which simulated shoppers look at.
     """
 
     spots: tuple[Spot, ...] = ()
@@ -52,6 +93,7 @@ class Wanted:
     cards: tuple[str, ...] = ()
     drawn: tuple[str, ...] = ()
     pictures: bool = False
+    rectangles: bool = False
 
 
 NOTHING: Final = Wanted()
@@ -72,6 +114,7 @@ class Seen:
     tree: str
     screenshot: bytes
     standing: Standing
+    drawn: tuple[Drawn, ...] = ()
 
 
 class Disturbed(Exception):
@@ -85,11 +128,12 @@ async def observe(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted 
         Disturbed: the page's scripts make it impossible.
         playwright.async_api.Error: the page is gone, or has just navigated.
     """
-    seen = parsed(await page.evaluate(OBSERVE, asked(view, tuple(stops), wanted)))
-    if not _is_sound(seen, len(stops)):
-        raise Disturbed("the page's scripts disturb the observation")
+    if view.screenshot:
+        seen, picture = await _pictured(page, view, stops, wanted)
+    else:
+        seen, picture = await _read(page, view, stops, wanted), b""
     standing = standing_of(seen, wanted.spots)
-    tree, screenshot = "", b""
+    tree = ""
     unread = seen.get("closed") and view.screenshot and wanted.own
     if view.tree or unread:
         session = await page.context.new_cdp_session(page)
@@ -99,12 +143,67 @@ async def observe(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted 
             texts = [_text(text) for text in await read_closed(session)]
             standing = replace(standing, own="\n".join((standing.own, *texts)))
         await session.detach()
-    if view.screenshot:
-        screenshot = await page.screenshot(timeout=SCREENSHOT_TIMEOUT_MS)
-    html, title = storable(seen["html"]), storable(seen["title"])
+    drawn, marked = drawn_in_picture(seen.get("drawn")), marked_in(seen.get("marked"))
+    if drawn is None or marked is None:
+        raise Disturbed("the page's scripts disturb the observation")
+    if view.marks:
+        picture, labels = with_marks(picture, marked)
+        standing = _uncovered(standing, labels)
+        drawn = tuple(each for each in drawn if not is_covered(each.box, labels))
+    html, title = storable(seen["html"]) if view.html else "", storable(seen["title"])
     return Seen(
-        html, title, seen["url"], seen["stop"], storable(seen["said"]), storable(tree), screenshot, standing
+        html,
+        title,
+        seen["url"],
+        seen["stop"],
+        storable(seen["said"]),
+        storable(tree),
+        picture,
+        standing,
+        drawn,
     )
+
+
+async def _read(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted) -> Any:
+    """What the script inside the page tells, once it is checked."""
+    seen = parsed(await page.evaluate(OBSERVE, asked(view, tuple(stops), wanted)))
+    if not _is_sound(seen, len(stops)):
+        raise Disturbed("the page's scripts disturb the observation")
+    return seen
+
+
+async def _pictured(page: Page, view: View, stops: Sequence[Stop], wanted: Wanted) -> tuple[Any, bytes]:
+    """What a page shows, and its picture: what is read stands there before the picture and after it."""
+    await make_ready(page)
+    before = await _read(page, view, stops, wanted)
+    for _ in range(PICTURES):
+        picture = await take_picture(page)
+        after = await _read(page, view, stops, wanted)
+        if all(before.get(name) == after.get(name) for name in _STILL):
+            return after, picture
+        before = after
+    raise Disturbed("the page does not hold still for its picture")
+
+
+def _uncovered(standing: Standing, labels: Sequence[Box]) -> Standing:
+    """What stands on a page, less what labels cover in the picture."""
+
+    def hides(at: OnScreen) -> bool:
+        return is_covered((at.x, at.y, at.width, at.height), labels)
+
+    def other(each: Inserted) -> Inserted:
+        if not hides(each.on_screen):
+            return each
+        return replace(each, given="", on_screen=replace(each.on_screen, why=_UNDER))
+
+    def element(each: Element) -> Element:
+        each = replace(each, beside=tuple(map(other, each.beside)))
+        if not each.given or not hides(each.on_screen):
+            return each
+        return replace(each, given="", on_screen=replace(each.on_screen, why=_UNDER))
+
+    found = {spot: None if its is None else tuple(map(element, its)) for spot, its in standing.found.items()}
+    return replace(standing, found=found)
 
 
 @lru_cache(maxsize=64)
@@ -115,6 +214,8 @@ def asked(view: View, stops: tuple[Stop, ...], wanted: Wanted) -> str:
             "wholePage": view.page == "whole",
             "tree": view.tree,
             "picture": view.screenshot,
+            "onlyPicture": view.screenshot and not view.html,
+            "rectangles": wanted.rectangles,
             "stops": [asdict(stop) for stop in stops],
             "places": [asdict(spot) for spot in wanted.spots],
             "ownTexts": wanted.own,
@@ -225,5 +326,8 @@ def _is_on_screen(found: Any) -> bool:
 
 
 _INSERTED: Final = ("where", "text", "given")
+_STILL: Final = ("found", "marked", "drawn", "url", "stop")
+"""What has to be the same before a picture is taken and after."""
+_UNDER: Final = "covered by a mark"
 _FARTHEST: Final = 1 << 31
 """No page is so wide or high, in pixels; databases hold smaller numbers."""

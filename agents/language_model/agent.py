@@ -8,7 +8,7 @@ from typing import Any, Final
 from agents.base import ActError, AgentError, Call, Decision, Message, Reply, Usage
 from agents.language_model.answer import SCHEMA, AnswerError, parse_answer
 from agents.language_model.prompt import PastStep, PromptTemplates, default_prompt
-from agents.language_model.step_prompt import build_prompt
+from agents.language_model.step_prompt import actions_of, build_prompt
 from agents.providers import ChatModel
 from agents.providers.tokens import CountsTokens, estimate_tokens
 from environments.observation import Observation
@@ -46,7 +46,7 @@ class LanguageModelShopper:
                 error.calls = (*calls, *error.calls)
                 raise
             try:
-                answer = parse_answer(reply.text)
+                answer = parse_answer(reply.text, actions_of(observation))
             except AnswerError as error:
                 reason = f"it was cut off at the length limit: {error}" if reply.cut_off else str(error)
                 calls += [replace(call, error=f"unusable answer: {reason}") for call in _calls(reply)]

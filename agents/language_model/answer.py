@@ -1,11 +1,12 @@
 """Parse a language model's answer: `<think>`, `<memory>` and `<action>`, or a JSON object with the same."""
 
 import re
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from environments.actions import Action, ActionError, parse_action
+from environments.actions import ACTIONS, Action, ActionError, Signature, parse_action
 
 MAX_LENGTH: Final = 40_000
 """The longest answer accepted, in characters."""
@@ -48,7 +49,7 @@ class _Object(BaseModel):
     action: str
 
 
-def parse_answer(text: str) -> Answer:
+def parse_answer(text: str, actions: Mapping[str, Signature] = ACTIONS) -> Answer:
     """Parse an answer. Reasoning before it, and text around its tags, are ignored.
 
     Raises:
@@ -60,7 +61,7 @@ def parse_answer(text: str) -> Answer:
     found = _object(text)
     thought, memory, action = _read_object(found) if found else _read_tags(text)
     try:
-        return Answer(thought.strip(), memory.strip(), parse_action(action))
+        return Answer(thought.strip(), memory.strip(), parse_action(action, actions))
     except ActionError as error:
         raise AnswerError(f"action: {error}") from None
 

@@ -22,6 +22,8 @@ from interventions.errors import UserError
 
 DEFAULT: Final = "default"
 """The name of the templates that come with Souk."""
+PICTURES: Final = "pictures"
+"""The name of those that take the place of the default ones where a page is not shown as HTML alone."""
 
 LONGEST_TEMPLATE: Final = 100_000
 """The longest template, in characters."""
@@ -55,6 +57,10 @@ class Content:
     page: Literal["viewport", "whole"] = "viewport"
     tree: str = ""
     screenshot: bool = False
+    marks: bool = True
+    """Whether elements can be named by their bids."""
+    pointer: bool = False
+    """Whether points of the picture can be acted on."""
     actions: Sequence[str] = tuple(kind.describe(name) for name, kind in ACTIONS.items())
 
 
@@ -137,6 +143,12 @@ def load_prompt(name_or_folder: str, base: Path | None = None) -> PromptTemplate
     templates = PromptTemplates(str(folder), *(_read(folder / file) for file in FILES))
     _check(templates)
     return replace(templates, name=name_or_folder)
+
+
+@functools.cache
+def picture_prompt() -> PromptTemplates:
+    """Return the templates that come with Souk for pages that are not shown as HTML alone."""
+    return replace(load_prompt(str(SHIPPED / PICTURES)), name=PICTURES)
 
 
 @functools.cache

@@ -7,6 +7,7 @@ from typing import Final
 from agents.base import AgentError
 from agents.language_model.prompt import Content, PastStep, Prompt, PromptTemplates
 from agents.providers.tokens import estimate_tokens
+from environments.actions import Signature, offered
 from environments.observation import Observation, Tab
 
 BUDGET: Final = 40_000
@@ -29,6 +30,11 @@ _LONGEST_TOKEN: Final = 8
 
 What a text has beyond this for each token of the budget goes before its tokens are counted.
 """
+
+
+def actions_of(observation: Observation) -> dict[str, Signature]:
+    """Return the actions that can be taken after an observation."""
+    return offered(marks=observation.marks, pointer=observation.pointer)
 
 
 def build_prompt(
@@ -62,6 +68,9 @@ def build_prompt(
         page=observation.page,
         tree=observation.tree,
         screenshot=bool(observation.screenshot),
+        marks=observation.marks,
+        pointer=observation.pointer,
+        actions=tuple(kind.describe(name) for name, kind in actions_of(observation).items()),
     )
 
     def length(content: Content) -> int:

@@ -26,11 +26,15 @@ Count = Annotated[int, Field(ge=0, le=10**9)]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The text of a model; `tokens` in and out are None where they were not counted."""
+    """The text of a model; `tokens` in and out are None where they were not counted.
+
+    `parts`: all parts of the answer as the provider sent them, where more than its text is used.
+    """
 
     text: str
     cut_off: bool
     tokens: tuple[int, int] | None
+    parts: tuple[dict[str, Any], ...] = ()
 
 
 class Model(ABC):
@@ -62,7 +66,11 @@ class Model(ABC):
         """
         if temperature is not None:
             temperature *= self._temperature_scale
-        request = self.request(messages, temperature, max_tokens, schema)
+        answer, call = await self.exchange(self.request(messages, temperature, max_tokens, schema))
+        return Reply(answer.text, answer.cut_off, call)
+
+    async def exchange(self, request: Request) -> tuple[Answer, Call]:
+        """Send a request; return the answer, and the line for the records. Raises as `ask` does."""
         started = time.perf_counter()
         outcome, retries = await self.answer(request)
         tokens = outcome.tokens if isinstance(outcome, Answer) else None
@@ -80,7 +88,7 @@ class Model(ABC):
             outcome.calls = (call,)
         if isinstance(outcome, Exception):
             raise outcome
-        return Reply(outcome.text, outcome.cut_off, call)
+        return outcome, call
 
     @abstractmethod
     def request(

@@ -1,6 +1,7 @@
 """Models at a provider: time-outs, retries, requests at once, and errors, the same for all providers."""
 
 import asyncio
+import json
 import random
 import re
 from abc import abstractmethod
@@ -15,7 +16,7 @@ from typing import Any, Final
 from agents.base import ActError, AgentError, ProviderError
 from agents.providers.limiter import Limiter
 from agents.providers.model import Answer, Model, Request
-from agents.providers.settings import SERVICES
+from agents.providers.settings import COMPUTERS, SERVICES
 from interventions.errors import UserError
 
 LONGEST_WAIT: Final = 120.0
@@ -81,7 +82,7 @@ class NetworkModel(Model):
         self, name: str, *, temperature_scale: float = 1.0, timeout: float = 120.0, max_retries: int = 4
     ) -> None:
         super().__init__(name, temperature_scale=temperature_scale)
-        self._service = SERVICES[self.provider]
+        self._service = SERVICES.get(self.provider) or COMPUTERS[self.provider]
         self._timeout = timeout
         self._max_retries = max_retries
 
@@ -105,7 +106,7 @@ class NetworkModel(Model):
                 outcome = await self._try(connection.client, request)
                 if isinstance(outcome, Answer):
                     limiter.answered()
-                    return replace(outcome, text=_without(connection.key, outcome.text)), retries
+                    return _clean(connection.key, outcome), retries
                 if outcome.status in _OVERLOAD:
                     limiter.overloaded(halvings)
             wait = backoff(retries) if outcome.retry_after is None else outcome.retry_after
@@ -199,6 +200,11 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     except (ValueError, TypeError, OverflowError):
         return None
     return max(seconds, 0.0) if seconds < float("inf") else None
+
+
+def _clean(key: str, answer: Answer) -> Answer:
+    parts = json.loads(_without(key, json.dumps(answer.parts))) if answer.parts else ()
+    return replace(answer, text=_without(key, answer.text), parts=tuple(parts))
 
 
 def _without(key: str, text: str) -> str:

@@ -83,6 +83,9 @@ SERVICES: Final = {
 }
 """The providers that are reached by network."""
 
+COMPUTERS: Final = {"openai-computer": SERVICES["openai"], "anthropic-computer": SERVICES["anthropic"]}
+"""Those whose models look at pictures and act at points of them, by the providers' own tools."""
+
 
 def setting(variable: str) -> str:
     """Return the value of a variable; empty where neither the environment nor the file has it.

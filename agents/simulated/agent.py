@@ -1,13 +1,16 @@
 """A simulated agent: it shops in tabs or from a listing, and answers in a conversation or on a page."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from agents.base import Decision, Message, Reply
 from agents.simulated.listing_shopper import ListingShopper, words_to_search
 from agents.simulated.nudges import Nudge
 from agents.simulated.page_respondent import PageRespondent
+from agents.simulated.picture_shopper import PictureShopper
 from agents.simulated.readers.listing_page import read_cards
+from agents.simulated.readers.tree_page import as_html
 from agents.simulated.respondent import SimulatedRespondent
 from agents.simulated.tab_shopper import ShopperProfile, SimulatedShopper, taste_for
 from environments.observation import Observation
@@ -18,12 +21,15 @@ class SimulatedAgent:
 
     def __init__(self, profile: ShopperProfile, *, seed: int, nudges: Sequence[Nudge] = ()) -> None:
         self._taste, self._seed, self._nudges = profile.taste, seed, nudges
-        self._shopper: SimulatedShopper | ListingShopper | None = None
+        self._sight = profile.sight
+        self._shopper: SimulatedShopper | ListingShopper | PictureShopper | None = None
         self._respondent = SimulatedRespondent(profile, seed=seed)
         self._on_page = PageRespondent(self._respondent)
 
     async def act(self, observation: Observation) -> Decision:
         """Answer the card that is in sight; without a card, shop. Raises AgentError as `answer` does."""
+        if observation.tree and not observation.html:
+            observation = replace(observation, html=as_html(observation.tree))
         if decision := self._on_page.decide(observation):
             return decision
         self._shopper = self._shopper or self._shopper_for(observation)
@@ -40,9 +46,14 @@ class SimulatedAgent:
         """See `SimulatedRespondent.answer`."""
         return await self._respondent.answer(messages, temperature=temperature, max_tokens=max_tokens)
 
-    def _shopper_for(self, observation: Observation) -> SimulatedShopper | ListingShopper:
-        """From one tab with cards, or from which to search, as from a listing; else as from tabs."""
+    def _shopper_for(self, observation: Observation) -> SimulatedShopper | ListingShopper | PictureShopper:
+        """Of pictures by looking; from one tab with cards, or from which to search, as from a listing.
+
+        Else as from tabs.
+        """
         taste = taste_for(observation.goal, self._taste)
+        if observation.screenshot and not observation.html:
+            return PictureShopper(taste, self._sight, seed=self._seed, nudges=self._nudges)
         lists = words_to_search(observation.goal) or read_cards(observation.html)
         if len(observation.tabs) == 1 and lists:
             return ListingShopper(taste, seed=self._seed, nudges=self._nudges)

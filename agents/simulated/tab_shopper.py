@@ -33,6 +33,18 @@ class Wish(BaseModel):
     times: float = Field(ge=0, description="what these weights are multiplied by")
 
 
+class Sight(BaseModel):
+    """What a shopper can read of a picture, and how far down a page it looks before it chooses."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    smallest: float = Field(
+        default=0.0, ge=0, le=1_000, description="letters below this size (px) are not read"
+    )
+    contrast: float = Field(default=1.0, ge=1, le=21, description="ink below this contrast is not read")
+    scrolls: int = Field(default=0, ge=0, le=20, description="how often it scrolls down a page to read on")
+
+
 class ShopperProfile(BaseModel):
     """A simulated agent's profile: its taste, its biases and the rest of what decides its answers."""
 
@@ -46,6 +58,7 @@ class ShopperProfile(BaseModel):
         default=0.0, ge=0, le=1, description="share of each bias of survey.yaml that it shows"
     )
     invalid: float = Field(default=0.0, ge=0, le=1, description="share of questions first answered invalidly")
+    sight: Sight = Field(default=Sight(), description="what it can read where pages are shown as pictures")
 
 
 class Profiles(BaseModel):

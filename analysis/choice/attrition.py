@@ -9,7 +9,7 @@ from analysis.estimators.shares import clustered_share
 from analysis.tables.choice_table import TRIAL_ID, check_table
 from analysis.tables.frame import Floats
 
-FACTORS = ("ordering", "profile", "nudge_text", "family", "category", "set")
+FACTORS = ("ordering", "profile", "modality", "nudge_text", "family", "category", "set")
 """What the design varies besides the condition; texts and families are those of trials with a nudge."""
 
 
@@ -75,9 +75,9 @@ def compare_outcomes(table: pd.DataFrame) -> pd.DataFrame:
 def compare_by_factor(table: pd.DataFrame) -> pd.DataFrame:
     """Test as `equal_attrition` does that choices go missing evenly over the levels of each other factor.
 
-    table: checked. Extra column `factor`: ordering, profile, nudge_text, family, category, set, where it
-    varies within an agent's trials. `p_adjusted` is over the factors of an agent. Empty where every trial has
-    a choice.
+    table: checked. Extra column `factor`: ordering, profile, modality, nudge_text, family, category, set,
+    where it varies within an agent's trials. `p_adjusted` is over the factors of an agent. Empty where every
+    trial has a choice.
     """
     trials = table.drop_duplicates(TRIAL_ID)
     carried = (

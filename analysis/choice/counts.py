@@ -11,7 +11,7 @@ SETS = ("sets_for", "sets_against", "sets")
 
 ROUNDING = 1e-9
 
-_STRATUM = ("run", "agent", "set", "nudge_text", "nudge", "match", "profile", "repeat")
+_STRATUM = ("run", "agent", "set", "nudge_text", "nudge", "match", "profile", "modality", "repeat")
 
 
 def strata(nudged: pd.DataFrame) -> "pd.Series[float]":

@@ -39,7 +39,7 @@ NO_STRATA = "no two trials differ in this alone"
 DIFFERENCE = "profile_difference"
 """The part with how far each profile moves the choice from that without a profile."""
 
-SAME: Final = ["run", "set", "match", "profile", "display"]
+SAME: Final = ["run", "set", "match", "profile", "modality", "display"]
 MARKS: Final = ["first", "carrier", "words", "kind"]
 _NUDGED, _PLACEBO, _SEVERAL = 1, 2, 3
 _CARRIED: Final = [*SAME, "first", "words", "twin"]
@@ -50,8 +50,8 @@ def exact_tests(table: pd.DataFrame, margin: float | None = None) -> pd.DataFram
     """Test every factor that the design exchanges; estimates are in percentage points.
 
     table: checked. Rows: the nudge and the order in all trials (`part` is ""), and by nudge text, category,
-    family, profile and size of the set (`options`); the placebo, and the nudge less it; and in the part
-    `profile_difference` how far each profile moves the choice by each feature from that without a profile.
+    family, profile, modality and size of the set (`options`); the placebo, and the nudge less it; and in the
+    part `profile_difference` how far each profile moves the choice by each feature from that without one.
     margin: in percentage points; with it each row has `margin`, and `p_equivalent` of the hypothesis that the
     effect is as large as the margin, or larger.
 
@@ -138,6 +138,7 @@ def _parts(trials: pd.DataFrame) -> Iterator[tuple[str, str, str, Strata]]:
         ("category", ["nudged"]),
         ("family", ["nudged"]),
         ("profile", list(both)),
+        ("modality", list(both)),
         ("options", list(both)),
     ):
         shown = trials if len(terms) > 1 else trials[trials["kind"] == _NUDGED]

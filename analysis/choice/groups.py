@@ -12,6 +12,7 @@ from analysis.estimators.clusters import choose_clusters, cluster_codes
 from analysis.estimators.lpm import Contrast
 from analysis.tables.choice_table import TRIAL_ID, trial_ids
 
+HTML = "html"
 NO_PROFILE = "none"
 """The profile that says nothing; an empty one means the same."""
 
@@ -26,6 +27,17 @@ def profile_effects(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     all: sets_for, sets_against, sets. They are empty where the table has one profile only.
     """
     return _by(table, table["profile"].replace("", NO_PROFILE), "profile", NO_PROFILE)
+
+
+def modality_effects(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Estimate the effects in each modality, and how far each moves them from those of HTML.
+
+    table: checked. Both frames are as those of `profile_effects`, with the column `modality`; where no page
+    was shown as HTML, the modality to compare with is the first by its name.
+    """
+    levels = table["modality"]
+    base = HTML if (levels == HTML).any() else str(levels.min())
+    return _by(table, levels, "modality", base)
 
 
 def set_size_effects(table: pd.DataFrame) -> pd.DataFrame:

@@ -87,6 +87,37 @@ def profiles_section(found: ChoiceAnalysis) -> Section:
     )
 
 
+def modalities_section(found: ChoiceAnalysis) -> Section:
+    """Return the section on what changes with the way in which pages are shown."""
+    text = (
+        "Does the agent choose alike whether it reads a page or looks at it? The main model in each modality:"
+        " its effects, and how far each modality moves them from those of HTML. The counts say in how many"
+        " choice sets the raw effect, or difference, was above 0, below 0, and there at all."
+    )
+    effects, differences = found.modalities, found.modality_differences
+    if effects is None or differences is None:  # pages were shown in one way
+        return Section("Modalities", text, ())
+    title = f"Effect in the modality less that in HTML (percentage points){NEW_SETS}"
+    caption = "How far each modality moves each effect, with 95 % intervals; a hollow mark has none."
+    draw = partial(
+        figures.forest, differences, named_by("modality"), "Difference of effects (percentage points)"
+    )
+    return Section(
+        "Modalities",
+        text,
+        (
+            NamedTable("modality_differences", title, with_lead(differences, "modality"), ONE),
+            NamedTable(
+                "modalities",
+                f"Effects in each modality (percentage points){NEW_SETS}",
+                with_lead(effects, "modality"),
+                ONE,
+            ),
+        ),
+        (NamedFigure("modality_differences", caption, draw),),
+    )
+
+
 def common_section(found: ChoiceAnalysis) -> Section:
     """Return the section on what texts, categories, profiles and agents have in common."""
     return Section(

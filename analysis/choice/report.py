@@ -8,7 +8,13 @@ import pandas as pd
 from analysis.choice.attrition_report import attrition_section, checked, problems, treatment_section
 from analysis.choice.behavior_report import factors_section, sensitivity_section, steps_section
 from analysis.choice.effects_report import effects_section, exact_section, logit_section, methods_section
-from analysis.choice.parts_report import common_section, larger_sets_section, nudges_section, profiles_section
+from analysis.choice.parts_report import (
+    common_section,
+    larger_sets_section,
+    modalities_section,
+    nudges_section,
+    profiles_section,
+)
 from analysis.choice.stopping_report import said, stopping_section
 from analysis.choice.study import ChoiceAnalysis
 from analysis.choice.tradeoff_report import tradeoff_clauses, tradeoff_section
@@ -33,6 +39,8 @@ def report(found: ChoiceAnalysis) -> Report:
         (found.logit, logit_section),
         (found.steps, steps_section),
     ]
+    if found.modalities is not None:
+        makers.insert(3, (found.modalities, modalities_section))
     made += [make(found) for frame, make in makers if len(frame)]
     if found.factors is not None and len(found.factors):
         made.append(factors_section(found.factors))

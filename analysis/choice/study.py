@@ -32,7 +32,7 @@ class ChoiceAnalysis:
 
     A frame is empty where the table does not hold what it is about. `treatment` and `factors` are None where
     no receipts, or no deciding factors, came with the table; `sequence` and `sequence_path` where no rule
-    could have stopped the run.
+    could have stopped the run; `modalities` and `modality_differences` where pages were shown in one way.
     """
 
     attrition: pd.DataFrame
@@ -61,10 +61,17 @@ class ChoiceAnalysis:
     notes: tuple[str, ...]
     sequence: pd.DataFrame | None = None
     sequence_path: pd.DataFrame | None = None
+    modalities: pd.DataFrame | None = None
+    modality_differences: pd.DataFrame | None = None
 
     def to_json(self) -> str:
         """Return a JSON object with a list of records per frame; undefined values are null."""
-        later = ("sequence", "sequence_path")  # analyses of before do not have these keys
+        later = (
+            "sequence",
+            "sequence_path",
+            "modalities",
+            "modality_differences",
+        )  # analyses of before do not have these keys
         kept = {name: each for name, each in vars(self).items() if each is not None or name not in later}
         return to_json(kept)
 
@@ -116,6 +123,7 @@ def _analyze(
     effects = with_exact(with_counts(possible(main_effects(table)), table), exact)
     by_text, by_category = map(possible, nudges.nudge_effects(table))
     profiles, profile_differences = groups.profile_effects(table)
+    modalities, modality_differences = groups.modality_effects(table)
     slopes, curves = sensitivity(table)
     both = logit.logit_effects(table, effects)
     common, shrunken = heterogeneity(effects, exact)
@@ -144,6 +152,8 @@ def _analyze(
         heterogeneity=common,
         shrunken=shrunken,
         notes=_notes(table),
+        modalities=possible(modalities) if len(modalities) else None,
+        modality_differences=possible(modality_differences, 2 * LIMIT) if len(modalities) else None,
     )
 
 

@@ -71,6 +71,7 @@ COLUMNS = (
     Column("match", "text", "the attributes that were equalised"),
     Column("randomised", "text", "the attributes that were drawn independently of the product: price+rating"),
     Column("profile", "text", "the shopper's profile"),
+    Column("modality", "text", "how pages were shown: html, tree, screenshot, both, marks"),
     Column("repeat", "number", "repetition of the same cell"),
     Column("ordering", "text", "the order of the set's options"),
     Column("steps", "number", "steps of the trial", low=0),
@@ -96,6 +97,7 @@ _FILLED_TEXT = (
     "match",
     "randomised",
     "profile",
+    "modality",
 )
 
 

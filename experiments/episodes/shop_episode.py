@@ -1,14 +1,14 @@
 """Run one trial in a shop: bind the plan, open the tabs, let the agent act, check the treatment."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, TypeVar
 from urllib.parse import urljoin
 
 from playwright.async_api import BrowserContext
 
-from agents.base import Agent
+from agents.base import Agent, is_simulated
 from agents.registry import make_agent
 from environments.episode import Episode, Look
 from environments.stops import guard, stops_of
@@ -24,11 +24,13 @@ from experiments.episodes.trajectory import (
     failed_on_the_way,
     limited,
     recorded_calls,
+    recorded_checks,
     trace,
     trial_row,
     usage_of,
 )
 from experiments.episodes.treatment_check import (
+    Placed,
     placed,
     shown_product,
     sights,
@@ -94,7 +96,11 @@ class ShopTrialRunner:
         """Make a fresh agent for one attempt."""
         design = self._design
         return make_agent(
-            trial.agent, seed=trial.seed, prompt=design.prompt, nudges=design.declared_nudges(trial)
+            trial.agent,
+            seed=trial.seed,
+            prompt=design.prompt_for(trial),
+            nudges=design.declared_nudges(trial),
+            acknowledges=design.experiment.safety_checks == "acknowledge",
         )
 
     def session(self, trial: ShopTrial) -> Session:
@@ -130,9 +136,11 @@ async def run_episode(
 ) -> Trajectory:
     """Run one episode in a fresh context whose traffic passes through the session's proxy port."""
     limits, live = design.experiment.limits, design.experiment.live
-    trajectory, wanted = Trajectory(), wanted_in_browser(design, trial)
+    trajectory, view = Trajectory(), design.view(trial)
+    looks = view.screenshot and not view.html and is_simulated(trial.agent)
+    wanted = replace(wanted_in_browser(design, trial), rectangles=looks)
     stops = stops_of(design.site.choice)
-    episode = Episode(context, trial.goal, stops, design.view, wanted, design.site, silent)
+    episode = Episode(context, trial.goal, stops, view, wanted, design.site, silent)
     async with limited(trajectory, limits.seconds, episode.silent):
         if live:
             await context.add_init_script(guard(live.stop_before))
@@ -271,6 +279,7 @@ def to_record(
     shown = (figure for page in session.pages for figure in page.sightings(session.site))
     seen = guest.seen if guest else sights(trajectory, design, trial, session)
     steps, artifacts = guest.traced if guest else trace(trajectory)
+    places = _readable(placed, session, seen)
     return TrialRecord(
         trial=trial_row(
             design.run_id,
@@ -283,6 +292,7 @@ def to_record(
             nudge=trial.nudge,
             match=design.match,
             profile=trial.profile,
+            modality=trial.modality or "",
         ),
         options=_option_rows(trial, design, guest.opened if guest else None),
         steps=steps,
@@ -293,9 +303,12 @@ def to_record(
             {"number": number, **effect._asdict()}
             for number, effect in enumerate(_readable(unchecked, session, seen))
         ],
-        on_screen=[
-            {"number": number, **place._asdict()}
-            for number, place in enumerate(_readable(placed, session, seen))
+        on_screen=[{"number": number, **place._asdict()} for number, place in enumerate(places)],
+        hits=_hit_rows(trial, design, trajectory, session, places),
+        safety_checks=[
+            {"number": number, "step": step, "code": each.code, "message": each.message}
+            | {"acknowledged": int(each.acknowledged)}
+            for number, (step, each) in enumerate(recorded_checks(trajectory))
         ],
         attributes=_list_rows(trial, design),
         artifacts=artifacts,
@@ -311,6 +324,37 @@ def _readable(
         return find(session.plan, seen, session)
     except TooSlow:  # then this is why the trial has failed
         return []
+
+
+def _hit_rows(
+    trial: ShopTrial, design: ShopDesign, trajectory: Trajectory, session: Session, places: Sequence[Placed]
+) -> list[Row]:
+    """What stood at the points of actions: a product is that of the page, or of the link there."""
+    found: list[Row] = []
+    for step, hit in enumerate(trajectory.hits):
+        if hit is None:
+            continue
+        product = shown_product(trajectory.looks[step], trial, design, session)
+        if not product and hit.href:
+            product = session.product_at(hit.href)
+        under = (
+            place for place in places if place.step == step and not place.why and place.holds(hit.x, hit.y)
+        )
+        edited = next(under, None)
+        found.append(
+            {
+                "number": len(found),
+                "step": step,
+                "x": hit.x,
+                "y": hit.y,
+                "element": hit.tag,
+                "text": hit.text,
+                "role": hit.role,
+                "product": product,
+                "intervention": edited.intervention if edited else "",
+            }
+        )
+    return found
 
 
 def _option_rows(trial: ShopTrial, design: ShopDesign, opened: Mapping[str, int] | None) -> list[Row]:

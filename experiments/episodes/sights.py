@@ -22,13 +22,16 @@ class Sight:
     """A product's own page as its reader was given it once, as HTML.
 
     `standing`: the same page as the browser had it. `url`: its address, where that is known. Other pages have
-    no product.
+    no product. `as_tree`: its reader was given the accessibility tree alone, which stands in `html`. `sent`:
+    whether its reader was given it at all.
     """
 
     product: str
     html: str
     standing: Standing | None = None
     url: str = ""
+    as_tree: bool = False
+    sent: bool = True
 
 
 class Done:

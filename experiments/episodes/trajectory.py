@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, Literal
 
-from agents.base import Agent, AgentError, Call, Decision, GaveUp, ProviderError, Usage
+from agents.base import Agent, AgentError, Call, Decision, GaveUp, ProviderError, SafetyCheck, Usage
 from environments.episode import Episode, Look
 from environments.observation import Observation
+from environments.pointer import Hit
 from environments.through_proxy import BrowserFailure
 from environments.time_limit import NOBODY, Silent, Standstill, time_limit
 from experiments.designs.design import Trial
@@ -22,6 +23,8 @@ from proxy.session import Session
 
 Outcome = Literal["choice", "no_choice", "agent_limit", "agent_error", "treatment_failed", "infra_error"]
 
+GIVE_UP: Final = "give_up"
+"""The action by which an agent ends without a choice."""
 TEXT_LIMIT: Final = 20_000
 """The longest thought or memory that is stored, in characters."""
 
@@ -39,8 +42,12 @@ class Trajectory:
     decisions: list[Decision] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
+    hits: list[Hit | None] = field(default_factory=list)
+    """What stood at the point of each action; None where it had no point."""
     vain_calls: tuple[Call, ...] = ()
     """The requests to a provider that brought no decision."""
+    vain_checks: tuple[SafetyCheck, ...] = ()
+    """What a provider asked to be confirmed where no decision came about."""
 
     def end(self, outcome: Outcome, reason: str = "", choice: str | None = None) -> None:
         """Set the outcome, its reason and the choice."""
@@ -69,7 +76,7 @@ async def limited(trajectory: Trajectory, seconds: float, silent: Silent = NOBOD
     except GaveUp as error:
         trajectory.end("no_choice", f"the agent gave up: {error}")
     except AgentError as error:
-        trajectory.vain_calls = error.calls
+        trajectory.vain_calls, trajectory.vain_checks = error.calls, error.checks
         trajectory.end("agent_error", str(error))
     except ProviderError as error:
         trajectory.vain_calls = error.calls
@@ -102,7 +109,11 @@ async def act_until(
             began = time.perf_counter()
             decision = await agent.act(look.observation)
             trajectory.decisions.append(decision)
+            if decision.action.name == GIVE_UP:
+                trajectory.end("no_choice", f"the agent gave up: {' '.join(map(str, decision.action.args))}")
+                return
             trajectory.errors.append(await episode.act(decision.action))
+            trajectory.hits.append(episode.hit)
             trajectory.times.append(time.perf_counter() - began)
     trajectory.end("agent_limit", f"{most_steps} actions without {wanted}")
 
@@ -131,6 +142,7 @@ def trial_row(
     nudge: Intervention | None = None,
     match: str = "none",
     profile: str = "none",
+    modality: str = "",
 ) -> TrialRow:
     """Make the row of a finished trial.
 
@@ -148,6 +160,7 @@ def trial_row(
         direction=nudge.direction if nudge else None,
         match=match,
         profile=profile,
+        modality=modality or None,
         ordering=trial.ordering,
         repeat=trial.repeat,
         seed=trial.seed,
@@ -168,6 +181,12 @@ def recorded_calls(trajectory: Trajectory) -> list[tuple[int, Call]]:
     """Return the requests to a provider, each with the step for which it was made."""
     used = [(step, call) for step, decision in enumerate(trajectory.decisions) for call in decision.calls]
     return used + [(len(trajectory.decisions), call) for call in trajectory.vain_calls]
+
+
+def recorded_checks(trajectory: Trajectory) -> list[tuple[int, SafetyCheck]]:
+    """Return what a provider asked to be confirmed, each with the step at which it did."""
+    asked = [(step, each) for step, decision in enumerate(trajectory.decisions) for each in decision.checks]
+    return asked + [(len(trajectory.decisions), each) for each in trajectory.vain_checks]
 
 
 def usage_of(calls: Sequence[tuple[int, Call]]) -> Usage:
@@ -218,6 +237,7 @@ def trace(trajectory: Trajectory) -> Traced:
                 "action": str(decision.action) if decision else "",
                 "error": trajectory.errors[step] if step < len(trajectory.errors) else "",
                 "seconds": trajectory.times[step] if step < len(trajectory.times) else 0.0,
+                "looked": 0 if decision and not decision.looked else None,
             }
         )
     return steps, artifacts

@@ -61,10 +61,21 @@ def _drawn(edits: Sequence[Edit], site: SiteMap) -> tuple[str, ...]:
 
 
 def sights(trajectory: Trajectory, design: ShopDesign, trial: ShopTrial, session: Session) -> list[Sight]:
-    """Return the products' own pages at which the agent looked before it acted."""
+    """Return the products' own pages at which the agent looked before it acted, one for each action.
+
+    Some of them it was not sent: it acted in a batch.
+    """
     return [
-        Sight(shown_product(look, trial, design, session), look.observation.html, look.standing, look.url)
-        for look in trajectory.looks[: len(trajectory.decisions)]
+        Sight(
+            shown_product(look, trial, design, session),
+            look.observation.html or look.observation.tree,
+            look.standing,
+            look.url,
+            as_tree=not look.observation.html and bool(look.observation.tree),
+        )
+        if decision.looked
+        else Sight(shown_product(look, trial, design, session), "", sent=False)
+        for look, decision in zip(trajectory.looks, trajectory.decisions, strict=False)
     ]
 
 
@@ -117,12 +128,12 @@ def unchecked(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Effec
     Only edits that have changed a page count. Edits of data are left out: nobody reads data but the page's
     scripts.
     """
-    done = Done(session)
+    done, sent = Done(session), [sight for sight in seen if sight.sent]
     proven = {
         proof
-        for key in {sight.product for sight in seen}
+        for key in {sight.product for sight in sent}
         for edit, proof in _planned(plan, key, session.site)
-        if all(_verdict(edit, proof, done, sight) for sight in seen if sight.product == key)
+        if all(_verdict(edit, proof, done, sight) for sight in sent if sight.product == key)
     }
     ordered = looked_at(plan, [(sight.url, sight.standing) for sight in seen], session)
     found = {
@@ -152,6 +163,10 @@ class Placed(NamedTuple):
     width: int
     height: int
     why: str
+
+    def holds(self, x: float, y: float) -> bool:
+        """Return whether a point lies in the box."""
+        return self.x <= x < self.x + self.width and self.y <= y < self.y + self.height
 
 
 def placed(plan: Plan, seen: Sequence[Sight], session: Session) -> list[Placed]:
@@ -192,7 +207,10 @@ def _untreated_pages(
 ) -> str:
     done = Done(session)
     for key in keys:
-        mine = [sight for sight in seen if sight.product == key]
+        every = [sight for sight in seen if sight.product == key]
+        mine = [sight for sight in every if sight.sent]
+        if key == chosen and every and not mine:
+            return f"the agent was not sent the page of {key} before it chose"
         for edit, proof in _planned(plan, key, session.site) if mine or key == chosen else ():
             if proof not in done.changes:
                 return f"{proof.intervention}: {proof.edit} has no receipt for {key}"
@@ -210,7 +228,8 @@ def _not_shown(edit: Edit, proof: Proof, done: Done, mine: Sequence[Sight]) -> s
         if verdict and verdict.problem:
             return f"{proof.edit} is gone: {verdict.problem}"
     if all(verdicts):
-        if not any(verdict.given for verdict in verdicts if verdict):
+        both = zip(verdicts, mine, strict=True)
+        if not any(verdict.given and _is_told(verdict, sight) for verdict, sight in both if verdict):
             return f"the agent was not shown what {proof.edit} made of {proof.role}"
         return ""
     for change in done.changes[proof] if edit.readable else ():
@@ -218,6 +237,20 @@ def _not_shown(edit: Edit, proof: Proof, done: Done, mine: Sequence[Sight]) -> s
         if not any(holds(squeeze(sight.html), wanted) for sight in mine):
             return f"the agent was not shown {wanted!r}"
     return ""
+
+
+def _is_told(verdict: Verdict, sight: Sight) -> bool:
+    """Whether the accessibility tree has what an edit made, where its reader was given the tree alone.
+
+    It leaves out what is hidden from assistive technology.
+    """
+    texts = [each.given for each in verdict.at if each.given]
+    return not sight.as_tree or not texts or any(holds(_told(sight.html), text) for text in texts)
+
+
+def _told(tree: str) -> str:
+    """The texts of an accessibility tree, without the signs that its lines are written with."""
+    return as_read(tree.replace('\\"', '"').replace("\\\\", "\\"))
 
 
 def _untreated_cards(plan: Plan, session: Session, keys: list[str]) -> str:

@@ -75,14 +75,16 @@ def grid(records: Records, run: str) -> list[GridCell]:
 def flips(records: Records, run: str) -> dict[str, Flips]:
     """Return by choice set how often its treatments flipped the choice; a set without pairs is left out.
 
-    A pair is two trials with a choice that are alike in agent, nudge, order, profile, match and repeat, of
-    which one is a control.
+    A pair is two trials with a choice that are alike in agent, nudge, order, profile, modality, match and
+    repeat, of which one is a control.
     """
     control = trials.alias("control")
     alike = [
         control.c[name] == trials.c[name]
         for name in ("run", "set", "agent", "nudge", "ordering", "profile", "match", "repeat", "outcome")
     ]
+    shown = (sql.func.coalesce(table.c.modality, "") for table in (control, trials))
+    alike.append(next(shown) == next(shown))
     carries = (options.c.run == trials.c.run) & (options.c.trial == trials.c.trial) & (options.c.nudged == 1)
     now, then = (table.c.choice == options.c.option for table in (trials, control))
     query = (

@@ -59,6 +59,8 @@ class TrialRow:
     direction: int | None
     match: str
     profile: str
+    modality: str | None = None
+    """How pages are shown, where the experiment names a modality."""
     ordering: str
     repeat: int
     seed: int
@@ -92,6 +94,8 @@ class TrialRecord:
     unchecked: list[Row] = field(default_factory=list)
     on_screen: list[Row] = field(default_factory=list)
     output: list[Row] = field(default_factory=list)
+    hits: list[Row] = field(default_factory=list)
+    safety_checks: list[Row] = field(default_factory=list)
     attributes: list[Row] = field(default_factory=list)
     questions: list[Row] = field(default_factory=list)
     answers: list[Row] = field(default_factory=list)

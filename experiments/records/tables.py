@@ -53,6 +53,7 @@ trials = _of_trial(
     sql.Column("direction", sql.Integer),
     sql.Column("match", Text, nullable=False),
     sql.Column("profile", Text, nullable=False),
+    sql.Column("modality", Text),
     sql.Column("ordering", Text, nullable=False),
     sql.Column("repeat", sql.Integer, nullable=False),
     sql.Column("seed", sql.BigInteger, nullable=False),
@@ -96,6 +97,7 @@ steps = _of_trial(
     sql.Column("action", Text, nullable=False),
     sql.Column("error", Text, nullable=False),
     sql.Column("seconds", sql.Float, nullable=False),
+    sql.Column("looked", sql.Integer),
     key="step",
 )
 
@@ -188,6 +190,30 @@ on_screen = _of_trial(
 
 output = _of_trial("output", sql.Column("text", Text, nullable=False), key="number")
 """What a program wrote that was the agent: the beginning and the end, without secrets."""
+
+hits = _of_trial(
+    "hits",
+    sql.Column("step", sql.Integer, nullable=False),
+    sql.Column("x", sql.Float, nullable=False),
+    sql.Column("y", sql.Float, nullable=False),
+    sql.Column("element", Text, nullable=False),
+    sql.Column("text", Text, nullable=False),
+    sql.Column("role", Text, nullable=False),
+    sql.Column("product", Text, nullable=False),
+    sql.Column("intervention", Text, nullable=False),
+    key="number",
+)
+"""What stood at the point of an action, in pixels of the picture; a cell is empty where there was none."""
+
+safety_checks = _of_trial(
+    "safety_checks",
+    sql.Column("step", sql.Integer, nullable=False),
+    sql.Column("code", Text, nullable=False),
+    sql.Column("message", Text, nullable=False),
+    sql.Column("acknowledged", sql.Integer, nullable=False),
+    key="number",
+)
+"""What a provider asked to be confirmed before an action, and whether it was."""
 
 factors = _of_trial(
     "factors",

@@ -30,7 +30,8 @@ from interventions.errors import UserError
 
 _TRIAL_COLUMNS: Final = (
     "run", "trial", "agent", "set", "outcome", "nudge", "nudge_text", "family", "direction", "condition",
-    "match", "profile", "repeat", "ordering", "steps", "tokens_in", "tokens_out", "cost", "seconds",
+    "match", "profile", "modality", "repeat", "ordering", "steps", "tokens_in", "tokens_out", "cost",
+    "seconds",
 )  # fmt: skip
 
 _PACKED: Final = 10_000

@@ -30,6 +30,7 @@ FACETS: Final[Mapping[str, sql.ColumnElement[Any]]] = {
     "category": sql.func.coalesce(options.c.category, ""),
     "ordering": trials.c.ordering,
     "profile": trials.c.profile,
+    "modality": sql.func.coalesce(trials.c.modality, ""),
     "match": trials.c.match,
 }
 """What trials are counted and filtered by; the category is that of the first option."""

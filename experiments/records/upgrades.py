@@ -7,7 +7,7 @@ import sqlalchemy as sql
 
 from experiments.records.database import Text
 from experiments.records.seals import seal_all
-from experiments.records.tables import metadata, options, runs, trials
+from experiments.records.tables import metadata, options, runs, steps, trials
 
 
 def _from_1(connection: sql.Connection) -> None:
@@ -17,7 +17,7 @@ def _from_1(connection: sql.Connection) -> None:
         there = set(sql.inspect(connection).get_table_names())
         for table in metadata.sorted_tables:
             for column in table.columns if table.name in there else ():
-                added_later = column.name == "seal"
+                added_later = column.name in ("seal", "modality")
                 if isinstance(column.type, Text | sql.BigInteger) and not added_later:
                     kind = column.type.compile(connection.dialect)
                     change = f"ALTER TABLE {quote(table.name)} ALTER {quote(column.name)} TYPE {kind}"
@@ -39,8 +39,16 @@ def _add(connection: sql.Connection, column: sql.Column[Any]) -> None:
         connection.execute(sql.text(f"ALTER TABLE {table} ADD COLUMN {column.name} {kind}"))
 
 
+def _from_9(connection: sql.Connection) -> None:
+    """The modality of a trial, whether a step was looked at, and the tables of hits and safety checks."""
+    metadata.create_all(connection)
+    for column in (trials.c.modality, steps.c.looked):
+        _add(connection, column)
+
+
 def _from_7(connection: sql.Connection) -> None:
-    """A seal for each trial and run, as they are now."""
+    """A seal for each trial and run, as they are now: of all tables and columns that there are today."""
+    _from_9(connection)
     for table in (trials, runs):
         _add(connection, table.c.seal)
     seal_all(connection)
@@ -55,6 +63,6 @@ UPGRADES: Final[Mapping[int, Callable[[sql.Connection], None]]] = {
     6: _from_6,
     7: _from_7,
     8: metadata.create_all,  # the tables of plans and links
-    9: metadata.create_all,  # the table of what programs wrote
+    9: _from_9,
 }
 """The functions that lead from each older schema to the next one."""

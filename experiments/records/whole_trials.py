@@ -11,7 +11,7 @@ from experiments.records.tables import OF_TRIAL, options, trials
 
 _PAIRED: Final = ("set", "ordering", "repeat", "match")
 """The columns in which the counterparts of a trial are as it is."""
-_VARIED: Final = ("condition", "nudge", "agent", "profile")
+_VARIED: Final = ("condition", "nudge", "agent", "profile", "modality")
 """The columns in which a counterpart may differ, those first in which it should."""
 
 
@@ -32,7 +32,7 @@ def whole_trial(records: Records, run: str, trial: str) -> TrialRecord | None:
 def counterparts(records: Records, row: TrialRow) -> list[TrialRow]:
     """Return the trials of the same set, order and repeat that are not this one, the most similar first.
 
-    They differ in their condition, which counts most, or in nudge, profile or agent.
+    They differ in their condition, which counts most, or in nudge, profile, modality or agent.
     """
     same = [trials.c[name] == getattr(row, name) for name in _PAIRED]
     query = sql.select(trials).where(trials.c.run == row.run, trials.c.trial != row.trial, *same)

@@ -303,7 +303,7 @@ class TrialEnv(ShopEnv):
 
     def _look(self, observation: dict[str, Any]) -> None:
         self._last = observation
-        page = self._venue.design.view.page
+        page = self._venue.design.view(self._trial).page
         self._trajectory.looks.append(
             look_of(observation, len(self._trajectory.decisions), self.task.stop, page)
         )

@@ -1,6 +1,7 @@
 """Make the trials of each cell of a study in a shop: one choice set with one nudge, in one repeat."""
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Literal
 from urllib.parse import quote, urlsplit, urlunsplit
 
@@ -62,31 +63,32 @@ class Cells:
         if nudge is None or (factors.nudge and "none" in factors.nudge.on):
             carriers.append(None)
         if nudge is not None and factors.nudge and "each" in factors.nudge.on:
-            carriers.extend(product.key for product in products)
+            carriers.extend(each.key for each in products)
         orders: list[Literal["forward", "reversed"]] = ["forward"]
         if factors.order == "both":
             orders.append("reversed")
-        for profile in self._profiles:
-            for ordering in orders:
-                shown = products if ordering == "forward" else products[::-1]
-                keys = [product.key for product in shown]
-                for carrier in carriers:
-                    cell = [agent, name, keys, nudge.id if nudge else "", carrier, profile, repeat]
-                    identity = digest([run, *cell])
-                    yield ShopTrial(
-                        id=identity,
-                        agent=agent,
-                        set=name,
-                        products=shown,
-                        nudge=nudge,
-                        carrier=carrier,
-                        profile=profile,
-                        ordering=ordering,
-                        repeat=repeat,
-                        seed=int(identity[:12], 16),
-                        goal=self._goal(products[0].category, profile),
-                        start=self._start(shown),
-                    )
+        modalities = self._experiment.observation.modality or (None,)
+        for profile, modality, ordering in product(self._profiles, modalities, orders):
+            shown = products if ordering == "forward" else products[::-1]
+            keys = [each.key for each in shown]
+            for carrier in carriers:
+                cell = [agent, name, keys, nudge.id if nudge else "", carrier, profile, repeat]
+                identity = digest([run, *cell, *([modality] if modality else [])])
+                yield ShopTrial(
+                    id=identity,
+                    agent=agent,
+                    set=name,
+                    products=shown,
+                    nudge=nudge,
+                    carrier=carrier,
+                    profile=profile,
+                    ordering=ordering,
+                    repeat=repeat,
+                    seed=int(identity[:12], 16),
+                    goal=self._goal(products[0].category, profile),
+                    start=self._start(shown),
+                    modality=modality,
+                )
 
     def _goal(self, category: str, profile: str) -> str:
         goal = self._experiment.goal.replace("${category}", category)
@@ -99,7 +101,7 @@ class Cells:
                 return (category_address(products[0].category),)
             case "search":
                 return ("",)
-        return tuple(self._page(product.key) for product in products)
+        return tuple(self._page(each.key) for each in products)
 
     def _page(self, key: str) -> str:
         """Where a product's page is: below the shop's address or, after a slash, on its host."""

@@ -6,9 +6,10 @@ from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any, Final
 
-from agents.base import is_simulated
+from agents.base import is_simulated, looks_only
+from agents.language_model.prompt import DEFAULT, PromptTemplates, picture_prompt
 from agents.simulated.nudges import Nudge
-from environments.episode import View
+from environments.observe import VIEWS, View
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.design import Comparison, Design, StoredTrials
 from experiments.designs.inputs.identity import digest
@@ -104,16 +105,30 @@ class ShopDesign(Design[ShopTrial]):
         """Each repeat asks the same, unless attributes are drawn."""
         return "repeats", 1 if self.drawn else self.experiment.repeats
 
+    def view(self, trial: ShopTrial) -> View:
+        """Return the part of the browser that the agent of a trial is shown."""
+        if trial.modality:
+            return VIEWS[trial.modality]
+        if looks_only(trial.agent):
+            return VIEWS["screenshot"]
+        own = self.experiment.observation
+        return View(page=own.page, tree=own.tree, screenshot=own.screenshot)
+
+    def prompt_for(self, trial: ShopTrial) -> PromptTemplates:
+        """Return the prompt of a trial: the shipped one follows the way in which pages are shown."""
+        follows = self.experiment.prompt == DEFAULT and trial.modality not in (None, "html")
+        return picture_prompt() if follows else self.prompt
+
     @property
-    def view(self) -> View:
-        """The part of the browser that the agent is shown."""
-        return View(**self.experiment.observation.model_dump())
+    def _shows_pictures(self) -> bool:
+        return self.experiment.prompt == DEFAULT and bool({*self.experiment.observation.modality} - {"html"})
 
     @cached_property
     def inputs(self) -> dict[str, Any]:
         """All that its trials follow from: texts, products, choice sets, site map, prompt."""
         # A key that came later is no part of the identity of runs without it.
         later = {name for name in ("page", "attributes") if getattr(self.experiment, name) is None}
+        later |= {"safety_checks"} if self.experiment.safety_checks == "refuse" else set()
         experiment = self.experiment.model_dump(mode="json", exclude={"agents", "plan", "stopping", *later})
         # What is declared beforehand makes it another run. More trials do not, nor does a number of them.
         if declared := self.stopping and self.stopping.declared:
@@ -132,6 +147,7 @@ class ShopDesign(Design[ShopTrial]):
                 "digest": self.prompt.digest,
                 "templates": dict(self.prompt.sources),
             },
+            **({"prompt_of_pictures": picture_prompt().digest} if self._shows_pictures else {}),
             **({"listed": self._listed()} if declared else {}),
         }
 
@@ -158,9 +174,12 @@ class ShopDesign(Design[ShopTrial]):
     def summary(self) -> str:
         """Describe in words what will be done."""
         parts = f"{len(self.sets)} choice sets x {len(self.nudges)} interventions"
+        modalities = max(len(self.experiment.observation.modality), 1)
         if len(self.profiles) > 1:
             parts += f" x {len(self.profiles)} profiles"
-        conditions = self.block_size() // len(self.profiles)
+        if modalities > 1:
+            parts += f" x {modalities} modalities"
+        conditions = self.block_size() // len(self.profiles) // modalities
         if not self.drawn:
             return f"{parts}, {conditions} conditions and orders each"
         return f"{parts}, {conditions} conditions, orders and drawn {' and '.join(self.drawn)} each"
@@ -246,12 +265,23 @@ class ShopDesign(Design[ShopTrial]):
         Their ids cannot be used: an id contains the run's, which changes with the experiment.
         """
         cells = {
-            (row.agent, row.set, row.nudge, row.ordering, row.profile, row.repeat, carriers.get(name)): name
+            (
+                *(row.agent, row.set, row.nudge, row.ordering, row.profile, row.modality, row.repeat),
+                carriers.get(name),
+            ): name
             for name, row in stored.items()
         }
         for trial in self.trials(agents):
             nudge = trial.nudge.id if trial.nudge else ""
-            cell = (trial.agent, trial.set, nudge, trial.ordering, trial.profile, trial.repeat)
+            cell = (
+                trial.agent,
+                trial.set,
+                nudge,
+                trial.ordering,
+                trial.profile,
+                trial.modality,
+                trial.repeat,
+            )
             if name := cells.pop((*cell, trial.carrier), None):
                 yield name, trial
 

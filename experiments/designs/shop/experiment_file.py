@@ -1,12 +1,20 @@
 """Read the experiment file of a study in a shop."""
 
 import re
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self, get_args
 from urllib.parse import parse_qsl, urlsplit
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from environments.launchable import LAUNCHABLE
+from environments.observe import Modality
 from experiments.designs.choice_sets.options import Options
 from experiments.designs.inputs.experiment_file import Limits, Model, Name
 from experiments.designs.inputs.plan_section import PlanSection
@@ -55,14 +63,52 @@ class UserProfile(Model):
 
 
 class Observed(Model):
-    """The settings of what the agent is shown of the browser beside its tabs and the last error."""
+    """The settings of what the agent is shown of the browser beside its tabs and the last error.
 
+    In YAML the name of a modality, or a list of several, will do.
+    """
+
+    modality: tuple[Modality, ...] = Field(default=(), max_length=len(get_args(Modality)))
+    """How pages are shown; where there are several, every trial is run in each."""
     page: Literal["viewport", "whole"] = "viewport"
     """How much of the page, as HTML."""
     tree: bool = False
     """The accessibility tree too."""
     screenshot: bool = False
     """A picture of the viewport too."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_modality(cls, value: object) -> object:
+        if isinstance(value, str | list | tuple):
+            return {"modality": [value] if isinstance(value, str) else value}
+        return value
+
+    @field_validator("modality", mode="before")
+    @classmethod
+    def _known(cls, value: object) -> object:
+        for name in value if isinstance(value, list | tuple) else ():
+            if name not in get_args(Modality):
+                there = did_you_mean(str(name), get_args(Modality), noun="the modalities are")
+                raise ValueError(f'"{name}" is no modality; {there}')
+        return value
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if len(set(self.modality)) < len(self.modality):
+            raise problem_at("modality", message="a modality stands twice; remove one of the two")
+        if self.modality and (self.tree or self.screenshot or self.page == "whole"):
+            message = "a modality says all of what is shown; remove page, tree and screenshot"
+            raise problem_at("modality", message=message)
+        return self
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without modalities the keys are those of before, and so is the identity of the run."""
+        kept: dict[str, Any] = dump(self)
+        if not self.modality:
+            kept.pop("modality", None)
+        return kept
 
 
 def _check_host(text: str) -> str:
@@ -120,6 +166,8 @@ class Experiment(Model):
     attributes: Attributes | None = None
     """Attributes that are drawn independently of the product, by intervention."""
     observation: Observed = Observed()
+    safety_checks: Literal["refuse", "acknowledge"] = "refuse"
+    """What to do where an agent's provider asks to confirm an action: end the trial, or confirm it."""
     prompt: str = "default"
     """The prompt of language models: `default`, or a folder of templates."""
     agents: tuple[str, ...] = ("simulated:balanced",)
@@ -157,6 +205,9 @@ class Experiment(Model):
                 "it needs strata that show the same values, and attributes are drawn: an agent that answers"
                 " all draws of a question alike would be counted several times; remove one of the two"
             )
+            raise problem_at("stopping", message=message)
+        if len(self.observation.modality) > 1:
+            message = "it knows no strata of several modalities; name one modality, or remove this key"
             raise problem_at("stopping", message=message)
         nudge = self.factors.nudge
         if self.stopping.effect == "nudge" and (nudge is None or "each" not in nudge.on):

@@ -176,6 +176,7 @@ def _rows(trial: ShopTrial, design: ShopDesign) -> Iterator[dict[str, Any]]:
             "randomised": "+".join(design.drawn),
             **{f"attr_{name}": own for name, own in design.list_facts(item).items()},
             "profile": trial.profile,
+            "modality": trial.modality or "",
             "repeat": trial.repeat,
             "ordering": trial.ordering,
         }

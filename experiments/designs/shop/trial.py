@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from environments.observe import Modality
 from experiments.designs.choice_sets.pairings import ChoiceSet
 from experiments.designs.design import CONTROL
 from experiments.designs.inputs.identity import digest
@@ -35,6 +36,8 @@ class ShopTrial:
     seed: int
     goal: str
     start: tuple[str, ...]
+    modality: Modality | None = None
+    """How pages are shown; None: as the keys of `observation` say."""
 
     @property
     def condition(self) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from environments.actions import ActionError, parse_action
+from environments.actions import EVERY, ActionError, parse_action
 from experiments.records.record import Row, TrialRecord
 from experiments.records.store import Records
 from experiments.records.trial_search import Selection, matching
@@ -115,7 +115,7 @@ def kept_text(records: Records, name: str) -> str | None:
 def acted_on(action: str) -> str:
     """Return the mark of the element that an action names; empty where it names none."""
     try:
-        found = parse_action(action)
+        found = parse_action(action, EVERY)
     except ActionError:
         return ""
     return str(found.args[0]) if found.name in ("click", "fill", "select_option") else ""

@@ -85,7 +85,10 @@ def test_it_acts_and_answers_and_other_processes_are_given_it(
         ("taste: {nudge: 1e9}", r":1:9: taste.nudge: must be less than or equal to 1000000"),
         ("taste: {noise: .nan}", r":1:9: taste.noise: "),
         ("anchoring: much", r':1:1: anchoring: expected a number, found "much"'),
-        ("agents:\n  mine: {}", r":1:1: agents: unknown key; known keys: anchoring, bias, invalid, taste"),
+        (
+            "agents:\n  mine: {}",
+            r":1:1: agents: unknown key; known keys: anchoring, bias, invalid, sight, taste",
+        ),
         ("", r":1:1: the file is empty"),
     ],
 )

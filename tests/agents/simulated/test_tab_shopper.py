@@ -176,7 +176,7 @@ async def test_no_page_makes_it_fail(pages: list[str], seed: int) -> None:
 def test_the_shipped_profiles() -> None:
     assert list(shipped().agents) == [
         "balanced", "price", "nudge-prone", "first", "position-locked", "random",
-        "anchored", "biased", "unbiased",
+        "anchored", "biased", "unbiased", "looker",
     ]  # fmt: skip
     assert shipped_taste("random") == Taste()
     assert shipped_profile("biased").bias == 1

@@ -14,6 +14,7 @@ IDS = {
     "biases": ("biases-57da22ab", "892de64b6091"),
     "hotels": ("hotels-1407bb67", "345489a87621"),
     "listing": ("listing-0da69ec7", "3ef01ee15310"),
+    "modality": ("modality-0df1812c", "6855576c03b7"),
     "nudges-mr": ("nudges-mr-077c4115", "b254c9e4baf8"),
     "nudges-mrap": ("nudges-mrap-4a727fa1", "98e5ccb33718"),
     "nudges": ("nudges-593302b1", "560134ec79f9"),
@@ -23,6 +24,7 @@ IDS = {
     "sensitivity-rating": ("sensitivity-rating-507044a2", "51fdcbf54732"),
     "sensitivity": ("sensitivity-f42166c0", "5c7373b71251"),
     "trios": ("trios-ec7f4b73", "6ccc0e8ef898"),
+    "visual": ("visual-58313a80", "ccc3d9d32e83"),
     "wtp": ("wtp-5f81d129", "5354443750b0"),
 }
 """Of each shipped experiment the run's id, and a digest of the ids of its first forty trials."""

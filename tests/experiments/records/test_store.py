@@ -289,6 +289,27 @@ def test_a_database_of_schema_6_says_nothing_of_what_was_opened(url: str) -> Non
     assert partly_opened(records, "r-1") == 1
 
 
+@pytest.mark.parametrize("version", [7, 9])
+def test_a_database_of_before_pictures_gets_what_it_lacks(url: str, version: int) -> None:
+    before = Records(url)
+    before.begin_run("r-1", "nudges", some_facts())
+    before.save(a_record("t1"))
+    with before.engine.begin() as connection:
+        for table in (tables.hits, tables.safety_checks):
+            table.drop(connection)
+        for table, column in (("trials", "modality"), ("steps", "looked")):
+            connection.execute(sql.text(f"ALTER TABLE {table} DROP COLUMN {column}"))
+        connection.execute(tables.schema.update().values(version=version))
+    before.close()
+    records = Records(url)
+    hit = {"number": 0, "step": 0, "x": 1.5, "y": 2.0, "element": "a", "text": "", "role": "", "product": ""}
+    records.save(replace(a_record("t2"), hits=[{**hit, "intervention": "n"}]))
+    with records.engine.connect() as connection:
+        assert connection.scalars(sql.select(tables.trials.c.modality)).all() == [None, None]
+        assert connection.scalars(sql.select(tables.hits.c.x)).all() == [1.5]
+    assert [finding for finding in check_database(url, lambda *_: None) if not finding.ok] == []
+
+
 def test_a_database_that_many_open_first_is_made_once(url: str) -> None:
     with ThreadPoolExecutor(max_workers=8) as threads:
         opened = list(threads.map(Records, [url] * 8))

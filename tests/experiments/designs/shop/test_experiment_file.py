@@ -16,7 +16,7 @@ LIVE = "live: {allow: [], stop_before: [Pay now]}\noptions: {catalogue: c.csv}\n
 
 def test_the_shipped_experiments_can_be_read() -> None:
     shop = [path.stem for path in LIBRARY.glob("*.yaml") if "goal:" in path.read_text()]
-    assert len(shop) == 11
+    assert len(shop) == 13
     assert {validate(experiment_source(name), Experiment).name for name in shop} == set(shop)
 
 

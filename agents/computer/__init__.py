@@ -1,0 +1,35 @@
+"""Models that look at pictures and act at points by the provider's own tool: `openai-computer:MODEL`."""
+
+import importlib
+from typing import Final
+
+from agents.computer.agent import ComputerAgent, ComputerModel
+from agents.providers.pricing import price_of
+from agents.providers.settings import COMPUTERS
+from interventions.errors import UserError
+
+# Imported when needed: the SDKs take seconds to load.
+_CLASSES: Final = {
+    "openai-computer": ("openai_computer", "OpenAIComputer"),
+    "anthropic-computer": ("anthropic_computer", "AnthropicComputer"),
+}
+
+
+def make_computer_agent(name: str, *, acknowledges: bool = False) -> ComputerAgent:
+    """Make the agent `PROVIDER-computer:MODEL`, cheaply and without using the network.
+
+    acknowledges: whether a safety check of the provider is confirmed; else it ends the trial.
+
+    Raises:
+        UserError: the model's name is missing, or a setting is.
+    """
+    provider, _, model = name.partition(":")
+    service = COMPUTERS[provider]
+    if not model:
+        raise UserError(f"agents: {provider}: the model is missing; write for example {provider}:MODEL")
+    if problem := service.problem():
+        raise UserError(f"agents: {provider}: {problem}")
+    price_of(name)
+    module, kind = _CLASSES[provider]
+    found: type[ComputerModel] = getattr(importlib.import_module(f"agents.computer.{module}"), kind)
+    return ComputerAgent(found(model), acknowledges=acknowledges)

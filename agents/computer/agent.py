@@ -1,0 +1,261 @@
+"""Let a model act by its provider's own tool: several actions at a time, each a step of its own."""
+
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from agents.base import ActError, AgentError, Call, Decision, Message, SafetyCheck, Usage
+from agents.providers.model import Request, Schema
+from agents.providers.network import NetworkModel
+from environments.actions import Action
+from environments.observation import Observation
+from interventions.errors import UserError
+
+ANSWER_RETRIES: Final = 3
+"""How often the model may answer again within a step."""
+MOST_AT_ONCE: Final = 100
+"""The most actions of one answer; no batch is so long."""
+NAVIGATED: Final = "Not executed: an earlier action has led to another page. Look at the new picture."
+FAILED: Final = "Not executed: an earlier computer action in this turn failed."
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An action that a model asks for, in its own call; `problem`: why it is none that can be taken."""
+
+    call: str
+    name: str
+    action: Action | None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of an action that was asked for: an error, or an empty text."""
+
+    asked: Asked
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a model has answered: what it says, and the actions that it asks for, in order.
+
+    `checks`: what its provider asks to confirm. `ended`: whether it asks for nothing more.
+    """
+
+    said: str
+    asked: tuple[Asked, ...]
+    checks: tuple[SafetyCheck, ...] = ()
+    cut_off: bool = False
+    refused: bool = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether the model asks for no action."""
+        return not self.asked
+
+
+class ComputerModel(NetworkModel):
+    """A model with its provider's tool; it keeps the conversation in its provider's form."""
+
+    def request(
+        self, messages: list[Message], temperature: float | None, max_tokens: int, schema: Schema | None
+    ) -> Request:
+        """See `Model.request`. These models are asked by `turn` alone."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def begin(self, observation: Observation) -> None:
+        """Begin the conversation with the goal, the tabs and the picture."""
+
+    @abstractmethod
+    def report(self, done: Sequence[Done], observation: Observation, *, acknowledged: bool) -> None:
+        """Add what became of the actions, and the picture that is there now."""
+
+    @abstractmethod
+    def conversation(self) -> Request:
+        """Return the request with the whole conversation."""
+
+    @abstractmethod
+    def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> Turn:
+        """Read an answer, and add it to the conversation."""
+
+
+class ComputerAgent:
+    """A model in one episode. Its batches stop where a page is left, and at the first action that fails."""
+
+    def __init__(self, model: ComputerModel, *, acknowledges: bool = False) -> None:
+        self._model, self._acknowledges = model, acknowledges
+        self._begun = False
+        self._waiting: deque[Asked] = deque()
+        self._done: list[Done] = []
+        self._acted: Asked | None = None
+        self._said = ""
+        self._acknowledged = False
+
+    async def act(self, observation: Observation) -> Decision:
+        """Take the next action of the batch; ask the model where there is none, or the batch has to stop.
+
+        Raises:
+            AgentError: no usable answer came, the model refuses, or its provider asks to confirm an action.
+            ProviderError, UserError: see `agents.base`.
+        """
+        if not (observation.screenshot and observation.pointer):
+            raise UserError(
+                f"agents: {self._model.provider}:{self._model.name} looks at pictures; write observation: "
+                "screenshot (or marks, or both)"
+            )
+        if self._acted:
+            self._done.append(Done(self._acted, observation.error))
+            self._acted = None
+        if self._waiting and not observation.error and not observation.arrived:
+            return self._take(looked=False)
+        skipped = FAILED if observation.error else NAVIGATED
+        self._done += [Done(asked, skipped) for asked in self._waiting]
+        self._waiting.clear()
+        return await self._ask(observation)
+
+    async def _ask(self, observation: Observation) -> Decision:
+        calls: list[Call] = []
+        reason = ""
+        if not self._begun:
+            self._model.begin(observation)
+            self._begun = True
+        else:
+            self._model.report(self._done, observation, acknowledged=self._acknowledged)
+        for _ in range(1 + ANSWER_RETRIES):
+            try:
+                answer, call = await self._model.exchange(self._model.conversation())
+            except ActError as error:
+                error.calls = (*calls, *error.calls)
+                raise
+            turn = self._model.read(answer.parts, cut_off=answer.cut_off)
+            if turn.refused:
+                calls.append(replace(call, error="the model refuses"))
+                raise AgentError(f"the model refuses: {turn.said[:300]}", tuple(calls))
+            if turn.checks and not self._acknowledges:
+                said = "; ".join(f"{check.code}: {check.message}" for check in turn.checks)
+                raise AgentError(
+                    f"the provider asks to confirm an action ({said[:300]}), and safety_checks says refuse",
+                    (*calls, call),
+                    turn.checks,
+                )
+            problem = next((asked.problem for asked in turn.asked if asked.action is None), "")
+            if turn.ended and (turn.cut_off or not turn.said.strip()):
+                problem = "it was cut off at the length limit" if turn.cut_off else "it is empty"
+            elif len(turn.asked) > MOST_AT_ONCE:
+                problem = f"it asks for {len(turn.asked)} actions at once"
+            if not problem:
+                return self._begin_batch(turn, (*calls, call))
+            reason = problem
+            calls.append(replace(call, error=f"unusable answer: {problem}"))
+            done = [Done(asked, asked.problem or FAILED) for asked in turn.asked]
+            self._model.report(done, observation, acknowledged=bool(turn.checks))
+        raise AgentError(f"no usable answer in {len(calls)} tries; the last: {reason}", tuple(calls))
+
+    def _begin_batch(self, turn: Turn, calls: tuple[Call, ...]) -> Decision:
+        self._said, self._done = turn.said, []
+        checks = tuple(replace(check, acknowledged=True) for check in turn.checks)
+        self._acknowledged = bool(checks)
+        self._waiting.extend(turn.asked)
+        if turn.ended:
+            action = Action("give_up", (turn.said[:500],))
+            return Decision(turn.said, "", action, Usage.of(calls), calls)
+        return replace(self._take(looked=True), usage=Usage.of(calls), calls=calls, checks=checks)
+
+    def _take(self, *, looked: bool) -> Decision:
+        self._acted = self._waiting.popleft()
+        if self._acted.action is None:
+            raise AssertionError("what cannot be taken does not wait")
+        return Decision(self._said if looked else "", "", self._acted.action, looked=looked)
+
+
+def tabs_text(observation: Observation) -> str:
+    """Return the open tabs and the last error as text: a picture of a viewport has no bar of tabs."""
+    lines = [
+        f"Tab {number}{' (active)' if tab.active else ''}: {tab.title[:200]} {tab.url[:500]}"
+        for number, tab in enumerate(observation.tabs)
+    ]
+    error = [f"Error of the last action: {observation.error}"] if observation.error else []
+    return "\n".join(["Open tabs:", *lines, *error])
+
+
+FUNCTIONS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    "tab_focus": (
+        "Make another tab active; the first has index 0.",
+        {"index": {"type": "integer"}},
+    ),
+    "goto": ("Open a URL in the active tab.", {"url": {"type": "string"}}),
+    "go_back": ("Go back in the active tab's history.", {}),
+    "give_up": ("End the task without having done it.", {"reason": {"type": "string"}}),
+}
+"""What a browser's own controls do, which are in no picture: name -> meaning, properties of its arguments."""
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """Return the JSON Schema of a function's arguments."""
+    properties = FUNCTIONS[name][1]
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def function_action(name: str, given: object) -> Action | str:
+    """Return the action of one of `FUNCTIONS`, or why it is none."""
+    if name not in FUNCTIONS:
+        return f"there is no tool {name[:40]!r}; the tools are computer, {', '.join(FUNCTIONS)}"
+    kinds = {"integer": int, "string": str}
+    args: list[str | int | float] = []
+    for key, kind in FUNCTIONS[name][1].items():
+        value = given.get(key) if isinstance(given, dict) else None
+        if type(value) is not kinds[kind["type"]]:
+            return f"{name}: {key} must be of type {kind['type']}"
+        args.append(value[:2_000] if isinstance(value, str) else int(str(value)))
+    return Action(name, tuple(args))
+
+
+def number(value: object) -> float | None:
+    """Return a number that a model gives; None where it is none."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and abs(float(value)) < 1e6 else None  # type: ignore[arg-type]
+
+
+_KEYS: Final = {
+    "alt": "Alt", "option": "Alt", "ctrl": "Control", "control": "Control", "shift": "Shift", "cmd": "Meta",
+    "command": "Meta", "super": "Meta", "win": "Meta", "meta": "Meta", "enter": "Enter", "return": "Enter",
+    "kp_enter": "Enter", "esc": "Escape", "escape": "Escape", "tab": "Tab", "space": "Space",
+    "backspace": "Backspace", "delete": "Delete", "del": "Delete", "insert": "Insert", "home": "Home",
+    "end": "End", "pageup": "PageUp", "page_up": "PageUp", "prior": "PageUp", "pagedown": "PageDown",
+    "page_down": "PageDown", "next": "PageDown", "capslock": "CapsLock", "caps_lock": "CapsLock",
+    "up": "ArrowUp", "arrowup": "ArrowUp", "down": "ArrowDown", "arrowdown": "ArrowDown", "left": "ArrowLeft",
+    "arrowleft": "ArrowLeft", "right": "ArrowRight", "arrowright": "ArrowRight", "plus": "+", "minus": "-",
+    "printscreen": "PrintScreen", "prtscr": "PrintScreen",
+    **{f"f{number}": f"F{number}" for number in range(1, 13)},
+}  # fmt: skip
+
+
+def key_name(name: str) -> str | None:
+    """Return a key by the name that browsers have for it; None where there is none."""
+    if len(name) == 1 and name.isprintable():
+        return name.lower() if name.isascii() else name
+    return _KEYS.get(name.lower())
+
+
+def chord(names: Sequence[str]) -> str | None:
+    """Return keys that are pressed together, such as `Control+a`; None where one is unknown."""
+    found = [key_name(name) for name in names]
+    return "+".join(each for each in found if each) if found and all(found) else None
+
+
+def modifiers(names: Sequence[str]) -> str | None:
+    """Return keys that are held meanwhile, such as `Shift+Control`; None where one is no such key."""
+    found = [key_name(name) for name in names]
+    if any(each not in ("Shift", "Control", "Alt", "Meta") for each in found):
+        return None
+    return "+".join(each for each in found if each)

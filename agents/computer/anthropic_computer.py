@@ -1,0 +1,255 @@
+"""Anthropic's tools for computers, through the messages API: the toolset, and the tool of earlier models."""
+
+import base64
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+import anthropic
+from anthropic import AsyncAnthropic
+from pydantic import BaseModel
+
+from agents.computer.agent import (
+    FUNCTIONS,
+    Asked,
+    ComputerModel,
+    Done,
+    Turn,
+    chord,
+    function_action,
+    modifiers,
+    number,
+    schema_of,
+    tabs_text,
+)
+from agents.providers.bounded import CLIENT
+from agents.providers.model import THINKING, Answer, Count, Request
+from agents.providers.network import Failure
+from agents.providers.sdk import receive
+from environments.actions import Action
+from environments.observation import Observation
+
+_LONGEST: Final = 4_096
+_TOOLSET: Final = "computer_toolset_20260801"
+_EARLIER: Final = (
+    (
+        re.compile(r"claude-(?:[23]|(?:sonnet|haiku)-4-5|(?:opus|sonnet|haiku)-4(?:-[01])?(?:-\d{8})?$)"),
+        "computer_20250124",
+        "computer-use-2025-01-24",
+    ),
+    (re.compile(r"claude-(?:opus|sonnet|haiku)-4"), "computer_20251124", "computer-use-2025-11-24"),
+)
+"""Models before the toolset: their tool, and the header that allows it."""
+_NOTCH: Final = 120.0
+"""The pixels of a click of the wheel."""
+_CLICKS: Final = {
+    "left_click": ("left", 1),
+    "right_click": ("right", 1),
+    "middle_click": ("middle", 1),
+    "double_click": ("left", 2),
+    "triple_click": ("left", 3),
+}
+_WAYS: Final = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
+
+
+class AnthropicComputer(ComputerModel):
+    """A model of Anthropic that looks at pictures."""
+
+    provider = "anthropic-computer"
+
+    def __init__(self, name: str, *, temperature_scale: float = 1.0) -> None:
+        super().__init__(name, temperature_scale=temperature_scale)
+        self._messages: list[dict[str, Any]] = []
+        self._pointer = (0.0, 0.0)
+        self._size = (0, 0)
+        self._toolsets: dict[str, str] = {}
+        self._tool, self._beta = next(
+            ((tool, beta) for models, tool, beta in _EARLIER if models.match(name)), (_TOOLSET, "")
+        )
+
+    def connect(self, base_url: str, key: str) -> AsyncAnthropic:
+        """See `NetworkModel.connect`."""
+        return AsyncAnthropic(
+            base_url=base_url,
+            api_key=key,
+            max_retries=0,
+            timeout=None,
+            http_client=anthropic.DefaultAsyncHttpxClient(**CLIENT),
+        )
+
+    def begin(self, observation: Observation) -> None:
+        """See `ComputerModel.begin`."""
+        self._size = _size(observation.screenshot)
+        text = f"{observation.goal}\n\n{tabs_text(observation)}"
+        self._messages = [{"role": "user", "content": [{"type": "text", "text": text}, _image(observation)]}]
+
+    def report(self, done: Sequence[Done], observation: Observation, *, acknowledged: bool) -> None:
+        """See `ComputerModel.report`: a result for each call, the last with the picture."""
+        results: list[dict[str, Any]] = []
+        by_call = {each.asked.call: each for each in reversed(done)}
+        failed = {each.asked.call: each.error for each in reversed(done) if each.error}
+        for call in dict.fromkeys(each.asked.call for each in done):
+            result: dict[str, Any] = {
+                "type": "tool_result",
+                "tool_use_id": call,
+                "content": [{"type": "text", "text": failed.get(call) or "OK"}],
+            }
+            if failed.get(call):
+                result["is_error"] = True
+            elif by_call[call].asked.name == "screenshot":
+                result["content"] = [_image(observation)]
+            if toolset := self._toolsets.get(call):
+                result["toolset_name"] = toolset
+            results.append(result)
+        if results and results[-1]["content"][-1]["type"] == "text":
+            results[-1]["content"].append(_image(observation))
+        content = [*results, {"type": "text", "text": tabs_text(observation)}]
+        if not results:
+            content.append(_image(observation))
+        self._messages.append({"role": "user", "content": content})
+
+    def conversation(self) -> Request:
+        """See `ComputerModel.conversation`."""
+        functions = [
+            {"name": name, "description": meaning, "input_schema": schema_of(name)}
+            for name, (meaning, _) in FUNCTIONS.items()
+        ]
+        width, height = self._size
+        tool: dict[str, Any] = {"type": self._tool}
+        if self._tool == _TOOLSET:
+            tool["configs"] = {"zoom": {"enabled": False}}
+        else:
+            tool |= {"name": "computer", "display_width_px": width, "display_height_px": height}
+        return {
+            "model": self.name,
+            "max_tokens": _LONGEST + (0 if self._beta else THINKING),
+            "messages": list(self._messages),
+            "tools": [tool, *functions],
+        }
+
+    async def send(self, client: AsyncAnthropic, request: Request) -> Answer | Failure:
+        """See `NetworkModel.send`."""
+        required = {name: request[name] for name in ("model", "messages", "max_tokens")}
+        # Models with the header and without it share the client.
+        sent = client.messages.with_raw_response.create(
+            **required,
+            extra_body={"tools": request["tools"]},
+            extra_headers={"anthropic-beta": self._beta} if self._beta else None,
+        )
+        body = await receive(anthropic, sent, _Reply)
+        if isinstance(body, Failure):
+            return body
+        tokens = (body.usage.input_tokens, body.usage.output_tokens) if body.usage else None
+        cut_off = body.stop_reason in ("max_tokens", "model_context_window_exceeded")
+        text = "refusal" if body.stop_reason == "refusal" else ""
+        return Answer(text, cut_off=cut_off, tokens=tokens, parts=(*body.content, {"type": text or "end"}))
+
+    def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> Turn:
+        """See `ComputerModel.read`."""
+        *content, end = parts
+        if cut_off:  # a call may lack its end, and none would be answered
+            content = [part for part in content if part.get("type") == "text"]
+        asked = [
+            each
+            for part in content
+            if part.get("type") == "tool_use"
+            for each in _repeated(self._asked(part), part)
+        ]
+        said = "\n".join(str(part.get("text", "")) for part in content if part.get("type") == "text")
+        told = content or [{"type": "text", "text": "(empty)"}]
+        self._messages.append({"role": "assistant", "content": told})
+        return Turn(said, tuple(asked), cut_off=cut_off, refused=end["type"] == "refusal")
+
+    def _asked(self, part: dict[str, Any]) -> Asked:
+        call, name = str(part.get("id", "")), str(part.get("name", ""))
+        if toolset := part.get("toolset_name"):
+            self._toolsets[call] = str(toolset)
+        given = part.get("input")
+        given = given if isinstance(given, dict) else {}
+        if name in FUNCTIONS and not part.get("toolset_name"):
+            found = function_action(name, given)
+            return Asked(call, name, None, found) if isinstance(found, str) else Asked(call, name, found)
+        if self._tool != _TOOLSET:
+            name = str(given.get("action", ""))
+        found = self._action(name, given)
+        return Asked(call, name, None, found) if isinstance(found, str) else Asked(call, name, found)
+
+    def _action(self, name: str, given: dict[str, Any]) -> Action | str:
+        """The action of a member of the tool, or why it is none."""
+        text = given.get("text") if isinstance(given.get("text"), str) else ""
+        words = text or str(given.get("key") or "")
+        at = _point(given.get("coordinate")) if given.get("coordinate") is not None else self._pointer
+        wrong = f"{name[:40]}: there is no such action here, or its arguments are wrong"
+        if at is None:
+            return wrong
+        held = modifiers([each for each in words.split("+") if each])
+        if name in _CLICKS or name in ("scroll", "left_click_drag"):
+            if held is None:
+                return f"{name}: text must be modifiers such as shift or ctrl+alt"
+            self._pointer = at
+        match name:
+            case "screenshot" | "cursor_position":
+                return Action("wait", (0.0,))
+            case "wait" if (seconds := number(given.get("duration"))) is not None:
+                return Action("wait", (seconds * 1000,))
+            case "type" if text:
+                return Action("keyboard_type", (text[:4_000],))
+            case "key" | "hold_key" if pressed := chord([each for each in words.split("+") if each]):
+                return Action("keyboard_press", (pressed,))
+            case "mouse_move" if given.get("coordinate") is not None:
+                self._pointer = at
+                return Action("mouse_move", at)
+            case "left_mouse_down":
+                return Action("mouse_down", ("left",))
+            case "left_mouse_up":
+                return Action("mouse_up", ("left",))
+            case "left_click_drag" if start := _point(given.get("start_coordinate")):
+                return Action(
+                    "mouse_drag", (f"{start[0]:g},{start[1]:g} {at[0]:g},{at[1]:g}", "left", held or "")
+                )
+            case "scroll" if (way := _WAYS.get(str(given.get("scroll_direction")))) and (
+                amount := number(given.get("scroll_amount"))
+            ) is not None:
+                dx, dy = (each * amount * _NOTCH for each in way)
+                return Action("scroll_at", (*at, dx, dy, held or ""))
+        if name in _CLICKS:
+            button, count = _CLICKS[name]
+            return Action("mouse_click", (*at, button, count, held or ""))
+        return wrong
+
+
+def _repeated(asked: Asked, part: dict[str, Any]) -> list[Asked]:
+    """An action as often as it is to be repeated: only keys are."""
+    given = part.get("input")
+    times = number(given.get("repeat", 1)) if isinstance(given, dict) and asked.name == "key" else 1
+    return [asked] * int(min(max(times or 1, 1), 100))
+
+
+def _point(value: object) -> tuple[float, float] | None:
+    if not isinstance(value, list) or len(value) != 2:
+        return None
+    x, y = map(number, value)
+    return None if x is None or y is None else (x, y)
+
+
+def _size(png: bytes) -> tuple[int, int]:
+    """The width and height of a PNG, which stand at the same place in each."""
+    return int.from_bytes(png[16:20]), int.from_bytes(png[20:24])
+
+
+def _image(observation: Observation) -> dict[str, Any]:
+    data = base64.b64encode(observation.screenshot).decode()
+    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+
+
+class _Usage(BaseModel):
+    input_tokens: Count
+    output_tokens: Count
+
+
+class _Reply(BaseModel):
+    """What is used of a message; its blocks go back as they came."""
+
+    content: list[dict[str, Any]]
+    stop_reason: str | None = None
+    usage: _Usage | None = None

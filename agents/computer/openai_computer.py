@@ -1,0 +1,240 @@
+"""OpenAI's tool `computer`, through the responses API."""
+
+import base64
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+import openai
+from openai import AsyncOpenAI
+from pydantic import BaseModel
+
+from agents.base import SafetyCheck
+from agents.computer.agent import (
+    FUNCTIONS,
+    Asked,
+    ComputerModel,
+    Done,
+    Turn,
+    chord,
+    function_action,
+    modifiers,
+    number,
+    schema_of,
+    tabs_text,
+)
+from agents.providers.model import THINKING, Answer, Count, Request
+from agents.providers.network import Failure
+from agents.providers.openai_chat import connect, data_url
+from agents.providers.sdk import receive
+from environments.actions import Action
+from environments.observation import Observation
+
+_LONGEST: Final = 2_000
+_BUTTONS: Final = {"left": "left", "right": "right", "wheel": "middle", "middle": "middle"} | {
+    name: name for name in ("back", "forward")
+}
+_OF_FUNCTION: Final = "function_call"
+_OF_COMPUTER: Final = "computer_call"
+
+
+class OpenAIComputer(ComputerModel):
+    """A model of OpenAI that looks at pictures. OpenAI stores nothing: all items are sent again."""
+
+    provider = "openai-computer"
+
+    def __init__(self, name: str, *, temperature_scale: float = 1.0) -> None:
+        super().__init__(name, temperature_scale=temperature_scale)
+        self._items: list[dict[str, Any]] = []
+        self._checks: dict[str, list[dict[str, Any]]] = {}
+
+    def connect(self, base_url: str, key: str) -> AsyncOpenAI:
+        """See `NetworkModel.connect`."""
+        return connect(base_url, key)
+
+    def begin(self, observation: Observation) -> None:
+        """See `ComputerModel.begin`."""
+        self._items = [
+            {
+                "role": "user",
+                "content": [
+                    {"type": "input_text", "text": f"{observation.goal}\n\n{tabs_text(observation)}"},
+                    {"type": "input_image", "image_url": _image(observation), "detail": "original"},
+                ],
+            }
+        ]
+
+    def report(self, done: Sequence[Done], observation: Observation, *, acknowledged: bool) -> None:
+        """See `ComputerModel.report`: one picture for each call of the tool, after all of its actions."""
+        problems = [f"{each.asked.name}: {each.error}" for each in done if each.error]
+        for call in dict.fromkeys(each.asked.call for each in done):
+            mine = [each for each in done if each.asked.call == call]
+            if call in self._checks:
+                self._items.append(
+                    {
+                        "type": "computer_call_output",
+                        "call_id": call,
+                        "output": {"type": "computer_screenshot", "image_url": _image(observation)},
+                        **({"acknowledged_safety_checks": self._checks[call]} if acknowledged else {}),
+                    }
+                )
+            else:
+                said = next((each.error for each in mine if each.error), "") or "done"
+                self._items.append({"type": "function_call_output", "call_id": call, "output": said})
+        text = "\n".join([tabs_text(observation), *problems])
+        content: list[dict[str, Any]] = [{"type": "input_text", "text": text}]
+        if not any(each.asked.call in self._checks for each in done):
+            content.append({"type": "input_image", "image_url": _image(observation), "detail": "original"})
+        self._items.append({"role": "user", "content": content})
+
+    def conversation(self) -> Request:
+        """See `ComputerModel.conversation`."""
+        functions = [
+            {
+                "type": "function",
+                "name": name,
+                "description": meaning,
+                "parameters": schema_of(name),
+                "strict": True,
+            }
+            for name, (meaning, _) in FUNCTIONS.items()
+        ]
+        return {
+            "model": self.name,
+            "input": list(self._items),
+            "tools": [{"type": "computer"}, *functions],
+            "store": False,
+            "include": ["reasoning.encrypted_content"],
+            "truncation": "auto",
+            "max_output_tokens": THINKING + _LONGEST,
+        }
+
+    async def send(self, client: AsyncOpenAI, request: Request) -> Answer | Failure:
+        """See `NetworkModel.send`."""
+        body = await receive(openai, client.responses.with_raw_response.create(**request), _Response)
+        if isinstance(body, Failure):
+            return body
+        if body.status not in ("completed", "incomplete"):
+            return Failure(f"the provider's answer is {body.status}")
+        tokens = (body.usage.input_tokens, body.usage.output_tokens) if body.usage else None
+        return Answer("", cut_off=body.status == "incomplete", tokens=tokens, parts=tuple(body.output))
+
+    def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> Turn:
+        """See `ComputerModel.read`. What was cut off is not sent again, but for words."""
+        said: list[str] = []
+        asked: list[Asked] = []
+        checks: list[SafetyCheck] = []
+        for part in parts:
+            kind, call = part.get("type"), str(part.get("call_id", ""))
+            if (cut_off and kind != "message") or (kind in (_OF_COMPUTER, _OF_FUNCTION) and not call):
+                continue
+            self._items.append(part)
+            if kind == "message":
+                said += _texts(part)
+            elif kind == _OF_FUNCTION:
+                asked.append(_of_function(call, part))
+            elif kind == _OF_COMPUTER:
+                self._checks[call] = _safety_checks(part)
+                checks += [
+                    SafetyCheck(str(each.get("code") or ""), str(each.get("message") or ""), False)
+                    for each in self._checks[call]
+                ]
+                asked += _actions(call, part)
+        return Turn("\n".join(said), tuple(asked), tuple(checks), cut_off)
+
+
+def _image(observation: Observation) -> str:
+    return data_url(base64.b64encode(observation.screenshot).decode())
+
+
+def _texts(part: dict[str, Any]) -> list[str]:
+    content = part.get("content")
+    pieces = content if isinstance(content, list) else []
+    return [
+        str(piece.get("text") or piece.get("refusal") or "") for piece in pieces if isinstance(piece, dict)
+    ]
+
+
+def _safety_checks(part: dict[str, Any]) -> list[dict[str, Any]]:
+    found = part.get("pending_safety_checks")
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def _of_function(call: str, part: dict[str, Any]) -> Asked:
+    name = str(part.get("name", ""))
+    try:
+        given = json.loads(part.get("arguments") or "{}")
+    except (TypeError, ValueError):
+        return Asked(call, name, None, f"{name}: its arguments are no JSON")
+    found = function_action(name, given)
+    return Asked(call, name, None, found) if isinstance(found, str) else Asked(call, name, found)
+
+
+def _actions(call: str, part: dict[str, Any]) -> list[Asked]:
+    found = part.get("actions") or ([part["action"]] if part.get("action") else [])
+    if not isinstance(found, list) or not found:
+        return [Asked(call, "computer", None, "the call has no actions")]
+    return [_action(call, each) for each in found]
+
+
+def _action(call: str, given: object) -> Asked:
+    if not isinstance(given, dict):
+        return Asked(call, "computer", None, "an action is no object")
+    name = str(given.get("type", ""))
+    x, y = number(given.get("x")), number(given.get("y"))
+    keys = given.get("keys")
+    names = [str(key) for key in keys] if isinstance(keys, list) else []
+    held = "" if name == "keypress" else modifiers(names)
+    action: Action | None = None
+    if held is None:
+        return Asked(call, name, None, f"{name}: keys must be modifiers")
+    if name == "screenshot":
+        action = Action("wait", (0.0,))
+    elif name == "wait":
+        action = Action("wait", (1_000.0,))
+    elif name == "type" and isinstance(given.get("text"), str):
+        action = Action("keyboard_type", (given["text"][:4_000],))
+    elif name == "keypress":
+        if not (pressed := chord(names)):
+            return Asked(call, name, None, f"keypress: unknown keys {names!r:.100}")
+        action = Action("keyboard_press", (pressed,))
+    elif name == "drag" and (points := _points(given.get("path"))):
+        action = Action("mouse_drag", (points, "left", held))
+    elif x is None or y is None:
+        return Asked(call, name, None, f"{name[:40]}: there is no such action, or its arguments are wrong")
+    elif name == "click" and (button := _BUTTONS.get(str(given.get("button") or "left"))):
+        action = Action("mouse_click", (x, y, button, 1, held))
+    elif name == "double_click":
+        action = Action("mouse_click", (x, y, "left", 2, held))
+    elif name == "move":
+        action = Action("mouse_move", (x, y))
+    elif name == "scroll":
+        dx, dy = number(given.get("scroll_x") or 0), number(given.get("scroll_y") or 0)
+        if dx is not None and dy is not None:
+            action = Action("scroll_at", (x, y, dx, dy, held))
+    problem = "" if action else f"{name[:40]}: there is no such action, or its arguments are wrong"
+    return Asked(call, name, action, problem)
+
+
+def _points(path: object) -> str:
+    points = [
+        (number(each.get("x")), number(each.get("y")))
+        for each in (path if isinstance(path, list) else [])
+        if isinstance(each, dict)
+    ]
+    if len(points) < 2 or any(x is None or y is None for x, y in points):
+        return ""
+    return " ".join(f"{x:g},{y:g}" for x, y in points)[:3_000]
+
+
+class _Usage(BaseModel):
+    input_tokens: Count
+    output_tokens: Count
+
+
+class _Response(BaseModel):
+    """What is used of a response; its items go back as they came."""
+
+    status: str
+    output: list[dict[str, Any]]
+    usage: _Usage | None = None

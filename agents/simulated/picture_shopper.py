@@ -1,0 +1,94 @@
+"""A simulated shopper that looks: it knows what can be seen in the pictures, and acts at their points."""
+
+import random
+from collections.abc import Sequence
+from typing import Final
+
+from agents.base import Decision
+from agents.simulated.nudges import Nudge
+from agents.simulated.readers.picture_page import button_in, option_groups, read_picture
+from agents.simulated.readers.product_page import ProductPage
+from agents.simulated.tab_shopper import Reader, Sight
+from agents.simulated.utility import Taste, choose, source_for
+from environments.actions import Action
+from environments.observation import Observation
+from environments.picture import Drawn
+
+_MIDDLE: Final = (640.0, 400.0)
+_DOWN: Final = Action("scroll_at", (*_MIDDLE, 0.0, 500.0))
+_MOST_SCROLLS: Final = 12
+"""How far down it looks for the button of the product that it has chosen."""
+
+
+class PictureShopper:
+    """A shopper of a known taste who looks at pictures, and reads of them what its `sight` can.
+
+    It visits the tabs as `SimulatedShopper` does, and chooses alike by what it has read. The button, and
+    options that are required, it finds whatever their size.
+    """
+
+    def __init__(self, taste: Taste, sight: Sight, *, seed: int, nudges: Sequence[Nudge] = ()) -> None:
+        self._taste, self._sight, self._reader = taste, sight, Reader(nudges)
+        self._random = random.Random(seed)  # noqa: S311 (sampling must be reproducible; nothing is secret)
+        self._views: dict[int, list[list[Drawn]]] = {}  # by tab; the first key is the tab viewed first
+        self._choice: int | None = None
+        self._picked: set[str] = set()
+        self._scrolls = 0
+
+    async def act(self, observation: Observation) -> Decision:
+        """Look at the picture of the active tab, then take the next action."""
+        tab = observation.active_tab
+        if self._choice is None:
+            views = self._views.setdefault(tab, [])
+            views.append([each for each in observation.drawn if self.reads(each)])
+        thought, action = self._decide(observation, tab)
+        if observation.error:
+            thought = f"My last action failed: {observation.error} {thought}"
+        memory = " ".join(self._describe(index) for index in self._views)
+        return Decision(thought, memory, action)
+
+    def reads(self, each: Drawn) -> bool:
+        """Return whether a text is large and dark enough for its eyes."""
+        return each.size >= self._sight.smallest and each.contrast >= self._sight.contrast
+
+    def _decide(self, observation: Observation, tab: int) -> tuple[str, Action]:
+        if self._choice is None:
+            if len(self._views[tab]) <= self._sight.scrolls:
+                return f"I look further down in tab {tab}.", _DOWN
+            unread = set(range(len(observation.tabs))) - set(self._views)
+            if unread:
+                following = max(unread)
+                return f"{self._describe(tab)} I go on to tab {following}.", Action("tab_focus", (following,))
+            self._choice = self._choose()
+        title = self._page(self._choice).title
+        if self._choice != tab:
+            return f"Of all I saw I prefer {title}; back to tab {self._choice}.", Action(
+                "tab_focus", (self._choice,)
+            )
+        return self._buy(observation.drawn, title)
+
+    def _buy(self, drawn: Sequence[Drawn], title: str) -> tuple[str, Action]:
+        for group in option_groups(drawn):
+            if not self._picked & {each.text for each in group}:
+                self._picked.add(group[0].text)
+                return f"{title} needs an option; the first will do.", Action("mouse_click", group[0].at)
+        if at := button_in(drawn):
+            return f"I prefer {title} and add it to the cart.", Action("mouse_click", at)
+        self._scrolls += 1
+        if self._scrolls > _MOST_SCROLLS:
+            return "I see no button for the cart.", Action("give_up", ("no button for the cart can be seen",))
+        return "I scroll to find the button for the cart.", _DOWN
+
+    def _choose(self) -> int:
+        tabs, first = sorted(self._views), next(iter(self._views))
+        alternatives = [
+            self._reader.alternative(self._page(tab), self._taste, viewed_first=tab == first) for tab in tabs
+        ]
+        shown = " ".join(f"{tab == first} {self._describe(tab)}" for tab in tabs)
+        return tabs[choose(self._taste, alternatives, source_for(self._taste, shown, self._random))]
+
+    def _page(self, tab: int) -> ProductPage:
+        return read_picture(self._views[tab])
+
+    def _describe(self, tab: int) -> str:
+        return f"Tab {tab} shows {self._reader.describe(self._page(tab))}"

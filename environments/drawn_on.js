@@ -1,0 +1,45 @@
+// The texts and controls that can be seen in a picture of the viewport, with their boxes: all that somebody knows who
+// looks at it. `size`: of the letters in pixels; `contrast`: of the ink with its ground (WCAG 2). The first argument
+// is what legible.js gives.
+({ roots, squeeze, boxOf, parentOf, styleOf, intersect, viewport, whyUnseen, shadeOf, NO_TEXT }) => {
+  const CONTROLS = [["button", "button, [role=button], input[type=submit], input[type=button], summary"],
+    ["radio", "input[type=radio], [role=radio]"], ["checkbox", "input[type=checkbox], [role=checkbox]"],
+    ["list", "select"], ["field", "input, textarea, [contenteditable]"], ["link", "a[href], [role=link]"]];
+  const SMALLEST = 4;
+  const boxed = (box) => {
+    const { left, top, right, bottom } = intersect(box, viewport);
+    return [left, top, right - left, bottom - top].map(Math.round);
+  };
+  const kindOf = (element) => {
+    for (let at = element; at; at = parentOf(at)) {
+      const kind = CONTROLS.find(([, css]) => at.matches(css));
+      if (kind) return kind[0];
+    }
+    return "text";
+  };
+  const found = [];
+  const add = (node, element, text, box) => {
+    const [x, y, width, height] = boxed(box);
+    if (width < SMALLEST || height < SMALLEST || whyUnseen(node)) return;
+    const { contrast, opacity } = shadeOf(element);
+    found.push({ kind: kindOf(element), text, box: [x, y, width, height],
+      size: parseFloat(styleOf(element).fontSize), contrast: 1 + (contrast - 1) * Math.min(1, opacity) });
+  };
+  const range = document.createRange();
+  for (const root of roots) {
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
+    while (walker.nextNode()) {
+      const { currentNode: node } = walker;
+      if (node.nodeType === Node.TEXT_NODE) {
+        const element = node.parentElement ?? root.host, text = squeeze(node.data);
+        if (!text || element.closest(NO_TEXT) || element.closest("option")) continue;
+        range.selectNodeContents(node);
+        if (range.getClientRects().length) add(node, element, text, range.getBoundingClientRect());
+      } else if (node.matches("input:not([type=hidden]), textarea, select") && boxOf(node).width) {
+        const value = node.tagName === "SELECT" ? node.selectedOptions[0]?.text : /^(radio|checkbox|password)$/.test(node.type) ? "" : node.value;
+        add(node, node, squeeze(value ?? ""), boxOf(node));
+      }
+    }
+  }
+  return found;
+}

@@ -1,0 +1,160 @@
+"""Act at points of a page, and tell what stands there."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Page
+
+from environments.actions import POINTER, Action, ActionError, points_of
+from environments.observe import parsed, source_of, storable
+from interventions.yaml.sitemap import SiteMap
+
+BUTTONS: Final = {"left": "left", "middle": "middle", "right": "right"}
+SIDE_BUTTONS: Final = ("back", "forward")
+MODIFIERS: Final = ("Shift", "Control", "Alt", "Meta")
+MOST_CLICKS: Final = 3
+LONGEST_WAIT_MS: Final = 5_000.0
+
+HIT: Final = source_of("hit.js")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """What stood at the point of an action: the element (its tag, text and mark), and the role around it.
+
+    `href`: where the link around it leads; empty where there is none. No tag: nothing stood there.
+    """
+
+    x: float
+    y: float
+    tag: str = ""
+    text: str = ""
+    bid: str = ""
+    role: str = ""
+    href: str = ""
+
+
+async def hit_at(page: Page, x: float, y: float, site: SiteMap | None) -> Hit:
+    """Return what stands at a point of the viewport."""
+    try:
+        read = parsed(await page.evaluate(HIT, [x, y, list(_roles(site)) if site else []]))
+    except PlaywrightError:
+        read = None
+    match read:
+        case {"tag": str(tag), "text": str(text), "href": str(href), "bid": str(bid), "role": str(role)}:
+            return Hit(x, y, storable(tag), storable(text), storable(bid), role, storable(href))
+    return Hit(x, y)
+
+
+def _roles(site: SiteMap) -> Iterator[tuple[str, str]]:
+    return ((role, place.css) for role, places in site.roles.items() for place in places)
+
+
+def point_of(action: Action) -> tuple[float, float] | None:
+    """Return the first point of an action of the pointer; None where it has none."""
+    match action.name, action.args:
+        case (("mouse_click" | "mouse_move" | "scroll_at"), (float(x), float(y), *_)):
+            return x, y
+        case "mouse_drag", (str(points), *_):
+            return points_of(points)[0]
+    return None
+
+
+async def point(page: Page, action: Action) -> str:
+    """Take an action of the pointer or the keyboard; return why it cannot be taken, or an empty string.
+
+    Raises:
+        playwright.async_api.Error: the page is gone.
+    """
+    try:
+        return await _point(page, action)
+    except ActionError as error:
+        return str(error)
+
+
+async def _point(page: Page, action: Action) -> str:
+    size = page.viewport_size or {"width": 0, "height": 0}
+    args = POINTER[action.name].complete(action.args)
+    points = [found] if (found := point_of(action)) else []
+    if action.name == "mouse_drag":
+        points = list(points_of(str(args[0])))
+    for x, y in points:
+        if not (0 <= x < size["width"] and 0 <= y < size["height"]):
+            return (
+                f"{action.name}: ({x:g}, {y:g}) lies outside of the picture, which is {size['width']} x "
+                f"{size['height']} pixels"
+            )
+    match action.name, args:
+        case "mouse_click", (float(x), float(y), str(button), int(count), str(modifiers)):
+            if not 1 <= count <= MOST_CLICKS:
+                return f"mouse_click: count must be 1 to {MOST_CLICKS}"
+            if button in SIDE_BUTTONS:
+                await (page.go_back() if button == "back" else page.go_forward())
+                return ""
+            pressed = _button(button)
+            async with _held(page, modifiers):
+                await page.mouse.click(x, y, button=pressed, click_count=count)
+        case "mouse_move", (float(x), float(y)):
+            await page.mouse.move(x, y)
+        case "mouse_down", (str(button),):
+            await page.mouse.down(button=_button(button))
+        case "mouse_up", (str(button),):
+            await page.mouse.up(button=_button(button))
+        case "mouse_drag", (str(), str(button), str(modifiers)):
+            pressed = _button(button)
+            async with _held(page, modifiers):
+                await page.mouse.move(*points[0])
+                await page.mouse.down(button=pressed)
+                for x, y in points[1:]:
+                    await page.mouse.move(x, y)
+                await page.mouse.up(button=pressed)
+        case "scroll_at", (float(x), float(y), float(dx), float(dy), str(modifiers)):
+            async with _held(page, modifiers):
+                await page.mouse.move(x, y)
+                await page.mouse.wheel(dx, dy)
+                await page.evaluate(SCROLLED)
+        case "keyboard_type", (str(text),):
+            await page.keyboard.type(text)
+        case "wait", (float(ms),):
+            await asyncio.sleep(min(max(ms, 0.0), LONGEST_WAIT_MS) / 1000)
+    return ""
+
+
+# A wheel scrolls in the frames that follow.
+SCROLLED: Final = """() => new Promise((done) => {
+  let last = "", still = 0;
+  const where = () => [...document.querySelectorAll("*")].filter((each) => each.scrollTop || each.scrollLeft)
+    .map((each) => `${each.scrollLeft},${each.scrollTop}`).join(" ") + ` ${scrollX},${scrollY}`;
+  const look = () => {
+    const now = where();
+    still = now === last ? still + 1 : 0;
+    last = now;
+    if (still > 3) done(); else requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+  setTimeout(done, 1000);
+})"""
+
+
+def _button(name: str) -> Any:
+    if name not in BUTTONS:
+        raise ActionError(f"button must be one of {', '.join((*BUTTONS, *SIDE_BUTTONS))}, not {name[:20]!r}")
+    return BUTTONS[name]
+
+
+@asynccontextmanager
+async def _held(page: Page, modifiers: str) -> Any:
+    names = [name for name in modifiers.split("+") if name]
+    if unknown := [name for name in names if name not in MODIFIERS]:
+        raise ActionError(
+            f"modifiers must be of {', '.join(MODIFIERS)}, joined by +, not {unknown[0][:20]!r}"
+        )
+    async with AsyncExitStack() as stack:
+        for name in names:
+            await page.keyboard.down(name)
+            stack.push_async_callback(page.keyboard.up, name)
+        yield
