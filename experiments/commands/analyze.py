@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -21,6 +21,7 @@ from experiments.commands.common import (
     Site,
     estimating,
     open_records,
+    pair,
     run_or_files,
     show,
     uncollected,
@@ -153,7 +154,7 @@ def montecarlo(
 
       souk analyze montecarlo old.csv new.csv --generation openai:a=3 --generation openai:b=4
     """
-    generations = dict(_pair("--generation", text) for text in generation or ())
+    generations = dict(pair("--generation", text) for text in generation or ())
     _analyze(
         "montecarlo",
         named,
@@ -269,7 +270,7 @@ def _analyze(
     *,
     everything: bool,
     as_json: bool,
-    **options: object,
+    **options: Any,
 ) -> None:
     from experiments.studies.kinds import STUDIES, analyze_run, read_tables
     from experiments.studies.printing import run_facts
@@ -315,18 +316,11 @@ def _analyze(
 def _sizes(size: list[str] | None) -> dict[str, float]:
     sizes = {}
     for text in size or ():
-        name, number = _pair("--size", text)
+        name, number = pair("--size", text)
         if not re.fullmatch(r"\d+(\.\d+)?", number):
             raise UserError(f"--size {text}: {number} is no size; write billions, such as openai:small=8")
         sizes[name] = float(number)
     return sizes
-
-
-def _pair(option: str, text: str) -> tuple[str, str]:
-    name, _, value = text.rpartition("=")
-    if not name or not value:
-        raise UserError(f"{option} {text}: write the agent, an equals sign and the value: openai:small=8")
-    return name, value
 
 
 @uncollected()

@@ -88,6 +88,14 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
+def pair(option: str, text: str) -> tuple[str, str]:
+    """Return the two sides of an option's value AGENT=VALUE. Raises UserError."""
+    name, _, value = text.rpartition("=")
+    if not name or not value:
+        raise UserError(f"{option} {text}: write the agent, an equals sign and the value: openai:small=8")
+    return name, value
+
+
 def open_records(db: str) -> "Records":
     """Open the database.
 
