@@ -70,7 +70,7 @@ def _laid_out(figure: Figure) -> str:
 
 
 def _broken(figure: Figure) -> None:
-    """Break lines of text, and put fewer entries of a legend abreast, where they are wider than the figure."""
+    """Break lines of text, and the lines of legends, that are wider than the figure."""
     for text in [*figure.texts, *(axes.xaxis.label for axes in figure.axes)]:
         text.set_wrap(text.get_rotation() == 0)
     figure.draw_without_rendering()
