@@ -222,9 +222,7 @@ class GuestTrial:
     async def run_out(self) -> None:
         """Wait until the trial's time is over, and end it; the time runs while shop and proxy move."""
         trajectory = Trajectory()
-        async with limited(
-            trajectory, self.design.experiment.limits.seconds, {"shop": self.session.silent}
-        ):
+        async with limited(trajectory, self.design.experiment.limits.seconds, {"shop": self.session.silent}):
             await asyncio.Event().wait()
         self._end(trajectory)
 
