@@ -25,6 +25,7 @@ try:
         doctor,
         env,
         experiments,
+        figures,
         fit,
         interventions,
         judge,
@@ -83,6 +84,7 @@ app.command()(view.view)
 app.command()(control.pause)
 app.command()(control.resume)
 app.command()(analyze.report)
+app.command()(figures.figures)
 app.command()(analyze.export)
 app.command()(compare.compare)
 app.command()(judge.judge)

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -12,10 +11,11 @@ from analysis.reporting.plots import (
     BLUE,
     FAINT,
     ORANGE,
-    STYLE,
     finish,
     heatmap,
+    in_style,
     legend,
+    letters,
     panels,
     rows_canvas,
     shorten,
@@ -33,7 +33,7 @@ def soft_ev(frame: pd.DataFrame) -> Figure:
     agents = list(frame["group"].unique())
     stimuli = list(frame["stimulus"].unique())
     columns = min(2, len(agents))
-    with mpl.rc_context(STYLE):
+    with in_style():
         figure, grid = panels(len(agents), columns, 0.6 + 0.3 * len(stimuli))
         for number, (axes, agent) in enumerate(zip(grid, agents, strict=True)):
             own = frame[frame["group"] == agent]
@@ -47,7 +47,9 @@ def soft_ev(frame: pd.DataFrame) -> Figure:
                 axes.plot(rows["anchor"], y, "|", color=color, markersize=6, alpha=0.7)
             axes.plot([], [], "|", color=FAINT, markersize=6, label="the anchor itself")
             _lines(axes, stimuli, named=number % columns == 0)
-            axes.set_title(shorten(str(agent), 56 // columns), fontsize=10, loc="left", weight="bold")
+            axes.set_title(
+                shorten(str(agent), 56 // columns), fontsize=letters(10), loc="left", weight="bold"
+            )
         shown = frame[["estimate", "band_low", "band_high", "anchor"]].to_numpy(float)
         if np.isfinite(shown).any():
             low, high = np.nanmin(shown), np.nanmax(shown)
@@ -55,7 +57,7 @@ def soft_ev(frame: pd.DataFrame) -> Figure:
             for axes in grid:
                 axes.set_xlim(low - margin, high + margin)
         figure.supxlabel(
-            "Expected answer (SoftEV), with the 95 % band of the mean of 100 answers", fontsize=10
+            "Expected answer (SoftEV), with the 95 % band of the mean of 100 answers", fontsize=letters(10)
         )
         legend(figure, *grid)
     return figure
@@ -68,7 +70,7 @@ def distributions(frame: pd.DataFrame) -> Figure:
     """
     stimuli = list(frame["stimulus"].unique())
     columns = min(3, len(stimuli))
-    with mpl.rc_context(STYLE):
+    with in_style():
         figure, grid = panels(len(stimuli), columns, 1.55)
         for axes, stimulus in zip(grid, stimuli, strict=True):
             own = frame[frame["stimulus"] == stimulus]
@@ -78,10 +80,10 @@ def distributions(frame: pd.DataFrame) -> Figure:
                 axes.plot(rows["value"], 100 * rows["probability"], linewidth=1.3, alpha=0.9, **style)
             tidy_axes(axes)
             axes.set_ylim(bottom=0)
-            axes.tick_params(labelsize=8)
-            axes.set_title(shorten(str(stimulus), 24), fontsize=9, loc="left", weight="bold")
-        figure.supxlabel("Answer", fontsize=10)
-        figure.supylabel("Probability (%)", fontsize=10)
+            axes.tick_params(labelsize=letters(8))
+            axes.set_title(shorten(str(stimulus), 24), fontsize=letters(9), loc="left", weight="bold")
+        figure.supxlabel("Answer", fontsize=letters(10))
+        figure.supylabel("Probability (%)", fontsize=letters(10))
         legend(figure, *grid)
     return figure
 
@@ -116,7 +118,7 @@ def ranking(frame: pd.DataFrame) -> Figure:
 
     frame: that of `models`.
     """
-    with mpl.rc_context(STYLE):
+    with in_style():
         figure, axes = rows_canvas(rows=len(frame) + 1)
         axes.axvline(0, color=FAINT, linewidth=1, zorder=0)
         ticks = []
@@ -131,7 +133,9 @@ def ranking(frame: pd.DataFrame) -> Figure:
             axes.barh(y, row["mean"], 0.62, **({"color": BLUE} | {"edgecolor": BLUE} | fill))
             sums = f"sum {row['estimate']:z.2f}" if whole else f"{row['n']} of {row['n'] + row['n_missing']}"
             place: Any = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
-            axes.annotate(sums.replace("-", "−"), (max(row["mean"], 0), y), color=FAINT, fontsize=9, **place)
+            axes.annotate(
+                sums.replace("-", "−"), (max(row["mean"], 0), y), color=FAINT, fontsize=letters(9), **place
+            )
         finish(axes, ticks)
         axes.margins(x=0.3)
         axes.set_xlabel("Mean ABSS over the variations")

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -13,9 +12,10 @@ from analysis.reporting.plots import (
     CYCLE,
     FAINT,
     MARKERS,
-    STYLE,
     finish,
+    in_style,
     legend,
+    letters,
     panels,
     rows_canvas,
     shorten,
@@ -55,7 +55,7 @@ def scenarios(effects: pd.DataFrame) -> Figure:
     means = (
         effects.groupby(["term", "scenario", "temperature"], dropna=False)["estimate"].mean().reset_index()
     )
-    with mpl.rc_context(STYLE):
+    with in_style():
         figure, grid = panels(len(biases), min(2, len(biases)), 1.75)
         for axes, bias in zip(grid, biases, strict=True):
             axes.axhline(0, color=FAINT, linewidth=1, zorder=0)
@@ -72,7 +72,7 @@ def scenarios(effects: pd.DataFrame) -> Figure:
             drawn = means.loc[means["term"] == bias, "estimate"].abs().max()
             reach = 1.15 * min(SHOWN, float(np.nanmax([0.5, drawn])))
             axes.set_ylim(-reach, reach)
-            axes.set_title(_words(bias), fontsize=10, loc="left", weight="bold")
+            axes.set_title(_words(bias), fontsize=letters(10), loc="left", weight="bold")
             if means["temperature"].isna().all():
                 axes.set_xticks([])
             if means.loc[means["term"] == bias, "estimate"].isna().all():
@@ -80,8 +80,8 @@ def scenarios(effects: pd.DataFrame) -> Figure:
                 axes.text(0.5, 0.6, "undefined in every experiment", style="italic", color=FAINT, **place)
             tidy_axes(axes)
         if means["temperature"].notna().any():
-            figure.supxlabel("Temperature", fontsize=10)
-        figure.supylabel(f"Mean d over agents (drawn within ±{SHOWN:g})", fontsize=10)
+            figure.supxlabel("Temperature", fontsize=letters(10))
+        figure.supylabel(f"Mean d over agents (drawn within ±{SHOWN:g})", fontsize=letters(10))
         legend(figure, *grid)
     return figure
 
@@ -89,7 +89,7 @@ def scenarios(effects: pd.DataFrame) -> Figure:
 def importances(frame: pd.DataFrame) -> Figure:
     """Draw the increase of the prediction error by feature. frame: of `feature_importances`."""
     rows = frame.sort_values("estimate", ascending=False, na_position="last")
-    with mpl.rc_context(STYLE):
+    with in_style():
         figure, axes = rows_canvas(rows=len(rows))
         for y, estimate in enumerate(rows["estimate"]):
             if np.isnan(estimate):

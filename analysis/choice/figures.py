@@ -4,7 +4,6 @@ from collections.abc import Callable
 from itertools import cycle
 from typing import Any
 
-import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -19,12 +18,13 @@ from analysis.reporting.plots import (
     INK,
     MARKERS,
     ORANGE,
-    STYLE,
     WIDTH,
     canvas,
     finish,
+    in_style,
     intervals,
     legend,
+    letters,
     note,
     panels,
     rows_canvas,
@@ -54,7 +54,7 @@ def effects_figure(effects: pd.DataFrame) -> Figure:
     effects: the frame of `choice_effects`. A hollow mark has no interval; an undefined effect is named so.
     """
     terms = list(effects["term"].unique())
-    with mpl.rc_context(STYLE):
+    with in_style():
         figure, axes = rows_canvas(rows=len(effects) + len(terms))
         axes.axvline(0, color=FAINT, linewidth=1, zorder=0)
         ticks: list[tuple[float, str]] = []
@@ -96,7 +96,7 @@ def sequence_figure(path: pd.DataFrame, sequence: pd.DataFrame) -> Figure:
     groups = [(str(agent), rows) for agent, rows in path.groupby("group", sort=False)]
     margins = dict(zip(sequence["group"], sequence["margin"].astype(float), strict=True))
     stopped = set(sequence.loc[sequence["decision"] != "", "group"])
-    with mpl.rc_context(STYLE):
+    with in_style():
         figure, axes = _panels([agent for agent, _ in groups], 2.3)
         for axis, (agent, rows) in zip(axes, groups, strict=True):
             end, margin = rows.iloc[-1], margins[agent]
@@ -111,8 +111,8 @@ def sequence_figure(path: pd.DataFrame, sequence: pd.DataFrame) -> Figure:
                 axis.plot(end["trials"], end["estimate"], "o", color=INK, label="stopped by its rule")
             tidy_axes(axis)
             axis.set_ylim(-100, 100)
-        figure.supxlabel("Trials", fontsize=10)
-        figure.supylabel("Effect (percentage points)", fontsize=10)
+        figure.supxlabel("Trials", fontsize=letters(10))
+        figure.supylabel("Effect (percentage points)", fontsize=letters(10))
         legend(figure, *axes)
     return figure
 
@@ -123,9 +123,9 @@ def attrition_figure(attrition: pd.DataFrame) -> Figure:
     attrition: the frame of the function of that name.
     """
     agents = attrition.groupby("agent", sort=False)
-    with mpl.rc_context(STYLE):
+    with in_style():
         figure, axes = rows_canvas(rows=attrition.groupby(["agent", "condition"]).ngroups + len(agents))
-        axes.text(101, 0, "trials", va="center", color=FAINT, fontsize=9)
+        axes.text(101, 0, "trials", va="center", color=FAINT, fontsize=letters(9))
         ticks: list[tuple[float, str]] = []
         y = 0.0
         for agent, conditions in agents:
@@ -151,14 +151,14 @@ def forest(rows: pd.DataFrame, label: Callable[[pd.Series], str], xlabel: str, z
     labels = list(dict.fromkeys(label(row) for _, row in rows.iterrows()))
     at = {text: y for y, text in enumerate(labels)}
     groups = [(str(agent), own) for agent, own in rows.groupby("group", sort=False)]
-    with mpl.rc_context(STYLE):
+    with in_style():
         figure, axes = _panels([agent for agent, _ in groups], 0.5 + 0.24 * len(labels))
         for axis, (_, own) in zip(axes, groups, strict=True):
             if zero:
                 axis.axvline(0, color=FAINT, linewidth=1, zorder=0)
             intervals(axis, [at[label(row)] for _, row in own.iterrows()], own)
             finish(axis, [(y, shorten(text, 44)) for text, y in at.items()] if axis is axes[0] else [])
-        figure.supxlabel(xlabel, fontsize=10)
+        figure.supxlabel(xlabel, fontsize=letters(10))
         legend(figure, *axes)  # of the hollow marks, where there are any
     return figure
 
@@ -166,7 +166,7 @@ def forest(rows: pd.DataFrame, label: Callable[[pd.Series], str], xlabel: str, z
 def bounds_figure(effects: pd.DataFrame, bounds: pd.DataFrame) -> Figure:
     """Draw effects with their intervals, over the range that trials without a choice leave open."""
     both = bounds.merge(effects[["term", "group", "estimate", "conf_low", "conf_high"]], on=["term", "group"])
-    with mpl.rc_context(STYLE):
+    with in_style():
         figure, axes = rows_canvas(rows=len(both) + both["group"].nunique())
         axes.axvline(0, color=FAINT, linewidth=1, zorder=0)
         ticks: list[tuple[float, str]] = []
@@ -193,7 +193,7 @@ def bounds_figure(effects: pd.DataFrame, bounds: pd.DataFrame) -> Figure:
 def sensitivity_figure(curves: pd.DataFrame) -> Figure:
     """Draw the probability of being chosen by the size of an advantage, a line per agent."""
     sides = [side for side in SIDES if (curves["advantage"] == side).any()]
-    with mpl.rc_context(STYLE):
+    with in_style():
         figure, axes = panels(len(sides), len(sides), 2.7, sharey=True)
         for axis, side in zip(axes, sides, strict=True):
             own = curves[curves["advantage"] == side]
@@ -215,7 +215,7 @@ def price_figure(curves: pd.DataFrame) -> Figure:
     """Draw the fourth-order price response of each agent, with its band and the observed shares."""
     own = curves[curves["advantage"] == "price"]
     groups = [(str(agent), rows) for agent, rows in own.groupby("group", sort=False)]
-    with mpl.rc_context(STYLE):
+    with in_style():
         figure, axes = _panels([agent for agent, _ in groups], 2.3)
         for axis, (_, rows) in zip(axes, groups, strict=True):
             curve, seen = rows[rows["model"] == "quartic"], rows[rows["model"] == "observed"]
@@ -229,15 +229,15 @@ def price_figure(curves: pd.DataFrame) -> Figure:
             )
             tidy_axes(axis)
             axis.set_ylim(max(-5, axis.get_ylim()[0]), min(105, axis.get_ylim()[1]))
-        figure.supxlabel(SIDES["price"], fontsize=10)
-        figure.supylabel("Chosen (%)", fontsize=10)
+        figure.supxlabel(SIDES["price"], fontsize=letters(10))
+        figure.supylabel("Chosen (%)", fontsize=letters(10))
         legend(figure, axes[0])
     return figure
 
 
 def logit_figure(both: pd.DataFrame) -> Figure:
     """Draw linear against logit effects; on the dotted line they are equal."""
-    with mpl.rc_context(STYLE):
+    with in_style():
         figure, axes = canvas(3.9, WIDTH * 0.62)
         ends = [both[["linear", "logit"]].min().min(), both[["linear", "logit"]].max().max()]
         axes.plot(ends, ends, ":", color=FAINT, linewidth=1)
@@ -247,21 +247,21 @@ def logit_figure(both: pd.DataFrame) -> Figure:
         tidy_axes(axes)
         axes.set_xlabel(f"Linear model ({POINTS})")
         axes.set_ylabel(f"Logit ({POINTS})")
-        axes.legend(frameon=False, fontsize=9)
+        axes.legend(frameon=False, fontsize=letters(9))
     return figure
 
 
 def steps_figure(counts: pd.DataFrame) -> Figure:
     """Draw the share of each agent's trials by number of steps."""
     groups = [(str(agent), rows) for agent, rows in counts.groupby("group", sort=False)]
-    with mpl.rc_context(STYLE):
+    with in_style():
         figure, axes = _panels([agent for agent, _ in groups], 1.7)
         for axis, (_, rows) in zip(axes, groups, strict=True):
             axis.bar(rows["steps"], rows["share"], 0.8, color=BLUE)
             axis.xaxis.set_major_locator(MaxNLocator(integer=True))
             tidy_axes(axis)
-        figure.supxlabel("Steps", fontsize=10)
-        figure.supylabel("Trials (%)", fontsize=10)
+        figure.supxlabel("Steps", fontsize=letters(10))
+        figure.supylabel("Trials (%)", fontsize=letters(10))
     return figure
 
 
@@ -274,7 +274,7 @@ def _stack(axes: Axes, y: float, cell: pd.DataFrame) -> None:
         name, color = str(outcome).replace("_", " "), OUTCOMES.get(str(outcome), OTHER)
         axes.barh(y, share, 0.7, left, color=color, edgecolor="white", linewidth=0.8, label=name)
         left += share
-    axes.text(101, y, f"{cell['trials'].iloc[0]:,}", va="center", color=FAINT, fontsize=9)
+    axes.text(101, y, f"{cell['trials'].iloc[0]:,}", va="center", color=FAINT, fontsize=letters(9))
 
 
 def _panels(titles: list[str], height: float) -> tuple[Figure, list[Axes]]:
@@ -282,5 +282,5 @@ def _panels(titles: list[str], height: float) -> tuple[Figure, list[Axes]]:
     across = min(len(titles), PANELS_ABREAST)
     figure, grid = panels(len(titles), across, height, sharex=True, sharey=True)
     for axis, title in zip(grid, titles, strict=False):
-        axis.set_title(shorten(title, 70 // across), fontsize=10, weight="bold", loc="left")
+        axis.set_title(shorten(title, 70 // across), fontsize=letters(10), weight="bold", loc="left")
     return figure, grid

@@ -5,7 +5,6 @@ An undefined value is named as such, and not drawn as 0.
 
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -18,11 +17,12 @@ from analysis.reporting.plots import (
     FAINT,
     INK,
     ORANGE,
-    STYLE,
     WIDTH,
     canvas,
     finish,
+    in_style,
     intervals,
+    letters,
     panels,
     shorten,
     undefined,
@@ -46,7 +46,7 @@ CURVES = {"log_curve": (BLUE, "-", "log price"), "linear_curve": (ORANGE, "--", 
 
 def triage_figure(triage: pd.DataFrame) -> Figure:
     """Draw first-shown rates with Wilson intervals, and the band in which an agent counts as engaged."""
-    with mpl.rc_context(STYLE):
+    with in_style():
         figure, axes = canvas(1.6 + 0.26 * len(triage))
         axes.axvspan(15, 85, color="#eef2f5", zorder=0)
         axes.axvline(50, color=FAINT, linewidth=1)
@@ -65,15 +65,15 @@ def price_figure(deciles: pd.DataFrame) -> Figure:
     """Draw utility by price decile for each agent, with the fitted log and linear curves."""
     agents = list(deciles["group"].unique())
     columns = min(4, max(1, len(agents)))
-    with mpl.rc_context(STYLE):
+    with in_style():
         width = WIDTH * (1 if columns > 1 else 0.7)
         figure, grid = panels(len(agents) or 1, columns, 2.1, width, sharex=True)
         for axes, agent in zip(grid, agents, strict=False):
             rows = deciles[deciles["group"] == agent]
-            axes.set_title(shorten(str(agent), 20), fontsize=8)
+            axes.set_title(shorten(str(agent), 20), fontsize=letters(8))
             _curves(axes, rows)
-        figure.supxlabel("Median price of the decile (USD, logarithmic)", fontsize=10)
-        figure.supylabel("Utility against\nthe cheapest decile", fontsize=10)
+        figure.supxlabel("Median price of the decile (USD, logarithmic)", fontsize=letters(10))
+        figure.supylabel("Utility against\nthe cheapest decile", fontsize=letters(10))
         lines_of = [(color, style, name) for color, style, name in CURVES.values()]
         _key(figure, [(INK, "o", "decile, 95 % interval"), *lines_of])
     return figure
@@ -85,7 +85,7 @@ def form_figure(form: pd.DataFrame) -> Figure:
     To the left the linear form fits better.
     """
     rows = form.drop_duplicates("group").sort_values("estimate")
-    with mpl.rc_context(STYLE):
+    with in_style():
         figure, axes = canvas(1.5 + 0.26 * len(rows))
         axes.axvline(0, color=FAINT, linewidth=1)
         for y, value in enumerate(rows["estimate"]):
@@ -167,7 +167,7 @@ def money_figure(money: pd.DataFrame) -> Figure:
     terms, agents = list(money["term"].unique()), list(money["group"].unique())
     if not terms:
         return _nothing("No attribute has a value")
-    with mpl.rc_context(STYLE):
+    with in_style():
         width = max(WIDTH, 1.4 + 1.25 * len(terms))
         figure, grid = panels(len(terms), len(terms), 0.5 + 0.26 * len(agents), width, sharey=True)
         for axes, term in zip(grid, terms, strict=True):
@@ -176,20 +176,20 @@ def money_figure(money: pd.DataFrame) -> Figure:
             defined = own["estimate"].notna()
             place: Any = {"xycoords": ("axes fraction", "data"), "ha": "center", "va": "center"}
             for y in own.index[~defined]:
-                axes.annotate("none", (0.5, y), fontsize=8, style="italic", color=FAINT, **place)
+                axes.annotate("none", (0.5, y), fontsize=letters(8), style="italic", color=FAINT, **place)
             intervals(axes, own.index[defined].to_list(), own[defined], size=4)
             _names(axes, agents)
-            axes.set_title(NAMES.get(term, str(term)).replace("\n", " "), fontsize=9)
-            axes.tick_params(axis="x", labelsize=8)
+            axes.set_title(NAMES.get(term, str(term)).replace("\n", " "), fontsize=letters(9))
+            axes.tick_params(axis="x", labelsize=letters(8))
             axes.locator_params(axis="x", nbins=3)
-        figure.supxlabel("USD for one unit, at the median price", fontsize=10)
+        figure.supxlabel("USD for one unit, at the median price", fontsize=letters(10))
     return figure
 
 
 def booked_figure(booked: pd.DataFrame) -> Figure:
     """Draw the mean price of the booked options beside that of the offered ones."""
     rows = booked[booked["term"] == "mean_price"].sort_values("estimate")
-    with mpl.rc_context(STYLE):
+    with in_style():
         figure, axes = canvas(1.5 + 0.26 * len(rows))
         intervals(axes, range(len(rows)), rows)
         axes.plot(rows["offered"], range(len(rows)), "|", color=ORANGE, markersize=11, markeredgewidth=2)
@@ -200,7 +200,7 @@ def booked_figure(booked: pd.DataFrame) -> Figure:
 
 
 def _nothing(reason: str) -> Figure:
-    with mpl.rc_context(STYLE):
+    with in_style():
         figure, axes = canvas(1.2)
         axes.set_axis_off()
         axes.text(0.5, 0.5, reason, ha="center", va="center", style="italic", color=FAINT)
@@ -221,7 +221,7 @@ def _key(figure: Figure, entries: list[tuple[str, str, str]], extra: str = "") -
     if extra:
         handles.append(Line2D([], [], linestyle="none"))
         names.append(extra)
-    place: Any = {"loc": "outside upper left", "ncols": 4, "frameon": False, "fontsize": 9}
+    place: Any = {"loc": "outside upper left", "ncols": 4, "frameon": False, "fontsize": letters(9)}
     figure.legend(handles, names, handlelength=1.5, columnspacing=1.2, **place)
 
 
@@ -249,7 +249,7 @@ def _curves(axes: Axes, rows: pd.DataFrame) -> None:
     ]
     axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
     axes.minorticks_off()
-    axes.tick_params(labelsize=8)
+    axes.tick_params(labelsize=letters(8))
     axes.spines[["top", "right"]].set_visible(False)
 
 
@@ -266,7 +266,7 @@ def _scatter(points: pd.DataFrame, x_label: str, y_label: str) -> Figure:
     if points.empty:
         return _nothing("No agent has both estimates")
     numbered = len(points) > LABELLED
-    with mpl.rc_context(STYLE):
+    with in_style():
         figure, axes = canvas(4.6)
         for number, (agent, row) in enumerate(points.iterrows(), start=1):
             if not np.isnan(row["x_low"]):
@@ -280,14 +280,14 @@ def _scatter(points: pd.DataFrame, x_label: str, y_label: str) -> Figure:
             axes.plot(row["x"], row["y"], "o", color=BLUE, markersize=11 if numbered else 7, zorder=3)
             if numbered:
                 axes.annotate(str(number), (row["x"], row["y"]), ha="center", va="center", color="white",
-                              fontsize=6.5, zorder=4)  # fmt: skip
+                              fontsize=letters(6.5), zorder=4)  # fmt: skip
             else:
-                axes.annotate(shorten(str(agent), 24), (row["x"], row["y"]), xytext=(6, 6), fontsize=9,
-                              textcoords="offset points", zorder=4)  # fmt: skip
+                axes.annotate(shorten(str(agent), 24), (row["x"], row["y"]), xytext=(6, 6),
+                              fontsize=letters(9), textcoords="offset points", zorder=4)  # fmt: skip
         if numbered:
             handles = [Line2D([], [], linestyle="none")] * len(points)
             names = [f"{number}  {shorten(str(agent), 24)}" for number, agent in enumerate(points.index, 1)]
-            place: Any = {"loc": "outside right center", "frameon": False, "fontsize": 7.5}
+            place: Any = {"loc": "outside right center", "frameon": False, "fontsize": letters(7.5)}
             figure.legend(handles, names, handlelength=0, handletextpad=0, labelspacing=0.35, **place)
         axes.margins(0.12)
         axes.set_xlabel(x_label)
@@ -308,18 +308,18 @@ def _heatmap(frame: pd.DataFrame, headings: dict[str, str], label: str, *, commo
     p_value = cells["p_value"].unstack().reindex_like(values).to_numpy(float)
     top = values.abs().max(axis=0)
     scaled = values / (top.max() if common else top.where(top > 0, 1))
-    with mpl.rc_context(STYLE):
+    with in_style():
         figure, axes = canvas(1.2 + 0.28 * len(agents))
         axes.imshow(scaled, cmap="PuOr_r", vmin=-1.4, vmax=1.4, aspect="auto")
         for (y, x), value in np.ndenumerate(values.to_numpy()):
             clear = p_value[y, x] < 0.05
             text = "–" if np.isnan(value) else f"{value:z.2g}" if abs(value) < 0.1 else f"{value:.2f}"
-            axes.text(x, y, text.replace("-", "−"), ha="center", va="center", fontsize=8.5,
+            axes.text(x, y, text.replace("-", "−"), ha="center", va="center", fontsize=letters(8.5),
                       color=INK if clear else FAINT, style="normal" if clear else "italic")  # fmt: skip
-        axes.set_xticks(range(len(headings)), list(headings.values()), fontsize=9)
+        axes.set_xticks(range(len(headings)), list(headings.values()), fontsize=letters(9))
         axes.set_yticks(range(len(agents)), [shorten(str(agent)) for agent in agents])
         axes.xaxis.tick_top()
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
-        axes.set_xlabel(f"{label}; grey italics: not different from 0 at 5 %", fontsize=9)
+        axes.set_xlabel(f"{label}; grey italics: not different from 0 at 5 %", fontsize=letters(9))
     return figure

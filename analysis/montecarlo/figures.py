@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -20,11 +19,12 @@ from analysis.reporting.plots import (
     MARKERS,
     ORANGE,
     ORANGE_LIGHT,
-    STYLE,
     estimates,
     finish,
     heatmap,
+    in_style,
     legend,
+    letters,
     note,
     panels,
     rows_canvas,
@@ -79,7 +79,7 @@ def wtp(cells: pd.DataFrame) -> Figure:
     """Draw the mean willingness to pay by condition, a panel per product. cells: the frame of `prompts`."""
     items = sorted(cells["item"].unique())
     agents = sorted(cells["group"].unique())
-    with mpl.rc_context(STYLE):
+    with in_style():
         figure, grid = panels(len(items), min(2, len(items)), 0.6 + 0.27 * len(agents))
         for number, (axes, item) in enumerate(zip(grid, items, strict=True)):
             own = cells[cells["item"] == item]
@@ -101,8 +101,8 @@ def wtp(cells: pd.DataFrame) -> Figure:
             axes.set_yticks(range(len(agents)), shown)
             axes.tick_params(axis="y", length=0)
             axes.set_ylim(len(agents) - 0.5, -0.5)
-            axes.set_title(shorten(str(item), 40), fontsize=10, loc="left", weight="bold")
-        figure.supxlabel("Mean willingness to pay (USD), 95 % intervals", fontsize=10)
+            axes.set_title(shorten(str(item), 40), fontsize=letters(10), loc="left", weight="bold")
+        figure.supxlabel("Mean willingness to pay (USD), 95 % intervals", fontsize=letters(10))
         legend(figure, *grid)
     return figure
 
@@ -133,7 +133,7 @@ def power(frame: pd.DataFrame) -> Figure:
 
     frame: that of `power_frame`.
     """
-    with mpl.rc_context(STYLE):
+    with in_style():
         figure, (axes,) = panels(1, 1, 3.2)
         groups = int(str(frame["group"].iloc[0]).split()[0])
         reached = frame["estimate"].dropna()
@@ -165,7 +165,7 @@ def generations(deviations: pd.DataFrame, versions: Mapping[str, str]) -> Figure
     dated = deviations[deviations["group"].isin(list(versions))]
     order = sorted(dated["group"], key=lambda agent: (version_key(versions[agent]), agent))
     rows = dated.set_index("group").loc[order]
-    with mpl.rc_context(STYLE):
+    with in_style():
         figure, axes = rows_canvas(rows=len(rows) + 1)
         shown = list(dict.fromkeys(versions[agent] for agent in order))
         ticks: list[tuple[float, str]] = []

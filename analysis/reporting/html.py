@@ -38,10 +38,16 @@ KEPT = ("term", "estimate", *ENDS)
 _FILE_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 
 
-def write_report(path: str | Path, title: str, facts: Mapping[str, object], report: Report) -> None:
+def write_report(
+    path: str | Path,
+    title: str,
+    facts: Mapping[str, object],
+    report: Report,
+    trials: str | None = None,
+) -> None:
     """Write the report: the answer and its figure, then the contents and the sections.
 
-    facts: what was run, shown as given at the end.
+    facts: what was run, shown as given at the end. trials: the address of pages of the trials, to be linked.
 
     Every text is escaped; the page holds no script and asks for nothing over the network. What is undefined
     is an empty cell, with its reason in a footnote; columns that are empty throughout are left out.
@@ -59,6 +65,7 @@ def write_report(path: str | Path, title: str, facts: Mapping[str, object], repo
         answer=report.answer,
         problems=report.problems,
         checked=report.checked,
+        trials=trials,
         figures=[figure_data(each) for section in report.sections[:1] for each in section.figures[:1]],
         sections=[
             {

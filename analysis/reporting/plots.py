@@ -4,7 +4,10 @@ Made without pyplot, so without global state. Colours are Okabe and Ito's (2008)
 """
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +41,7 @@ STYLE: Any = {
 def to_svg(figure: Figure) -> str:
     """Return the figure as an SVG document."""
     buffer = io.StringIO()
-    with mpl.rc_context(STYLE):
+    with in_style():
         if engine := figure.get_layout_engine():
             # Once, here: each file would draw the figure a second time to find its layout.
             engine.execute(figure)
@@ -57,12 +60,55 @@ def save_figure(figure: Figure, path: str | Path) -> None:
         figure.savefig(path, dpi=200, pil_kwargs={"compress_level": 3})
 
 
+@dataclass(frozen=True)
+class Medium:
+    """What figures are drawn for: a width in inches, and the share of their usual size that letters have."""
+
+    width: float = WIDTH
+    letters: float = 1.0
+
+
+LEAST_PANEL = 2.2
+"""The least width in inches of a panel with letters of the usual size."""
+SCREEN = Medium()
+_medium: ContextVar[Medium] = ContextVar("medium", default=SCREEN)
+
+
+@contextmanager
+def drawn_for(medium: Medium) -> Iterator[None]:
+    """Draw figures within the block for a medium, with fewer panels abreast where it is narrow."""
+    token = _medium.set(medium)
+    try:
+        yield
+    finally:
+        _medium.reset(token)
+
+
+@contextmanager
+def in_style() -> Iterator[None]:
+    """Give what is drawn within the block the style of all figures."""
+    with mpl.rc_context({**STYLE, "font.size": letters(STYLE["font.size"])}):
+        yield
+
+
+def letters(size: float) -> float:
+    """Return the size in points that letters have here that usually have this one."""
+    return size * _medium.get().letters
+
+
+def _in_medium(width: float, height: float) -> tuple[float, float]:
+    """The size that a figure of this usual size has here, in inches."""
+    if (medium := _medium.get()) is SCREEN:
+        return width, height
+    return max(medium.width, width * medium.letters if width > WIDTH else 0), height * medium.letters
+
+
 def canvas(height: float, width: float = WIDTH) -> tuple[Figure, Axes]:
     """Return an empty figure of a size in inches.
 
-    Use this within `STYLE`, like all functions that draw.
+    Use this within `in_style`, like all functions that draw.
     """
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Figure(figsize=_in_medium(width, height), layout="constrained")
     return figure, figure.add_subplot()
 
 
@@ -120,14 +166,14 @@ def legend(figure: Figure, *axes: Axes) -> None:
     """Put one legend above all axes, with each label once."""
     found = [pair for one in axes for pair in zip(*one.get_legend_handles_labels(), strict=True)]
     unique = {label: handle for handle, label in found}
-    place: Any = {"loc": "outside upper left", "ncols": 6, "frameon": False, "fontsize": 9}
+    place: Any = {"loc": "outside upper left", "ncols": 6, "frameon": False, "fontsize": letters(9)}
     if unique:
         figure.legend(unique.values(), unique.keys(), handlelength=1.5, columnspacing=1.2, **place)
 
 
 def note(figure: Figure, text: str) -> None:
     """Write a line below all axes, such as the source of a value that is drawn."""
-    figure.supxlabel(text, fontsize=8, color=FAINT)
+    figure.supxlabel(text, fontsize=letters(8), color=FAINT)
 
 
 def shorten(text: str, length: int = 32) -> str:
@@ -147,7 +193,7 @@ def heatmap(
     Undefined values are hatched. Colours end at `limits`.
     """
     rows, columns = values.shape
-    with mpl.rc_context(STYLE):
+    with in_style():
         figure, axes = canvas(1.6 + 0.36 * rows, max(WIDTH, 2.6 + 0.75 * columns))
         shade = Normalize(*limits, clip=True)
         matrix = values.to_numpy(float)
@@ -160,7 +206,9 @@ def heatmap(
             red, green, blue, _ = image.cmap(shade(value))
             dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
             color = "white" if dark else INK
-            axes.text(column, row, _two_decimals(value), ha="center", va="center", fontsize=8, color=color)
+            axes.text(
+                column, row, _two_decimals(value), ha="center", va="center", fontsize=letters(8), color=color
+            )
         tilt: Any = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if columns > 3 else {}
         axes.set_xticks(range(columns), [shorten(str(name), 24) for name in values.columns], **tilt)
         axes.set_yticks(range(rows), [shorten(str(name)) for name in values.index])
@@ -170,7 +218,7 @@ def heatmap(
         axes.tick_params(which="both", length=0)
         axes.spines[:].set_visible(False)
         hatched = "   (hatched: undefined)" if np.isnan(matrix).any() else ""
-        axes.set_title(label + hatched, fontsize=9, loc="left", color=FAINT)
+        axes.set_title(label + hatched, fontsize=letters(9), loc="left", color=FAINT)
         if rows >= LEAST_ROWS_OF_A_SCALE:
             bar = figure.colorbar(image, ax=axes, shrink=0.9, aspect=25, pad=0.02)
             bar.outline.set(visible=False)
@@ -195,7 +243,7 @@ def estimates(
     Faint points are drawn beneath where given. rows: group, estimate, conf_low, conf_high. points: one series
     per row. A hollow mark has no interval.
     """
-    with mpl.rc_context(STYLE):
+    with in_style():
         figure, axes = rows_canvas(rows=len(rows) + 1)
         if reference:
             axes.axvline(reference[0], color=ORANGE_LIGHT, linewidth=2, zorder=1, label=reference[1])
@@ -220,10 +268,12 @@ def panels(
     """Return a grid of axes for small multiples; axes beyond `count` are removed.
 
     height: of each, in inches. share: which scales they have in common, as `Figure.subplots` takes it. Use
-    this within `STYLE`.
+    this within `in_style`.
     """
+    if (medium := _medium.get()) is not SCREEN:
+        columns = max(1, min(columns, int(medium.width / medium.letters / LEAST_PANEL)))
     lines = -(-count // columns)
-    figure = Figure(figsize=(width, 0.9 + height * lines), layout="constrained")
+    figure = Figure(figsize=_in_medium(width, 0.9 + height * lines), layout="constrained")
     grid = figure.subplots(lines, columns, squeeze=False, **share).ravel().tolist()
     for unused in grid[count:]:
         unused.remove()

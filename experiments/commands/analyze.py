@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -18,8 +18,10 @@ from experiments.commands.common import (
     Out,
     Run,
     RunOrFiles,
+    Site,
     estimating,
     open_records,
+    pair,
     run_or_files,
     show,
     uncollected,
@@ -152,7 +154,7 @@ def montecarlo(
 
       souk analyze montecarlo old.csv new.csv --generation openai:a=3 --generation openai:b=4
     """
-    generations = dict(_pair("--generation", text) for text in generation or ())
+    generations = dict(pair("--generation", text) for text in generation or ())
     _analyze(
         "montecarlo",
         named,
@@ -268,7 +270,7 @@ def _analyze(
     *,
     everything: bool,
     as_json: bool,
-    **options: object,
+    **options: Any,
 ) -> None:
     from experiments.studies.kinds import STUDIES, analyze_run, read_tables
     from experiments.studies.printing import run_facts
@@ -314,18 +316,11 @@ def _analyze(
 def _sizes(size: list[str] | None) -> dict[str, float]:
     sizes = {}
     for text in size or ():
-        name, number = _pair("--size", text)
+        name, number = pair("--size", text)
         if not re.fullmatch(r"\d+(\.\d+)?", number):
             raise UserError(f"--size {text}: {number} is no size; write billions, such as openai:small=8")
         sizes[name] = float(number)
     return sizes
-
-
-def _pair(option: str, text: str) -> tuple[str, str]:
-    name, _, value = text.rpartition("=")
-    if not name or not value:
-        raise UserError(f"{option} {text}: write the agent, an equals sign and the value: openai:small=8")
-    return name, value
 
 
 @uncollected()
@@ -340,12 +335,15 @@ def report(
             metavar="FILE", help="Write a methods section, with the registered results, to this .md or .tex."
         ),
     ] = None,
+    site: Site = None,
 ) -> None:
     """Write the HTML report and the figures of a run, or of any tidy tables.
 
     Examples:
 
       souk report nudges --out report/
+
+      souk report nudges --out report/ --site site/
 
       souk report my-study --methods methods.tex
     """
@@ -354,8 +352,11 @@ def report(
     from experiments.studies.methods import write_methods
     from experiments.studies.printing import run_facts
     from experiments.studies.registered import registered_results, report_of, unregistered
+    from experiments.viewer.site_address import SiteAddress
 
     run, files = run_or_files(named, run)
+    if site and files:
+        raise UserError(f"--site {site}: tables have no pages of trials; name a run")
     if methods and (files or methods.suffix not in (".md", ".tex")):
         why = "only a stored run has a design" if files else "the suffix must be .md or .tex"
         raise UserError(f"--methods {methods}: {why}; write --methods methods.md with a run")
@@ -369,7 +370,9 @@ def report(
         analysed = analyze_run(records, found)
         known = registered_results(records, found, analysed)
         made = report_of(kind_of(found), analysed, known, unregistered(records, found))
-        path = write(made, kind_of(found), run_facts(found), out or records.folder(found["run"]))
+        folder = out or records.folder(found["run"])
+        trials = SiteAddress(site, folder).first_page() if site else None
+        path = write(made, kind_of(found), run_facts(found), folder, trials)
         if methods:
             write_methods(records, found, known, methods)
     typer.echo(path)
@@ -381,18 +384,27 @@ def export(
     named: OneRun = None,
     db: Db = DEFAULT_DB,
     run: Run = None,
+    site: Site = None,
 ) -> None:
     """Write the tidy table: a row per option shown in a trial, question that was asked, or scored target.
 
-    Example: souk export nudges --out nudges.parquet
+    Examples:
+
+      souk export nudges --out nudges.parquet
+
+      souk export nudges --out nudges.csv --site site/
     """
     from experiments.records.record import kind_of
     from experiments.records.tidy_tables import response_table, score_table, tidy_table, write_table
+    from experiments.viewer.site_address import SiteAddress
 
+    pages = SiteAddress(site, out.parent) if site else None
     records = open_records(db)
     found = records.latest_run(named or run)
     tables = {"montecarlo": response_table, "biases": response_table, "anchoring": score_table}
     with records.reading():  # one state of a run that goes on
         table = tables.get(kind_of(found), tidy_table)(records, found["run"])
+    if pages:
+        table["trial_url"] = pages.of_trials(table["trial"])
     write_table(table, out)
     typer.echo(f"{out}: {len(table):,} rows, {table['trial'].nunique():,} trials of run {found['run']}")

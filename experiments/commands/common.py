@@ -62,6 +62,13 @@ UpstreamCa = Annotated[
         "--upstream-ca", metavar="FILE", help="Trust shops with certificates of these authorities too (PEM)."
     ),
 ]
+Site = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR|URL",
+        help="Link to the pages of trials that souk view --static has written, or to their host.",
+    ),
+]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for reports and figures.")]
 
 
@@ -79,6 +86,14 @@ def uncollected() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+def pair(option: str, text: str) -> tuple[str, str]:
+    """Return the two sides of an option's value AGENT=VALUE. Raises UserError."""
+    name, _, value = text.rpartition("=")
+    if not name or not value:
+        raise UserError(f"{option} {text}: write the agent, an equals sign and the value: openai:small=8")
+    return name, value
 
 
 def open_records(db: str) -> "Records":
@@ -206,8 +221,12 @@ def show(
     console.print(f"{more}{where}", highlight=False, soft_wrap=True)
 
 
-def write(report: "Report", kind: str, facts: dict[str, Any], folder: Path) -> Path:
+def write(
+    report: "Report", kind: str, facts: dict[str, Any], folder: Path, trials: str | None = None
+) -> Path:
     """The report, and each table and figure as files of their own, in the place of those written before.
+
+    trials: the address of pages of the trials.
 
     They are made in another folder first, so that a failure leaves the folder as it was.
     """
@@ -218,7 +237,7 @@ def write(report: "Report", kind: str, facts: dict[str, Any], folder: Path) -> P
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".new-report-", dir=folder) as aside:
             title = f"{STUDIES[kind].title}: {facts.get('run', 'tables')}"
-            write_report(Path(aside, REPORT), title, facts, report)
+            write_report(Path(aside, REPORT), title, facts, report, trials)
             write_files(aside, report.sections)
             _replace(folder, Path(aside))
     except OSError as error:

@@ -107,11 +107,11 @@ class Selection:
 
 
 def matching(
-    records: Records, selection: Selection, *, limit: int, after: str = "", before: str = ""
+    records: Records, selection: Selection, *, limit: int | None, after: str = "", before: str = ""
 ) -> list[TrialRow]:
     """Return the first trials of a selection, or those after (before: the last before) the trial of this id.
 
-    Nothing comes after or before a trial that the run does not have.
+    limit: so many at most; None: all. Nothing comes after or before a trial that the run does not have.
     """
     backwards, edge = bool(before), after or before
     order = (SORTS[selection.sort], trials.c.trial)

@@ -1,6 +1,6 @@
 """The kinds of study: make an analysis in sections from a stored run, or from tables of any origin."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -125,11 +125,17 @@ STUDIES: Final = {
 
 
 def analyze_run(
-    records: Records, found: Row, only: Sequence[str] = (), without: Sequence[str] = (), **options: Any
+    records: Records,
+    found: Row,
+    only: Sequence[str] = (),
+    without: Sequence[str] = (),
+    *,
+    names: Mapping[str, str] | None = None,
+    **options: Any,
 ) -> StudyAnalysis:
     """Analyse a stored run by its kind of study.
 
-    `agents_left` says which agents are analysed.
+    `agents_left` says which agents are analysed. names: what agents are called in the analysis.
     """
     study, run = STUDIES[kind_of(found)], found["run"]
     only, without = [*map(known_as, only)], [*map(known_as, without)]
@@ -144,7 +150,30 @@ def analyze_run(
         else frame
         for frame in frames
     )
-    return study.analyze(*tables, **{**of_design(found), **options})
+    named = [_renamed(table, names) if names and table is not None else table for table in tables]
+    return study.analyze(*named, **{**of_design(found), **options})
+
+
+def _renamed(table: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
+    return table.assign(agent=table["agent"].replace(names)) if "agent" in table else table
+
+
+def new_names(known: Sequence[str], pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return what agents are called anew, from pairs of their name and the new one.
+
+    Raises:
+        UserError: there is no such agent, or two would have one name, and so be taken for one.
+    """
+    names = {}
+    for agent, name in pairs:
+        if (agent := known_as(agent)) not in known:
+            hint = did_you_mean(agent, known, noun="agents")
+            raise UserError(f"--rename {agent}: there are no trials of this agent; {hint}")
+        names[agent] = name
+    called = [names.get(agent, agent) for agent in known]
+    if twice := next((name for name in called if called.count(name) > 1), ""):
+        raise UserError(f"--rename: two agents would be called {twice!r}; give each a name of its own")
+    return names
 
 
 def agents_left(known: Sequence[str], only: Sequence[str], without: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@ import json
 import sys
 from typing import Any
 
+from experiments.records.store import Records
 from interventions.errors import UserError
 
 
@@ -32,11 +33,19 @@ async def answer_of(db: str, run: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {"error": "the analysis gave no answer"}
 
 
-def compute(db: str, run: str) -> dict[str, Any]:
-    """Return the answer of a run. Raises UserError or AnalysisError where it cannot be analysed."""
+def compute(records: Records, run: str) -> dict[str, Any]:
+    """Return the answer of a run; with the key `error` where it cannot be analysed."""
+    from analysis.tables.errors import AnalysisError  # noqa: PLC0415 - as late as it is needed
+
+    try:
+        return _analysed(records, run)
+    except (UserError, AnalysisError) as error:
+        return {"error": str(error)}
+
+
+def _analysed(records: Records, run: str) -> dict[str, Any]:
     from analysis.reporting.html import figure_data, table_cells  # noqa: PLC0415 - as late as they are needed
     from experiments.records.record import kind_of  # noqa: PLC0415
-    from experiments.records.store import Records  # noqa: PLC0415
     from experiments.studies.kinds import STUDIES, analyze_run  # noqa: PLC0415
     from experiments.studies.registered import (  # noqa: PLC0415
         registered_results,
@@ -44,7 +53,6 @@ def compute(db: str, run: str) -> dict[str, Any]:
         unregistered,
     )
 
-    records = Records(db, create=False)
     found = records.latest_run(run)
     kind = kind_of(found)
     analysis = analyze_run(records, found)
@@ -63,14 +71,13 @@ def compute(db: str, run: str) -> dict[str, Any]:
 
 def main() -> None:
     """Answer what is asked on the standard input."""
-    from analysis.tables.errors import AnalysisError  # noqa: PLC0415
-
     asked = json.load(sys.stdin)
     try:
-        found = compute(asked["db"], asked["run"])
-    except (UserError, AnalysisError) as error:
-        found = {"error": str(error)}
-    json.dump(found, sys.stdout)
+        records = Records(asked["db"], create=False)
+    except UserError as error:
+        json.dump({"error": str(error)}, sys.stdout)
+    else:
+        json.dump(compute(records, asked["run"]), sys.stdout)
 
 
 if __name__ == "__main__":

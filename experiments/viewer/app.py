@@ -1,9 +1,7 @@
 """The viewer as an ASGI application: which screen answers which address."""
 
 import asyncio
-import csv
-import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from starlette.applications import Starlette
@@ -16,25 +14,23 @@ from starlette.routing import Route
 
 from experiments.records.errors import Unreadable
 from experiments.records.grids import state_of
-from experiments.records.queries import facts_of
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
-from experiments.records.trial_search import Selection, every, facet_cells, facet_counts
+from experiments.records.trial_search import Selection, every
 from experiments.records.whole_trials import whole_trial
 from experiments.viewer.answer import answer_of
+from experiments.viewer.csv_text import csv_text
 from experiments.viewer.links import Links
 from experiments.viewer.pages import HEADER_POLICY, render
+from experiments.viewer.screens.answer_screen import answer_screen
 from experiments.viewer.screens.run_screen import run_screen
 from experiments.viewer.screens.runs_screen import runs_screen
-from experiments.viewer.screens.trial_screen import trial_screen
+from experiments.viewer.screens.trial_screen import trace_of, trial_screen
 from experiments.viewer.screens.trials_screen import trials_screen
 from experiments.viewer.screens.twin_screen import twin_screen
 from experiments.viewer.security import LocalOnly
 from experiments.viewer.state_cache import StateCache
 from interventions.errors import UserError
-
-_CSV_ROWS = 500
-"""Rows that are sent at a time."""
 
 
 def create_app(records: Records, db: str) -> Starlette:
@@ -61,7 +57,9 @@ def create_app(records: Records, db: str) -> Starlette:
             if answers.get(name, (None,))[0] != state:
                 answers[name] = state, await answer_of(db, name)
         found = answers[name][1]
-        return _page("answer.html.j2", await run_in_threadpool(_linked, records, cache, to, name, found))
+        return _page(
+            "answer.html.j2", await run_in_threadpool(answer_screen, records, cache, to, name, found)
+        )
 
     def trials(request: Request) -> Response:
         selection = Selection.of(_run(records, request), request.query_params)
@@ -72,7 +70,7 @@ def create_app(records: Records, db: str) -> Starlette:
     def as_csv(request: Request) -> Response:
         selection = Selection.of(_run(records, request), request.query_params)
         named = {"Content-Disposition": f'attachment; filename="{_file_name(selection.run)}-trials.csv"'}
-        return StreamingResponse(_csv(records, selection), media_type="text/csv", headers=named)
+        return StreamingResponse(csv_text(every(records, selection)), media_type="text/csv", headers=named)
 
     def trial(request: Request) -> Response:
         selection, record = _trial(records, request)
@@ -81,7 +79,7 @@ def create_app(records: Records, db: str) -> Starlette:
             to,
             selection,
             record,
-            trace=_trace(records, record),
+            trace=trace_of(records, record.trial.run),
             step=request.path_params.get("step"),
             view=request.query_params.get("view", ""),
         )
@@ -147,38 +145,6 @@ def _trial(records: Records, request: Request) -> tuple[Selection, TrialRecord]:
     if record is None:
         raise HTTPException(404, f"Run {run} has no trial {name!r}.")
     return Selection.of(run, request.query_params), record
-
-
-def _trace(records: Records, record: TrialRecord) -> str:
-    return str(facts_of(records, record.trial.run).get("trace", "full"))
-
-
-def _linked(
-    records: Records, cache: StateCache, to: Links, run: str, found: dict[str, Any]
-) -> dict[str, Any]:
-    """An answer with links: what a cell of its table names leads to the trials of that name."""
-    selection = Selection(run)
-    cells = cache.get(run, ("facets", "", ""), lambda: facet_cells(records, selection))
-    known: dict[str, str] = {}
-    main: list[str] = []
-    for name in ("agent", "nudge", "family", "category", "profile", "condition"):
-        for value in facet_counts(cells, selection)[name]:
-            if value and value != "none":
-                known.setdefault(value, to.trials(Selection(run, {name: value})))
-                main += [value] if name in ("agent", "condition") else []
-    return {"to": to, "run": run, "found": found, "known": known, "main": main, "live": False}
-
-
-def _csv(records: Records, selection: Selection) -> Iterator[str]:
-    text = io.StringIO()
-    writer = csv.writer(text)
-    for number, row in enumerate(every(records, selection), 1):
-        writer.writerow(row)
-        if number % _CSV_ROWS == 0:
-            yield text.getvalue()
-            text.seek(0)
-            text.truncate()
-    yield text.getvalue()
 
 
 def _file_name(run: str) -> str:

@@ -8,34 +8,40 @@ from experiments.records.trial_search import Selection
 
 
 class Links:
-    """The addresses of the screens. The selection stays in the address of a trial, for j and k."""
+    """The addresses of the screens. The selection stays in the address of a trial, for j and k.
 
-    def runs(self) -> str:
+    Elsewhere than on a server some states have no page; their address is None.
+    """
+
+    served = True
+    """Whether a server answers, so that there can be searches, and parts that are fetched."""
+
+    def runs(self) -> str | None:
         """Return the address of the list of runs."""
         return "/"
 
-    def run(self, run: str, **query: Any) -> str:
+    def run(self, run: str, **query: Any) -> str | None:
         """Return the address of a run."""
         return _address("/runs", run, query=query)
 
-    def answer(self, run: str) -> str:
+    def answer(self, run: str) -> str | None:
         """Return the address of the answer of a run."""
         return _address("/runs", run, "answer")
 
-    def trials(self, selection: Selection, **more: Any) -> str:
+    def trials(self, selection: Selection, **more: Any) -> str | None:
         """Return the address of the table of some trials."""
         return _address("/runs", selection.run, "trials", query={**selection.query(), **more})
 
-    def csv(self, selection: Selection) -> str:
+    def csv(self, selection: Selection) -> str | None:
         """Return the address of some trials as CSV."""
         return _address("/runs", selection.run, "trials.csv", query=selection.query())
 
-    def trial(self, selection: Selection, trial: str, step: int | None = None, **more: Any) -> str:
+    def trial(self, selection: Selection, trial: str, step: int | None = None, **more: Any) -> str | None:
         """Return the address of a trial, or of one of its steps."""
         own = () if step is None else (str(step),)
         return _address("/runs", selection.run, "trials", trial, *own, query={**selection.query(), **more})
 
-    def twin(self, selection: Selection, trial: str, other: str | None = None) -> str:
+    def twin(self, selection: Selection, trial: str, other: str | None = None) -> str | None:
         """Return the address of the comparison of a trial with another one."""
         query = {**selection.query(), **({"with": other} if other else {})}
         return _address("/runs", selection.run, "trials", trial, "twin", query=query)

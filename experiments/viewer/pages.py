@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import jinja2
+from markupsafe import Markup
 
 from experiments.viewer import recorded_page, words
 
@@ -32,6 +33,11 @@ POLICY: Final = "; ".join(
     ]
 )
 """What the viewer's pages may load. Neither policy lets a frame go to an address."""
+SITE_POLICY: Final = (
+    "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
+    f"style-src '{_hash(STYLE)}' '{_hash(recorded_page.STYLE)}'"
+)
+"""What the pages of a static site may load: they have no script."""
 HEADER_POLICY: Final = f"{POLICY}; frame-ancestors 'none'"
 
 ENVIRONMENT: Final = jinja2.Environment(
@@ -41,7 +47,20 @@ ENVIRONMENT: Final = jinja2.Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-ENVIRONMENT.globals |= {"style": STYLE, "script": SCRIPT, "policy": POLICY}
+
+
+def href(address: str | None) -> Markup:
+    """Return the attribute of a link; none for what has no page, so that the link is only its text."""
+    return Markup(' href="{}"').format(address) if address else Markup()
+
+
+ENVIRONMENT.globals |= {
+    "style": STYLE,
+    "script": SCRIPT,
+    "policy": POLICY,
+    "site_policy": SITE_POLICY,
+    "href": href,
+}
 ENVIRONMENT.filters |= {
     "duration": words.duration,
     "dollars": words.dollars,

@@ -44,5 +44,11 @@ def serve(records: Records, db: str, listener: socket.socket) -> None:
 
 
 def show(address: str) -> None:
-    """Open the browser of this machine, where it has one."""
-    webbrowser.open(address)
+    """Open the browser of this machine, where it has one with a window of its own.
+
+    One in the terminal would take the place of the line that says the address, and be waited for.
+    """
+    with suppress(webbrowser.Error):
+        browser = webbrowser.get()
+        if type(browser) is not webbrowser.GenericBrowser and browser.name != "elinks":
+            browser.open(address)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from environments.actions import EVERY, ActionError, parse_action
+from experiments.records.queries import facts_of
 from experiments.records.record import Row, TrialRecord
 from experiments.records.store import Records
 from experiments.records.trial_search import Selection, matching
@@ -35,6 +36,17 @@ class Seen(NamedTuple):
         return [name for name in ("page", "source", "tree", "screenshot") if getattr(self, name) is not None]
 
 
+class StepShown(NamedTuple):
+    """A step as shown. `place`: in the list of steps; `view`: the form of the page that is shown first."""
+
+    row: Row
+    place: int
+    seen: Seen
+    view: str
+    calls: list[Row]
+    looked: list[Row]
+
+
 def trial_screen(
     records: Records,
     to: Links,
@@ -44,13 +56,16 @@ def trial_screen(
     trace: str,
     step: int | None = None,
     view: str = "",
+    whole: bool = False,
 ) -> dict[str, Any]:
-    """Return the values of the screen of a trial at a step; None: the last one at which the agent acted."""
+    """Return the values of the screen of a trial at a step; None: the last one at which the agent acted.
+
+    whole: show all steps, one after the other.
+    """
     row = record.trial
     steps = record.steps
     place = _place(steps, step)
-    here = steps[place] if steps else None
-    seen = seen_at(records, record, here, trace)
+    places = range(len(steps)) if whole else [place] if steps else []
     shown = [each for each in record.receipts if each["intervention"]]
     scenes = record.questions and record.questions[0]["mode"] in ("text", "logprobs")
     return {
@@ -65,12 +80,9 @@ def trial_screen(
         "compared": _compared(record),
         "steps": steps,
         "place": place,
-        "here": here,
-        "seen": seen,
+        "shown": [_shown(records, record, each, trace, view) for each in places],
+        "missing": "" if steps else _no_steps(trace),
         "is_text": bool(scenes) or bool(record.prompts),
-        "view": view if view in seen.views else (seen.views or [""])[0],
-        "calls": [each for each in record.calls if here and each["step"] == here["step"]],
-        "looked": [each for each in record.on_screen if here and each["step"] == here["step"]],
         "receipts": shown,
         "names": {each["option"]: each["name"] for each in record.options},
         "question": record.questions[0] if record.questions else None,
@@ -79,11 +91,27 @@ def trial_screen(
     }
 
 
-def seen_at(records: Records, record: TrialRecord, step: Row | None, trace: str) -> Seen:
+def trace_of(records: Records, run: str) -> str:
+    """Return what a run was told to keep of its steps (--trace)."""
+    return str(facts_of(records, run).get("trace", "full"))
+
+
+def _no_steps(trace: str) -> str:
+    why = "steps were not kept (--trace none)" if trace == "none" else "no steps of this trial are stored"
+    return f"{why}."
+
+
+def _shown(records: Records, record: TrialRecord, place: int, trace: str, view: str) -> StepShown:
+    row = record.steps[place]
+    seen = seen_at(records, record, row, trace)
+    calls, looked = (
+        [each for each in rows if each["step"] == row["step"]] for rows in (record.calls, record.on_screen)
+    )
+    return StepShown(row, place, seen, view if view in seen.views else (seen.views or [""])[0], calls, looked)
+
+
+def seen_at(records: Records, record: TrialRecord, step: Row, trace: str) -> Seen:
     """Return what was seen at a step."""
-    if step is None:
-        why = "steps were not kept (--trace none)" if trace == "none" else "no steps of this trial are stored"
-        return Seen(None, None, None, None, f"{why}.")
     if step["observation"] is None:
         kept = f" (--trace {trace})" if trace != "full" else ""
         return Seen(None, None, None, None, f"Pages were not kept{kept}.")

@@ -76,8 +76,11 @@ def trials_screen(
         "trials": found,
         "chosen": _chosen(records, selection.run, [each.trial for each in found]),
         "outcomes": OUTCOMES,
-        "next": found[-1].trial if found and (more or before) else "",
-        "previous": found[0].trial if found and (after or (before and more)) else "",
+        "more": more,
+        "next": to.trials(selection, after=found[-1].trial) if found and (more or before) else None,
+        "previous": to.trials(selection, before=found[0].trial)
+        if found and (after or (before and more))
+        else None,
     }
 
 

@@ -1,5 +1,6 @@
 """`souk view` as a command: an older database, a run that goes on, a taken port, Ctrl-C."""
 
+import csv
 import os
 import re
 import shutil
@@ -89,3 +90,38 @@ def test_a_port_that_is_taken_is_one_line(tmp_path: Path) -> None:
         ended = forked_souk("view", "--no-open", "--port", str(port), *DB, cwd=tmp_path)
     assert (ended.status, ended.out) == (2, "")
     assert re.fullmatch(rf"error: --port {port}: cannot be used \(.*\); give another one, .*\n", ended.err)
+
+
+def test_a_site_is_written_and_linked_from_the_report_and_the_table(tmp_path: Path) -> None:
+    shutil.copy(BEFORE / "runs.sqlite", tmp_path / "runs.db")
+    written = forked_souk(
+        "view", "nudges", "--where", "condition=nudged", "--static", "site", *DB, cwd=tmp_path
+    )
+    assert written.status == 0
+    assert written.out.startswith("site/index.html: ")
+    assert forked_souk("report", "nudges", "--site", "site", "--out", "a/b", *DB, cwd=tmp_path).status == 0
+    assert 'href="../../site/index.html"' in (tmp_path / "a/b/report.html").read_text()
+    assert forked_souk("export", "nudges", "--site", "site", "--out", "t.csv", *DB, cwd=tmp_path).status == 0
+    with (tmp_path / "t.csv").open() as table:
+        for row in csv.DictReader(table):
+            assert bool(row["trial_url"]) is (row["condition"] == "nudged")
+            assert (tmp_path / row["trial_url"]).exists()
+    assert forked_souk("analyze", "choice", "t.csv", cwd=tmp_path).status == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--where", "agnet=x"), 'did you mean "agent"'),
+        (("--where", "agent"), "write NAME=VALUE"),
+        (("--static", "site", "--trial", "x"), "one trial is written to one file"),
+        (("--static", "trial.html"), "one trial is written to one file"),
+        (("--static", "trial.html", "--trial", "x"), "has no such trial"),
+        (("--static", "site", "--where", "agent=x"), "no trial is agent=x"),
+    ],
+)
+def test_what_cannot_be_taken_along_is_one_line(tmp_path: Path, options: tuple[str, ...], said: str) -> None:
+    shutil.copy(BEFORE / "runs.sqlite", tmp_path / "runs.db")
+    ended = forked_souk("view", "nudges", "--no-open", *options, *DB, cwd=tmp_path)
+    assert (ended.status, ended.out) == (2, "")
+    assert said in ended.err and ended.err.count("\n") == 1

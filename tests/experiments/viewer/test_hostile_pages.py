@@ -16,7 +16,9 @@ from playwright.sync_api import Page, sync_playwright
 from selectolax.lexbor import LexborHTMLParser
 
 from environments.browser import find_browser
+from experiments.records.trial_search import Selection
 from experiments.viewer.recorded_page import MOST_TAGS, frame, harmless, marked_source
+from experiments.viewer.site import write_site
 from tests.experiments.viewer.made_run import PAGE, RUN, record, sqlite, stored, trial, viewing
 
 # ruff: noqa: E501
@@ -84,7 +86,8 @@ def test_attacks_run_nothing_and_send_nothing(page: Page, stranger: Stranger, tm
     url = sqlite(tmp_path)
     told: list[str] = []
     page.on("dialog", lambda dialog: told.append(dialog.message))
-    with viewing(stored(url, made), url) as address:
+    with viewing(records := stored(url, made), url) as address:
+        write_site(records, Selection(RUN), tmp_path / "site", lambda *_: None)
         root = f"{address}/runs/{RUN}"
         of_trials = [f"{root}/trials/{each.trial.trial}" for each in made]
         views = [f"{each}{more}" for each in of_trials for more in ("", "?view=source", "/twin")]
@@ -100,6 +103,9 @@ def test_attacks_run_nothing_and_send_nothing(page: Page, stranger: Stranger, tm
                 for link in inner.locator("a").all():
                     link.click()
                 assert page.url == place
+        for file in sorted((tmp_path / "site").rglob("*.html")):
+            page.goto(file.as_uri())
+            assert not [each for each in page.frames if each.evaluate("typeof ran") != "undefined"], file
         # The frame's sandbox and policy hold without what was taken out of the page, too.
         for attack in attacks:
             page.goto(of_trials[0])

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sql
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy.exc import DBAPIError
 
 from experiments.records.grids import Flips, flips, grid
@@ -24,6 +26,7 @@ from experiments.records.trial_search import (
     trial_count,
 )
 from experiments.records.whole_trials import counterparts, whole_trial
+from experiments.viewer.csv_text import csv_text
 from tests.experiments.postgres_server import postgres_server
 from tests.experiments.viewer.made_run import RUN, record, stored, trial
 
@@ -41,7 +44,7 @@ MADE = [
 ]
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def records(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Records]:
     made = [record(row) for row in MADE]
     if request.param == "sqlite":
@@ -102,10 +105,22 @@ def test_a_trial_is_found_by_its_id(records: Records) -> None:
 
 
 def test_all_of_a_selection_is_given_as_a_table(records: Records) -> None:
-    text = io.StringIO()
-    csv.writer(text).writerows(every(records, Selection.of(RUN, {"set": "lamps-3"})))
-    found = list(csv.DictReader(io.StringIO(text.getvalue())))
+    text = "".join(csv_text(every(records, Selection.of(RUN, {"set": "lamps-3"}))))
+    found = list(csv.DictReader(io.StringIO(text)))
     assert [row["trial"] for row in found] == [row.trial for row in MADE[12:16]]
+
+
+@given(st.lists(st.lists(st.one_of(st.text(st.sampled_from("=+-@\t\r\n',\"a1")), st.floats(), st.none()))))
+def test_no_text_in_a_table_is_a_formula(rows: list[list[str | float | None]]) -> None:
+    found = list(csv.reader(io.StringIO("".join(csv_text(rows)), newline="")))
+    assert len(found) == len(rows)
+    for row, cells in zip(rows, found, strict=True):
+        for value, cell in zip(row, cells, strict=True):
+            if isinstance(value, str):
+                assert cell[:1] not in {*"=+-@\t\r\n"}
+                assert cell.removeprefix("'") == value.removeprefix("'")
+            else:
+                assert cell == ("" if value is None else str(value))
 
 
 def test_an_address_and_its_selection_are_the_same() -> None:
