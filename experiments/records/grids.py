@@ -1,7 +1,9 @@
 """Count the outcomes of a run by choice set and condition, and what a nudge did to choices."""
 
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sql
 
@@ -78,32 +80,24 @@ def flips(records: Records, run: str) -> dict[str, Flips]:
     A pair is two trials with a choice that are alike in agent, nudge, order, profile, modality, match and
     repeat, of which one is a control.
     """
-    control = trials.alias("control")
-    alike = [
-        control.c[name] == trials.c[name]
-        for name in ("run", "set", "agent", "nudge", "ordering", "profile", "match", "repeat", "outcome")
-    ]
-    shown = (sql.func.coalesce(table.c.modality, "") for table in (control, trials))
-    alike.append(next(shown) == next(shown))
+    names = ("set", "agent", "nudge", "ordering", "profile", "match", "repeat")
+    alike = (*(trials.c[name] for name in names), sql.func.coalesce(trials.c.modality, ""))
+    chosen = sql.select(trials.c.choice, *alike).where(trials.c.run == run, trials.c.outcome == "choice")
     carries = (options.c.run == trials.c.run) & (options.c.trial == trials.c.trial) & (options.c.nudged == 1)
-    now, then = (table.c.choice == options.c.option for table in (trials, control))
-    query = (
-        sql.select(
-            trials.c.set,
-            sql.func.count(),
-            sql.func.sum(sql.case((now & ~then, 1), else_=0)),
-            sql.func.sum(sql.case((then & ~now, 1), else_=0)),
-        )
-        .select_from(trials.join(options, carries).join(control, sql.and_(*alike)))
-        .where(trials.c.run == run, trials.c.outcome == "choice", trials.c.condition != CONTROL)
-        .where(control.c.run == run, control.c.condition == CONTROL)
-        .group_by(trials.c.set)
-    )
+    treated = chosen.add_columns(options.c.option).select_from(trials.join(options, carries))
+    # Joined here: without statistics a database may compare every trial with every control.
+    without: dict[tuple[Any, ...], Counter[str]] = defaultdict(Counter)
+    pairs: dict[str, Counter[tuple[bool, bool]]] = defaultdict(Counter)
     with records.reading() as connection:
-        return {
-            name: Flips(pairs, int(toward), int(away))
-            for name, pairs, toward, away in connection.execute(query)
-        }
+        for choice, *key in connection.execute(chosen.where(trials.c.condition == CONTROL)):
+            without[tuple(key)][choice] += 1
+        for choice, *key, carrier in connection.execute(treated.where(trials.c.condition != CONTROL)):
+            for other, number in without[tuple(key)].items():
+                pairs[key[0]][choice == carrier, other == carrier] += number
+    return {
+        name: Flips(found.total(), toward=found[True, False], away=found[False, True])
+        for name, found in pairs.items()
+    }
 
 
 def option_names(records: Records, run: str, sets: Sequence[str]) -> dict[str, dict[str, str]]:

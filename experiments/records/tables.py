@@ -249,6 +249,8 @@ Of a card the targets are its letters, and their probabilities add up to 1.
 """
 
 sql.Index("trials_by_outcome", trials.c.run, trials.c.outcome, trials.c.started_at)
+sql.Index("trials_by_start", trials.c.run, trials.c.started_at, trials.c.trial)
+sql.Index("trials_by_set", trials.c.run, trials.c.set, trials.c.condition)
 
 artifacts = sql.Table(
     "artifacts",

@@ -40,10 +40,12 @@ def _add(connection: sql.Connection, column: sql.Column[Any]) -> None:
 
 
 def _from_9(connection: sql.Connection) -> None:
-    """The modality of a trial, whether a step was looked at, and the tables of hits and safety checks."""
+    """The modality of a trial, whether a step was looked at, indexes, tables of hits, checks and outputs."""
     metadata.create_all(connection)
     for column in (trials.c.modality, steps.c.looked):
         _add(connection, column)
+    for index in trials.indexes:
+        index.create(connection, checkfirst=True)
 
 
 def _from_7(connection: sql.Connection) -> None:
