@@ -23,6 +23,7 @@ from tests.bench import (
     steps,
     storage,
     text_mode,
+    viewer,
 )
 from tests.bench.result import DOCUMENT, show, write_document
 
@@ -39,6 +40,7 @@ BENCHMARKS = {
     "conjoint": conjoint.run,
     "text_mode": text_mode.run,
     "scoring": scoring.run,
+    "viewer": viewer.run,
 }
 
 
