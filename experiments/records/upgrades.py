@@ -11,7 +11,7 @@ from experiments.records.tables import metadata, options, runs, steps, trials
 
 
 def _from_1(connection: sql.Connection) -> None:
-    """Texts of any length, larger whole numbers, an index, and the tables that were not there."""
+    """Texts of any length, larger whole numbers, and the tables that were not there."""
     if connection.dialect.name == "postgresql":
         quote = connection.dialect.identifier_preparer.quote
         there = set(sql.inspect(connection).get_table_names())
@@ -23,8 +23,6 @@ def _from_1(connection: sql.Connection) -> None:
                     change = f"ALTER TABLE {quote(table.name)} ALTER {quote(column.name)} TYPE {kind}"
                     connection.execute(sql.text(change))
     metadata.create_all(connection)
-    for index in trials.indexes:
-        index.create(connection, checkfirst=True)
 
 
 def _from_6(connection: sql.Connection) -> None:

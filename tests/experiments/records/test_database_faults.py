@@ -81,7 +81,7 @@ def test_a_file_that_cannot_grow_ends_the_run_with_one_line(tmp_path: Path) -> N
     again = an_experiment(tmp_path, 300)
 
     def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (900_000, 900_000))
 
     result = subprocess.run(
         [sys.executable, "-m", "experiments.cli", "run", "x.yaml", "--db", "sqlite:///t.db"],

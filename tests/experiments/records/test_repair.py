@@ -105,10 +105,13 @@ def damage(file: Path, several: list[tuple[float, int, bytes]]) -> None:
 
 
 LARGE = [
-    [((number * 37 % 100) / 100, 0, noise(number, PAGE)), ((number * 53 % 100) / 100, 0, bytes(PAGE))]
+    [
+        (number * step % 100 / 100, 0, data)
+        for step, data in ((37, noise(number, PAGE)), (53, bytes(PAGE)), (71, noise(-number, PAGE)))
+    ]
     for number in range(1, 40)
 ]
-"""Two pages each that are overwritten."""
+"""Three pages each that are overwritten."""
 
 
 def lost_of(found: Findings) -> set[str]:
