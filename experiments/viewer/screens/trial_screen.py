@@ -45,6 +45,8 @@ class StepShown(NamedTuple):
     view: str
     calls: list[Row]
     looked: list[Row]
+    hits: list[Row]
+    checks: list[Row]
 
 
 def trial_screen(
@@ -104,10 +106,11 @@ def _no_steps(trace: str) -> str:
 def _shown(records: Records, record: TrialRecord, place: int, trace: str, view: str) -> StepShown:
     row = record.steps[place]
     seen = seen_at(records, record, row, trace)
-    calls, looked = (
-        [each for each in rows if each["step"] == row["step"]] for rows in (record.calls, record.on_screen)
+    own = (
+        [each for each in rows if each["step"] == row["step"]]
+        for rows in (record.calls, record.on_screen, record.hits, record.safety_checks)
     )
-    return StepShown(row, place, seen, view if view in seen.views else (seen.views or [""])[0], calls, looked)
+    return StepShown(row, place, seen, view if view in seen.views else (seen.views or [""])[0], *own)
 
 
 def seen_at(records: Records, record: TrialRecord, step: Row, trace: str) -> Seen:

@@ -1,0 +1,44 @@
+"""A trial's page says what stood at the points of actions, what a provider asked, and what a program wrote."""
+
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+
+import httpx
+
+from tests.experiments.viewer.made_run import RUN, record, sqlite, stored, trial, viewing
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+def test_points_confirmations_and_output_are_shown_as_text(tmp_path: Path) -> None:
+    hit = {
+        "number": 0,
+        "step": 0,
+        "x": 12.0,
+        "y": 340.5,
+        "element": "button",
+        "text": f"Add to Cart {HOSTILE}",
+        "role": "product.add_to_cart",
+        "product": "",
+        "intervention": "best",
+    }
+    check = {"number": 0, "step": 0, "code": "payment", "message": HOSTILE, "acknowledged": 0}
+    made = replace(
+        record(trial(1, modality="screenshot")),
+        hits=[hit, {**hit, "number": 1, **dict.fromkeys(("element", "text", "role", "intervention"), "")}],
+        safety_checks=[check],
+        output=[{"number": 0, "text": f"I looked.\n{HOSTILE}"}],
+    )
+    records = stored(url := sqlite(tmp_path), [made])
+    with viewing(records, url) as address:
+        page = httpx.get(f"{address}/runs/{RUN}/trials/{made.trial.trial}", trust_env=False).text
+    assert HOSTILE not in page
+    text = unescape(page)
+    assert f"At the point 12, 340.5: <code>button</code> “Add to Cart {HOSTILE}”" in text
+    assert "product.add_to_cart, put there by best." in text
+    assert "nothing stood there." in text
+    assert f"The provider asked to confirm: {HOSTILE}" in text
+    assert "not confirmed" in text
+    assert f"I looked.\n{HOSTILE}" in text
+    assert "shown as screenshot" in text
