@@ -1,4 +1,4 @@
-"""A trial's page says what stood at the points of actions, what a provider asked, and what a program wrote."""
+"""A trial's page says what stood at an action's point, what a provider asked, what a program wrote."""
 
 from dataclasses import replace
 from html import unescape
