@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
 from agents.simulated.own_profiles import own_profiles, plain_data
-from experiments.records.record import RunFacts, Trace, TrialRow
+from experiments.records.record import CONTROL, RunFacts, Trace, TrialRow
 from interventions.yaml.yaml_source import Source
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ Mode = Literal["page", "text", "logprobs"]
 
 PAGE_TEMPERATURE: Final = 0.1
 """The temperature at which language models act in a browser."""
-CONTROL: Final = "control"
-"""The condition of a trial without treatment."""
 
 StoredTrials = Mapping[str, TrialRow]
 """Rows of the table of trials, by trial id."""

@@ -7,10 +7,9 @@ from typing import Any
 
 import sqlalchemy as sql
 
+from experiments.records.record import CONTROL
 from experiments.records.store import Records
 from experiments.records.tables import options, trials
-
-CONTROL = "control"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,12 @@ import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Final, Literal, NamedTuple, Self
 
 Row = dict[str, Any]
+
+CONTROL: Final = "control"
+"""The condition of a trial without treatment."""
 
 Cause = Literal["provider", "browser", "proxy", "shop", "worker"]
 """The part of the infrastructure that failed."""

@@ -18,13 +18,13 @@ from analysis.tables.frame import Floats, Ints
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.experiment_file import Battery
 from experiments.designs.cards.trial import CardTrial
+from experiments.records.record import CONTROL
 from experiments.studies.power_results import Contrast, Results, differing
 from interventions.errors import UserError
 
 USD: Final = "USD"
 COHENS_D: Final = "d"
 ABOUT: Final = "these questions"
-CONTROL: Final = "control"
 _AGENT: Final = "simulated"
 _MANY: Final = 100_000
 """The answers by which the effect of an agent is known."""

@@ -6,8 +6,8 @@ from typing import Final, Literal
 
 from environments.observe import Modality
 from experiments.designs.choice_sets.pairings import ChoiceSet
-from experiments.designs.design import CONTROL
 from experiments.designs.inputs.identity import digest
+from experiments.records.record import CONTROL
 from interventions.files.schema import Intervention
 
 NUDGED: Final = "nudged"

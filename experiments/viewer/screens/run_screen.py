@@ -4,8 +4,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from experiments.records.grids import CONTROL, Flips, GridCell, flips, grid, option_names
+from experiments.records.grids import Flips, GridCell, flips, grid, option_names
 from experiments.records.queries import run_names
+from experiments.records.record import CONTROL
 from experiments.records.store import Records
 from experiments.records.trial_search import Selection
 from experiments.runs.status import STATES, run_status

@@ -5,8 +5,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from experiments.pages.html_diff import html_diff
-from experiments.records.grids import CONTROL
-from experiments.records.record import Row, TrialRecord
+from experiments.records.record import CONTROL, Row, TrialRecord
 from experiments.records.store import Records
 from experiments.records.trial_search import Selection
 from experiments.records.whole_trials import counterparts, whole_trial

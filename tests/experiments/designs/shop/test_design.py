@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.designs.choice_sets.shop_products import shop_products
-from experiments.designs.design import CONTROL
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import NUDGED, ShopTrial
+from experiments.records.record import CONTROL
 from experiments.runs.experiment_run import ExperimentRun
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import parse_yaml
