@@ -121,8 +121,9 @@ def test_nothing_of_ours_executes_data_or_listens_beyond_loopback() -> None:
     assert {path: names for path, names in found.items() if names} == {
         # The modules of its own package, by the names of their files.
         "interventions/edits/registry.py": ["importlib.import_module"],
-        # The class of a provider, from a table in the same file.
+        # The class of a provider, and of its tool for computers, from a table in the same file.
         "agents/providers/__init__.py": ["importlib.import_module"],
+        "agents/computer/__init__.py": ["importlib.import_module"],
         # Between a worker and the process that started it, over a socket pair that nobody else can reach.
         "experiments/executors/worker_protocol.py": ["pickle"],
     }

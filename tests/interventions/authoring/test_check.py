@@ -69,7 +69,10 @@ def test_every_mistake_of_a_file_is_a_line_with_place_and_remedy() -> None:
 def test_what_is_shipped_is_right_and_confounds_nothing(path: Path) -> None:
     found = check(path.stem, SITE, [ProductFacts("x", "Cookies", "Example", 19.99, 84, 12)])
     assert found.file is not None
-    assert (found.errors, list(found.warnings)) == ((), [])
+    # The same words in several styles are what `visual` compares.
+    same = "the same text as" if path.stem == "visual" else None
+    unwanted = [each for each in found.warnings if not (same and each.message.startswith(same))]
+    assert (found.errors, unwanted) == ((), [])
 
 
 def test_every_edit_of_an_intervention_is_filled_in(tmp_path: Path) -> None:
