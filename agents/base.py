@@ -19,15 +19,6 @@ SIMULATED: Final = "simulated"
 COMMAND: Final = "command"
 
 
-PICTURES_ONLY: Final = ("openai-computer", "anthropic-computer")
-"""Agents that look at pictures and act at points of them, whatever else an experiment shows."""
-
-
-def looks_only(agent: str) -> bool:
-    """Return whether an agent has to be shown pictures, by its name."""
-    return agent.partition(":")[0] in PICTURES_ONLY
-
-
 def is_simulated(agent: str) -> bool:
     """Return whether an agent is a simulated one, by its name: it answers at once and costs nothing."""
     return agent.partition(":")[0] == SIMULATED

@@ -119,6 +119,11 @@ def check_agent(name: str, *, mode: Literal["page", "text"] = "page") -> None:
         (make_agent if mode == "page" else make_respondent)(name, seed=0)
 
 
+def looks_only(agent: str) -> bool:
+    """Return whether an agent has to be shown pictures, by its name."""
+    return agent.partition(":")[0] in COMPUTERS
+
+
 def check_name(name: str) -> None:
     """Find a name that no agent has. Raises UserError.
 

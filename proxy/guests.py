@@ -197,19 +197,19 @@ class Guests:
         if refusal := refusal_of(flow):
             flow.response = http.Response.make(403, error_page("Not allowed", refusal), headers)
             return
+        if action not in ("", "trial", "end") and not (action == "next" and self._welcome):
+            flow.response = http.Response.make(404, error_page("Not here", f"Try {PREFIX}"), headers)
+            return
         visit = self._visits.get(name)
         post = flow.request.method == "POST"
-        actions = ("", "trial", "end", "next") if self._welcome else ("", "trial", "end")
-        if visit and post and action in actions[2:] and not visit.outcome:
+        if visit and post and action in ("end", "next") and not visit.outcome:
             visit.gave_up()
-        if post and action in actions[3:]:
+        if post and action == "next":
             if visit is None and self._by_cookie:
                 name = secrets.token_urlsafe(16)
                 headers["set-cookie"] = f"{COOKIE}={name}; Path=/; HttpOnly; SameSite=Lax"
             visit = self._begin(name)
-        if action not in actions:
-            flow.response = http.Response.make(404, error_page("Not here", f"Try {PREFIX}"), headers)
-        elif action == "trial" or "application/json" in flow.request.headers.get("accept", ""):
+        if action == "trial" or "application/json" in flow.request.headers.get("accept", ""):
             headers["content-type"] = "application/json"
             facts = describe(visit, all_done=self._all_done)
             flow.response = http.Response.make(200, json.dumps(facts), headers)

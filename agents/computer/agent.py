@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from agents.base import ActError, AgentError, Call, Decision, Message, SafetyCheck, Usage
-from agents.providers.model import Request, Schema
+from agents.base import ActError, AgentError, Call, Decision, SafetyCheck, Usage
+from agents.providers.model import Request
 from agents.providers.network import NetworkModel
 from environments.actions import Action
 from environments.observation import Observation
@@ -60,12 +60,6 @@ class Turn:
 
 class ComputerModel(NetworkModel):
     """A model with its provider's tool; it keeps the conversation in its provider's form."""
-
-    def request(
-        self, messages: list[Message], temperature: float | None, max_tokens: int, schema: Schema | None
-    ) -> Request:
-        """See `Model.request`. These models are asked by `turn` alone."""
-        raise NotImplementedError
 
     @abstractmethod
     def begin(self, observation: Observation) -> None:
@@ -120,6 +114,7 @@ class ComputerAgent:
 
     async def _ask(self, observation: Observation) -> Decision:
         calls: list[Call] = []
+        checks: list[SafetyCheck] = []
         reason = ""
         if not self._begun:
             self._model.begin(observation)
@@ -133,15 +128,16 @@ class ComputerAgent:
                 error.calls = (*calls, *error.calls)
                 raise
             turn = self._model.read(answer.parts, cut_off=answer.cut_off)
+            checks += [replace(check, acknowledged=self._acknowledges) for check in turn.checks]
             if turn.refused:
                 calls.append(replace(call, error="the model refuses"))
-                raise AgentError(f"the model refuses: {turn.said[:300]}", tuple(calls))
+                raise AgentError(f"the model refuses: {turn.said[:300]}", tuple(calls), tuple(checks))
             if turn.checks and not self._acknowledges:
                 said = "; ".join(f"{check.code}: {check.message}" for check in turn.checks)
                 raise AgentError(
                     f"the provider asks to confirm an action ({said[:300]}), and safety_checks says refuse",
                     (*calls, call),
-                    turn.checks,
+                    tuple(checks),
                 )
             problem = next((asked.problem for asked in turn.asked if asked.action is None), "")
             if turn.ended and (turn.cut_off or not turn.said.strip()):
@@ -149,21 +145,22 @@ class ComputerAgent:
             elif len(turn.asked) > MOST_AT_ONCE:
                 problem = f"it asks for {len(turn.asked)} actions at once"
             if not problem:
-                return self._begin_batch(turn, (*calls, call))
+                return self._begin_batch(turn, (*calls, call), tuple(checks))
             reason = problem
             calls.append(replace(call, error=f"unusable answer: {problem}"))
             done = [Done(asked, asked.problem or FAILED) for asked in turn.asked]
             self._model.report(done, observation, acknowledged=bool(turn.checks))
-        raise AgentError(f"no usable answer in {len(calls)} tries; the last: {reason}", tuple(calls))
+        told = f"no usable answer in {len(calls)} tries; the last: {reason}"
+        raise AgentError(told, tuple(calls), tuple(checks))
 
-    def _begin_batch(self, turn: Turn, calls: tuple[Call, ...]) -> Decision:
+    def _begin_batch(self, turn: Turn, calls: tuple[Call, ...], checks: tuple[SafetyCheck, ...]) -> Decision:
+        """Take the first action of an answer. checks: of this answer, and of those that were not usable."""
         self._said, self._done = turn.said, []
-        checks = tuple(replace(check, acknowledged=True) for check in turn.checks)
-        self._acknowledged = bool(checks)
+        self._acknowledged = bool(turn.checks)
         self._waiting.extend(turn.asked)
         if turn.ended:
             action = Action("give_up", (turn.said[:500],))
-            return Decision(turn.said, "", action, Usage.of(calls), calls)
+            return Decision(turn.said, "", action, Usage.of(calls), calls, checks=checks)
         return replace(self._take(looked=True), usage=Usage.of(calls), calls=calls, checks=checks)
 
     def _take(self, *, looked: bool) -> Decision:

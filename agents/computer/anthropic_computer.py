@@ -22,7 +22,7 @@ from agents.computer.agent import (
     schema_of,
     tabs_text,
 )
-from agents.providers.bounded import CLIENT
+from agents.providers.anthropic_messages import connect
 from agents.providers.model import THINKING, Answer, Count, Request
 from agents.providers.network import Failure
 from agents.providers.sdk import receive
@@ -57,8 +57,8 @@ class AnthropicComputer(ComputerModel):
 
     provider = "anthropic-computer"
 
-    def __init__(self, name: str, *, temperature_scale: float = 1.0) -> None:
-        super().__init__(name, temperature_scale=temperature_scale)
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
         self._messages: list[dict[str, Any]] = []
         self._pointer = (0.0, 0.0)
         self._size = (0, 0)
@@ -69,13 +69,7 @@ class AnthropicComputer(ComputerModel):
 
     def connect(self, base_url: str, key: str) -> AsyncAnthropic:
         """See `NetworkModel.connect`."""
-        return AsyncAnthropic(
-            base_url=base_url,
-            api_key=key,
-            max_retries=0,
-            timeout=None,
-            http_client=anthropic.DefaultAsyncHttpxClient(**CLIENT),
-        )
+        return connect(base_url, key)
 
     def begin(self, observation: Observation) -> None:
         """See `ComputerModel.begin`."""

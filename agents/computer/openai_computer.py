@@ -43,8 +43,8 @@ class OpenAIComputer(ComputerModel):
 
     provider = "openai-computer"
 
-    def __init__(self, name: str, *, temperature_scale: float = 1.0) -> None:
-        super().__init__(name, temperature_scale=temperature_scale)
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
         self._items: list[dict[str, Any]] = []
         self._checks: dict[str, list[dict[str, Any]]] = {}
 

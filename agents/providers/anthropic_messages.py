@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from agents.base import Message
 from agents.providers.bounded import CLIENT
-from agents.providers.model import THINKING, Answer, Count, Request, Schema
+from agents.providers.model import THINKING, Answer, Count, Model, Request, Schema
 from agents.providers.network import Failure, NetworkModel
 from agents.providers.sdk import receive
 
@@ -30,7 +30,19 @@ _NO_THINKING: Final = {
 }
 
 
-class AnthropicMessages(NetworkModel):
+def connect(base_url: str, key: str) -> AsyncAnthropic:
+    """Return a client of Anthropic's SDK (see `NetworkModel.connect`)."""
+    return AsyncAnthropic(
+        base_url=base_url,
+        api_key=key,
+        max_retries=0,
+        timeout=None,
+        default_headers={"anthropic-version": _VERSION},
+        http_client=anthropic.DefaultAsyncHttpxClient(**CLIENT),
+    )
+
+
+class AnthropicMessages(NetworkModel, Model):
     """A model of Anthropic, without extended thinking where the model allows that."""
 
     provider = "anthropic"
@@ -38,14 +50,7 @@ class AnthropicMessages(NetworkModel):
 
     def connect(self, base_url: str, key: str) -> AsyncAnthropic:
         """See `NetworkModel.connect`."""
-        return AsyncAnthropic(
-            base_url=base_url,
-            api_key=key,
-            max_retries=0,
-            timeout=None,
-            default_headers={"anthropic-version": _VERSION},
-            http_client=anthropic.DefaultAsyncHttpxClient(**CLIENT),
-        )
+        return connect(base_url, key)
 
     def request(
         self, messages: list[Message], temperature: float | None, max_tokens: int, schema: Schema | None

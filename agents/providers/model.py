@@ -37,8 +37,11 @@ class Answer:
     parts: tuple[dict[str, Any], ...] = ()
 
 
-class Model(ABC):
-    """A language model. Temperatures are multiplied by `temperature_scale` before they are sent."""
+class Endpoint(ABC):
+    """A model to which requests are sent as JSON data, whatever they ask for.
+
+    Temperatures are multiplied by `temperature_scale` before they are sent.
+    """
 
     provider: ClassVar[str]
     highest_temperature: ClassVar[float] = 2.0
@@ -46,6 +49,39 @@ class Model(ABC):
     def __init__(self, name: str, *, temperature_scale: float = 1.0) -> None:
         self.name = name
         self._temperature_scale = temperature_scale
+
+    async def exchange(self, request: Request) -> tuple[Answer, Call]:
+        """Send a request; return the answer, and the line for the records. Raises as `Model.ask`."""
+        started = time.perf_counter()
+        outcome, retries = await self.answer(request)
+        tokens = outcome.tokens if isinstance(outcome, Answer) else None
+        call = Call(
+            request_digest=hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest(),
+            model=self.name,
+            tokens_in=tokens[0] if tokens else 0,
+            tokens_out=tokens[1] if tokens else 0,
+            cost=cost_of(f"{self.provider}:{self.name}", *tokens) if tokens else None,
+            seconds=time.perf_counter() - started,
+            retries=retries,
+            error="" if isinstance(outcome, Answer) else str(outcome),
+        )
+        if isinstance(outcome, ActError):
+            outcome.calls = (call,)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome, call
+
+    @abstractmethod
+    async def answer(self, request: Request) -> tuple[Answer | ActError | UserError, int]:
+        """Return the answer, or the error, and the number of retries.
+
+        An error is returned, not raised: raised in here it would carry another library's exception, and with
+        that the key.
+        """
+
+
+class Model(Endpoint):
+    """A language model that answers messages."""
 
     async def ask(
         self,
@@ -69,37 +105,8 @@ class Model(ABC):
         answer, call = await self.exchange(self.request(messages, temperature, max_tokens, schema))
         return Reply(answer.text, answer.cut_off, call)
 
-    async def exchange(self, request: Request) -> tuple[Answer, Call]:
-        """Send a request; return the answer, and the line for the records. Raises as `ask` does."""
-        started = time.perf_counter()
-        outcome, retries = await self.answer(request)
-        tokens = outcome.tokens if isinstance(outcome, Answer) else None
-        call = Call(
-            request_digest=hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest(),
-            model=self.name,
-            tokens_in=tokens[0] if tokens else 0,
-            tokens_out=tokens[1] if tokens else 0,
-            cost=cost_of(f"{self.provider}:{self.name}", *tokens) if tokens else None,
-            seconds=time.perf_counter() - started,
-            retries=retries,
-            error="" if isinstance(outcome, Answer) else str(outcome),
-        )
-        if isinstance(outcome, ActError):
-            outcome.calls = (call,)
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome, call
-
     @abstractmethod
     def request(
         self, messages: list[Message], temperature: float | None, max_tokens: int, schema: Schema | None
     ) -> Request:
         """Return the request that is sent, as JSON data."""
-
-    @abstractmethod
-    async def answer(self, request: Request) -> tuple[Answer | ActError | UserError, int]:
-        """Return the answer, or the error, and the number of retries.
-
-        An error is returned, not raised: raised in here it would carry another library's exception, and with
-        that the key.
-        """

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from agents.base import ActError, AgentError, ProviderError
 from agents.providers.limiter import Limiter
-from agents.providers.model import Answer, Model, Request
+from agents.providers.model import Answer, Endpoint, Request
 from agents.providers.settings import COMPUTERS, SERVICES
 from interventions.errors import UserError
 
@@ -68,7 +68,7 @@ class Connection:
 _connections: dict[tuple[str, str, str], Connection] = {}
 
 
-class NetworkModel(Model):
+class NetworkModel(Endpoint):
     """A model at a provider.
 
     Args:
@@ -98,7 +98,7 @@ class NetworkModel(Model):
         """Try a request once. Return whatever the SDK raises as a failure."""
 
     async def answer(self, request: Request) -> tuple[Answer | ActError | UserError, int]:
-        """See `Model.answer`."""
+        """See `Endpoint.answer`."""
         connection, retries = self._connection(), 0
         while True:
             async with connection.limiter as limiter:

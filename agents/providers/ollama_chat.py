@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from agents.base import Message
 from agents.providers.bounded import CLIENT, TooLong
-from agents.providers.model import THINKING, Answer, Count, Request, Schema
+from agents.providers.model import THINKING, Answer, Count, Model, Request, Schema
 from agents.providers.network import NO_CONNECTION, UNREADABLE, Failure, NetworkModel, retry_after
 from agents.providers.tokens import estimate_tokens
 
@@ -18,7 +18,7 @@ _SMALLEST_WINDOW: Final = 4_096
 _IMAGE_TOKENS: Final = 2_000  # a bound, not a count
 
 
-class OllamaChat(NetworkModel):
+class OllamaChat(NetworkModel, Model):
     """A model of Ollama, without thinking where the model allows that."""
 
     provider = "ollama"

@@ -9,12 +9,12 @@ from pydantic import BaseModel, Field
 
 from agents.base import Message
 from agents.providers.bounded import CLIENT
-from agents.providers.model import THINKING, Answer, Count, Request, Schema
+from agents.providers.model import THINKING, Answer, Count, Model, Request, Schema
 from agents.providers.network import Failure, NetworkModel
 from agents.providers.sdk import receive
 
 
-class OpenAIChat(NetworkModel):
+class OpenAIChat(NetworkModel, Model):
     """A model of OpenAI, through chat completions."""
 
     provider = "openai"

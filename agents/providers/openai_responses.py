@@ -7,7 +7,7 @@ from openai import AsyncOpenAI
 from pydantic import BaseModel
 
 from agents.base import Message
-from agents.providers.model import THINKING, Answer, Count, Request, Schema
+from agents.providers.model import THINKING, Answer, Count, Model, Request, Schema
 from agents.providers.network import Failure, NetworkModel
 from agents.providers.openai_chat import connect, data_url, reasons
 from agents.providers.sdk import receive
@@ -15,7 +15,7 @@ from agents.providers.sdk import receive
 _SMALLEST_LIMIT: Final = 16  # the API refuses less
 
 
-class OpenAIResponses(NetworkModel):
+class OpenAIResponses(NetworkModel, Model):
     """A model of OpenAI, through its responses API; OpenAI is asked to store nothing."""
 
     provider = "openai-responses"

@@ -115,8 +115,9 @@ def _megabytes(size: int) -> str:
 def _serve(
     records: "Records", db: str, wanted: "Selection | None", trial: str | None, port: int, *, no_open: bool
 ) -> None:
+    from experiments.console.listener import HOST, listen
     from experiments.viewer.links import Links
-    from experiments.viewer.server import HOST, listen, serve, show
+    from experiments.viewer.server import serve, show
 
     to = Links()
     path = to.runs()

@@ -1,9 +1,10 @@
 """How the trials of each kind of design run; the kinds themselves are in designs/loading.py."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.trial import CardTrial
@@ -15,9 +16,13 @@ from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.card_episode import CardTrialRunner
 from experiments.episodes.shop_episode import ShopTrialRunner
-from experiments.executors.browser import TrialRunner
+from experiments.executors.browser import Testbed, TrialRunner
+from experiments.executors.executor import Executor
 from experiments.executors.scores import CardScoring, PromptScoring, Scoring
 from experiments.executors.start_pages import check_start_pages
+
+if TYPE_CHECKING:
+    from experiments.executors.programs import ProgramGuests
 
 D_contra = TypeVar("D_contra", contravariant=True)
 T = TypeVar("T", bound=Trial)
@@ -40,17 +45,31 @@ class Running(Generic[D_contra, T]):
     on_pages: from the design and the shop's address to what runs an episode. scoring: from the design to what
     scores the answers of a trial. check: looks, before the first trial, whether trials can be treated, from
     the design, the trials and the shop's address (None: the embedded one), and the file `upstream_ca`; it
-    raises UserError.
+    raises UserError. on_programs: opens what lets programs act in trials, from the design, the testbed, the
+    proxy's guests and the number of slots.
     """
 
     on_pages: Callable[[D_contra, str], TrialRunner[T]] | None = None
     scoring: Callable[[D_contra], Scoring[T]] | None = None
     check: Check[D_contra, T] | None = None
+    on_programs: (
+        Callable[[D_contra, Testbed, "ProgramGuests", int], AbstractAsyncContextManager[Executor[T]]] | None
+    ) = None
+
+
+def _in_shops(
+    design: ShopDesign, testbed: Testbed, guests: "ProgramGuests", slots: int
+) -> AbstractAsyncContextManager[Executor[ShopTrial]]:
+    from experiments.executors.programs import open_programs  # noqa: PLC0415 (few runs)
+
+    return open_programs(design, testbed, guests, slots)
 
 
 # The kind of a design, by which a row is found, does not tell its type.
 KINDS: Final[Mapping[Kind, Running[Any, AnyTrial]]] = {
-    "shop": Running[ShopDesign, ShopTrial](on_pages=ShopTrialRunner, check=check_start_pages),
+    "shop": Running[ShopDesign, ShopTrial](
+        on_pages=ShopTrialRunner, check=check_start_pages, on_programs=_in_shops
+    ),
     "cards": Running[CardDesign, CardTrial](on_pages=CardTrialRunner, scoring=CardScoring),
     "scores": Running[ScoreDesign, ScoreTrial](scoring=PromptScoring),
 }

@@ -11,7 +11,6 @@ from agents.registry import close_agents
 from agents.simulated.own_profiles import take
 from agents.simulated.tab_shopper import ShopperProfile
 from experiments.designs.loading import AnyDesign, AnyTrial
-from experiments.designs.shop.design import ShopDesign
 from experiments.episodes.answers import card_record
 from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import BrowserExecutor, TrialRunner, open_testbed
@@ -107,8 +106,8 @@ async def open_executor(
     try:
         if setup.is_text:
             yield TextExecutor(setup.design.run_id, setup.design.most_seconds, setup.slots)
-        elif isinstance(setup.design, ShopDesign) and setup.has_programs:
-            from experiments.executors.programs import ProgramGuests, open_programs  # noqa: PLC0415 (few runs)
+        elif setup.has_programs and (open_programs := KINDS[setup.design.kind].on_programs):
+            from experiments.executors.programs import ProgramGuests  # noqa: PLC0415 (few runs)
 
             programs = ProgramGuests()
             async with (

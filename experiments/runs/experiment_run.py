@@ -92,7 +92,7 @@ class ExperimentRun:
         for agent in self.agents:
             if dry:
                 check_name(agent)
-            if is_command(agent) and self.design.kind != "shop":
+            if is_command(agent) and self._running.on_programs is None:
                 raise UserError(f'agents: "{agent}" is a program, which visits shops; name another for this')
             try:
                 if scoring := self._scoring():

@@ -195,7 +195,7 @@ class TrialEnv(ShopEnv):
     browser: Any
 
     def __init__(self, venue: Venue, trial: ShopTrial, **options: Any) -> None:
-        self._venue, self._trial = venue, trial
+        self.venue, self.trial = venue, trial
         self._slot: Slot | None = venue.lend()
         self._facts: dict[str, Any] = {"trial": trial.id, "seed": trial.seed, "outcome": "", "reason": ""}
         self._attempts = 0
@@ -223,17 +223,17 @@ class TrialEnv(ShopEnv):
             UserError: the trial has ended and is stored, another process runs it, or this is closed.
         """
         if self._slot is None:
-            raise UserError(f"trial {self._trial.id}: its environment is closed; make it again")
+            raise UserError(f"trial {self.trial.id}: its environment is closed; make it again")
         if self._facts["outcome"] not in ("", "infra_error"):
-            raise UserError(f"trial {self._trial.id} has ended; go on with the next task")
-        self._venue.claim(self._trial)
+            raise UserError(f"trial {self.trial.id} has ended; go on with the next task")
+        self.venue.claim(self.trial)
         self._facts |= {"outcome": "", "reason": ""}
         self._attempts += 1
         self._start, self._trajectory, self._unusable = Start.now(), Trajectory(), 0
-        self._absences = self._venue.testbed.shop.absences
-        self._slot.session = self._session = self._venue.session(self._trial)
+        self._absences = self.venue.testbed.shop.absences
+        self._slot.session = self._session = self.venue.session(self.trial)
         self._stop_counting()
-        self._time = self._venue.count_time(self._session)
+        self._time = self.venue.count_time(self._session)
         try:
             observation, info = super().reset(seed=seed, options=options)
             self._look(observation)
@@ -280,10 +280,10 @@ class TrialEnv(ShopEnv):
         if self._slot is not None:
             self._quit()
             if self._attempts and not self._facts["outcome"]:
-                self._venue.release(self._trial)
-            self._venue.take_back(self._slot)
+                self.venue.release(self.trial)
+            self.venue.take_back(self._slot)
             self._slot = None
-            self._venue.opened.discard(self)
+            self.venue.opened.discard(self)
 
     def _stop_counting(self) -> None:
         if self._time is not None:
@@ -303,15 +303,15 @@ class TrialEnv(ShopEnv):
 
     def _look(self, observation: dict[str, Any]) -> None:
         self._last = observation
-        page = self._venue.design.view(self._trial).page
+        page = self.venue.design.view(self.trial).page
         self._trajectory.looks.append(
             look_of(observation, len(self._trajectory.decisions), self.task.stop, page)
         )
 
     def _end_if_over(self, terminated: bool) -> None:
-        trajectory, limits = self._trajectory, self._venue.design.experiment.limits
+        trajectory, limits = self._trajectory, self.venue.design.experiment.limits
         look, steps = trajectory.looks[-1], len(trajectory.decisions)
-        if is_over(look, trajectory, self._trial, self._venue.design, self._session):
+        if is_over(look, trajectory, self.trial, self.venue.design, self._session):
             pass
         elif terminated:
             said = [message["message"] for message in self.chat.messages if message["role"] == "infeasible"]
@@ -326,8 +326,8 @@ class TrialEnv(ShopEnv):
             trajectory.cause = over.cause
         else:
             return
-        judge(trajectory, self._trial, self._venue.design, self._session)
-        if self._venue.testbed.shop.absences > self._absences:
+        judge(trajectory, self.trial, self.venue.design, self._session)
+        if self.venue.testbed.shop.absences > self._absences:
             trajectory.fail("shop", "the shop went away while the trial ran")
         self._store()
 
@@ -337,12 +337,12 @@ class TrialEnv(ShopEnv):
         self._quit()
 
     def _store(self) -> None:
-        trajectory, design = self._trajectory, self._venue.design
+        trajectory, design = self._trajectory, self.venue.design
         record = to_record(
-            self._trial, design, trajectory, self._session, start=self._start, attempts=self._attempts
+            self.trial, design, trajectory, self._session, start=self._start, attempts=self._attempts
         )
         self._stop_counting()
-        self._venue.store(record)
+        self.venue.store(record)
         self._facts |= {"outcome": trajectory.outcome, "reason": trajectory.reason}
 
 

@@ -1,7 +1,6 @@
 """Serve trials to MCP hosts: over standard input and output, or as streamable HTTP on this machine."""
 
 import base64
-import socket
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable
@@ -14,6 +13,7 @@ from weakref import WeakKeyDictionary
 import uvicorn
 
 from environments.observation import Observation
+from experiments.console.listener import HOST, listen
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.trial import ShopTrial
 from experiments.executors.browser import BrowserExecutor, open_testbed
@@ -42,7 +42,6 @@ try:
 except ImportError as error:
     raise UserError(f"souk mcp needs the package mcp ({error.name} is missing); pip install mcp") from None
 
-HOST: Final = "127.0.0.1"
 INSTRUCTIONS: Final = (
     "You are given tasks in a shop, one at a time. Call next_trial, do what its goal says with act, "
     "and call next_trial again when the trial has ended."
@@ -148,16 +147,7 @@ async def told(seen: Awaitable[Observation | str]) -> "list[ContentBlock]":
 
 async def serve_http(reception: Reception, port: int) -> None:
     """Serve streamable HTTP on this machine until interrupted. Raises UserError: the port is taken."""
-    listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((HOST, port))
-    except OSError as error:
-        listener.close()
-        raise UserError(
-            f"--http {port}: cannot be used ({error.strerror}); give another port, or 0 for any that is free"
-        ) from None
-    listener.listen()
+    listener = listen(port, "--http")
     at = listener.getsockname()[1]
     config = uvicorn.Config(
         make_server(reception, at).streamable_http_app(),

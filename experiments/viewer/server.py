@@ -9,24 +9,6 @@ import uvicorn
 
 from experiments.records.store import Records
 from experiments.viewer.app import create_app
-from interventions.errors import UserError
-
-HOST = "127.0.0.1"
-
-
-def listen(port: int) -> socket.socket:
-    """Return a socket that listens on this machine only; port 0 is any that is free. Raises UserError."""
-    listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((HOST, port))
-    except OSError as error:
-        listener.close()
-        raise UserError(
-            f"--port {port}: cannot be used ({error.strerror}); give another one, or 0 for any that is free"
-        ) from None
-    listener.listen()
-    return listener
 
 
 def serve(records: Records, db: str, listener: socket.socket) -> None:

@@ -203,6 +203,17 @@ async def test_safety_checks_end_the_trial_unless_the_experiment_says_otherwise(
     assert [each.get("acknowledged_safety_checks") for each in outputs] == [asked, None]
 
 
+async def test_what_was_confirmed_for_an_unusable_answer_is_recorded_too(
+    wire: Wire, see: Callable[..., Observation]
+) -> None:
+    asked = [{"id": "s1", "code": "c", "message": "Look at it."}]
+    agent = make_agent(OPENAI, seed=1, acknowledges=True)
+    wire.openai(call({"type": "levitate"}, pending_safety_checks=asked))
+    wire.openai(call(CLICK, number=2))
+    decision = await agent.act(see())
+    assert [(each.message, each.acknowledged) for each in decision.checks] == [("Look at it.", True)]
+
+
 ACTIONS = {
     "screenshot": ({"type": "screenshot"}, "wait(0.0)"),
     "double": ({"type": "double_click", "x": 1, "y": 2}, "mouse_click(1.0, 2.0, 'left', 2, '')"),

@@ -6,8 +6,9 @@ from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any, Final
 
-from agents.base import is_simulated, looks_only
+from agents.base import is_simulated
 from agents.language_model.prompt import DEFAULT, PromptTemplates, picture_prompt
+from agents.registry import looks_only
 from agents.simulated.nudges import Nudge
 from environments.observe import VIEWS, View
 from experiments.designs.choice_sets.pairings import ChoiceSet

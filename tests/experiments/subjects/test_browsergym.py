@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -255,6 +256,31 @@ async def test_time_runs_out(
             flags, ended = end(tasks[0], lambda step: f"scroll(0, {100 * step})")
             assert (flags, ended["outcome"]) == ([False, True], "agent_limit")
             assert ended["reason"] == "1 seconds have passed"
+
+    await in_thread(browsergym_thread, browsergym)
+
+
+@pytest.mark.slow
+async def test_a_shop_that_stands_still_takes_no_time(
+    browsergym_thread: ThreadPoolExecutor, base_url: str, tmp_path: Path, db: str
+) -> None:
+    path = tmp_path / "short.yaml"
+    path.write_text(EXPERIMENT.format(site="onestopmarket").replace("{steps: 5}", "{seconds: 1}"))
+
+    def browsergym() -> None:
+        with open_experiment(str(path), agent="tester", db=db, base_url=base_url, limit=1) as tasks:
+            env = gymnasium.make(tasks[0])
+            venue, trial = env.unwrapped.venue, env.unwrapped.trial
+            session = venue.session(trial)
+            session.asked["a page"] = time.monotonic() - 3
+            counted = venue.count_time(session)
+            with pytest.raises(TimeoutError):
+                counted.result(timeout=3)
+            session.asked.clear()
+            assert counted.result(timeout=30).outcome == "agent_limit"
+            session.asked["a page"] = time.monotonic() - 60
+            assert venue.count_time(session).result(timeout=30).cause == "shop"
+            env.close()
 
     await in_thread(browsergym_thread, browsergym)
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import uvicorn
 
+from experiments.console.listener import listen
 from experiments.records.record import RunFacts, TrialRecord, TrialRow, artifact_hash
 from experiments.records.store import Records
 from experiments.viewer.app import create_app
-from experiments.viewer.server import listen
 
 RUN = "made-1"
 PAGE = """<h1>A lamp</h1><h2>Best of all lamps</h2><button bid="7" type="submit">Add to Cart</button>"""
