@@ -6,9 +6,7 @@ from typing import Any, Final, Protocol
 from agents.base import is_simulated
 from agents.simulated.own_profiles import profile_of
 from agents.simulated.tab_shopper import ShopperProfile
-from experiments.designs.cards.design import CardDesign
 from experiments.designs.loading import AnyDesign
-from experiments.designs.shop.design import ShopDesign
 from experiments.studies.answer_power import BatteryRehearsal, FactorialRehearsal
 from experiments.studies.card_power import ConjointRehearsal
 from experiments.studies.power_results import DIFFER, POWER, Contrast
@@ -72,7 +70,8 @@ class _Kind(Rehearsal, Protocol):
         """Return the contrasts of an experiment, each with its unit."""
 
 
-_OF_CARDS: Final[Mapping[str, type[_Kind]]] = {
+_KINDS: Final[Mapping[str, type[_Kind]]] = {
+    "choice": ShopRehearsal,
     "conjoint": ConjointRehearsal,
     "montecarlo": FactorialRehearsal,
     "biases": BatteryRehearsal,
@@ -145,10 +144,8 @@ def effects_in(given: list[str], features: Mapping[str, str]) -> dict[str, float
 
 def _kind(design: AnyDesign) -> "type[_Kind]":
     """Return what rehearses experiments of this kind. Raises UserError where nothing does."""
-    if isinstance(design, ShopDesign):
-        return ShopRehearsal
-    if isinstance(design, CardDesign) and design.mode != "logprobs":
-        return _OF_CARDS[design.analysis]
+    if design.mode != "logprobs" and (kind := _KINDS.get(design.analysis)):
+        return kind
     raise UserError(
         f"{design.name}: answers are scored, and nothing is left to chance that a power could be about; use"
         " souk power anova for a comparison of groups"

@@ -1,10 +1,10 @@
 """List the ways to spend a number of trials: on choice sets, texts or repeats, by what the experiment has."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import comb
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.experiment_file import Battery, Conjoint, Factorial
@@ -30,20 +30,11 @@ class Way:
 
 
 def ways(design: AnyDesign, trials: int) -> Iterator[Way]:
-    """Yield the ways to spend so many trials of an agent on an experiment; the one first that varies most.
+    """Return the ways to spend so many trials of an agent on an experiment; the one first that varies most.
 
     Raises UserError for an experiment that has but one way.
     """
-    if isinstance(design, ShopDesign):
-        yield from _of_shop(design, trials)
-    elif isinstance(design, CardDesign):
-        match design.experiment.design.one:
-            case Conjoint() as spec:
-                yield from _of_conjoint(design, spec, trials)
-            case Factorial() as spec:
-                yield from _of_factorial(design, spec, trials)
-            case spec:
-                yield from _of_battery(design, spec, trials)
+    return _KINDS[design.analysis].ways(design, trials)
 
 
 def with_keys(design: AnyDesign, keys: Mapping[str, Any]) -> AnyDesign:
@@ -56,16 +47,14 @@ def with_keys(design: AnyDesign, keys: Mapping[str, Any]) -> AnyDesign:
 
 def widest(design: AnyDesign) -> AnyDesign:
     """Return the experiment with all choice sets that there are, on which shoppers are calibrated."""
-    if not isinstance(design, ShopDesign) or design.experiment.options.file:
-        return design
-    return with_keys(design, {"options.sets": _MOST_SETS, "repeats": 1})
+    keys = _KINDS[design.analysis].widest(design)
+    return with_keys(design, keys) if keys else design
 
 
 @lru_cache(maxsize=4)
 def _most_sets(design: ShopDesign) -> int:
     """The number of choice sets that there are; counted once, because it takes a while."""
-    found = widest(design)
-    return len(found.sets) if isinstance(found, ShopDesign) else 0
+    return len(cast("ShopDesign", widest(design)).sets)
 
 
 def _put(data: dict[str, Any], path: Sequence[str], value: Any) -> None:
@@ -97,8 +86,9 @@ def _of_shop(design: ShopDesign, trials: int) -> Iterator[Way]:
             yield Way(parts, {**keys, "repeats": repeats}, sets * each * repeats * design.block_size())
 
 
-def _of_conjoint(design: CardDesign, spec: Conjoint, trials: int) -> Iterator[Way]:
+def _of_conjoint(design: CardDesign, trials: int) -> Iterator[Way]:
     """Each set shown once, twice and four times; sets of all sizes in the proportions of the file."""
+    spec = cast("Conjoint", design.experiment.design.one)
     if not spec.blocks:
         raise UserError(f"--budget: the cards of {design.name} are ready-made, in one way only; use --trials")
     profiles = {option.option for trial in design.trials(["simulated"]) for option in trial.options}
@@ -118,16 +108,18 @@ def _of_conjoint(design: CardDesign, spec: Conjoint, trials: int) -> Iterator[Wa
             yield Way(parts, {"design.conjoint.blocks": blocks}, sum(sets) * repeats * orders)
 
 
-def _of_factorial(design: CardDesign, spec: Factorial, trials: int) -> Iterator[Way]:
+def _of_factorial(design: CardDesign, trials: int) -> Iterator[Way]:
     """All products in all conditions, as often as can be."""
+    spec = cast("Factorial", design.experiment.design.one)
     cells = design.size // spec.repeats
     if repeats := trials // cells:
         parts = {"questions": cells, "repeats": repeats}
         yield Way(parts, {"design.factorial.repeats": repeats}, cells * repeats)
 
 
-def _of_battery(design: CardDesign, spec: Battery, trials: int) -> Iterator[Way]:
+def _of_battery(design: CardDesign, trials: int) -> Iterator[Way]:
     """All scenarios and temperatures, and the first of each."""
+    spec = cast("Battery", design.experiment.design.one)
     for number, scenarios, temperatures in (
         (len(spec.scenarios) * len(spec.temperatures), spec.scenarios, spec.temperatures),
         (1, spec.scenarios[:1], spec.temperatures[:1]),
@@ -143,3 +135,23 @@ def _of_battery(design: CardDesign, spec: Battery, trials: int) -> Iterator[Way]
             yield Way({"questions": questions, "answers": valid}, keys, questions * valid)
         if number == 1:
             return
+
+
+def _all_sets(design: ShopDesign) -> Mapping[str, Any]:
+    return {} if design.experiment.options.file else {"options.sets": _MOST_SETS, "repeats": 1}
+
+
+@dataclass(frozen=True)
+class _Splits:
+    """How a kind of study spends trials; `widest`: the keys with which it has all choice sets, if it draws them."""
+
+    ways: Callable[[Any, int], Iterator[Way]]
+    widest: Callable[[Any], Mapping[str, Any]] = lambda _: {}
+
+
+_KINDS: Final = {
+    "choice": _Splits(_of_shop, _all_sets),
+    "conjoint": _Splits(_of_conjoint),
+    "montecarlo": _Splits(_of_factorial),
+    "biases": _Splits(_of_battery),
+}
