@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -27,6 +28,25 @@ def test_every_category_has_a_small_drawing_with_the_brand_on_it(catalogue: Cata
         labels = [text.text for text in ElementTree.fromstring(drawing).iter(f"{SVG}text")]
         assert labels == [product.brand]
     assert len({picture(product) for product in products[:20]}) > 10
+
+
+def test_a_picture_shows_what_the_name_says(catalogue: Catalogue) -> None:
+    def drawn(name: str) -> str:
+        return picture(replace(bottle, name=f"{bottle.brand} {name}"))
+
+    def colours(drawing: str) -> set[str]:
+        return set(re.findall("#[0-9a-f]{6}", drawing))
+
+    def width(drawing: str) -> float:
+        return float(re.findall(r"matrix\(([\d.]+)", drawing)[0])
+
+    bottle = next(product for product in catalogue.products if product.category == "Mouthwash")
+    red, green = drawn("Mouthwash, Cherry, 12 fl oz"), drawn("Mouthwash, Spearmint, 12 fl oz")
+    assert colours(red) != colours(green)
+    assert colours(green) == colours(drawn("Mouthwash, Peppermint, 12 fl oz"))
+    assert width(drawn("Mouthwash, 3 fl oz")) < width(green) < width(drawn("Mouthwash, 33.8 fl oz"))
+    packs = ("Mouthwash", "Mouthwash, 2 Bottles of 8 fl oz", "Mouthwash, 6 Bottles")
+    assert [drawn(name).count("<use") for name in packs] == [0, 1, 2]
 
 
 def test_a_hostile_brand_stays_text(catalogue: Catalogue) -> None:

@@ -277,6 +277,10 @@ function onClick(event) {
     submitByPost(JSON.parse(poster.dataset.post));
   } else if (event.target.closest(".minicart-wrapper")) {
     onMinicartClick(event);
+  } else if (event.target.closest(".nav-toggle")) {
+    document.documentElement.classList.toggle("nav-open");
+  } else if (event.target.closest(".filter-title")) {
+    $(".block.filter").classList.toggle("active");
   } else if (event.target.closest("[data-role=proceed-to-checkout]")) {
     location.href = BASE_URL + "checkout/";
   } else if (event.target.closest("[data-role=opc-continue]")) {
