@@ -143,7 +143,7 @@ def _all_sets(design: ShopDesign) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class _Splits:
-    """How a kind of study spends trials; `widest`: the keys with which it has all choice sets, if it draws them."""
+    """How a kind of study spends trials; and the keys that give it all choice sets, where it draws them."""
 
     ways: Callable[[Any, int], Iterator[Way]]
     widest: Callable[[Any], Mapping[str, Any]] = lambda _: {}
