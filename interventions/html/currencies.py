@@ -51,7 +51,8 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "שח": "ILS",
         "ლარი": "GEL",
         "դր.": "AMD",
-    },
+    }
+    | {"د.ب": "BHD", "د.ك": "KWD", "ر.ع": "OMR", "د.أ": "JOD", "د.ت": "TND", "د.ل": "LYD"},
     "az": {"man.": "AZN", "man": "AZN"},
     "bs": {"KM": "BAM"},
     "en": {"BD": "BHD", "JD": "JOD", "SR": "SAR", "Tk": "BDT"},

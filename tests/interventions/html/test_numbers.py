@@ -79,6 +79,8 @@ def test_reading(text: str, value: str) -> None:
         ("KD 12.500", "", "12.500"),
         ("12,500 DT", "fr", "12.500"),
         ("1,299 TND", "", "1.299"),
+        *((f"1.250 {sign}", "", "1.250") for sign in ("د.ب.", "د.ك.", "ر.ع.", "د.أ.")),
+        *((f"1,250 {sign}", "", "1.250") for sign in ("د.ت.", "د.ل.")),
     ],
 )
 def test_a_point_before_three_digits(text: str, language: str, value: str) -> None:
