@@ -48,6 +48,9 @@ EMPTY_PAGE = b"\n"
 READING = ("GET", "HEAD")
 """Methods that change nothing at the shop. Pages may ask in this way for what comes when it comes."""
 Ends = tuple[tuple[str, int], tuple[str, int]]
+ASSETS = ("script", "style")
+ASSET_ENDINGS = (".js", ".mjs", ".css")
+"""How the paths of scripts and style sheets end, for browsers that do not say what they ask for."""
 ABORTS = ("Client disconnected", "stream reset by client (CANCEL)")
 """How mitmproxy's messages begin when a client gives up a request over HTTP/1 and HTTP/2."""
 
@@ -163,7 +166,10 @@ class Rewriter:
             flow.websocket.messages.clear()
 
     def error(self, flow: http.HTTPFlow) -> None:
-        """Note a document that the shop did not deliver; a client that hangs up is no error."""
+        """Note a document, or a script or style sheet of one, that the shop did not deliver.
+
+        Without them a page is another one. A client that hangs up is no error.
+        """
         session: Session | None = flow.metadata.get(SESSION)
         if session is not None:
             session.asked.pop(flow.id, None)
@@ -171,7 +177,7 @@ class Rewriter:
             return
         if flow.response is not None and TOO_LARGE in flow.error.msg:
             session.note_failure(f"{flow.request.url}: the page cannot be rewritten: too large")
-        elif flow.client_conn.connected and is_document_request(flow.request):
+        elif flow.client_conn.connected and (is_document_request(flow.request) or is_asset(flow.request)):
             session.note_upstream_error(f"{flow.request.url}: {flow.error.msg}")
 
 
@@ -278,6 +284,14 @@ def is_document_request(request: http.Request) -> bool:
     # Browsers leave the header out on plain HTTP; then only navigations, and libraries that say so, ask for
     # HTML by name.
     return "text/html" in request.headers.get("accept", "") and "x-requested-with" not in request.headers
+
+
+def is_asset(request: http.Request) -> bool:
+    """Return whether a page asks for a script or a style sheet."""
+    destination = request.headers.get("sec-fetch-dest")
+    if destination is not None:
+        return destination in ASSETS
+    return path_of(request).endswith(ASSET_ENDINGS)
 
 
 def is_treatable(flow: http.HTTPFlow, session: Session) -> bool:

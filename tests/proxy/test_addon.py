@@ -534,6 +534,26 @@ async def test_a_shop_that_is_down_is_an_upstream_error(slot: Slot, client: http
     assert slot.session.failures == []
 
 
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [
+        ("shop.js", {"sec-fetch-dest": "script"}),
+        ("shop", {"sec-fetch-dest": "style"}),
+        ("shop.js?v=2", {"accept": "*/*"}),
+        ("shop.css", {"accept": "text/css,*/*;q=0.1"}),
+    ],
+)
+async def test_a_script_or_style_sheet_that_does_not_come_is_an_upstream_error(
+    path: str, headers: dict[str, str], slot: Slot, client: httpx.AsyncClient
+) -> None:
+    async with upstream(OTHER) as shop:
+        url = shop.url
+    slot.session = session(url)
+    assert (await client.get(url + path, headers=headers)).status_code == 502
+    (error,) = slot.session.upstream_errors
+    assert error.startswith(url + path)
+
+
 async def test_a_page_that_breaks_off_is_an_upstream_error(slot: Slot, client: httpx.AsyncClient) -> None:
     answer = message(PAGE, "Connection: close", "Content-Length: 5000")
     async with upstream(answer) as shop:

@@ -1,0 +1,189 @@
+"""Episodes per minute at a model's pace, against an agent that answers at once and Playwright alone."""
+
+import asyncio
+import itertools
+import os
+import re
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from playwright.async_api import Browser, async_playwright
+
+from agents.base import Agent, Decision, Observation
+from environments.browser import find_browser
+from environments.shop.server import shop
+from experiments.designs.inputs.experiment_file import experiment_source
+from experiments.designs.shop.design import ShopDesign
+from experiments.designs.shop.trial import ShopTrial
+from experiments.episodes.shop_episode import ShopTrialRunner
+from experiments.executors.browser import BrowserExecutor, default_slots, open_testbed
+from experiments.records.record import TrialRecord
+from experiments.records.store import Records
+from tests.bench.result import Result
+from tests.experiments.running import run_trials
+
+AGENT: Final = "simulated:balanced"
+IN_FLIGHT: Final = 64
+EPISODES: Final = 192
+AT_ONCE: Final = 60
+"""Episodes with answers at once, and of Playwright alone, half of them before the others and half after."""
+PAUSES: Final = (3.0, 10.0)
+"""Seconds that each answer takes."""
+GOAL_SHARE: Final = 0.9
+GOAL_MEMORY: Final = 60
+"""MB for each episode in flight."""
+MB: Final = 1024
+PSS: Final = re.compile(r"^Pss:\s+(\d+) kB", re.MULTILINE)
+
+
+class Paced:
+    """An agent that takes its time for each answer."""
+
+    def __init__(self, agent: Agent, seconds: float) -> None:
+        self._agent, self._seconds = agent, seconds
+
+    async def act(self, observation: Observation) -> Decision:
+        await asyncio.sleep(self._seconds)
+        return await self._agent.act(observation)
+
+
+class PacedTrials(ShopTrialRunner):
+    """Trials of agents that take their time."""
+
+    seconds = 0.0
+
+    def agent(self, trial: ShopTrial) -> Agent:
+        return Paced(super().agent(trial), self.seconds)
+
+
+async def run() -> Result:
+    design = ShopDesign(experiment_source("nudges"))
+    trials = list(itertools.islice(design.trials([AGENT]), AT_ONCE))
+    many = list(itertools.islice(design.trials([AGENT]), EPISODES))
+    cores = default_slots([AGENT])
+    bare = [await playwright_alone(trials[: AT_ONCE // 2], cores)]
+    at_once = [(await souk(design, trials[: AT_ONCE // 2], cores, 0.0))[0]]
+    paced = {seconds: await souk(design, many, IN_FLIGHT, seconds) for seconds in PAUSES}
+    at_once.append((await souk(design, trials[AT_ONCE // 2 :], cores, 0.0))[0])
+    bare.append(await playwright_alone(trials[AT_ONCE // 2 :], cores))
+    own, alone = (2 / sum(1 / rate for rate in rates) for rates in (at_once, bare))
+    rate, memory, steps = paced[PAUSES[0]]
+    return Result(
+        what=f"episodes per minute with {IN_FLIGHT} in flight and answers of {PAUSES[0]:g} s",
+        against="the same machine with an agent that answers at once (in brackets: a bare Playwright loop)",
+        figure=f"{rate / own:.2f} of it ({rate / alone:.2f}), {memory:.0f} MB for each episode in flight",
+        goal=f"{GOAL_SHARE:g} ({GOAL_SHARE:g}), under {GOAL_MEMORY} MB",
+        reached=rate >= GOAL_SHARE * own and own >= GOAL_SHARE * alone and memory < GOAL_MEMORY,
+        times=(
+            (f"answers at once, {cores} slots", f"{own:.1f} per minute ({AT_ONCE} episodes)"),
+            (f"Playwright alone, {cores} at once", f"{alone:.1f} per minute ({AT_ONCE} episodes)"),
+            *(
+                (
+                    f"answers of {seconds:g} s, {IN_FLIGHT} in flight",
+                    f"{found[0]:.1f} per minute ({EPISODES} episodes); {found[1]:.0f} MB for each in flight;"
+                    f" waiting alone would allow {60 * IN_FLIGHT / (seconds * steps):.0f} per minute",
+                )
+                for seconds, found in paced.items()
+            ),
+        ),
+        how=(
+            f"`{AGENT}` in the experiment `nudges`, as `souk run` runs it; each of its answers, of which a"
+            f" trial has about {steps:.1f}, takes so long. What counts are the episodes that ended after the"
+            " first quarter of them and before the last. Playwright alone opens the same two pages in"
+            " tabs, presses the button and waits for the message, in a context of its own, without proxy,"
+            " observation and records."
+        ),
+        notes=(
+            "Memory is that of the command and of all processes that it started (browser, Playwright), each"
+            " shared page of memory counted once (PSS): the largest of one look a second, divided by the"
+            " number in flight. The shop runs in the same process.",
+        ),
+    )
+
+
+async def souk(
+    design: ShopDesign, trials: Sequence[ShopTrial], slots: int, seconds: float
+) -> tuple[float, float, float]:
+    """Run the trials; returns episodes per minute, MB for each episode in flight, answers in a trial."""
+    ended: list[float] = []
+    steps: list[int] = []
+
+    def finished(record: TrialRecord) -> None:
+        assert record.trial.outcome == "choice", record.trial.reason
+        ended.append(time.perf_counter())
+        steps.append(record.trial.steps)
+
+    with tempfile.TemporaryDirectory() as folder:
+        records = Records(f"sqlite:///{folder}/souk.db")
+        records.begin_run(design.run_id, design.experiment.name, design.facts([]))
+        async with open_testbed(Path(folder)) as testbed:
+            runner = PacedTrials(design, testbed.base_url)
+            runner.seconds = seconds
+            largest = asyncio.create_task(_largest_memory())
+            await run_trials(BrowserExecutor(runner, testbed, slots), design, records, trials, finished)
+            memory = await _ended(largest)
+    quarter = len(ended) // 4
+    rate = 60 * (len(ended) - 2 * quarter) / (ended[-quarter - 1] - ended[quarter - 1])
+    return rate, memory / slots, sum(steps) / len(steps)
+
+
+async def playwright_alone(trials: Sequence[ShopTrial], at_once: int) -> float:
+    """Episodes per minute without Souk."""
+    left = iter(trials)
+    async with shop() as base_url, async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=find_browser(playwright))
+        began = time.perf_counter()
+        await asyncio.gather(*(_visit(browser, base_url, left) for _ in range(at_once)))
+        seconds = time.perf_counter() - began
+        await browser.close()
+    return 60 * len(trials) / seconds
+
+
+async def _visit(browser: Browser, base_url: str, trials: Iterator[ShopTrial]) -> None:
+    for trial in trials:
+        context = await browser.new_context(viewport={"width": 1280, "height": 720})
+        pages = [await context.new_page() for _ in trial.products]
+        await asyncio.gather(
+            *(
+                page.goto(f"{base_url}{product.key}.html")
+                for page, product in zip(pages, trial.products, strict=True)
+            )
+        )
+        await pages[0].locator("#product-addtocart-button").click()
+        await pages[0].locator(".message-success").wait_for()
+        await context.close()
+
+
+async def _largest_memory() -> list[float]:
+    """The memory of this process and all that it has started, in MB, once a second until cancelled."""
+    found: list[float] = []
+    with suppress(asyncio.CancelledError):
+        while True:
+            found.append(await asyncio.to_thread(_memory))
+            await asyncio.sleep(1)
+    return found
+
+
+async def _ended(task: "asyncio.Task[list[float]]") -> float:
+    task.cancel()
+    return max(await task)
+
+
+def _memory() -> float:
+    parents: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError, ValueError, IndexError):
+            parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+    mine = {os.getpid()}
+    while more := {pid for pid, parent in parents.items() if parent in mine} - mine:
+        mine |= more
+    total = 0
+    for pid in mine:
+        with suppress(OSError):
+            if found := PSS.search(Path(f"/proc/{pid}/smaps_rollup").read_text()):
+                total += int(found[1])
+    return total / MB
