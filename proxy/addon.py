@@ -20,7 +20,7 @@ from interventions.apply.engine import EditFailed, OtherPage, Places, rewrite
 from interventions.html.content_type import is_html, is_in_pieces, is_json
 from interventions.html.csp import allow
 from proxy.decoding import Undecodable, decode
-from proxy.error_page import NOT_TREATED, error_page
+from proxy.error_page import NOT_RECORDED, NOT_TREATED, error_page
 from proxy.hardening import TOO_LARGE
 from proxy.session import Session, ShownPage
 
@@ -121,7 +121,9 @@ class Rewriter:
             return
         if not is_treatable(flow, session):
             session.asked.pop(flow.id, None)
-        if response.status_code >= 500 and is_document_request(flow.request):
+        is_bad = response.status_code >= 500 and makes_the_page(flow.request)
+        # All trials lack alike a script that a recording does not have.
+        if is_bad and (response.reason != NOT_RECORDED or is_document_request(flow.request)):
             session.note_upstream_error(
                 f"{flow.request.url}: HTTP {response.status_code} {response.reason}".rstrip()
             )
@@ -177,7 +179,7 @@ class Rewriter:
             return
         if flow.response is not None and TOO_LARGE in flow.error.msg:
             session.note_failure(f"{flow.request.url}: the page cannot be rewritten: too large")
-        elif flow.client_conn.connected and (is_document_request(flow.request) or is_asset(flow.request)):
+        elif flow.client_conn.connected and makes_the_page(flow.request):
             session.note_upstream_error(f"{flow.request.url}: {flow.error.msg}")
 
 
@@ -286,12 +288,12 @@ def is_document_request(request: http.Request) -> bool:
     return "text/html" in request.headers.get("accept", "") and "x-requested-with" not in request.headers
 
 
-def is_asset(request: http.Request) -> bool:
-    """Return whether a page asks for a script or a style sheet."""
+def makes_the_page(request: http.Request) -> bool:
+    """Return whether a document is asked for, or a script or style sheet, without which it is another one."""
     destination = request.headers.get("sec-fetch-dest")
-    if destination is not None:
-        return destination in ASSETS
-    return path_of(request).endswith(ASSET_ENDINGS)
+    if is_document_request(request) or destination in ASSETS:
+        return True
+    return destination is None and path_of(request).endswith(ASSET_ENDINGS)
 
 
 def is_treatable(flow: http.HTTPFlow, session: Session) -> bool:

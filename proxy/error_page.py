@@ -5,6 +5,9 @@ from html import escape
 NOT_TREATED = "This page could not be prepared"
 """The title of the error page that replaces a page which a planned edit did not reach."""
 
+NOT_RECORDED = "not recorded"
+"""The reason of the answer in place of one that a recording does not have."""
+
 STYLE = "font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem;color:#222"
 
 

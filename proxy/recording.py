@@ -23,13 +23,13 @@ from mitmproxy import http
 from interventions.errors import UserError
 from proxy.addon import RANGES, SESSION, VALIDATORS, respond
 from proxy.decoding import Undecodable, codings, decode
+from proxy.error_page import NOT_RECORDED
 from proxy.session import Session
 
 logger = logging.getLogger(__name__)
 
 INDEX = "index.jsonl"
 BODIES = "bodies"
-NOT_RECORDED = "not recorded"
 WRITER, HEADERS = "souk_recording", "souk_recorded_headers"
 MAX_REPLAYED_BYTES = 1 << 30
 CONNECTION = ("connection", "keep-alive", "proxy-connection", "transfer-encoding", "trailer", "upgrade")

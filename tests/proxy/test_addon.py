@@ -565,10 +565,11 @@ async def test_a_page_that_breaks_off_is_an_upstream_error(slot: Slot, client: h
 
 
 @pytest.mark.parametrize(
-    ("headers", "is_document"),
+    ("headers", "counts"),
     [
         (NAVIGATION, True),
         ({"sec-fetch-dest": "iframe"}, True),
+        ({"sec-fetch-dest": "script"}, True),
         ({"sec-fetch-dest": "image", "accept": "image/*,*/*;q=0.8"}, False),
         ({"sec-fetch-dest": "empty", "accept": "text/html"}, False),
         ({"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}, True),
@@ -577,8 +578,8 @@ async def test_a_page_that_breaks_off_is_an_upstream_error(slot: Slot, client: h
         ({"accept": "image/png"}, False),
     ],
 )
-async def test_a_server_error_counts_where_a_document_was_asked_for(
-    slot: Slot, client: httpx.AsyncClient, headers: dict[str, str], is_document: bool
+async def test_a_server_error_counts_where_it_makes_another_page(
+    slot: Slot, client: httpx.AsyncClient, headers: dict[str, str], counts: bool
 ) -> None:
     del client.headers["accept"]
     async with upstream(message("broken", status="500 Internal Server Error")) as shop:
@@ -586,7 +587,7 @@ async def test_a_server_error_counts_where_a_document_was_asked_for(
         response = await client.get(shop.url + "oats.html", headers=headers)
     assert response.status_code == 500
     assert response.text == "broken"
-    expected = [f"{shop.url}oats.html: HTTP 500 Internal Server Error"] if is_document else []
+    expected = [f"{shop.url}oats.html: HTTP 500 Internal Server Error"] if counts else []
     assert slot.session.upstream_errors == expected
 
 
