@@ -168,10 +168,7 @@ class Rewriter:
             flow.websocket.messages.clear()
 
     def error(self, flow: http.HTTPFlow) -> None:
-        """Note a document, or a script or style sheet of one, that the shop did not deliver.
-
-        Without them a page is another one. A client that hangs up is no error.
-        """
+        """Note what the shop did not deliver and a page needs; a client that hangs up is no error."""
         session: Session | None = flow.metadata.get(SESSION)
         if session is not None:
             session.asked.pop(flow.id, None)
@@ -179,7 +176,9 @@ class Rewriter:
             return
         if flow.response is not None and TOO_LARGE in flow.error.msg:
             session.note_failure(f"{flow.request.url}: the page cannot be rewritten: too large")
-        elif flow.client_conn.connected and makes_the_page(flow.request):
+        elif flow.client_conn.connected and (
+            makes_the_page(flow.request) or (flow.response is None and is_data_request(flow.request))
+        ):
             session.note_upstream_error(f"{flow.request.url}: {flow.error.msg}")
 
 
@@ -294,6 +293,14 @@ def makes_the_page(request: http.Request) -> bool:
     if is_document_request(request) or destination in ASSETS:
         return True
     return destination is None and path_of(request).endswith(ASSET_ENDINGS)
+
+
+def is_data_request(request: http.Request) -> bool:
+    """Return whether a script asks for data, and not only tells something."""
+    if "x-requested-with" in request.headers:
+        return True
+    told = (request.headers.get("sec-fetch-dest"), request.headers.get("sec-fetch-mode"))
+    return told in (("empty", "cors"), ("empty", "same-origin"))
 
 
 def is_treatable(flow: http.HTTPFlow, session: Session) -> bool:

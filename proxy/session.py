@@ -303,8 +303,8 @@ class Session:
             self.failures.append(reason)
 
     def note_upstream_error(self, reason: str) -> None:
-        """Keep the reason why the shop did not deliver a document, or answer a choice."""
-        if len(self.upstream_errors) < MOST_FAILURES:
+        """Keep the reason why the shop did not deliver what a page needs, or answer a choice."""
+        if len(self.upstream_errors) < MOST_FAILURES and reason not in self.upstream_errors:
             self.upstream_errors.append(reason)
 
     def ids_of(self, product: str) -> list[str]:

@@ -524,8 +524,9 @@ async def test_a_shop_that_is_down_is_an_upstream_error(slot: Slot, client: http
     async with upstream(OTHER) as shop:
         url = shop.url
     slot.session = session(url)
-    image = await client.get(url + "oats.png", headers={"sec-fetch-dest": "image"})
-    assert image.status_code == 502
+    for destination, mode in (("image", "no-cors"), ("empty", "no-cors")):  # a picture, a beacon
+        fetched = {"sec-fetch-dest": destination, "sec-fetch-mode": mode}
+        assert (await client.get(url + "oats.png", headers=fetched)).status_code == 502
     assert slot.session.upstream_errors == []
     document = await client.get(url + "oats.html", headers=NAVIGATION)
     assert document.status_code == 502
@@ -541,9 +542,11 @@ async def test_a_shop_that_is_down_is_an_upstream_error(slot: Slot, client: http
         ("shop", {"sec-fetch-dest": "style"}),
         ("shop.js?v=2", {"accept": "*/*"}),
         ("shop.css", {"accept": "text/css,*/*;q=0.1"}),
+        ("data", {"sec-fetch-dest": "empty", "sec-fetch-mode": "cors"}),
+        ("data", {"x-requested-with": "XMLHttpRequest"}),
     ],
 )
-async def test_a_script_or_style_sheet_that_does_not_come_is_an_upstream_error(
+async def test_what_a_page_needs_and_does_not_come_is_an_upstream_error(
     path: str, headers: dict[str, str], slot: Slot, client: httpx.AsyncClient
 ) -> None:
     async with upstream(OTHER) as shop:
