@@ -132,13 +132,13 @@ class PageScript:
         replace_body(response, guarded)
         if session.observer:
             ours = session.observer + script
-            session.note_receipts([_receipt(ours, body, guarded, session.product_at(request.url))])
+            session.note_receipts([_receipt(ours, body, guarded, request.url, session)])
 
 
-def _receipt(script: str, body: bytes, guarded: bytes, product: str) -> Receipt:
+def _receipt(script: str, body: bytes, guarded: bytes, url: str, session: Session) -> Receipt:
     """The receipt of the script in a page; it is of no intervention."""
-    hashes = (page_hash(script.encode()), page_hash(body), page_hash(guarded))
-    return Receipt("", "observer", "page.head", "", product, 1, "", *hashes)
+    hashes = (page_hash(script.encode()), page_hash(body, url), page_hash(guarded, url))
+    return Receipt("", "observer", "page.head", "", session.product_at(url), 1, "", *hashes)
 
 
 def _with_script(script: str, observer: str, body: bytes, codec: str, kind: str) -> bytes:

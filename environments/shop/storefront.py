@@ -49,9 +49,12 @@ class Visit:
 
     @cached_property
     def uenc(self) -> str:
-        """The current address in the form in which links back carry it."""
+        """The current address in the form in which links back carry it: without host and port.
+
+        So pages are the same at whatever port the shop is started.
+        """
         url = self.request.url
-        address = self.base + url.path.lstrip("/") + (f"?{url.query}" if url.query else "")
+        address = "/" + url.path.lstrip("/") + (f"?{url.query}" if url.query else "")
         return base64.b64encode(address.encode()).decode().translate(_UENC)
 
     @property
@@ -68,6 +71,8 @@ class Visit:
             address = base64.b64decode(uenc.translate(_UENC_BACK), validate=True).decode()
         except (binascii.Error, ValueError):
             address = ""
+        if address.startswith("/") and not address.startswith("//"):
+            address = self.base + address[1:]
         for candidate in (address, self.request.headers.get("referer", "")):
             if candidate.startswith(self.base) and candidate.isprintable():
                 return candidate

@@ -1,11 +1,13 @@
 """Apply a plan to a page: make the edits that concern it, and fail where an edit cannot be made."""
 
+import re
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from interventions.apply.mapped_page import NONE_KNOWN, MappedPage, product_at
 from interventions.apply.plan import Plan, Treatment
@@ -32,7 +34,7 @@ class Receipt:
     """Proof of one edit: how many places it changed, and the first one's text (at most 200 characters).
 
     `product` is the product's key. `role` is the name of the role at that place; in JSON data it is
-    `data.PART`. The hashes (SHA-256, its first 128 bits) are of the body before and after all edits.
+    `data.PART`. The hashes (`page_hash`) are of the body before and after all edits.
     """
 
     intervention: str
@@ -260,7 +262,7 @@ class _Rewriting:
         return self.current
 
     def receipts(self, page_type: str, body: bytes) -> tuple[Receipt, ...]:
-        before, after = page_hash(self.body), page_hash(body)
+        before, after = page_hash(self.body, self.url), page_hash(body, self.url)
         return tuple(
             Receipt(
                 *owner, page_type, key, change.matches, _cut(change.before), _cut(change.after), before, after
@@ -367,9 +369,28 @@ def _role_marks(roles: frozenset[str], cards: tuple[str, ...], site: SiteMap, em
     return marks_for(selectors, limit=None if cards else _FEW)
 
 
-def page_hash(body: bytes) -> str:
-    """Return the hash of a body, as receipts name it: SHA-256, its first 128 bits, in hex."""
+def page_hash(body: bytes, url: str = "") -> str:
+    """Return the hash of a body, as receipts name it: SHA-256, its first 128 bits, in hex.
+
+    With the page's `url`, the shop's own host counts without its port: a shop that is started again may
+    listen on another one.
+    """
+    if own := _with_port(url):
+        body = own.sub(rb"\1", body)
     return sha256(body).hexdigest()[:32]
+
+
+@lru_cache(maxsize=256)
+def _with_port(url: str) -> re.Pattern[bytes] | None:
+    """What finds the host of an address with its port, also as a query holds it; None: it has no port."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return None
+    if not host or port is None:
+        return None
+    return re.compile(b"(%b)(?::|%%3A)%d(?![0-9])" % (re.escape(host.encode()), port), re.IGNORECASE)
 
 
 def _cut(text: str) -> str:

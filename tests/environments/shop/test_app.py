@@ -6,6 +6,7 @@ from bs4 import BeautifulSoup
 from playwright.async_api import Page, expect
 
 from environments.shop.catalogue import Catalogue
+from interventions.apply.engine import page_hash
 from tests.environments.shop.examples import Examples
 
 
@@ -18,6 +19,19 @@ async def test_links_follow_the_host_header(client: httpx.AsyncClient, base: str
         assert all(link.startswith("http://shop.test:81/") for link in links)
     for path in ("", "nope"):
         assert "<script>x" not in (await client.get(path, headers={"Host": '"><script>x'})).text
+
+
+async def test_pages_have_the_same_hash_at_each_port(client: httpx.AsyncClient, examples: Examples) -> None:
+    await client.get("")
+    for path in ("", "electronics.html?p=2", f"{examples.rated.key}.html", "checkout/cart/"):
+        bodies, hashes = set(), set()
+        for port in (7770, 45_123):
+            host = f"127.0.0.1:{port}"
+            body = (await client.get(path, headers={"Host": host})).content
+            bodies.add(body)
+            hashes.add(page_hash(body, f"http://{host}/{path}"))
+        assert len(bodies) == 2
+        assert len(hashes) == 1
 
 
 async def test_first_visit_sets_the_cookies(client: httpx.AsyncClient) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from interventions.apply.engine import EditFailed, Rewrite, rewrite
+from interventions.apply.engine import EditFailed, Rewrite, page_hash, rewrite
 from interventions.apply.plan import Plan, Treatment
 from interventions.edits.registry import edit_from_dict
 from interventions.yaml.sitemap import SiteMap, load_site_map
@@ -473,6 +473,19 @@ def test_receipts_prove_what_was_shown() -> None:
         assert (receipt.intervention, receipt.page_type, receipt.product) == ("the-id", "product", KEY)
         assert [receipt.page_hash_before, receipt.page_hash_after] == hashes
         assert json.loads(json.dumps(receipt.to_dict())) == receipt.to_dict()
+
+
+@pytest.mark.parametrize("written", ["127.0.0.1:{}", "127.0.0.1%3A{}", "127.0.0.1%3a{}"])
+def test_hashes_of_a_page_do_not_depend_on_the_port_of_its_shop(written: str) -> None:
+    page = '<a href="http://{0}/x"></a><i>127.0.0.1:1234</i>'
+    hashes = {
+        page_hash(page.format(written.format(port)).encode(), f"http://127.0.0.1:{port}/a")
+        for port in (80, 7770, 45_123)
+    }
+    assert len(hashes) == 1
+    assert page_hash(page.format("127.0.0.1:12345").encode(), "http://127.0.0.1:1234/") not in hashes
+    body = page.format("127.0.0.1:7770").encode()
+    assert page_hash(body, "http://127.0.0.1/") == hashlib.sha256(body).hexdigest()[:32]
 
 
 def test_receipts_hold_long_texts_in_part() -> None:
