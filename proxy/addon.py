@@ -205,6 +205,7 @@ def treat(request: http.Request, response: http.Response, session: Session, plac
     if session.awaited and result.product:
         session.awaited.pop(result.product, None)
     session.note_page(ShownPage(request.url, content_type(response), result.body, result.product))
+    session.note_sent(request.url, content_type(response), body, result)
     headers = response.headers
     if result.inline and (policies := headers.get_all(CSP)):
         headers.set_all(CSP, [allow(policy, result.inline) for policy in policies])

@@ -90,7 +90,7 @@ def edited(sent: dict[str, Any], base: str, session: Session, *, proves: bool = 
         done = f"replaced {sent['replaced']}" if sent["replaced"] else "written into what an edit has put in"
         session.note_failure(f"{url}: the page's scripts have {done}")
         return FAILED
-    product = session.product_at(url)
+    product, came, earlier = session.product_at(url), urljoin(base, sent["came"]), session.earlier_names()
     try:
         result = rewrite(
             body,
@@ -99,9 +99,9 @@ def edited(sent: dict[str, Any], base: str, session: Session, *, proves: bool = 
             plan=session.plan,
             site=session.site,
             known=session.known,
-            came=urljoin(base, sent["came"]),
+            came=came,
             partly=True,
-            earlier=session.earlier_names(),
+            earlier=earlier,
         )
     except EditFailed as failure:
         return lacking(failure, product, [], session, late=sent["late"])
@@ -121,7 +121,8 @@ def edited(sent: dict[str, Any], base: str, session: Session, *, proves: bool = 
         session.note_page(page)
     else:
         session.keep(page)
-    session.note_drawn(result.receipts)
+    if session.note_drawn(result.receipts):
+        session.note_sent(url, KIND, body, result, came, earlier)
     session.added.extend(in_cart(page, session))
     if sent["at"] != sent["came"]:
         session.reached(url)

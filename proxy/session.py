@@ -2,14 +2,14 @@
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import lru_cache
 from typing import Literal
 from urllib.parse import urlsplit
 
 from interventions.apply.consistency import Sighting, sightings, sightings_on
-from interventions.apply.engine import Receipt, planned_on_own_page
+from interventions.apply.engine import NONE_EARLIER, Receipt, Rewrite, planned_on_own_page
 from interventions.apply.mapped_page import MappedPage, product_at
 from interventions.apply.plan import Plan
 from interventions.apply.product_json import Document
@@ -108,6 +108,27 @@ def _document(page: ShownPage) -> Document | None:
         return None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentPage:
+    """A page, or an answer in JSON, as the shop has sent it, with what the engine was told to make of it.
+
+    Of a page that scripts draw it is the page as drawn, without the edits.
+    """
+
+    url: str
+    content_type: str
+    body: bytes
+    plan: Plan
+    known: Mapping[str, str]
+    came: str | None = None
+    """Of a page as drawn: the address at which it came."""
+    earlier: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    hash_after: str
+    """The hash of what was made of it, as its receipts have it."""
+    looks: int
+    """How often the agent had looked before it came."""
+
+
 @dataclass(frozen=True, slots=True)
 class Added:
     """What tells that a product was put into the cart.
@@ -166,6 +187,10 @@ class Session:
     """What tells that a product is in the cart."""
     drawn: set[Receipt] = field(default_factory=set)
     """The receipts of pages as drawn, without hashes: those of a page that is drawn again are not new."""
+    sent: list[SentPage] = field(default_factory=list)
+    """What the shop has sent of the pages that have receipts, in order."""
+    looks: int = 0
+    """How often the agent has looked, as far as the episode counts it."""
     as_sent: dict[str, ShownPage] = field(default_factory=dict)
     """By address, pages for which no edits were planned, so that they are not among `pages`."""
 
@@ -258,10 +283,36 @@ class Session:
         elif not self.failures:
             self.note_failure(f"{page.url}: there were too many pages, or too large ones")
 
+    def note_sent(
+        self,
+        url: str,
+        content_type: str,
+        body: bytes,
+        result: Rewrite,
+        came: str | None = None,
+        earlier: Mapping[str, frozenset[str]] = NONE_EARLIER,
+    ) -> None:
+        """Keep what a page was made of that has receipts; see `SentPage`."""
+        if self.ended or not result.receipts or len(self.sent) >= MOST_PAGES:
+            return
+        page = SentPage(
+            url=url,
+            content_type=content_type,
+            body=body,
+            plan=self.plan,
+            known=dict(self.known),
+            came=came,
+            earlier=earlier,
+            hash_after=result.receipts[0].page_hash_after,
+            looks=self.looks,
+        )
+        self.sent.append(page)
+
     def end(self) -> None:
         """Forget the pages, and note no more."""
         self.ended = True
         self.pages.clear()
+        self.sent.clear()
         self.as_sent.clear()
 
     def await_drawn(self, url: str) -> None:
@@ -283,11 +334,13 @@ class Session:
         if not self.ended:
             self.receipts.extend(receipts)
 
-    def note_drawn(self, receipts: Iterable[Receipt]) -> None:
-        """Keep the receipts of a page as drawn, those that say something new."""
+    def note_drawn(self, receipts: Iterable[Receipt]) -> bool:
+        """Keep the receipts of a page as drawn that say something new; return whether any does."""
         plain = {replace(each, page_hash_before="", page_hash_after=""): each for each in receipts}
-        self.note_receipts(receipt for key, receipt in plain.items() if key not in self.drawn)
+        new = [receipt for key, receipt in plain.items() if key not in self.drawn]
+        self.note_receipts(new)
         self.drawn |= plain.keys()
+        return bool(new)
 
     def earlier_names(self) -> dict[str, frozenset[str]]:
         """Return, by product, its names that edits of data have replaced."""

@@ -42,10 +42,12 @@ CHAIN: Final = "records/chain.jsonl"
 STORED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     **{name: (name, ()) for name in ("trials", "receipts", "calls", "questions", "answers")},
     "pages": ("steps", ("run", "trial", "step", "url", "observation")),
+    "sent_pages": ("sent_pages", ()),
 }
 """The tables of the records that an archive has, with their columns (none named: all).
 
-Pages: which page was seen at which step, its address, and its hash (BLAKE2b, 128 bits).
+Pages: which page was seen at which step, its address, and its hash (BLAKE2b, 128 bits); sent pages: the same
+of what the shop sent, and of what the engine made it by.
 """
 
 VERSIONED: Final = ("souk", "numpy", "pandas", "pyarrow", "scipy", "statsmodels", "scikit-learn")

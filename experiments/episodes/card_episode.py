@@ -13,6 +13,7 @@ from environments.time_limit import NOBODY, Silent
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.trial import CardTrial
 from experiments.episodes.answers import GivenAnswer, card_record, conclude
+from experiments.episodes.sent_pages import sent_pages
 from experiments.episodes.shop_episode import is_error_page
 from experiments.episodes.trajectory import (
     Trajectory,
@@ -101,7 +102,8 @@ class CardTrialRunner:
         )
         receipts = [to_row(receipt, number=number) for number, receipt in enumerate(session.receipts)]
         steps, artifacts = trace(trajectory)
-        return replace(record, receipts=receipts, steps=steps, artifacts=artifacts)
+        sent, bodies = sent_pages(session)
+        return replace(record, receipts=receipts, steps=steps, sent_pages=sent, artifacts=artifacts | bodies)
 
 
 def in_page(product: str, card: Card) -> Plan:
@@ -133,5 +135,6 @@ def _gave_up(cards: CardRun) -> bool:
 
 
 def _is_over(look: Look, session: Session) -> bool:
+    session.looks += 1
     cards = run_of(session)
     return bool(session.upstream_errors or is_error_page(look) or cards.done or _gave_up(cards))

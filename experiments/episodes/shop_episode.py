@@ -16,6 +16,7 @@ from environments.time_limit import NOBODY, Silent
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.choice import Chosen, chosen
+from experiments.episodes.sent_pages import sent_pages
 from experiments.episodes.sights import Sight
 from experiments.episodes.trajectory import (
     Traced,
@@ -199,6 +200,7 @@ def is_over(
 
     What is in the cart at the first look is nobody's choice: the site map takes something else for one.
     """
+    session.looks += 1
     if spoilt(look, trial, design, session):
         return True
     session.reached(look.url)
@@ -279,6 +281,7 @@ def to_record(
     shown = (figure for page in session.pages for figure in page.sightings(session.site))
     seen = guest.seen if guest else sights(trajectory, design, trial, session)
     steps, artifacts = guest.traced if guest else trace(trajectory)
+    sent, bodies = sent_pages(session, of_looks=guest is None)
     places = _readable(placed, session, seen)
     return TrialRecord(
         trial=trial_row(
@@ -311,7 +314,8 @@ def to_record(
             for number, (step, each) in enumerate(recorded_checks(trajectory))
         ],
         attributes=_list_rows(trial, design),
-        artifacts=artifacts,
+        sent_pages=sent,
+        artifacts=artifacts | bodies,
         cause=trajectory.cause,
     )
 

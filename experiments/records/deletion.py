@@ -1,14 +1,15 @@
 """Delete a stored run: all its rows, and the pages that no other run holds."""
 
-import re
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import sqlalchemy as sql
-import zstandard
 
 from experiments.records.control import at_work
+from experiments.records.packing import DEEPEST, HEAD, Unpacker, base_of
+from experiments.records.salvage import SCREENSHOT, SENT
 from experiments.records.store import Records
-from experiments.records.tables import artifacts, metadata, plans, steps, trials
+from experiments.records.tables import artifacts, metadata, plans, sent_pages, steps, trials
 from interventions.errors import UserError
 
 _AT_ONCE: Final = 500
@@ -26,7 +27,7 @@ def delete_run(records: Records, run: str) -> int:
     with records.writing() as connection:
         if processes := at_work(records, run):
             raise UserError(f"{run}: {processes} is at work on it; stop it first, with Ctrl-C or kill")
-        held = _held(connection, run)
+        held = sorted(_held(connection, run))
         number = connection.scalar(sql.select(sql.func.count()).where(trials.c.run == run)) or 0
         discarded = plans.update().where(plans.c.run == run)
         connection.execute(discarded.values(discarded=plans.c.discarded + number))
@@ -39,17 +40,40 @@ def delete_run(records: Records, run: str) -> int:
     return len(held)
 
 
-def _held(connection: sql.Connection, run: str) -> list[str]:
-    """The artifacts that only this run holds: its pages, and the screenshots that they name."""
-    elsewhere = steps.alias()
-    pages = (
-        sql.select(artifacts.c.hash, artifacts.c.data)
-        .where(artifacts.c.hash.in_(sql.select(steps.c.observation).where(steps.c.run == run)))
-        .where(~sql.exists().where(elsewhere.c.observation == artifacts.c.hash, elsewhere.c.run != run))
-    )
-    unpack = zstandard.ZstdDecompressor()
-    found = []
-    for name, data in connection.execute(pages):
-        found.append(name)
-        found += re.findall(r"\n<!-- screenshot ([0-9a-f]+) -->\Z", unpack.decompress(data).decode())
-    return found
+def _held(connection: sql.Connection, run: str) -> set[str]:
+    """The artifacts that only this run holds: pages, the screenshots that they name, and their bases."""
+    columns = (steps.c.observation, *(sent_pages.c[name] for name in SENT))
+    own = sql.union(*(sql.select(each).where(each.table.c.run == run) for each in columns))
+    others = sql.union(*(sql.select(each).where(each.table.c.run != run) for each in columns))
+    alone = sql.select(own.subquery()).except_(sql.select(others.subquery()))
+    query = sql.select(artifacts.c.hash, artifacts.c.data).where(artifacts.c.hash.in_(alone))
+    held = set[str]()
+    unpacker = Unpacker(lambda name: _data(connection, name))
+    for name, data in connection.execute(query).all():
+        held |= {name, *SCREENSHOT.findall(unpacker.text(name, data) or "")}
+    base = _bases(connection)
+    if more := {each for name in held for each in _chain(name, base)} - held:
+        held |= more - set(connection.scalars(sql.select(others.subquery())))
+    for name in base.keys() - held:
+        held.difference_update(_chain(name, base))
+    return held
+
+
+def _bases(connection: sql.Connection) -> dict[str, str]:
+    """By name, the bases of the artifacts that have one."""
+    head = sql.func.substr(artifacts.c.data, 1, HEAD, type_=sql.LargeBinary)
+    depth = sql.func.substr(artifacts.c.data, 1, 1, type_=sql.LargeBinary)
+    packed = sql.select(artifacts.c.hash, head).where(depth.in_([bytes([n + 1]) for n in range(DEEPEST)]))
+    return {name: base_of(data) for name, data in connection.execute(packed)}
+
+
+def _chain(name: str, base: Mapping[str, str]) -> Iterator[str]:
+    """The bases of an artifact, the nearest first."""
+    for _ in range(DEEPEST):
+        if not (name := base.get(name, "")):
+            return
+        yield name
+
+
+def _data(connection: sql.Connection, name: str) -> bytes | None:
+    return connection.scalar(sql.select(artifacts.c.data).where(artifacts.c.hash == name))

@@ -105,6 +105,7 @@ class TrialRecord:
     factors: list[Row] = field(default_factory=list)
     prompts: list[Row] = field(default_factory=list)
     scores: list[Row] = field(default_factory=list)
+    sent_pages: list[Row] = field(default_factory=list)
     artifacts: dict[str, str] = field(default_factory=dict)
     cause: Cause | None = None
     """The part that failed in an attempt that ended as `infra_error`; it is not stored."""

@@ -12,9 +12,9 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from experiments.records.database import connect, hold
 from experiments.records.errors import is_damaged, unreadable, unusable, without_password
+from experiments.records.packing import Unpacker, base_of
 from experiments.records.record import Row
 from experiments.records.seals import Rows, batches, rows_of, rows_of_run, seal
-from experiments.records.store import unpacked
 from experiments.records.tables import (
     OF_TRIAL,
     SCHEMA_VERSION,
@@ -23,6 +23,7 @@ from experiments.records.tables import (
     missing_tables,
     runs,
     schema_version,
+    sent_pages,
     steps,
     strange_cell,
     trials,
@@ -37,6 +38,9 @@ Key = tuple[str, str]
 
 _LAST_ROW: Final = 2**40
 _ONWARDS: Final = "WHERE rowid > :last ORDER BY rowid"
+
+SENT: Final = ("body", "given", "site")
+"""The columns of what the shop sent that name artifacts."""
 
 SCREENSHOT: Final = re.compile(r"\n<!-- screenshot ([0-9a-f]+) -->\Z")
 """The end of a page that names its screenshot."""
@@ -157,7 +161,9 @@ class Salvage:
 
         def take(whole: list[Rows]) -> None:
             found.trials += len(whole)
-            shown.update(row["observation"] for rows in whole for row in rows.get(steps, ()))
+            for rows in whole:
+                shown.update(row["observation"] for row in rows.get(steps, ()))
+                shown.update(row[name] for row in rows.get(sent_pages, ()) for name in SENT)
             keep(whole)
 
         for run, names in batches(keys):
@@ -190,19 +196,22 @@ class Salvage:
     ) -> None:
         there = {name for (name,) in self._column(artifacts.c.hash)}
         queue, seen, doubtful = sorted(shown), set(shown), set[str]()
+        unpacker = Unpacker(self._data)
 
         def take(name: str, data: object) -> None:
-            if (text := unpacked(name, data)) is not None and isinstance(data, bytes):
+            # A page names its screenshot, and how it is packed, its base.
+            more = {base_of(data)} - {""} if isinstance(data, bytes) else set[str]()
+            if (text := unpacker.text(name, data)) is not None and isinstance(data, bytes):
                 found.pages += 1
                 keep(name, data)
                 doubtful.discard(name)
-                more = set(SCREENSHOT.findall(text)) - seen  # a page names its screenshot
-                seen.update(more)
-                queue.extend(more)
+                more |= set(SCREENSHOT.findall(text))
             elif data == b"":
                 found.known_lost += 1
             else:
                 doubtful.add(name)
+            queue.extend(more - seen)
+            seen.update(more)
 
         def take_all() -> None:
             while queue:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import sqlalchemy as sql
-import zstandard
 from sqlalchemy.exc import SQLAlchemyError
 
 from experiments.records.chain import Entry, entry, extend, plan_hash
@@ -28,7 +27,8 @@ from experiments.records.errors import (
     unusable,
     without_password,
 )
-from experiments.records.record import Row, RunFacts, TrialRecord, artifact_hash
+from experiments.records.packing import HEAD, Packer, SentBefore, Unpacker
+from experiments.records.record import Row, RunFacts, TrialRecord
 from experiments.records.seals import rows_of_run, seal, seal_run
 from experiments.records.stored_facts import strange_fact, whole_characters
 from experiments.records.tables import (
@@ -55,6 +55,7 @@ from experiments.records.tables import (
     schema,
     schema_version,
     scores,
+    sent_pages,
     steps,
     strange_cell,
     trials,
@@ -85,6 +86,7 @@ _ROWS: Final[Mapping[sql.Table, Callable[[TrialRecord], Sequence[Row]]]] = {
     factors: lambda record: record.factors,
     prompts: lambda record: record.prompts,
     scores: lambda record: record.scores,
+    sent_pages: lambda record: record.sent_pages,
 }
 """The rows of a trial in each table but that of trials."""
 
@@ -102,8 +104,9 @@ class Records:
         """
         self.url = without_password(url)
         self._seen_artifacts: set[str] = set()
-        # Making one takes longer than compressing a page with it.
-        self._packer = zstandard.ZstdCompressor(level=9)
+        self._packer, self._unpacker = Packer(), Unpacker(self._data)
+        self._sent: dict[str, SentBefore] = {}
+        """By run, what the pages that its shop sends are packed with."""
         self.engine = connect(url)
         self._open = open_connections(self.engine)
         self.stood_still = False
@@ -267,11 +270,12 @@ class Records:
         A trial that is stored stays as it is, unless it ended as `infra_error`: that one is replaced. So this
         may be repeated when it is not known whether it came through.
         """
+        sent, self._sent = self._sent, {}  # what is not written is no base
         with self.writing() as connection:
             wanted = self._replacing(connection, finished)
             new = {name: text for record in wanted for name, text in record.artifacts.items()}
             new = {name: text for name, text in new.items() if name not in self._seen_artifacts}
-            rows: dict[sql.Table, list[Row]] = {trials: [], **{table: [] for table in _ROWS}}
+            rows: dict[sql.Table, list[Row]] = {table: [] for table in (trials, artifacts, *_ROWS)}
             chained: dict[str, list[Entry]] = {}
             for record in wanted:
                 key = {"run": record.trial.run, "trial": record.trial.trial}
@@ -287,11 +291,18 @@ class Records:
             known = {name for name, lost in found.items() if not lost}
             if lost := found.keys() - known:
                 connection.execute(artifacts.delete().where(artifacts.c.hash.in_(lost)))
-            rows[artifacts] = [
-                {"hash": name, "data": self._packer.compress(text.encode())}
-                for name, text in new.items()
-                if name not in known
-            ]
+            bodies = {
+                row["body"]: (record.trial.run, row["url"]) for record in wanted for row in record.sent_pages
+            }
+            for name, text in new.items():
+                if name in bodies and name not in known:
+                    run, url = bodies[name]
+                    if run not in sent:
+                        sent[run] = self._sent_before(connection, run)
+                    data = sent[run].pack(self._packer, self._unpacker, url, name, text)
+                    rows[artifacts].append({"hash": name, "data": data})
+                elif name not in known:
+                    rows[artifacts].append({"hash": name, "data": self._packer.pack(text)})
             for table, all_rows in rows.items():
                 if all_rows:
                     connection.execute(table.insert(), all_rows)
@@ -300,6 +311,21 @@ class Records:
         if len(self._seen_artifacts) > _SEEN:
             self._seen_artifacts.clear()
         self._seen_artifacts.update(new)
+        self._sent = sent
+
+    @staticmethod
+    def _sent_before(connection: sql.Connection, run: str) -> SentBefore:
+        """What is stored of the pages that the shop of a run has sent."""
+        head = sql.func.substr(artifacts.c.data, 1, HEAD, type_=sql.LargeBinary)
+        query = sql.select(sent_pages.c.url, artifacts.c.hash, head)
+        stored = query.join(artifacts, sent_pages.c.body == artifacts.c.hash)
+        there = stored.where(sent_pages.c.run == run, artifacts.c.data != b"")
+        return SentBefore((url, name, data) for url, name, data in connection.execute(there))
+
+    def _data(self, name: str) -> bytes | None:
+        """The data stored under a hash; None: there are none."""
+        with self.reading() as connection:
+            return connection.scalar(sql.select(artifacts.c.data).where(artifacts.c.hash == name))
 
     def _replacing(self, connection: sql.Connection, finished: Sequence[TrialRecord]) -> list[TrialRecord]:
         """The records to insert, once what they replace is removed. What is not kept has been paid for."""
@@ -331,11 +357,10 @@ class Records:
             KeyError: there is none, or it was lost.
             UserError: it is damaged.
         """
-        with self.reading() as connection:
-            data = connection.scalar(sql.select(artifacts.c.data).where(artifacts.c.hash == name))
+        data = self._data(name)
         if not data:
             raise KeyError(name)
-        text = unpacked(name, data)
+        text = self._unpacker.text(name, data)
         if text is None:
             raise Unreadable(f"--db {self.url}: the page {name} is damaged; {CHECK_IT}")
         return text
@@ -433,17 +458,6 @@ def run_folder(database: sql.URL, run: str) -> Path:
     where = json.dumps([database.host, database.port, name, sorted(database.query.items())])
     digest = hashlib.blake2b(where.encode(), digest_size=4).hexdigest()
     return RUNS / f"{re.sub(r'[^A-Za-z0-9-]', '_', name)}-{digest}" / run
-
-
-def unpacked(name: str, data: object) -> str | None:
-    """Return the text of an artifact; None if it is not the one of this name."""
-    if not data or not isinstance(data, bytes):
-        return None
-    try:
-        text = zstandard.ZstdDecompressor().decompress(data).decode()
-    except (zstandard.ZstdError, UnicodeDecodeError, MemoryError):
-        return None
-    return text if artifact_hash(text) == name else None
 
 
 def now() -> str:

@@ -7,7 +7,7 @@ import sqlalchemy as sql
 
 from experiments.records.database import Text
 
-SCHEMA_VERSION: Final = 10
+SCHEMA_VERSION: Final = 11
 
 metadata = sql.MetaData()
 
@@ -214,6 +214,23 @@ safety_checks = _of_trial(
     key="number",
 )
 """What a provider asked to be confirmed before an action, and whether it was."""
+
+sent_pages = _of_trial(
+    "sent_pages",
+    sql.Column("step", sql.Integer, nullable=False),
+    sql.Column("url", Text, nullable=False),
+    sql.Column("body", Text, nullable=False),
+    sql.Column("given", Text, nullable=False),
+    sql.Column("site", Text, nullable=False),
+    sql.Column("page_hash_after", Text, nullable=False),
+    key="number",
+    ordered=True,
+)
+"""What the shop sent where the proxy made edits, from which what was shown can be made again.
+
+`step`: the first step at which it could be seen. `body`, `given` (content type, plan, known products) and
+`site` (the site map) are artifacts.
+"""
 
 factors = _of_trial(
     "factors",

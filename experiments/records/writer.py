@@ -159,4 +159,4 @@ def kept(record: TrialRecord, trace: Trace) -> TrialRecord:
     if trace == "full":
         return record
     steps = [{**step, "observation": None} for step in record.steps] if trace == "light" else []
-    return replace(record, steps=steps, artifacts={})
+    return replace(record, steps=steps, sent_pages=[], artifacts={})

@@ -103,7 +103,7 @@ def test_what_differs_is_told_with_its_step(here: Path) -> None:
     ((name,),) = ask("SELECT observation FROM steps WHERE trial = ? AND step = 1", page)
     price = records.artifact(name).index("$")
     other = f"{records.artifact(name)[:price]}$0.01{records.artifact(name)[price + 5 :]}"
-    ask("INSERT INTO artifacts VALUES (?, ?)", artifact_hash(other), records._packer.compress(other.encode()))
+    ask("INSERT INTO artifacts VALUES (?, ?)", artifact_hash(other), records._packer.pack(other))
     ask("UPDATE steps SET observation = ? WHERE trial = ? AND step = 1", artifact_hash(other), page)
     ask("UPDATE trials SET choice = 'another' WHERE trial = ?", choice)
     ask("UPDATE steps SET observation = 'gone' WHERE trial = ? AND step = 0", lost)

@@ -1,0 +1,118 @@
+"""Record what the shop sent where the proxy made edits, and make what was shown of it again.
+
+What was shown is not stored: it is what the engine makes of the page and the plan, and its hash tells whether
+it makes the same again. So it is proof, or the record says why it cannot be made.
+"""
+
+import json
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import ValidationError
+
+from experiments.records.record import Row, artifact_hash
+from interventions.apply.engine import EditFailed, page_hash, rewrite
+from interventions.apply.plan import Plan
+from interventions.errors import CannotEdit, UserError
+from interventions.html import charset
+from interventions.yaml.sitemap import SiteMap
+
+if TYPE_CHECKING:
+    from experiments.episodes.trajectory import Traced
+    from proxy.session import SentPage, Session
+
+
+class MadeAgain(NamedTuple):
+    """A page as the shop sent it, and as it was shown; None: not known, and `problem` says why."""
+
+    url: str
+    sent: str | None
+    shown: str | None
+    problem: str
+
+
+def sent_pages(session: "Session", *, of_looks: bool = True) -> "Traced":
+    """Return a row for each page that the shop sent and that has receipts, and the texts that they name.
+
+    of_looks: the steps of the trial are looks; else they are the session's pages.
+    """
+    rows: list[Row] = []
+    artifacts: dict[str, str] = {}
+
+    def kept(text: str) -> str:
+        artifacts[name := artifact_hash(text)] = text
+        return name
+
+    places = {} if of_looks else {page_hash(page.body, page.url): n for n, page in enumerate(session.pages)}
+    for number, page in enumerate(session.sent):
+        text, coding = _text(page.body)
+        rows.append(
+            {
+                "number": number,
+                "step": page.looks if of_looks else places.get(page.hash_after, 0),
+                "url": page.url,
+                "body": kept(text),
+                "given": kept(_given(page, coding)),
+                "site": kept(_site(session.site)),
+                "page_hash_after": page.hash_after,
+            }
+        )
+    return rows, artifacts
+
+
+def made_again(row: Row, artifact: Callable[[str], str | None]) -> MadeAgain:
+    """Return what the shop sent, and make again what was shown of it; `artifact` gives a stored text."""
+    url = row["url"]
+    body, given, site = (artifact(row[name]) for name in ("body", "given", "site"))
+    if body is None or given is None or site is None:
+        return MadeAgain(url, body, None, "a part of it was lost; souk db check says more")
+    try:
+        told = json.loads(given)
+        sent = body.encode(told["coding"])
+        result = rewrite(
+            sent,
+            content_type=told["content_type"],
+            url=url,
+            plan=Plan.from_dict(told["plan"]),
+            site=SiteMap.model_validate_json(site),
+            known=told["known"],
+            came=told.get("came"),
+            partly="came" in told,
+            earlier={key: frozenset(names) for key, names in told.get("earlier", {}).items()},
+        )
+        codec, _ = charset.detect(sent, told["content_type"])
+        before, after = (each.decode(codec, "replace") for each in (sent, result.body))
+    except (EditFailed, CannotEdit) as error:
+        return MadeAgain(url, body, None, str(error))
+    except (ValidationError, UserError, ValueError, LookupError, TypeError, AttributeError):
+        return MadeAgain(url, body, None, "this version of Souk cannot read what was planned")
+    if page_hash(result.body, url) != row["page_hash_after"]:
+        return MadeAgain(url, before, None, "this version of Souk makes another page of it")
+    return MadeAgain(url, before, after, "")
+
+
+def _text(body: bytes) -> tuple[str, str]:
+    """The body as text, and the coding that leads back to its bytes."""
+    try:
+        return body.decode(), "utf-8"
+    except UnicodeDecodeError:
+        return body.decode("latin-1"), "latin-1"
+
+
+def _given(page: "SentPage", coding: str) -> str:
+    told: dict[str, Any] = {
+        "content_type": page.content_type,
+        "coding": coding,
+        "plan": page.plan.to_dict(),
+        "known": dict(page.known),
+    }
+    if page.came is not None:
+        told["came"] = page.came
+        told["earlier"] = {key: sorted(names) for key, names in page.earlier.items()}
+    return json.dumps(told, sort_keys=True, separators=(",", ":"))
+
+
+@lru_cache(maxsize=8)
+def _site(site: SiteMap) -> str:
+    return site.model_dump_json(exclude_defaults=True)
