@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from environments.actions import EVERY, ActionError, parse_action
@@ -11,6 +12,7 @@ from experiments.records.store import Records
 from experiments.records.trial_search import Selection, matching
 from experiments.viewer.links import Links
 from experiments.viewer.recorded_page import frame, marked_source
+from experiments.viewer.screens.sent_page import SentShown, not_shown, rows_at, sent_shown
 from experiments.viewer.words import ending, number
 
 _TREE: Final = re.compile(r"\n<!-- accessibility tree\n(.*?)\n-->", re.DOTALL)
@@ -47,6 +49,10 @@ class StepShown(NamedTuple):
     looked: list[Row]
     hits: list[Row]
     checks: list[Row]
+    sent: list[SentShown]
+    """What the shop sent for it, and what the proxy made of that."""
+    not_sent: str
+    """Why there is nothing of it; else empty."""
 
 
 def trial_screen(
@@ -82,7 +88,7 @@ def trial_screen(
         "compared": _compared(record),
         "steps": steps,
         "place": place,
-        "shown": [_shown(records, record, each, trace, view) for each in places],
+        "shown": _shown(records, record, places, trace, view),
         "missing": "" if steps else _no_steps(trace),
         "is_text": bool(scenes) or bool(record.prompts),
         "receipts": shown,
@@ -103,14 +109,27 @@ def _no_steps(trace: str) -> str:
     return f"{why}."
 
 
-def _shown(records: Records, record: TrialRecord, place: int, trace: str, view: str) -> StepShown:
-    row = record.steps[place]
-    seen = seen_at(records, record, row, trace)
-    own = (
-        [each for each in rows if each["step"] == row["step"]]
-        for rows in (record.calls, record.on_screen, record.hits, record.safety_checks)
-    )
-    return StepShown(row, place, seen, view if view in seen.views else (seen.views or [""])[0], *own)
+def _shown(
+    records: Records, record: TrialRecord, places: Sequence[int], trace: str, view: str
+) -> list[StepShown]:
+    found: list[StepShown] = []
+    told: list[Row] = []  # where all steps are shown, what the shop sent is shown once
+    for place in places:
+        row = record.steps[place]
+        seen, rows = seen_at(records, record, row, trace), rows_at(record, row)
+        own = (
+            [each for each in some if each["step"] == row["step"]]
+            for some in (record.calls, record.on_screen, record.hits, record.safety_checks)
+        )
+        form = "source" if view == "source" else "page"
+        sent = [
+            sent_shown(record, each, form, partial(kept_text, records)) for each in rows if each not in told
+        ]
+        told += rows
+        missing = "" if rows or seen.missing else not_shown(record, trace)
+        first = view if view in seen.views else (seen.views or [""])[0]
+        found.append(StepShown(row, place, seen, first, *own, sent, missing))
+    return found
 
 
 def seen_at(records: Records, record: TrialRecord, step: Row, trace: str) -> Seen:

@@ -1,0 +1,114 @@
+"""A trial shows what the shop sent beside what the proxy made of it, as harmlessly as what was seen."""
+
+from dataclasses import asdict, replace
+from html import unescape
+from pathlib import Path
+
+import httpx
+import pytest
+from mitmproxy import http
+from selectolax.lexbor import LexborHTMLParser
+
+from experiments.episodes.sent_pages import sent_pages
+from experiments.records.record import TrialRecord
+from experiments.records.trial_search import Selection
+from experiments.viewer.site import write_site
+from interventions.apply.engine import Places
+from interventions.apply.plan import Plan, Treatment
+from interventions.edits.registry import edit_from_dict
+from interventions.yaml.sitemap import load_site_map
+from proxy.addon import treat
+from proxy.session import Session
+from tests.experiments.viewer.made_run import RUN, record, sqlite, stored, trial, viewing
+from tests.interventions.shop_pages import HOST, HTML, KEY, product_page
+
+URL = f"{HOST}{KEY}.html"
+HOSTILE = "<img src=x onerror=top.ran=1><script>top.ran=1</script>"
+TITLES = ["What the shop sent", "What the proxy made of it"]
+
+
+def made() -> TrialRecord:
+    """A trial with two looks at a page in which the proxy has changed the price."""
+    edits = (edit_from_dict({"set_price": 5}),)
+    session = Session(Plan((Treatment("cheap", KEY, edits),)), load_site_map("onestopmarket"))
+    response = http.Response.make(200, product_page(extra=HOSTILE), {"content-type": HTML})
+    treat(http.Request.make("GET", URL), response, session, Places())
+    rows, texts = sent_pages(session)
+    base = record(trial(1))
+    return replace(
+        base,
+        steps=[{**base.steps[0], "step": number, "url": f"{URL}#{number}"} for number in range(2)],
+        receipts=[{**asdict(each), "number": n} for n, each in enumerate(session.receipts)],
+        sent_pages=rows,
+        artifacts=base.artifacts | texts,
+    )
+
+
+def screen(tmp_path: Path, shown: TrialRecord, path: str = "") -> LexborHTMLParser:
+    records = stored(url := sqlite(tmp_path), [shown])
+    with viewing(records, url) as address:
+        answer = httpx.get(f"{address}/runs/{RUN}/trials/{shown.trial.trial}{path}", trust_env=False)
+    assert answer.status_code == 200
+    return LexborHTMLParser(answer.text)
+
+
+def sides(page: LexborHTMLParser) -> dict[str, str]:
+    return {str(each.attributes["aria-label"]): each.html or "" for each in page.css(".beside section")}
+
+
+@pytest.mark.parametrize("path", ["", "/0"])
+def test_both_pages_stand_beside_each_other_with_the_edits_marked(tmp_path: Path, path: str) -> None:
+    page = screen(tmp_path, made(), path)
+    assert [*sides(page)] == TITLES
+    frames = [each.css_first("iframe") for each in page.css(".beside section")]
+    assert all(frame.attributes["sandbox"] is None for frame in frames)
+    before, after = (LexborHTMLParser(frame.attributes["srcdoc"] or "") for frame in frames)
+    for each, price, other in ((before, "$19.99", "$5.00"), (after, "$5.00", "$19.99")):
+        marked = {mark.text() for mark in each.css("mark.souk-edited")}
+        assert price in marked
+        assert other not in marked
+        assert not each.css("script, [onerror], [src]")
+    assert "it has the hash of the receipts" in page.text()
+
+
+def test_the_source_is_shown_as_text(tmp_path: Path) -> None:
+    found = sides(screen(tmp_path, made(), "?view=source"))
+    for title, price in zip(TITLES, ("$19.99", "$5.00"), strict=True):
+        assert f'<mark class="edited">{price}</mark>' in found[title]
+        assert HOSTILE not in found[title]
+        assert HOSTILE in unescape(found[title])
+
+
+def test_a_page_that_cannot_be_made_again_is_said_to_be_none(tmp_path: Path) -> None:
+    shown = made()
+    other = replace(shown, sent_pages=[{**row, "page_hash_after": "0" * 32} for row in shown.sent_pages])
+    found = sides(screen(tmp_path, other))
+    assert "iframe" in found[TITLES[0]]
+    assert "It cannot be shown: this version of Souk makes another page of it." in found[TITLES[1]]
+
+
+def test_runs_of_before_say_that_pages_were_not_kept(tmp_path: Path) -> None:
+    page = screen(tmp_path, replace(made(), sent_pages=[]))
+    assert sides(page) == {}
+    assert "Pages were not kept as the shop sent them." in page.text()
+
+
+def test_where_nothing_was_edited_nothing_is_missed(tmp_path: Path) -> None:
+    page = screen(tmp_path, replace(made(), sent_pages=[], receipts=[]))
+    assert "as the shop sent" not in page.text()
+
+
+def test_a_page_without_an_edit_is_said_to_have_none(tmp_path: Path) -> None:
+    shown = made()
+    elsewhere = replace(shown, steps=[*shown.steps, {**shown.steps[0], "step": 2, "url": f"{HOST}cart/"}])
+    page = screen(tmp_path, elsewhere, "/2")
+    assert "The proxy made no edit in this page." in page.text()
+
+
+def test_a_site_shows_each_page_once(tmp_path: Path) -> None:
+    shown = made()
+    records = stored(sqlite(tmp_path), [shown])
+    write_site(records, Selection(RUN), tmp_path / "site", lambda *_: None)
+    page = LexborHTMLParser((tmp_path / "site" / "trials" / f"{shown.trial.trial}.html").read_bytes())
+    assert [*sides(page)] == TITLES
+    assert len(page.css(".beside")) == 1
