@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import sqlalchemy as sql
-import zstandard
 
 from experiments.records import tables
-from experiments.records.record import artifact_hash
+from experiments.records.packing import Unpacker
 from tests.experiments.command_line import (
     descendants,
     not_ended,
@@ -185,13 +184,16 @@ class World:
             }
 
     def damaged_pages(self) -> list[str]:
-        """The pages of steps that are not there, or are not what their names say."""
+        """The pages, as seen or as sent, that are not there, or are not what their names say."""
+        sent = tables.sent_pages.c
+        columns = (tables.steps.c.observation, sent.body, sent.given, sent.site)
         with self.reading() as connection:
-            named = {row[0] for row in connection.execute(sql.select(tables.steps.c.observation).distinct())}
+            named = {name for each in columns for name in connection.scalars(sql.select(each).distinct())}
             pages = connection.execute(sql.select(tables.artifacts.c.hash, tables.artifacts.c.data)).all()
-        unpack = zstandard.ZstdDecompressor()
-        stored = {name: unpack.decompress(data).decode() for name, data in pages}
-        wrong = [name for name, text in stored.items() if artifact_hash(text) != name]
+        data_of = {name: data for name, data in pages}
+        unpacker = Unpacker(data_of.get)
+        stored = {name: unpacker.text(name, data) for name, data in data_of.items()}
+        wrong = [name for name, text in stored.items() if text is None]
         return sorted({*wrong, *(name for name in named if name and name not in stored)})
 
 
