@@ -117,10 +117,6 @@ def _shown(
     for place in places:
         row = record.steps[place]
         seen, rows = seen_at(records, record, row, trace), rows_at(record, row)
-        own = (
-            [each for each in some if each["step"] == row["step"]]
-            for some in (record.calls, record.on_screen, record.hits, record.safety_checks)
-        )
         form = "source" if view == "source" else "page"
         sent = [
             sent_shown(record, each, form, partial(kept_text, records)) for each in rows if each not in told
@@ -128,8 +124,25 @@ def _shown(
         told += rows
         missing = "" if rows or seen.missing else not_shown(record, trace)
         first = view if view in seen.views else (seen.views or [""])[0]
-        found.append(StepShown(row, place, seen, first, *own, sent, missing))
+        found.append(
+            StepShown(
+                row,
+                place,
+                seen,
+                first,
+                calls=_at(record.calls, row),
+                looked=_at(record.on_screen, row),
+                hits=_at(record.hits, row),
+                checks=_at(record.safety_checks, row),
+                sent=sent,
+                not_sent=missing,
+            )
+        )
     return found
+
+
+def _at(rows: Sequence[Row], step: Row) -> list[Row]:
+    return [each for each in rows if each["step"] == step["step"]]
 
 
 def seen_at(records: Records, record: TrialRecord, step: Row, trace: str) -> Seen:
