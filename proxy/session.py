@@ -125,8 +125,8 @@ class SentPage:
     earlier: Mapping[str, frozenset[str]] = field(default_factory=dict)
     hash_after: str
     """The hash of what was made of it, as its receipts have it."""
-    looks: int
-    """How often the agent had looked before it came."""
+    step: int
+    """The first step at which it could be seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +189,8 @@ class Session:
     """The receipts of pages as drawn, without hashes: those of a page that is drawn again are not new."""
     sent: list[SentPage] = field(default_factory=list)
     """What the shop has sent of the pages that have receipts, in order."""
-    looks: int = 0
-    """How often the agent has looked, as far as the episode counts it."""
+    step: int = 0
+    """The first step at which what comes now can be seen, as far as the episode counts."""
     as_sent: dict[str, ShownPage] = field(default_factory=dict)
     """By address, pages for which no edits were planned, so that they are not among `pages`."""
 
@@ -304,7 +304,7 @@ class Session:
             came=came,
             earlier=earlier,
             hash_after=result.receipts[0].page_hash_after,
-            looks=self.looks,
+            step=self.step,
         )
         self.sent.append(page)
 

@@ -135,6 +135,6 @@ def _gave_up(cards: CardRun) -> bool:
 
 
 def _is_over(look: Look, session: Session) -> bool:
-    session.looks += 1
+    session.step += 1
     cards = run_of(session)
     return bool(session.upstream_errors or is_error_page(look) or cards.done or _gave_up(cards))

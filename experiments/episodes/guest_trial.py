@@ -2,10 +2,10 @@
 
 import asyncio
 import sys
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from environments.observe import Disturbed, Wanted
@@ -60,6 +60,13 @@ class Scripts:
 NO_SCRIPTS: Final = Scripts()
 
 
+class Opened(NamedTuple):
+    """A page that a guest has opened, and when, in seconds from the trial's start."""
+
+    url: str
+    at: float
+
+
 @dataclass(kw_only=True)
 class GuestTrial:
     """A trial that a guest has taken. It ends once; what happens later is ignored."""
@@ -86,8 +93,8 @@ class GuestTrial:
     start: Start = field(default_factory=Start.now)
     attempts: int = 1
     """The number of this attempt at the trial."""
-    _opened: list[str] = field(default_factory=list)
-    """The addresses of the pages that were opened, in order."""
+    _opened: list[Opened] = field(default_factory=list)
+    """The pages that were opened, in order."""
     _looks: list[Sight] = field(default_factory=list)
     """What the observer has reported from products' own pages, in order."""
     _reported: int = 0
@@ -120,7 +127,8 @@ class GuestTrial:
         """Note that a page of the shop has come through the proxy; `shown`: as what the guest looks at."""
         self.seen = True
         if shown and not self.outcome:
-            self._opened.append(url)
+            self._opened.append(Opened(url, self.start.seconds))
+            self.session.step = len(self._opened) - 1
 
     def asked(self, url: str, *, reads: bool, by_script: bool) -> None:
         """Note whether a request is an act of the guest.
@@ -219,7 +227,7 @@ class GuestTrial:
 
     def _times_opened(self) -> Counter[str]:
         """By product, how often its page was opened; pages that scripts change for another count once."""
-        opened = Counter(self.session.product_at(url) for url in self._opened)
+        opened = Counter(self.session.product_at(page.url) for page in self._opened)
         return opened | Counter({look.product for look in self._looks})
 
     def _unseen(self, chosen: str) -> str:
@@ -246,7 +254,11 @@ class GuestTrial:
             self.session,
             start=self.start,
             attempts=self.attempts,
-            guest=GuestFacts(_trace(self.session.pages), self._shown(), self._times_opened()),
+            guest=GuestFacts(
+                trace_of(self._opened, self.session.pages, self.start.seconds),
+                self._shown(),
+                self._times_opened(),
+            ),
         )
         for timer in self.timers:
             timer.cancel()
@@ -324,12 +336,26 @@ def named_url(shop_url: str) -> str:
     return f"{parts.scheme}://{SHOP_NAME}{parts.path}"
 
 
-def _trace(pages: Sequence[ShownPage]) -> Traced:
-    """The pages that the guest was sent, in the form of an agent's steps."""
+def trace_of(opened: Sequence[Opened], pages: Sequence[ShownPage], end: float) -> Traced:
+    """Return a step for each page that a guest has opened, with the seconds until the next one, or the `end`.
+
+    Of what was edited there is the page as it was sent, or as its scripts have drawn it last.
+    """
     steps: list[Row] = []
     artifacts: dict[str, str] = {}
+    drawn = {page.url: page for page in pages if page.drawn}
+    sent: dict[str, deque[ShownPage]] = {}
+    for page in pages:
+        if not page.drawn:
+            sent.setdefault(page.url, deque()).append(page)
     texts = dict.fromkeys(("thought", "memory", "action", "error"), "")
-    for number, page in enumerate(pages):
-        artifacts[name := artifact_hash(page.text)] = page.text
-        steps.append({"step": number, "url": page.url, "observation": name, "seconds": 0.0, **texts})
+    ends = [*(page.at for page in opened[1:]), end]
+    for number, (each, until) in enumerate(zip(opened, ends, strict=True) if opened else ()):
+        came = queue.popleft() if (queue := sent.get(each.url)) else None
+        shown = drawn.get(each.url, came)
+        name = artifact_hash(shown.text) if shown else None
+        if shown and name:
+            artifacts[name] = shown.text
+        row = {"step": number, "url": each.url, "observation": name, "seconds": until - each.at}
+        steps.append({**row, **texts})
     return steps, artifacts

@@ -32,11 +32,8 @@ class MadeAgain(NamedTuple):
     problem: str
 
 
-def sent_pages(session: "Session", *, of_looks: bool = True) -> "Traced":
-    """Return a row for each page that the shop sent and that has receipts, and the texts that they name.
-
-    of_looks: the steps of the trial are looks; else they are the session's pages.
-    """
+def sent_pages(session: "Session") -> "Traced":
+    """Return a row for each page that the shop sent and that has receipts, and the texts that they name."""
     rows: list[Row] = []
     artifacts: dict[str, str] = {}
 
@@ -44,13 +41,12 @@ def sent_pages(session: "Session", *, of_looks: bool = True) -> "Traced":
         artifacts[name := artifact_hash(text)] = text
         return name
 
-    places = {} if of_looks else {page_hash(page.body, page.url): n for n, page in enumerate(session.pages)}
     for number, page in enumerate(session.sent):
         text, coding = _text(page.body)
         rows.append(
             {
                 "number": number,
-                "step": page.looks if of_looks else places.get(page.hash_after, 0),
+                "step": page.step,
                 "url": page.url,
                 "body": kept(text),
                 "given": kept(_given(page, coding)),

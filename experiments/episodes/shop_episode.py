@@ -200,7 +200,7 @@ def is_over(
 
     What is in the cart at the first look is nobody's choice: the site map takes something else for one.
     """
-    session.looks += 1
+    session.step += 1
     if spoilt(look, trial, design, session):
         return True
     session.reached(look.url)
@@ -257,7 +257,7 @@ def is_error_page(look: Look) -> bool:
 class GuestFacts:
     """What is recorded of a guest's trial in place of looks and actions.
 
-    `traced`: the pages that were sent. `seen`: the products' own pages as they were sent, or drawn. `opened`:
+    `traced`: the pages that were opened. `seen`: the products' own pages as sent, or drawn. `opened`:
     by product, how often its page was opened.
     """
 
@@ -281,7 +281,7 @@ def to_record(
     shown = (figure for page in session.pages for figure in page.sightings(session.site))
     seen = guest.seen if guest else sights(trajectory, design, trial, session)
     steps, artifacts = guest.traced if guest else trace(trajectory)
-    sent, bodies = sent_pages(session, of_looks=guest is None)
+    sent, bodies = sent_pages(session)
     places = _readable(placed, session, seen)
     return TrialRecord(
         trial=trial_row(

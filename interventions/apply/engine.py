@@ -390,7 +390,7 @@ def _with_port(url: str) -> re.Pattern[bytes] | None:
         return None
     if not host or port is None:
         return None
-    return re.compile(b"(%b)(?::|%%3A)%d(?![0-9])" % (re.escape(host.encode()), port), re.IGNORECASE)
+    return re.compile(b"(%b)(?::|%%3[Aa])%d(?![0-9])" % (re.escape(host.encode()), port))
 
 
 def _cut(text: str) -> str:

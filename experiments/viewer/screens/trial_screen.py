@@ -89,6 +89,7 @@ def trial_screen(
         "steps": steps,
         "place": place,
         "shown": _shown(records, record, places, trace, view),
+        "guest": is_guest(record),
         "missing": "" if steps else _no_steps(trace),
         "is_text": bool(scenes) or bool(record.prompts),
         "receipts": shown,
@@ -148,6 +149,8 @@ def _at(rows: Sequence[Row], step: Row) -> list[Row]:
 def seen_at(records: Records, record: TrialRecord, step: Row, trace: str) -> Seen:
     """Return what was seen at a step."""
     if step["observation"] is None:
+        if trace == "full" and is_guest(record):
+            return Seen(None, None, None, None, "The page was not kept: the proxy had nothing to edit there.")
         kept = f" (--trace {trace})" if trace != "full" else ""
         return Seen(None, None, None, None, f"Pages were not kept{kept}.")
     text = kept_text(records, step["observation"])
@@ -165,6 +168,11 @@ def seen_at(records: Records, record: TrialRecord, step: Row, trace: str) -> See
         _picture(records, pictured[1]) if pictured else None,
         "",
     )
+
+
+def is_guest(record: TrialRecord) -> bool:
+    """Return whether the steps are the pages that a subject has opened which Souk did not start."""
+    return any(each["opened"] is not None for each in record.options)
 
 
 def kept_text(records: Records, name: str) -> str | None:

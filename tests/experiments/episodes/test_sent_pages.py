@@ -54,7 +54,7 @@ def again(session: Session) -> tuple[list[Row], list[MadeAgain]]:
 @pytest.mark.parametrize("kind", [HTML, "text/html; charset=iso-8859-1"])
 def test_what_was_shown_is_made_again(edits: list[dict[str, object]], kind: str) -> None:
     session = Session(planned(*edits), SITE)
-    session.looks = 2
+    session.step = 2
     page = product_page().decode().encode("utf-8" if kind == HTML else "cp1252")
     page = page.replace(b"</h1>", " ä</h1>".encode("utf-8" if kind == HTML else "cp1252"))
     body = shown(session, page, kind=kind)

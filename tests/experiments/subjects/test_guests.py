@@ -194,6 +194,12 @@ def test_giving_up_is_no_choice_and_the_next_trial_begins(tmp_path: Path) -> Non
             "choice": None,
             "reason": "the guest ended the trial",
         }
+        where = f"where trial = '{first['trial']}'"
+        ((url, seconds, sent),) = shop.rows(
+            f"select url, seconds, (select count(*) from sent_pages {where} and step = 0) from steps {where}"
+        )
+        assert first["urls"][0].endswith(url.rpartition("/")[2])
+        assert (seconds > 0, sent) == (True, 1)
         assert "This trial has ended" in guest.get(OWN).text
         assert guest.get(f"{OWN}nowhere").status_code == 404
         trials = [first["trial"]]
