@@ -21,8 +21,9 @@ _LEVEL: Final = 9
 _MOST: Final = 2**18
 """The most bytes of a base that are used."""
 _KEPT: Final = 256
-"""How many bases are remembered, and of how many addresses it is known which page came first."""
+"""How many bases are remembered."""
 _ADDRESSES: Final = 10_000
+"""Of how many addresses it is remembered which page came first."""
 
 
 class Base(NamedTuple):
@@ -66,8 +67,8 @@ class Unpacker:
             return None
         dictionary = None
         if depth := depth_of(data):
-            base = self.base(base_of(data))
-            if base is None or base.depth >= depth:
+            base = self.base(base_of(data), depth)
+            if base is None:
                 return None
             dictionary, data = base.dictionary, data[HEAD:]
         try:
@@ -76,16 +77,17 @@ class Unpacker:
             return None
         return text if artifact_hash(text) == name else None
 
-    def base(self, name: str) -> Base | None:
-        """Return a text that others may be packed with; None: it is lost, or has itself too many bases."""
-        if name not in self._bases:
+    def base(self, name: str, below: int = DEEPEST) -> Base | None:
+        """Return a text that others are packed with; None: it is lost, or has no fewer bases than `below`."""
+        known = self._bases.get(name)
+        if known is None:
             data = self._fetch(name)
             depth = depth_of(data) if isinstance(data, bytes) else DEEPEST
-            text = self.text(name, data) if depth < DEEPEST else None
+            text = self.text(name, data) if depth < below else None
             if text is None:
                 return None
-            self.remember(Base(name, text, depth))
-        return self._bases[name]
+            self.remember(known := Base(name, text, depth))
+        return known if known.depth < below else None
 
     def remember(self, base: Base) -> None:
         """Remember a base, which may not be stored yet."""

@@ -68,6 +68,18 @@ def test_whatever_is_packed_comes_back(pages: list[tuple[str, str]], restart: in
         assert reader.text(name, stored[name][1]) == text
 
 
+def test_bases_that_lead_to_each_other_lead_nowhere() -> None:
+    one, other = names("one", "other")
+    data = {
+        name: bytes([1]) + bytes.fromhex(base) + Packer().pack("text")
+        for name, base in ((one, other), (other, one))
+    }
+    unpacker = Unpacker(data.get)
+    assert [unpacker.text(name, data[name]) for name in (one, other)] == [None, None]
+    assert unpacker.text(one, bytes([2]) + data[one][1:]) is None
+    assert unpacker.text(one, bytes([2, 0])) is None
+
+
 def test_pages_are_packed_with_the_first_one_at_their_address(records: Records) -> None:
     records.begin_run("r-1", "r", some_facts())
     first, other, again, later = (
