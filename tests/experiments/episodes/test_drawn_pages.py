@@ -16,6 +16,7 @@ from environments.actions import Action
 from environments.browser import BrowserPool, run_browsers
 from environments.observation import Observation
 from experiments.designs.shop.design import ShopDesign
+from experiments.episodes.sent_pages import made_again, sent_pages
 from experiments.episodes.shop_episode import ShopTrialRunner
 from interventions.yaml.yaml_source import parse_yaml
 from proxy.server import Proxy, run_proxy
@@ -90,6 +91,8 @@ async def run(
         async with stage.browsers.context(slot.url) as context:
             agent = Reader(context, *presses)
             trajectory = await runner.episode(trial, agent, context, session)
+    rows, texts = sent_pages(session)
+    assert [made_again(row, texts.get).problem for row in rows] == [""] * len(rows)
     return trajectory.outcome or "", trajectory.reason, agent.glances, session
 
 
@@ -101,9 +104,10 @@ async def test_a_choice_counts_only_where_the_edits_were_seen(
         monkeypatch.setattr(episode, "SETTLE_SECONDS", 0.7)
     # Of half of the shops that are well it is known what their data are.
     site = SITE | {"data": DATA if kind in UNDONE or [*KINDS].index(kind) % 2 else ()}
-    outcome, reason, glances, _ = await run(stage, DrawnShop(kind), site=site)
+    outcome, reason, glances, session = await run(stage, DrawnShop(kind), site=site)
     assert outcome == ("treatment_failed" if kind in UNDONE else "choice"), reason
     if outcome == "choice":
+        assert any(page.came for page in session.sent), "what scripts have drawn is kept as it was drawn"
         assert len(glances) == 2
         for glance in glances:
             if glance.product == "harbour-lamp":
