@@ -3,15 +3,25 @@
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import uvicorn
+from mitmproxy import http
 
 from experiments.console.listener import listen
+from experiments.episodes.sent_pages import sent_pages
 from experiments.records.record import RunFacts, TrialRecord, TrialRow, artifact_hash
 from experiments.records.store import Records
 from experiments.viewer.app import create_app
+from interventions.apply.engine import Places
+from interventions.apply.plan import Plan, Treatment
+from interventions.edits.registry import edit_from_dict
+from interventions.yaml.sitemap import load_site_map
+from proxy.addon import treat
+from proxy.session import Session
+from tests.interventions.shop_pages import HOST, HTML, KEY, product_page
 
 RUN = "made-1"
 PAGE = """<h1>A lamp</h1><h2>Best of all lamps</h2><button bid="7" type="submit">Add to Cart</button>"""
@@ -90,6 +100,22 @@ def record(row: TrialRow, page: str = PAGE, text: str = "", *, mode: str = "") -
         "page_hash_after": "1",
     }
     return TrialRecord(row, options=options, steps=[step], receipts=[receipt], artifacts={name: page})
+
+
+def with_sent_page(base: TrialRecord, extra: str = "") -> TrialRecord:
+    """The trial with two looks at a page that holds `extra`, and in which the proxy has changed the price."""
+    url, price = f"{HOST}{KEY}.html", edit_from_dict({"set_price": 5})
+    session = Session(Plan((Treatment("cheap", KEY, (price,)),)), load_site_map("onestopmarket"))
+    response = http.Response.make(200, product_page(extra=extra), {"content-type": HTML})
+    treat(http.Request.make("GET", url), response, session, Places())
+    rows, texts = sent_pages(session)
+    return replace(
+        base,
+        steps=[{**base.steps[0], "step": number, "url": f"{url}#{number}"} for number in range(2)],
+        receipts=[{**asdict(each), "number": number} for number, each in enumerate(session.receipts)],
+        sent_pages=rows,
+        artifacts=base.artifacts | texts,
+    )
 
 
 def stored(url: str, made: Sequence[TrialRecord]) -> Records:

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, sync_playwright
 
 from environments.browser import find_browser
-from tests.experiments.viewer.made_run import RUN, record, sqlite, stored, trial, viewing
+from tests.experiments.viewer.made_run import RUN, record, sqlite, stored, trial, viewing, with_sent_page
 
 pytestmark = pytest.mark.browser
 
@@ -77,8 +77,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     failed = record(
         trial(8, outcome="infra_error", choice=None, reason="browser: it has crashed", attempts=3)
     )
+    sent = with_sent_page(record(trial(9)))
     written = [{"number": 0, "text": "I looked at both lamps, and took the first one."}]
-    with viewing(stored(url, [*made, replace(failed, output=written)]), url) as found:
+    with viewing(stored(url, [*made, replace(failed, output=written), sent]), url) as found:
         yield found
 
 
@@ -103,6 +104,8 @@ def screens(address: str) -> dict[str, str]:
         "nothing": f"{trials}?q=nowhere",
         "trial": f"{trials}/{chosen}",
         "source": f"{trials}/{chosen}?view=source",
+        "sent": f"{trials}/{9:032x}",
+        "sent source": f"{trials}/{9:032x}?view=source",
         "failed": f"{trials}/{failed}",
         "twin": f"{trials}/{chosen}/twin",
         "missing": f"{trials}/{'f' * 32}",

@@ -1,47 +1,26 @@
 """A trial shows what the shop sent beside what the proxy made of it, as harmlessly as what was seen."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
 import httpx
 import pytest
-from mitmproxy import http
 from selectolax.lexbor import LexborHTMLParser
 
-from experiments.episodes.sent_pages import sent_pages
 from experiments.records.record import TrialRecord
 from experiments.records.trial_search import Selection
 from experiments.viewer.site import write_site
-from interventions.apply.engine import Places
-from interventions.apply.plan import Plan, Treatment
-from interventions.edits.registry import edit_from_dict
-from interventions.yaml.sitemap import load_site_map
-from proxy.addon import treat
-from proxy.session import Session
-from tests.experiments.viewer.made_run import RUN, record, sqlite, stored, trial, viewing
-from tests.interventions.shop_pages import HOST, HTML, KEY, product_page
+from tests.experiments.viewer.made_run import RUN, record, sqlite, stored, trial, viewing, with_sent_page
+from tests.interventions.shop_pages import HOST
 
-URL = f"{HOST}{KEY}.html"
 HOSTILE = "<img src=x onerror=top.ran=1><script>top.ran=1</script>"
 TITLES = ["What the shop sent", "What the proxy made of it"]
 
 
 def made() -> TrialRecord:
     """A trial with two looks at a page in which the proxy has changed the price."""
-    edits = (edit_from_dict({"set_price": 5}),)
-    session = Session(Plan((Treatment("cheap", KEY, edits),)), load_site_map("onestopmarket"))
-    response = http.Response.make(200, product_page(extra=HOSTILE), {"content-type": HTML})
-    treat(http.Request.make("GET", URL), response, session, Places())
-    rows, texts = sent_pages(session)
-    base = record(trial(1))
-    return replace(
-        base,
-        steps=[{**base.steps[0], "step": number, "url": f"{URL}#{number}"} for number in range(2)],
-        receipts=[{**asdict(each), "number": n} for n, each in enumerate(session.receipts)],
-        sent_pages=rows,
-        artifacts=base.artifacts | texts,
-    )
+    return with_sent_page(record(trial(1)), HOSTILE)
 
 
 def screen(tmp_path: Path, shown: TrialRecord, path: str = "") -> LexborHTMLParser:
