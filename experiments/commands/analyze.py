@@ -380,8 +380,18 @@ def report(
 
 @uncollected()
 def export(
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="A .parquet or .csv file.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", metavar="FILE", help="A .parquet or .csv file; of a trace .jsonl, .zip or .har."
+        ),
+    ],
     named: OneRun = None,
+    trace: Annotated[
+        Literal["otlp", "playwright", "har"] | None,
+        typer.Option(help="Write what happened when: spans, a trace of Playwright, or the pages seen."),
+    ] = None,
+    trial: Annotated[str | None, typer.Option(metavar="ID", help="Only the trace of this trial.")] = None,
     db: Db = DEFAULT_DB,
     run: Run = None,
     site: Site = None,
@@ -393,14 +403,32 @@ def export(
       souk export nudges --out nudges.parquet
 
       souk export nudges --out nudges.csv --site site/
+
+      souk export nudges --trace otlp --out nudges.jsonl
+
+      souk export nudges --trace playwright --trial 3aa2a3c4fa2926ab3fdf54f66d1eb883 --out trial.zip
     """
+    from experiments.commands.traces import write_trace
+
+    if trace:
+        if site:
+            raise UserError(f"--site {site}: a trace has no column for links; leave out --site or --trace")
+        records = open_records(db)
+        typer.echo(write_trace(records, records.latest_run(named or run), trace, trial, out))
+        return
+    if trial:
+        raise UserError(f"--trial {trial}: a table is of all trials; write --trace too, or leave it out")
+    _export_table(out, named or run, db, site)
+
+
+def _export_table(out: Path, run: str | None, db: str, site: str | None) -> None:
     from experiments.records.record import kind_of
     from experiments.records.tidy_tables import response_table, score_table, tidy_table, write_table
     from experiments.viewer.site_address import SiteAddress
 
     pages = SiteAddress(site, out.parent) if site else None
     records = open_records(db)
-    found = records.latest_run(named or run)
+    found = records.latest_run(run)
     tables = {"montecarlo": response_table, "biases": response_table, "anchoring": score_table}
     with records.reading():  # one state of a run that goes on
         table = tables.get(kind_of(found), tidy_table)(records, found["run"])

@@ -1,0 +1,1 @@
+"""Write stored trials as traces that other tools read."""
