@@ -39,6 +39,7 @@ try:
         run,
         runs,
         status,
+        tables,
         view,
     )
     from experiments.console.terminal import PlainFormatter, plain
@@ -85,6 +86,7 @@ app.command()(control.pause)
 app.command()(control.resume)
 app.command()(analyze.report)
 app.command()(figures.figures)
+app.command()(tables.tables)
 app.command()(analyze.export)
 app.command()(compare.compare)
 app.command()(judge.judge)

@@ -32,18 +32,21 @@ _TEX: Final = {
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]<>#|~$])")
 
 
-def methods(paragraphs: Mapping[str, str], results: pd.DataFrame, path: Path) -> str:
+def methods(
+    paragraphs: Mapping[str, str], results: pd.DataFrame, path: Path, cited: Sequence[str] = ()
+) -> str:
     """Return the text of a methods section and the table of registered results, by the file's suffix.
 
     paragraphs: text by its heading. results: of `analysis.reporting.registered.judged`.
+    cited: keys of sources, which LaTeX cites, and Markdown as Pandoc reads it.
 
     Raises AnalysisError for a suffix other than `.md` and `.tex`.
     """
     rows = [_cells(row) for row in results.to_dict("records")]
     if path.suffix == ".md":
-        return _markdown(paragraphs, rows)
+        return _markdown(paragraphs, rows, cited)
     if path.suffix == ".tex":
-        return _latex(paragraphs, rows)
+        return _latex(paragraphs, rows, cited)
     raise AnalysisError(f"--methods {path}: the suffix must be .md or .tex")
 
 
@@ -78,10 +81,12 @@ def _cells(row: Mapping[object, object]) -> list[str]:
     return [*names, number("estimate"), interval, p("p_value"), p("p_adjusted"), str(row["verdict"])]
 
 
-def _markdown(paragraphs: Mapping[str, str], rows: Sequence[Sequence[str]]) -> str:
+def _markdown(paragraphs: Mapping[str, str], rows: Sequence[Sequence[str]], cited: Sequence[str]) -> str:
     lines = ["# Methods", ""]
     for title, text in paragraphs.items():
         lines += [f"**{markdown(title)}.** {markdown(text)}", ""]
+    if cited:
+        lines += [f"**Sources.** [{'; '.join(f'@{key}' for key in cited)}]", ""]
     if rows:
         right = [":---" if place < _LEFT or place == len(HEAD) - 1 else "---:" for place in range(len(HEAD))]
         lines += ["# Registered results", ""]
@@ -90,10 +95,12 @@ def _markdown(paragraphs: Mapping[str, str], rows: Sequence[Sequence[str]]) -> s
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _latex(paragraphs: Mapping[str, str], rows: Sequence[Sequence[str]]) -> str:
+def _latex(paragraphs: Mapping[str, str], rows: Sequence[Sequence[str]], cited: Sequence[str]) -> str:
     lines = ["% \\usepackage[T1]{fontenc}, \\usepackage[utf8]{inputenc}", "\\section*{Methods}", ""]
     for title, text in paragraphs.items():
         lines += [f"\\paragraph{{{tex(title)}.}} {tex(text)}", ""]
+    if cited:
+        lines += [f"\\paragraph{{Sources.}} \\cite{{{','.join(cited)}}}", ""]
     if rows:
         kinds = "".join("l" if place < _LEFT or place == len(HEAD) - 1 else "r" for place in range(len(HEAD)))
         lines += ["\\section*{Registered results}", "", f"\\begin{{tabular}}{{{kinds}}}", "\\hline"]

@@ -392,6 +392,13 @@ def export(
         typer.Option(help="Write what happened when: spans, a trace of Playwright, or the pages seen."),
     ] = None,
     trial: Annotated[str | None, typer.Option(metavar="ID", help="Only the trace of this trial.")] = None,
+    codebook: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write what each column is to this .csv, or to .md with a data sheet.",
+        ),
+    ] = None,
     db: Db = DEFAULT_DB,
     run: Run = None,
     site: Site = None,
@@ -404,6 +411,8 @@ def export(
 
       souk export nudges --out nudges.csv --site site/
 
+      souk export nudges --out nudges.csv --codebook nudges.md
+
       souk export nudges --trace otlp --out nudges.jsonl
 
       souk export nudges --trace playwright --trial 3aa2a3c4fa2926ab3fdf54f66d1eb883 --out trial.zip
@@ -411,19 +420,21 @@ def export(
     from experiments.commands.traces import write_trace
 
     if trace:
-        if site:
-            raise UserError(f"--site {site}: a trace has no column for links; leave out --site or --trace")
+        if site or codebook:
+            raise UserError(f"--trace {trace}: a trace has no columns; leave out --site and --codebook")
         records = open_records(db)
         typer.echo(write_trace(records, records.latest_run(named or run), trace, trial, out))
         return
     if trial:
         raise UserError(f"--trial {trial}: a table is of all trials; write --trace too, or leave it out")
-    _export_table(out, named or run, db, site)
+    _export_table(out, named or run, db, site, codebook)
 
 
-def _export_table(out: Path, run: str | None, db: str, site: str | None) -> None:
+def _export_table(out: Path, run: str | None, db: str, site: str | None, codebook: Path | None) -> None:
+    from experiments.records.notes import with_notes
     from experiments.records.record import kind_of
     from experiments.records.tidy_tables import response_table, score_table, tidy_table, write_table
+    from experiments.studies.codebook import write_codebook
     from experiments.viewer.site_address import SiteAddress
 
     pages = SiteAddress(site, out.parent) if site else None
@@ -432,7 +443,10 @@ def _export_table(out: Path, run: str | None, db: str, site: str | None) -> None
     tables = {"montecarlo": response_table, "biases": response_table, "anchoring": score_table}
     with records.reading():  # one state of a run that goes on
         table = tables.get(kind_of(found), tidy_table)(records, found["run"])
+        table = with_notes(records, found["run"], table)
     if pages:
         table["trial_url"] = pages.of_trials(table["trial"])
     write_table(table, out)
+    if codebook:
+        write_codebook(records, found, table, codebook)
     typer.echo(f"{out}: {len(table):,} rows, {table['trial'].nunique():,} trials of run {found['run']}")

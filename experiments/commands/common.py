@@ -52,6 +52,10 @@ Margin = Annotated[
         min=0.1, max=99, metavar="POINTS", help="Test too whether effects are smaller than this: equivalence."
     ),
 ]
+Renamed = Annotated[
+    list[str] | None,
+    typer.Option("--rename", metavar="AGENT=NAME", help="What an agent is called in them; repeatable."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 Everything = Annotated[
     bool, typer.Option("--all", help="Print every table of the report, not only the answer.")

@@ -1,4 +1,4 @@
-"""souk runs: what is stored."""
+"""souk runs: delete a stored run, and merge its parts."""
 
 import sys
 from typing import Annotated
@@ -43,3 +43,29 @@ def delete(
     folder = records.folder(found["run"])
     if folder.is_dir():
         typer.echo(f"its folder stays: {folder}")
+
+
+@app.command("merge")
+def merge(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Id, or the name: the latest run of this name.")],
+    source: Annotated[
+        str, typer.Option("--from", metavar="URL", help="The database whose trials of the run come along.")
+    ],
+    db: Db = DEFAULT_DB,
+) -> None:
+    """Add the trials of the same run in another database to this one, which stays as it is otherwise.
+
+    One experiment gives the same run on any machine: agents, or parts of its trials, may be run on several.
+
+    Example: souk runs merge nudges --from sqlite:///other-machine.db
+    """
+    from experiments.commands.common import checked_database
+    from experiments.console.progress import counting
+    from experiments.records.merging import merge_run
+
+    records = open_records(db)
+    if bad := [finding for finding in checked_database(source) if not finding.ok]:
+        raise UserError(f"--from {source}: {bad[0].name}: {bad[0].found}; {bad[0].fix}")
+    with counting() as tell:
+        number = merge_run(open_records(source), records, run, tell)
+    typer.echo(f"{records.latest_run(run)['run']}: {number:,} trials were added")

@@ -38,7 +38,7 @@ def view(
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the browser.")] = False,
     db: Db = DEFAULT_DB,
 ) -> None:
-    """Look at runs in the browser, from each number to the trials behind it. Changes nothing.
+    """Look at runs in the browser, from each number to the trials behind it, and note what you see.
 
     It answers this machine only. On another one, forward its port: ssh -L 8090:127.0.0.1:8090 MACHINE
     Examples:

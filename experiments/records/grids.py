@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sql
 
@@ -73,8 +73,8 @@ def grid(records: Records, run: str) -> list[GridCell]:
     ]
 
 
-def flips(records: Records, run: str) -> dict[str, Flips]:
-    """Return by choice set how often its treatments flipped the choice; a set without pairs is left out.
+def flips(records: Records, run: str, by: Literal["set", "nudge"] = "set") -> dict[str, Flips]:
+    """Return by choice set, or nudge, how often treatments flipped the choice; without pairs it is left out.
 
     A pair is two trials with a choice that are alike in agent, nudge, order, profile, modality, match and
     repeat, of which one is a control.
@@ -92,7 +92,7 @@ def flips(records: Records, run: str) -> dict[str, Flips]:
             without[tuple(key)][choice] += 1
         for choice, *key, carrier in connection.execute(treated.where(trials.c.condition != CONTROL)):
             for other, number in without[tuple(key)].items():
-                pairs[key[0]][choice == carrier, other == carrier] += number
+                pairs[key[names.index(by)]][choice == carrier, other == carrier] += number
     return {
         name: Flips(found.total(), toward=found[True, False], away=found[False, True])
         for name, found in pairs.items()

@@ -7,7 +7,7 @@ import sqlalchemy as sql
 
 from experiments.records.database import Text
 
-SCHEMA_VERSION: Final = 11
+SCHEMA_VERSION: Final = 12
 
 metadata = sql.MetaData()
 
@@ -341,10 +341,29 @@ links = sql.Table(
 )
 """The chain of a run: each `link` is a digest of the one before it and of this row."""
 
+notes = sql.Table(
+    "notes",
+    metadata,
+    sql.Column("run", Text, primary_key=True),
+    sql.Column("trial", Text, primary_key=True),
+    sql.Column("tags", Text, nullable=False),
+    sql.Column("note", Text, nullable=False),
+    sql.Column("updated_at", Text, nullable=False),
+)
+"""What a person says of a trial: tags, joined by a comma and a space, and a note. Never part of its seal."""
+
+archived = sql.Table(
+    "archived",
+    metadata,
+    sql.Column("run", Text, primary_key=True),
+    sql.Column("archived_at", Text, nullable=False),
+)
+"""The runs that are put away: lists leave them out."""
+
 OF_TRIAL: Final = tuple(
     table
     for table in metadata.sorted_tables
-    if {"run", "trial"} <= {*table.columns.keys()} and table not in (claims, links)
+    if {"run", "trial"} <= {*table.columns.keys()} and table not in (claims, links, notes)
 )
 """The tables with the rows of trials."""
 

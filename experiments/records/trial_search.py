@@ -9,7 +9,7 @@ import sqlalchemy as sql
 
 from experiments.records.record import TrialRow
 from experiments.records.store import Records
-from experiments.records.tables import options, steps, trials
+from experiments.records.tables import notes, options, steps, trials
 
 _REASON: Final = 80
 """The number of characters by which reasons of trials are told apart."""
@@ -17,6 +17,8 @@ _REASON: Final = 80
 _FIRST: Final = (
     (options.c.run == trials.c.run) & (options.c.trial == trials.c.trial) & (options.c.position == 0)
 )
+
+_SAID: Final = (notes.c.run == trials.c.run) & (notes.c.trial == trials.c.trial)
 
 FACETS: Final[Mapping[str, sql.ColumnElement[Any]]] = {
     "outcome": trials.c.outcome,
@@ -58,8 +60,8 @@ _OWN: Final = tuple(trials.c[each.name] for each in fields(TrialRow))
 class Selection:
     """Some trials of a run in an order: what a page of the viewer shows.
 
-    facets: name -> value, of `FACETS`. words: what a thought or an action holds, or the trial's id. sort: a
-    name of `SORTS`.
+    facets: name -> value, of `FACETS`. words: what a thought, an action, a tag or a note
+    holds, or the trial's id. sort: a name of `SORTS`.
     """
 
     run: str
@@ -133,9 +135,10 @@ def matching(
 
 def every(records: Records, selection: Selection) -> Iterator[tuple[Any, ...]]:
     """Yield the names of the columns of all trials of a selection, and then their rows."""
-    yield tuple(column.name for column in _OWN)
+    yield (*(column.name for column in _OWN), "tags", "note")
     order = (SORTS[selection.sort], trials.c.trial)
-    query = _where(sql.select(*_OWN), records, selection)
+    said = [sql.func.coalesce(notes.c[name], "") for name in ("tags", "note")]
+    query = _where(sql.select(*_OWN, *said), records, selection).outerjoin(notes, _SAID)
     query = query.order_by(*(column.desc() if selection.descending else column.asc() for column in order))
     with records.reading() as connection:
         for row in connection.execution_options(yield_per=1_000).execute(query):
@@ -185,7 +188,10 @@ def _where(query: sql.Select[Any], records: Records, selection: Selection) -> sq
     if selection.words:
         said = [_holds(records, column, selection.words) for column in (steps.c.thought, steps.c.action)]
         its = sql.select(steps.c.trial).where(steps.c.run == selection.run, sql.or_(*said))
-        query = query.where(sql.or_(trials.c.trial.in_(its), trials.c.trial == selection.words))
+        by_people = [_holds(records, column, selection.words) for column in (notes.c.tags, notes.c.note)]
+        noted = sql.select(notes.c.trial).where(notes.c.run == selection.run, sql.or_(*by_people))
+        named = trials.c.trial == selection.words
+        query = query.where(sql.or_(trials.c.trial.in_(its), trials.c.trial.in_(noted), named))
     return query
 
 

@@ -65,5 +65,6 @@ UPGRADES: Final[Mapping[int, Callable[[sql.Connection], None]]] = {
     8: metadata.create_all,  # the tables of plans and links
     9: _from_9,
     10: metadata.create_all,  # the table of what the shop sent
+    11: metadata.create_all,  # the tables of notes and archived runs
 }
 """The functions that lead from each older schema to the next one."""

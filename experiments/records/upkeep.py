@@ -22,10 +22,12 @@ from experiments.records.sqlite_file import free_name, size_of
 from experiments.records.store import Records
 from experiments.records.tables import (
     OF_TRIAL,
+    archived,
     artifacts,
     control,
     links,
     metadata,
+    notes,
     plans,
     runners,
     runs,
@@ -118,6 +120,8 @@ def _repair_file(salvage: Salvage, path: Path, progress: Progress) -> tuple[Find
         found = salvage.read(progress, copy.run, copy.trials, copy.page)
         _note_lost_pages(connection, found.damaged_pages)
         _copy_chains(salvage, connection)
+        for table in (notes, archived):
+            _copy_sound(salvage, connection, table)
     new.close()
     # Whoever opens the file now finds it moved, and says so.
     salvage.close()
@@ -140,16 +144,23 @@ def _copy_chains(salvage: Salvage, connection: sql.Connection) -> None:
     """Copy plans and chains; what was lost is linked as lost, and what cannot be read begins anew."""
     anew: set[str] = set()
     for table in (plans, links):
-        try:
-            rows = [dict(row) for row in salvage.connection.execute(sql.select(table)).mappings()]
-            rows = [row for row in rows if not strange_cell(table, row)]
-            if rows:
-                connection.execute(table.insert(), rows)
-        except (DBAPIError, LookupError, TypeError):
+        if not _copy_sound(salvage, connection, table):
             anew = set(connection.scalars(sql.select(trials.c.run).distinct()))
     mend(connection)
     for run in sorted(anew):
         begin_anew(connection, run)
+
+
+def _copy_sound(salvage: Salvage, connection: sql.Connection, table: sql.Table) -> bool:
+    """Copy the sound rows of a table; return whether it could be read."""
+    try:
+        rows = [dict(row) for row in salvage.connection.execute(sql.select(table)).mappings()]
+        rows = [row for row in rows if not strange_cell(table, row)]
+        if rows:
+            connection.execute(table.insert(), rows)
+    except (DBAPIError, LookupError, TypeError):
+        return False
+    return True
 
 
 def _refuse_if_open(path: Path) -> None:
@@ -252,7 +263,7 @@ def move(source: Records, to: str, progress: Progress) -> Findings:
             known_lost = sql.select(artifacts.c.hash).where(artifacts.c.data == b"")
             names = set(salvage.connection.scalars(known_lost)) - set(found.unnamed)
             _note_lost_pages(connection, sorted(names))
-            for table in (runners, plans, links):
+            for table in (runners, plans, links, notes, archived):
                 own = [dict(row) for row in salvage.connection.execute(sql.select(table)).mappings()]
                 if own:
                     connection.execute(table.insert(), own)
@@ -264,7 +275,7 @@ def move(source: Records, to: str, progress: Progress) -> Findings:
 
 def _compare(old: sql.Connection, new: sql.Connection, found: Findings) -> None:
     """Raise UserError if a table of the copy has another number of rows than the old one."""
-    tables = [runs, control, runners, plans, links, *OF_TRIAL, artifacts]
+    tables = [runs, control, runners, plans, links, notes, archived, *OF_TRIAL, artifacts]
     wanted, there = counts(old, tables), counts(new, tables)
     wanted[artifacts.name] -= len(found.unnamed)
     if different := [name for name in wanted if wanted[name] != there[name]]:

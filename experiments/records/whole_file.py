@@ -11,7 +11,7 @@ from interventions.errors import UserError
 def whole_file(path: Path) -> Iterator[Path]:
     """Give a file beside `path` to write to; it becomes `path` at the end, unless something went wrong.
 
-    Raises UserError, naming `--out`, where nothing can be written there.
+    Raises UserError where nothing can be written there.
     """
     partial = path.with_name(f".{path.name}.partial")
     try:
@@ -19,7 +19,7 @@ def whole_file(path: Path) -> Iterator[Path]:
         yield partial
         partial.replace(path)
     except OSError as error:
-        raise UserError(f"--out {path}: cannot be written ({error.strerror}); choose another place") from None
+        raise UserError(f"{path}: cannot be written ({error.strerror}); choose another place") from None
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)

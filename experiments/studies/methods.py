@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from analysis.reporting.literature import bibtex
 from analysis.reporting.methods import methods
 from analysis.reporting.registered import COLUMNS, Registration
 from analysis.tables.frame import counted
@@ -31,6 +32,15 @@ ESTIMATORS: Final = {
     "with paired tests.",
 }
 
+SOURCES: Final = {
+    "choice": ("cameron2011", "fisher1935", "mcnemar1947", "tango1998"),
+    "conjoint": ("mcfadden1974",),
+    "montecarlo": ("wilson1927",),
+    "biases": ("cohen1988",),
+    "anchoring": (),
+}
+"""The keys of the sources of what `ESTIMATORS` names."""
+
 ANYTIME: Final = (
     " Its interval is a confidence sequence, and its p value that of an e-process (a mixture of likelihood"
     " ratios of the discordant strata over the Beta(1/2, 1/2) distribution): both hold at any time."
@@ -40,21 +50,27 @@ ANYTIME: Final = (
 def write_methods(
     records: Records, found: Row, known: tuple[Registration, pd.DataFrame] | None, path: Path
 ) -> None:
-    """Write the methods section of a run, with its registered results. Raises UserError."""
+    """Write the methods section of a run, with its registered results, and beside it its sources as BibTeX.
+
+    Raises:
+        UserError: it cannot be written.
+    """
     results = known[1] if known else pd.DataFrame(columns=list(COLUMNS))
-    text = methods(_paragraphs(records, found, known), results, path)
+    keys = (*SOURCES[kind_of(found)], "souk")
+    text = methods(paragraphs(records, found, known), results, path, cited=keys)
     try:
         path.write_text(text, encoding="utf-8")
+        path.with_suffix(".bib").write_text(bibtex(keys[:-1], version("souk")), encoding="utf-8")
     except OSError as error:
         raise UserError(
             f"--methods {path}: cannot be written ({error.strerror}); choose another file"
         ) from None
 
 
-def _paragraphs(
+def paragraphs(
     records: Records, found: Row, known: tuple[Registration, pd.DataFrame] | None
 ) -> dict[str, str]:
-    """The text by heading."""
+    """Return the text by heading. known: the registered plan and its results."""
     facts, kind = found["facts"], kind_of(found)
     plan = registered_plan(records, found["run"])
     counts = trials_by_agent(records, found["run"])

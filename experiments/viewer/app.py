@@ -19,12 +19,14 @@ from experiments.records.store import Records
 from experiments.records.trial_search import Selection, every
 from experiments.records.whole_trials import whole_trial
 from experiments.viewer.answer import answer_of
+from experiments.viewer.changes import Changes
 from experiments.viewer.csv_text import csv_text
 from experiments.viewer.links import Links
 from experiments.viewer.pages import HEADER_POLICY, render
 from experiments.viewer.screens.answer_screen import answer_screen
+from experiments.viewer.screens.interventions_screen import interventions_screen
 from experiments.viewer.screens.run_screen import run_screen
-from experiments.viewer.screens.runs_screen import runs_screen
+from experiments.viewer.screens.runs_screen import deletion_screen, runs_screen
 from experiments.viewer.screens.trial_screen import trace_of, trial_screen
 from experiments.viewer.screens.trials_screen import trials_screen
 from experiments.viewer.screens.twin_screen import twin_screen
@@ -39,8 +41,14 @@ def create_app(records: Records, db: str) -> Starlette:
     answers: dict[str, tuple[Any, dict[str, Any]]] = {}
     analysing = asyncio.Lock()
 
+    changes = Changes(db, to, lambda request: _run(records, request))
+
     def runs(request: Request) -> Response:
-        return _page("runs.html.j2", runs_screen(records, to))
+        return _page("runs.html.j2", runs_screen(records, to, away="archived" in request.query_params))
+
+    def deletion(request: Request) -> Response:
+        name = _run(records, request)
+        return _page("delete.html.j2", deletion_screen(records, to, name))
 
     def run(request: Request) -> Response:
         name = _run(records, request)
@@ -60,6 +68,10 @@ def create_app(records: Records, db: str) -> Starlette:
         return _page(
             "answer.html.j2", await run_in_threadpool(answer_screen, records, cache, to, name, found)
         )
+
+    def interventions(request: Request) -> Response:
+        screen = interventions_screen(records, cache, to, _run(records, request))
+        return _page("interventions.html.j2", screen)
 
     def trials(request: Request) -> Response:
         selection = Selection.of(_run(records, request), request.query_params)
@@ -102,10 +114,15 @@ def create_app(records: Records, db: str) -> Starlette:
         Route("/", runs),
         Route("/runs/{run}", run),
         Route("/runs/{run}/answer", answer),
+        Route("/runs/{run}/interventions", interventions),
+        Route("/runs/{run}/archive", changes.archive, methods=["POST"]),
+        Route("/runs/{run}/delete", deletion, methods=["GET"]),
+        Route("/runs/{run}/delete", changes.delete, methods=["POST"]),
         Route("/runs/{run}/trials", trials),
         Route("/runs/{run}/trials.csv", as_csv),
         Route(trial_path, trial),
         Route(trial_path + "/twin", twin),
+        Route(trial_path + "/note", changes.note, methods=["POST"]),
         Route(trial_path + "/{step:int}", trial),
         Route("/favicon.ico", lambda request: Response(status_code=204)),
     ]

@@ -20,9 +20,25 @@ class Links:
         """Return the address of the list of runs."""
         return "/"
 
+    def archive(self, run: str) -> str:
+        """Return the address that puts a run away, or takes it out again."""
+        return _address("/runs", run, "archive")
+
+    def delete(self, run: str) -> str:
+        """Return the address of the question whether a run is to be deleted."""
+        return _address("/runs", run, "delete")
+
+    def note(self, selection: Selection, trial: str) -> str:
+        """Return the address that takes the tags and the note of a trial."""
+        return _address("/runs", selection.run, "trials", trial, "note", query=selection.query())
+
     def run(self, run: str, **query: Any) -> str | None:
         """Return the address of a run."""
         return _address("/runs", run, query=query)
+
+    def interventions(self, run: str) -> str:
+        """Return the address of the interventions of a run."""
+        return _address("/runs", run, "interventions")
 
     def answer(self, run: str) -> str | None:
         """Return the address of the answer of a run."""

@@ -1,4 +1,7 @@
-"""Answer only this machine's browser, only reading, and under a strict policy of content."""
+"""Answer only this machine's browser, and under a strict policy of content.
+
+What changes something is taken only from the viewer's own pages.
+"""
 
 import re
 from typing import Final
@@ -18,6 +21,10 @@ HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+
+
+LARGEST: Final = 200_000
+"""The most bytes of a form."""
 
 
 class LocalOnly:
@@ -48,11 +55,26 @@ def _refusal(method: str, headers: Headers) -> PlainTextResponse | None:
     hosts = headers.getlist("host")
     if len(hosts) != 1 or not _LOCAL.fullmatch(hosts[0]):
         return PlainTextResponse("souk view answers as 127.0.0.1 and localhost only\n", 421)
-    if method not in ("GET", "HEAD"):
-        return PlainTextResponse("souk view changes nothing\n", 405, {"Allow": "GET, HEAD"})
     origin = headers.get("origin")
+    if method == "POST":
+        return _refused_change(hosts[0], headers)
+    if method not in ("GET", "HEAD"):
+        return PlainTextResponse("souk view knows no such method\n", 405, {"Allow": "GET, HEAD, POST"})
     if origin is not None and not _LOCAL.fullmatch(origin.partition("://")[2]):
         return PlainTextResponse("souk view answers no other site\n", 403)
     if headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate":
         return PlainTextResponse("souk view answers no other site\n", 403)
+    return None
+
+
+def _refused_change(host: str, headers: Headers) -> PlainTextResponse | None:
+    """Refuse what comes from no page of this very server: another port of this machine is a stranger."""
+    origins, sites = headers.getlist("origin"), headers.getlist("sec-fetch-site")
+    if origins != [f"http://{host}"] or sites not in ([], ["same-origin"]):
+        return PlainTextResponse("souk view takes changes from its own pages only\n", 403)
+    if headers.get("content-type") != "application/x-www-form-urlencoded":
+        return PlainTextResponse("souk view takes forms only\n", 415)
+    length = headers.get("content-length", "")
+    if not length.isdecimal() or len(length) > 9 or int(length) > LARGEST:
+        return PlainTextResponse(f"souk view takes at most {LARGEST:,} bytes\n", 413)
     return None

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from experiments.records.grids import Flips, GridCell, flips, grid, option_names
+from experiments.records.notes import put_away
 from experiments.records.queries import run_names
 from experiments.records.record import CONTROL
 from experiments.records.store import Records
@@ -76,6 +77,7 @@ def run_screen(
         "to": to,
         "run": run,
         "status": status,
+        "away": run in put_away(records),
         "states": STATES,
         "live": status.state in ("running", "paused"),
         "selection": Selection(run),

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from environments.actions import EVERY, ActionError, parse_action
+from experiments.records.notes import Noted, noted
 from experiments.records.queries import facts_of
 from experiments.records.record import Row, TrialRecord
 from experiments.records.store import Records
@@ -83,6 +84,7 @@ def trial_screen(
         "selection": selection,
         "record": record,
         "trial": row,
+        "said": noted(records, row.run, [row.trial]).get(row.trial, Noted()),
         "ending": ending(row, record.options),
         "options": _options(record),
         "compared": _compared(record),

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from experiments.records.notes import last_noted, noted
 from experiments.records.store import Records
 from experiments.records.trial_search import (
     Selection,
@@ -55,7 +56,8 @@ def trials_screen(
     rows: int = ROWS,
 ) -> dict[str, Any]:
     """Return the values of the screen: the trials after or before the one of this id."""
-    key = ("facets", selection.set, selection.words)
+    said = last_noted(records, selection.run) if selection.words else None
+    key = ("facets", selection.set, selection.words, said)
     cells = cache.get(selection.run, key, lambda: facet_cells(records, selection))
     found = matching(records, selection, limit=rows + 1, after=after, before=before)
     more = len(found) > rows
@@ -75,6 +77,7 @@ def trials_screen(
         "columns": COLUMNS,
         "trials": found,
         "chosen": _chosen(records, selection.run, [each.trial for each in found]),
+        "said": noted(records, selection.run, [each.trial for each in found]),
         "outcomes": OUTCOMES,
         "more": more,
         "next": to.trials(selection, after=found[-1].trial) if found and (more or before) else None,

@@ -16,6 +16,7 @@ from playwright.sync_api import Page, sync_playwright
 from selectolax.lexbor import LexborHTMLParser
 
 from environments.browser import find_browser
+from experiments.records.notes import LONGEST_TAG, write_note
 from experiments.records.trial_search import Selection
 from experiments.viewer.recorded_page import MOST_TAGS, frame, harmless, marked_source
 from experiments.viewer.site import write_site
@@ -86,12 +87,16 @@ def test_attacks_run_nothing_and_send_nothing(page: Page, stranger: Stranger, tm
     url = sqlite(tmp_path)
     told: list[str] = []
     page.on("dialog", lambda dialog: told.append(dialog.message))
-    with viewing(records := stored(url, made), url) as address:
+    records = stored(url, made)
+    for each, attack in zip(made, attacks, strict=True):
+        write_note(records, RUN, each.trial.trial, attack.replace(",", "")[:LONGEST_TAG], attack)
+    with viewing(records, url) as address:
         write_site(records, Selection(RUN), tmp_path / "site", lambda *_: None)
         root = f"{address}/runs/{RUN}"
         of_trials = [f"{root}/trials/{each.trial.trial}" for each in made]
         views = [f"{each}{more}" for each in of_trials for more in ("", "?view=source", "/twin")]
-        for place in (f"{address}/", root, f"{root}/trials", f"{root}/trials?q=%3Cscript%3E", *views):
+        screens = (f"{address}/", root, f"{root}/trials", f"{root}/trials?q=%3Cscript%3E", f"{root}/delete")
+        for place in (*screens, *views):
             page.goto(place)
             for each in page.frames:
                 assert each.evaluate("typeof ran") == "undefined", place
@@ -173,7 +178,7 @@ def test_keys_lead_through_a_run(page: Page, tmp_path: Path) -> None:
         page.wait_for_url(f"**/{made[5].trial.trial}/twin?condition=nudged")
 
 
-def test_only_this_machine_is_answered_and_only_reading(tmp_path: Path) -> None:
+def test_only_this_machine_is_answered(tmp_path: Path) -> None:
     url = sqlite(tmp_path)
     with viewing(stored(url, [record(trial(0))]), url) as address:
         port = urlsplit(address).port
@@ -190,7 +195,7 @@ def test_only_this_machine_is_answered_and_only_reading(tmp_path: Path) -> None:
             assert status("GET", {"Host": host}) == 200, host
         for host in ("evil.example", "127.0.0.1.evil.example", "localhost@evil.example", "", "10.0.0.1:8090"):
             assert status("GET", {"Host": host}) == 421, host
-        for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+        for method in ("PUT", "DELETE", "OPTIONS", "PATCH"):
             assert status(method, {}) == 405
         assert status("GET", {"Origin": "https://evil.example"}) == 403
         assert status("GET", {"Origin": "null"}) == 403

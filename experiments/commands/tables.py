@@ -1,0 +1,70 @@
+"""souk tables."""
+
+from typing import Annotated
+
+import typer
+
+from experiments.commands.common import (
+    DEFAULT_DB,
+    Agents,
+    Db,
+    Excluded,
+    OneRun,
+    Out,
+    Renamed,
+    estimating,
+    open_records,
+    pair,
+    uncollected,
+)
+from interventions.errors import UserError
+
+
+@uncollected()
+def tables(
+    named: OneRun = None,
+    formats: Annotated[
+        str,
+        typer.Option("--format", metavar="LIST", help="tex, docx (Word); both with a comma between."),
+    ] = "tex",
+    rename: Renamed = None,
+    agent: Agents = None,
+    exclude: Excluded = None,
+    out: Out = None,
+    db: Db = DEFAULT_DB,
+) -> None:
+    """Write the tables of a run's report for a paper, one file each.
+
+    Examples:
+
+      souk tables nudges
+
+      souk tables nudges --format tex,docx --rename openai:gpt-4.1-mini="GPT-4.1 mini"
+    """
+    from analysis.reporting.paper_tables import FORMATS, save_table
+    from experiments.records.queries import agents_of
+    from experiments.records.record import kind_of
+    from experiments.studies.kinds import STUDIES, analyze_run, new_names
+
+    suffixes = list(dict.fromkeys(name.strip().lower() for name in formats.split(",")))
+    if unknown := [name for name in suffixes if name not in FORMATS]:
+        raise UserError(
+            f"--format {formats}: {unknown[0]!r} is none of {', '.join(FORMATS)}; write --format tex,docx"
+        )
+    records = open_records(db)
+    found = records.latest_run(named)
+    names = new_names(agents_of(records, found["run"]), [pair("--rename", text) for text in rename or ()])
+    folder = out or records.folder(found["run"]) / "tables"
+    with estimating():
+        analysis = analyze_run(records, found, agent or (), exclude or (), names=names)
+        report = STUDIES[kind_of(found)].report(analysis)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for each in (table for section in report.sections for table in section.tables):
+            for suffix in suffixes:
+                save_table(each, folder / f"{each.name}.{suffix}")
+            typer.echo(f"{folder / each.name}.{suffixes[0]}: {each.caption}")
+    except OSError as error:
+        raise UserError(
+            f"--out {folder}: cannot be written ({error.strerror}); choose another folder"
+        ) from None

@@ -1,0 +1,64 @@
+"""Parts of a run in two databases become one: all trials once, sealed, with their pages."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from experiments.cli import app
+from experiments.records.check import check_database
+from experiments.records.merging import merge_run
+from experiments.records.notes import noted, write_note
+from experiments.records.record import RunFacts
+from experiments.records.store import Records
+from experiments.records.whole_trials import whole_trial
+from interventions.errors import UserError
+from tests.experiments.viewer.made_run import RUN, record, stored, trial
+
+OTHER = "simulated:other"
+
+
+def part(path: Path, numbers: list[int], **changed: str) -> Records:
+    return stored(f"sqlite:///{path}", [record(trial(n, **changed), f"<p>{n}</p>") for n in numbers])
+
+
+def test_two_parts_become_one_run(tmp_path: Path) -> None:
+    here, there = part(tmp_path / "a.db", [0, 1]), part(tmp_path / "b.db", [1, 2, 3], agent=OTHER)
+    there.save(record(trial(4, outcome="infra_error", choice=None, reason="shop: 500")))
+    write_note(there, RUN, trial(1).trial, "theirs", "")
+    write_note(here, RUN, trial(1).trial, "ours", "")
+    write_note(there, RUN, trial(2).trial, "odd", "Look.")
+    before = whole_trial(here, RUN, trial(1).trial)
+    urls = [str(each.engine.url) for each in (here, there)]
+    here.close()
+    there.close()
+    said = CliRunner().invoke(app, ["runs", "merge", RUN, "--from", urls[1], "--db", urls[0]])
+    assert said.exit_code == 0, said.output
+    assert "2 trials" in said.output
+    here, there = (Records(url) for url in urls)
+    assert here.finished(RUN) == {trial(n).trial for n in range(4)}
+    assert here.outcomes(RUN) == {"choice": 4}
+    assert whole_trial(here, RUN, trial(1).trial) == before, "what was there stays"
+    for number in (2, 3):
+        copied, own = (whole_trial(each, RUN, trial(number).trial) for each in (here, there))
+        assert copied == own and copied is not None
+        assert here.artifact(copied.steps[0]["observation"]) == f"<p>{number}</p>"
+    tags = {name: said.tags for name, said in noted(here, RUN, [trial(n).trial for n in range(4)]).items()}
+    assert tags == {trial(1).trial: "ours", trial(2).trial: "odd"}
+    assert [each for each in check_database(urls[0], lambda *_: None) if not each.ok] == []
+    again = CliRunner().invoke(app, ["runs", "merge", RUN, "--from", urls[1], "--db", urls[0]])
+    assert "0 trials" in again.output
+    here.close()
+    there.close()
+
+
+def test_what_is_not_one_run_is_not_merged(tmp_path: Path) -> None:
+    here, there = part(tmp_path / "a.db", [0]), part(tmp_path / "b.db", [1])
+    facts = there.latest_run(RUN)["facts"]
+    there.begin_run(RUN, "made", RunFacts(**{**facts, "inputs": {"interventions": []}}))
+    with pytest.raises(UserError, match="not made of the same files"):
+        merge_run(there, here, RUN, lambda *_: None)
+    assert here.finished(RUN) == {trial(0).trial}
+    empty = Records(f"sqlite:///{tmp_path}/c.db")
+    with pytest.raises(UserError, match="in this database"):
+        merge_run(there, empty, RUN, lambda *_: None)
