@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.anchoring.table import SCORE_COLUMNS
 from analysis.reporting.methods import markdown
-from analysis.tables.choice_table import COLUMNS
+from analysis.tables.choice_table import COLUMNS, Column
 from analysis.tables.responses_table import RESPONSE_COLUMNS
 from experiments.records.plans import registered_plan
 from experiments.records.record import Row, kind_of
@@ -64,8 +64,8 @@ def write_codebook(records: Records, found: Row, table: pd.DataFrame, path: Path
 def codebook(kind: str, table: pd.DataFrame) -> list[tuple[str, ...]]:
     """Return a row for each column of a table, with the cells of `HEAD`."""
     own = {"montecarlo": RESPONSE_COLUMNS, "biases": RESPONSE_COLUMNS, "anchoring": SCORE_COLUMNS}
-    known = {each.name: each for each in (*COLUMNS, *own.get(kind, ()))}
-    rows = []
+    known: dict[str, Column] = {each.name: each for each in (*COLUMNS, *own.get(kind, ()))}
+    rows: list[tuple[str, ...]] = []
     for name in map(str, table.columns):
         values = table[name].replace("", pd.NA).dropna()
         column = known.get(name)
@@ -99,7 +99,7 @@ def _lines(records: Records, found: Row, table: pd.DataFrame, rows: list[tuple[s
     plan = registered_plan(records, run)
     told = paragraphs(records, found, None)
     registered = f"plan SHA-256 {plan.hash}, registered at {plan.registered_at}." if plan else "None."
-    said = {
+    said: dict[str, str] = {
         "Composition": f"{len(table):,} rows of {table['trial'].nunique():,} trials; a row is "
         f"{_ROW[kind_of(found)]}. Outcomes of trials: {outcomes}. No trial is left out.",
         **{name: told[name] for name in ("Design", "Agents", "Interventions") if name in told},

@@ -114,7 +114,7 @@ def _snapshot(
     if is_page:
         shown = harmless(step.page, edited, acted_on(step.span.row["action"]))
     body = LexborHTMLParser(f"<body>{shown}</body>").body
-    content = ["BODY", {}, *(_nodes(body) if body is not None else [])]
+    content: Node = ["BODY", {}, *(_nodes(body) if body is not None else [])]
     snapshot = {
         "snapshotName": name,
         "callId": call,

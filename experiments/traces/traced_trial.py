@@ -67,7 +67,7 @@ def read_trial(records: Records, run: str, trial: str) -> TracedTrial:
     record = _cleaned(record, clean)
     begin = moment(record.trial.started_at)
     calls: Mapping[int, list[Row]] = {step["step"]: [] for step in record.steps}
-    others = []
+    others: list[Row] = []
     for call in record.calls:
         calls.get(call["step"], others).append(call)
     lasts = [_seconds(step, calls[step["step"]]) for step in record.steps]

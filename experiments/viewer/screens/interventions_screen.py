@@ -49,7 +49,7 @@ def interventions_screen(records: Records, cache: StateCache, to: Links, run: st
     """Return the values of the screen."""
     found: dict[str, list[Received]] = cache.get(run, "received", lambda: received(records, run))
     moved: dict[str, Flips] = cache.get(run, "moved", lambda: flips(records, run, "nudge"))
-    table: list[Row] = cache.get(run, "receipts", lambda: receipts_table(records, run).to_dict("records"))
+    table: list[Row] = cache.get(run, "receipts", lambda: _counted(records, run))
     return {
         "to": to,
         "run": run,
@@ -67,6 +67,11 @@ def interventions_screen(records: Records, cache: StateCache, to: Links, run: st
             for name, cells in list(found.items())[:MOST]
         ],
     }
+
+
+def _counted(records: Records, run: str) -> list[Row]:
+    rows = receipts_table(records, run).to_dict("records")
+    return [{str(name): value for name, value in row.items()} for row in rows]
 
 
 def _trials_of(run: str, cell: Received) -> Selection:

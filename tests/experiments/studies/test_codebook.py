@@ -46,7 +46,7 @@ def test_each_column_is_described_as_it_is(db: str, tmp_path: Path) -> None:
     souk("export", "nudges", "--out", out, "--codebook", tmp_path / "book.md", "--db", db)
     sheet = (tmp_path / "book.md").read_text()
     assert f"{len(table):,} rows of {table['trial'].nunique():,} trials" in sheet
-    assert sheet.count("\n| ") == len(table.columns) + 1
+    assert sheet.count("\n| ") == len(table.columns) + 2, "the head, and the line below it"
     refused = CliRunner().invoke(app, ["export", "--out", str(out), "--codebook", "x.txt", "--db", db])
     assert "the suffix must be .md or .csv" in str(refused.exception)
 
