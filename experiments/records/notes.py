@@ -71,10 +71,15 @@ def last_noted(records: Records, run: str) -> tuple[int, str]:
 
 
 def with_notes(records: Records, run: str, table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of trials with the columns `tags` and `note`, if any trial of the run has them."""
+    """Return a table of trials with the columns `tags` and `note`, if any trial of the run has them.
+
+    Where the table has another `note`, as that of scores, the column is `trial_note`.
+    """
     query = sql.select(notes.c.trial, notes.c.tags, notes.c.note).where(notes.c.run == run)
     with records.reading() as connection:
         said = pd.read_sql(query, connection)
+    if "note" in table:
+        said = said.rename(columns={"note": "trial_note"})
     return table if said.empty else table.merge(said, on="trial", how="left")
 
 

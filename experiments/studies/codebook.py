@@ -30,6 +30,7 @@ UNITS: Final = {
 FURTHER: Final = {
     "tags": "what a person noted of the trial, with commas between them",
     "note": "what a person noted of the trial",
+    "trial_note": "what a person noted of the trial",
     "trial_url": "the address of the trial's page",
     "attr_name": "the option's name",
 }
@@ -69,11 +70,11 @@ def codebook(kind: str, table: pd.DataFrame) -> list[tuple[str, ...]]:
     for name in map(str, table.columns):
         values = table[name].replace("", pd.NA).dropna()
         column = known.get(name)
-        meaning = column.meaning if column and name not in FURTHER else FURTHER.get(name, "")
+        meaning = column.meaning if column else FURTHER.get(name, "")
         if not meaning:
             meaning = f"a fact of the option: {name.removeprefix('attr_').replace('_', ' ')}"
         numbers = pd.api.types.is_numeric_dtype(table[name])
-        kinds = column.kind if column and name not in FURTHER else "number" if numbers else "text"
+        kinds = column.kind if column else "number" if numbers else "text"
         empty = f"{len(table) - len(values):,} of {len(table):,}"
         rows.append((name, meaning, kinds, UNITS.get(name, ""), _values(values, numbers=numbers), empty))
     return rows

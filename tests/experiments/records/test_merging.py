@@ -13,7 +13,7 @@ from experiments.records.record import RunFacts
 from experiments.records.store import Records
 from experiments.records.whole_trials import whole_trial
 from interventions.errors import UserError
-from tests.experiments.viewer.made_run import RUN, record, stored, trial
+from tests.experiments.viewer.made_run import RUN, record, stored, trial, with_sent_page
 
 OTHER = "simulated:other"
 
@@ -50,6 +50,18 @@ def test_two_parts_become_one_run(tmp_path: Path) -> None:
     assert "0 trials" in again.output
     here.close()
     there.close()
+
+
+def test_what_the_shop_sent_comes_along(tmp_path: Path) -> None:
+    here = part(tmp_path / "a.db", [0])
+    there = stored(f"sqlite:///{tmp_path}/b.db", [with_sent_page(record(trial(1)))])
+    assert merge_run(there, here, RUN, lambda *_: None) == 1
+    copied, own = (whole_trial(each, RUN, trial(1).trial) for each in (here, there))
+    assert copied == own and copied is not None and copied.sent_pages
+    for name in ("body", "given", "site"):
+        text = copied.sent_pages[0][name]
+        assert here.artifact(text) == there.artifact(text)
+    assert [each for each in check_database(str(here.engine.url), lambda *_: None) if not each.ok] == []
 
 
 def test_what_is_not_one_run_is_not_merged(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from environments.browser import find_browser
 from experiments.cli import app
 from experiments.records.check import check_database
-from experiments.records.notes import MOST_TAGS, noted, write_note
+from experiments.records.notes import MOST_TAGS, noted, with_notes, write_note
 from experiments.records.queries import run_names
 from experiments.records.store import Records
 from experiments.records.trial_search import Selection, matching
@@ -99,6 +99,9 @@ def test_tags_are_found_exported_and_kept(records: Records, tmp_path: Path) -> N
     assert {*table.loc[table["trial"] == FIRST, "tags"]} == {"odd, price read"}
     assert {*table.loc[table["trial"] == FIRST, "note"]} == {"It reads\nthe price."}
     assert table.loc[table["trial"] != FIRST, "tags"].isna().all()
+    scores = pd.DataFrame({"trial": [FIRST, "t"], "note": ["infinite", ""]})
+    with_both = with_notes(records, RUN, scores)
+    assert [*with_both] == ["trial", "note", "tags", "trial_note"] and with_both["note"][0] == "infinite"
     assert [each for each in check_database(url, lambda *_: None) if not each.ok] == [], "seals hold"
     move(records, other := f"sqlite:///{tmp_path}/other.db", lambda *_: None)
     records.close()
