@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -20,7 +21,17 @@ from experiments.records.notes import LONGEST_TAG, write_note
 from experiments.records.trial_search import Selection
 from experiments.viewer.recorded_page import MOST_TAGS, frame, harmless, marked_source
 from experiments.viewer.site import write_site
-from tests.experiments.viewer.made_run import PAGE, RUN, record, sqlite, stored, trial, viewing
+from interventions.apply.engine import EditFailed
+from tests.experiments.viewer.made_run import (
+    PAGE,
+    RUN,
+    record,
+    sqlite,
+    stored,
+    trial,
+    viewing,
+    with_sent_page,
+)
 
 # ruff: noqa: E501
 EVIL = "http://evil.example"
@@ -124,6 +135,29 @@ def test_attacks_run_nothing_and_send_nothing(page: Page, stranger: Stranger, tm
         assert stranger.connections == 0
         page.goto(f"{EVIL}/")  # what is counted is what arrives
         assert stranger.connections > 0
+
+
+@pytest.mark.browser
+def test_attacks_in_what_the_shop_sent_run_and_send_nothing(
+    page: Page, stranger: Stranger, tmp_path: Path
+) -> None:
+    made = []
+    for number, attack in enumerate(ATTACKS):
+        with suppress(EditFailed):  # then nobody was shown the page
+            made.append(with_sent_page(record(trial(number)), attack.format(evil=EVIL)))
+    assert len(made) > len(ATTACKS) / 2
+    url, before = sqlite(tmp_path), stranger.connections
+    page.set_viewport_size({"width": 1280, "height": 9_000})  # frames out of sight are not loaded
+    with viewing(stored(url, made), url) as address:
+        for each in made:
+            page.goto(f"{address}/runs/{RUN}/trials/{each.trial.trial}", wait_until="networkidle")
+            assert len(page.frames) == 4, "what was seen, sent and made of it, and no frame of a stranger's"
+            for inner in page.frames:
+                assert inner.evaluate("typeof ran") == "undefined"
+            for inner in page.frames[2:]:
+                assert inner.url == "about:srcdoc"
+                assert "Quiet Harbor" in inner.locator("body").inner_text()
+    assert stranger.connections == before
 
 
 @pytest.mark.browser
