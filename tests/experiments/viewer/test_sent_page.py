@@ -91,3 +91,14 @@ def test_a_site_shows_each_page_once(tmp_path: Path) -> None:
     page = LexborHTMLParser((tmp_path / "site" / "trials" / f"{shown.trial.trial}.html").read_bytes())
     assert [*sides(page)] == TITLES
     assert len(page.css(".beside")) == 1
+
+
+def test_the_steps_of_a_guest_are_the_pages_that_it_opened(tmp_path: Path) -> None:
+    base = record(trial(1))
+    opened = {**base.steps[0], "action": "", "thought": "", "observation": None, "url": f"{HOST}about"}
+    guest = replace(base, steps=[opened], options=[{**row, "opened": 1} for row in base.options])
+    text = screen(tmp_path, guest).text()
+    assert "What the subject was sent" in text
+    assert "The page was not kept: the proxy had nothing to edit there." in text
+    assert f"{HOST}about" in text
+    assert "nothing was done on it" not in text
