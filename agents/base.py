@@ -46,7 +46,7 @@ class Call:
 
     `request_digest` is the SHA-256 of the request's canonical JSON. `cost` is in USD, None when it cannot be
     known. `seconds` includes the `retries` made after the first try. `error` is empty when the answer was
-    used.
+    used. `tokens_cached` of `tokens_in` came from the provider's cache.
     """
 
     request_digest: str
@@ -57,6 +57,7 @@ class Call:
     seconds: float
     retries: int = 0
     error: str = ""
+    tokens_cached: int = 0
 
 
 @dataclass(frozen=True, slots=True)

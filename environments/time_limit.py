@@ -7,8 +7,9 @@ had time-outs meanwhile.
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
@@ -60,6 +61,8 @@ class Count:
     silent: Silent
     stood: float = 0.0
     standstill: Standstill | None = None
+    held: int = 0
+    """How many blocks of `uncounted` are open."""
 
     async def run(self, end: asyncio.Timeout) -> None:
         """Count until nothing is left, or a standstill lasts; then end the block of `end`."""
@@ -80,8 +83,23 @@ class Count:
         worst = max(stood, key=lambda part: stood[part] / PARTS[part].seconds)
         if stood[worst] > PARTS[worst].seconds:
             self.standstill = Standstill(PARTS[worst], stood[worst])
-        elif max(stood.values()) <= GRACE_SECONDS:
+        elif not self.held and max(stood.values()) <= GRACE_SECONDS:
             self.left -= passed
+
+
+_counting: ContextVar[Count | None] = ContextVar("counting", default=None)
+
+
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """Let the time of the attempt stand meanwhile: it waits for its turn at a provider."""
+    if count := _counting.get():
+        count.held += 1
+    try:
+        yield
+    finally:
+        if count:
+            count.held -= 1
 
 
 @asynccontextmanager
@@ -99,10 +117,12 @@ async def time_limit(seconds: float, silent: Silent = NOBODY) -> AsyncIterator[C
     try:
         async with asyncio.timeout(None) as end:
             counting = asyncio.create_task(count.run(end))
+            outer = _counting.set(count)
             try:
                 yield count
             finally:
                 counting.cancel()
+                _counting.reset(outer)
     except TimeoutError:
         if count.standstill:
             raise count.standstill from None

@@ -22,8 +22,8 @@ from agents.computer.agent import (
     schema_of,
     tabs_text,
 )
-from agents.providers.anthropic_messages import connect
-from agents.providers.model import THINKING, Answer, Count, Request
+from agents.providers.anthropic_messages import CACHE, Usage, connect
+from agents.providers.model import THINKING, Answer, Request
 from agents.providers.network import Failure
 from agents.providers.sdk import receive
 from environments.actions import Action
@@ -119,6 +119,7 @@ class AnthropicComputer(ComputerModel):
             "max_tokens": _LONGEST + (0 if self._beta else THINKING),
             "messages": list(self._messages),
             "tools": [tool, *functions],
+            "cache_control": CACHE,  # the next request begins with all of this one
         }
 
     async def send(self, client: AsyncAnthropic, request: Request) -> Answer | Failure:
@@ -127,13 +128,13 @@ class AnthropicComputer(ComputerModel):
         # Models with the header and without it share the client.
         sent = client.messages.with_raw_response.create(
             **required,
-            extra_body={"tools": request["tools"]},
+            extra_body={name: request[name] for name in ("tools", "cache_control")},
             extra_headers={"anthropic-beta": self._beta} if self._beta else None,
         )
         body = await receive(anthropic, sent, _Reply)
         if isinstance(body, Failure):
             return body
-        tokens = (body.usage.input_tokens, body.usage.output_tokens) if body.usage else None
+        tokens = body.usage.tokens if body.usage else None
         cut_off = body.stop_reason in ("max_tokens", "model_context_window_exceeded")
         text = "refusal" if body.stop_reason == "refusal" else ""
         return Answer(text, cut_off=cut_off, tokens=tokens, parts=(*body.content, {"type": text or "end"}))
@@ -236,14 +237,9 @@ def _image(observation: Observation) -> dict[str, Any]:
     return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
 
 
-class _Usage(BaseModel):
-    input_tokens: Count
-    output_tokens: Count
-
-
 class _Reply(BaseModel):
     """What is used of a message; its blocks go back as they came."""
 
     content: list[dict[str, Any]]
     stop_reason: str | None = None
-    usage: _Usage | None = None
+    usage: Usage | None = None

@@ -23,9 +23,10 @@ from agents.computer.agent import (
     schema_of,
     tabs_text,
 )
-from agents.providers.model import THINKING, Answer, Count, Request
+from agents.providers.model import THINKING, Answer, Request
 from agents.providers.network import Failure
 from agents.providers.openai_chat import connect, data_url
+from agents.providers.openai_responses import Usage
 from agents.providers.sdk import receive
 from environments.actions import Action
 from environments.observation import Observation
@@ -116,7 +117,7 @@ class OpenAIComputer(ComputerModel):
             return body
         if body.status not in ("completed", "incomplete"):
             return Failure(f"the provider's answer is {body.status}")
-        tokens = (body.usage.input_tokens, body.usage.output_tokens) if body.usage else None
+        tokens = body.usage.tokens if body.usage else None
         return Answer("", cut_off=body.status == "incomplete", tokens=tokens, parts=tuple(body.output))
 
     def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> Turn:
@@ -227,14 +228,9 @@ def _points(path: object) -> str:
     return " ".join(f"{x:g},{y:g}" for x, y in points)[:3_000]
 
 
-class _Usage(BaseModel):
-    input_tokens: Count
-    output_tokens: Count
-
-
 class _Response(BaseModel):
     """What is used of a response; its items go back as they came."""
 
     status: str
     output: list[dict[str, Any]]
-    usage: _Usage | None = None
+    usage: Usage | None = None

@@ -11,7 +11,9 @@ from agents.base import Message
 from agents.providers.bounded import CLIENT
 from agents.providers.model import THINKING, Answer, Count, Model, Request, Schema
 from agents.providers.network import Failure, NetworkModel
-from agents.providers.sdk import receive
+from agents.providers.pricing import Tokens
+from agents.providers.sdk import read, receive
+from agents.providers.tokens import estimate_tokens
 
 _VERSION: Final = "2023-06-01"  # the version of the API that takes a temperature, whatever the SDK's own is
 
@@ -22,6 +24,10 @@ _TAKES_TEMPERATURE: Final = re.compile(
 )
 _NO_SCHEMA: Final = re.compile(r"claude-(?:[23]|instant|(?:opus|sonnet)-4(?:-[01])?(?:-\d{8})?$)")
 _THINKS_IF_ASKED: Final = re.compile(r"claude-(?:[23]|instant|(?:opus|sonnet|haiku)-4)")
+CACHE: Final = {"type": "ephemeral"}
+"""Asks to keep what stands before it in the provider's cache, for five minutes after its last use."""
+_LEAST_CACHED: Final = 1_024
+"""The fewest tokens that any model keeps; some keep no text of fewer than 4,096, and ignore the wish."""
 _NO_THINKING: Final = {
     "claude-opus-5": "disabled",
     "claude-sonnet-5": "disabled",
@@ -62,7 +68,7 @@ class AnthropicMessages(NetworkModel, Model):
             "max_tokens": max_tokens,
         }
         if system := "\n\n".join(message["content"] for message in messages if message["role"] == "system"):
-            request["system"] = system
+            request["system"] = _to_cache(system) if estimate_tokens(system) >= _LEAST_CACHED else system
         if off := _NO_THINKING.get(re.sub(r"-\d{8}$", "", self.name)):
             request["thinking"] = {"type": off}
         elif not _THINKS_IF_ASKED.match(self.name):
@@ -80,13 +86,16 @@ class AnthropicMessages(NetworkModel, Model):
         others = {name: value for name, value in request.items() if name not in required}
         sent = client.messages.with_raw_response.create(**required, extra_body=others)
         body = await receive(anthropic, sent, _Reply)
-        if isinstance(body, Failure):
-            return body
-        return Answer(
-            "".join(block.text or "" for block in body.content if block.type == "text"),
-            cut_off=body.stop_reason in ("max_tokens", "model_context_window_exceeded"),
-            tokens=(body.usage.input_tokens, body.usage.output_tokens) if body.usage else None,
-        )
+        return body if isinstance(body, Failure) else body.answer
+
+    def read(self, body: object) -> Answer | Failure:
+        """See `agents.providers.batches.Batchable`."""
+        return read(body, _Reply)
+
+
+def _to_cache(text: str) -> list[dict[str, Any]]:
+    """A text that the trials of a run share: whoever is the first has it put into the provider's cache."""
+    return [{"type": "text", "text": text, "cache_control": CACHE}]
 
 
 def _to_wire(message: Message) -> dict[str, Any]:
@@ -105,9 +114,19 @@ class _Block(BaseModel):
     text: str | None = None
 
 
-class _Usage(BaseModel):
+class Usage(BaseModel):
+    """The tokens of a message; those of the cache are not part of `input_tokens`."""
+
     input_tokens: Count
     output_tokens: Count
+    cache_read_input_tokens: Count | None = None
+    cache_creation_input_tokens: Count | None = None
+
+    @property
+    def tokens(self) -> Tokens:
+        """The tokens as they are priced."""
+        cached, stored = self.cache_read_input_tokens or 0, self.cache_creation_input_tokens or 0
+        return Tokens(self.input_tokens + cached + stored, self.output_tokens, cached, stored)
 
 
 class _Reply(BaseModel):
@@ -115,4 +134,12 @@ class _Reply(BaseModel):
 
     content: list[_Block]
     stop_reason: str | None = None
-    usage: _Usage | None = None
+    usage: Usage | None = None
+
+    @property
+    def answer(self) -> Answer:
+        return Answer(
+            "".join(block.text or "" for block in self.content if block.type == "text"),
+            cut_off=self.stop_reason in ("max_tokens", "model_context_window_exceeded"),
+            tokens=self.usage.tokens if self.usage else None,
+        )

@@ -1,6 +1,7 @@
 """The same for all HTTP clients of providers: no redirect is followed, and no answer goes on for ever."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextvars import ContextVar
 from typing import Any, Final, cast
 
 import httpx
@@ -32,7 +33,13 @@ class _Bounded(httpx.AsyncByteStream):
         await self._stream.aclose()
 
 
+ANSWERED: Final[ContextVar[Callable[[Mapping[str, str]], None]]] = ContextVar("answered")
+"""A function of the request under way, which is called with the headers of each response to it."""
+
+
 async def _bound(response: httpx.Response) -> None:
+    if told := ANSWERED.get(None):
+        told(response.headers)
     if response.headers.get("content-encoding", "identity").lower() != "identity":
         raise TooLong
     response.stream = _Bounded(cast(httpx.AsyncByteStream, response.stream))

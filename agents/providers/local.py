@@ -12,6 +12,7 @@ from jinja2 import TemplateError
 from agents.base import ActError, AgentError, Message, ProviderError
 from agents.providers import local_models
 from agents.providers.model import Answer, Model, Request, Schema
+from agents.providers.pricing import Tokens
 from interventions.errors import UserError
 
 _ROLES: Final = {"system": "Instructions", "user": "User", "assistant": "Assistant"}
@@ -98,7 +99,7 @@ class _Shared:
         text = self.tokenizer.decode(tokens, skip_special_tokens=True)
         if not self.tokenizer.chat_template:
             text = text.partition(f"\n{_ROLES['user']}:")[0]  # it goes on with both sides of the conversation
-        return Answer(text.strip(), cut_off=not ended, tokens=(length, len(tokens)))
+        return Answer(text.strip(), cut_off=not ended, tokens=Tokens(length, len(tokens)))
 
     def _generate(self, inputs: Any, limit: int, temperature: float | None, stop: threading.Event) -> Any:
         import torch

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Final
 from pydantic import Field
 
 from agents.base import ActError, Call, Message, Reply
-from agents.providers.pricing import cost_of
+from agents.providers.pricing import Tokens, cost_of
 from interventions.errors import UserError
 
 THINKING: Final = 14_000
@@ -26,15 +26,17 @@ Count = Annotated[int, Field(ge=0, le=10**9)]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The text of a model; `tokens` in and out are None where they were not counted.
+    """The text of a model; `tokens` is None where they were not counted.
 
     `parts`: all parts of the answer as the provider sent them, where more than its text is used.
     """
 
     text: str
     cut_off: bool
-    tokens: tuple[int, int] | None
+    tokens: Tokens | None
     parts: tuple[dict[str, Any], ...] = ()
+    share: float = 1.0
+    """The share of the price that is asked for it."""
 
 
 class Endpoint(ABC):
@@ -55,12 +57,14 @@ class Endpoint(ABC):
         started = time.perf_counter()
         outcome, retries = await self.answer(request)
         tokens = outcome.tokens if isinstance(outcome, Answer) else None
+        cost = cost_of(f"{self.provider}:{self.name}", tokens) if tokens else None
         call = Call(
             request_digest=hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest(),
             model=self.name,
-            tokens_in=tokens[0] if tokens else 0,
-            tokens_out=tokens[1] if tokens else 0,
-            cost=cost_of(f"{self.provider}:{self.name}", *tokens) if tokens else None,
+            tokens_in=tokens.read if tokens else 0,
+            tokens_out=tokens.written if tokens else 0,
+            tokens_cached=tokens.cached if tokens else 0,
+            cost=None if cost is None or not isinstance(outcome, Answer) else cost * outcome.share,
             seconds=time.perf_counter() - started,
             retries=retries,
             error="" if isinstance(outcome, Answer) else str(outcome),

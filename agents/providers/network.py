@@ -7,15 +7,18 @@ import re
 from abc import abstractmethod
 from base64 import b64encode
 from collections.abc import Mapping
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from agents.base import ActError, AgentError, ProviderError
+from agents.providers.bounded import ANSWERED
 from agents.providers.limiter import Limiter
 from agents.providers.model import Answer, Endpoint, Request
+from agents.providers.rates import Rates
 from agents.providers.settings import COMPUTERS, SERVICES
 from interventions.errors import UserError
 
@@ -68,6 +71,16 @@ class Connection:
 _connections: dict[tuple[str, str, str], Connection] = {}
 
 
+class Way(Protocol):
+    """The protocol of another way by which requests reach a provider than one at a time."""
+
+    async def answer(
+        self, model: "NetworkModel", request: Request
+    ) -> tuple[Answer | ActError | UserError, int]:
+        """See `Endpoint.answer`."""
+        ...
+
+
 class NetworkModel(Endpoint):
     """A model at a provider.
 
@@ -82,6 +95,7 @@ class NetworkModel(Endpoint):
         self, name: str, *, temperature_scale: float = 1.0, timeout: float = 120.0, max_retries: int = 4
     ) -> None:
         super().__init__(name, temperature_scale=temperature_scale)
+        self.way: Way | None = None
         self._service = SERVICES.get(self.provider) or COMPUTERS[self.provider]
         self._timeout = timeout
         self._max_retries = max_retries
@@ -99,37 +113,50 @@ class NetworkModel(Endpoint):
 
     async def answer(self, request: Request) -> tuple[Answer | ActError | UserError, int]:
         """See `Endpoint.answer`."""
-        connection, retries = self._connection(), 0
+        if self.way:
+            return await self.way.answer(self, request)
+        connection, retries = self.connection(), 0
+        rates = Rates.of(self._service, self.name)
         while True:
             async with connection.limiter as limiter:
                 halvings = limiter.halvings
-                outcome = await self._try(connection.client, request)
+                taken = await rates.turn()
+                outcome = await self._try(connection.client, request, rates)
                 if isinstance(outcome, Answer):
                     limiter.answered()
-                    return _clean(connection.key, outcome), retries
+                    rates.settle(taken, outcome.tokens)
+                    return cleaned(outcome, connection.key), retries
                 if outcome.status in _OVERLOAD:
                     limiter.overloaded(halvings)
-            wait = backoff(retries) if outcome.retry_after is None else outcome.retry_after
+            asked = outcome.retry_after
+            wait = backoff(retries) if asked is None else asked
+            if outcome.status in _OVERLOAD and asked is not None and asked <= LONGEST_WAIT:
+                rates.hold(asked)
+                wait = 0.0  # until its next turn it waits like all others
             if retries == self._max_retries or not outcome.passes or wait > LONGEST_WAIT:
-                return self._error(outcome, connection.key), retries
+                return self.error(outcome, connection.key), retries
             await asyncio.sleep(wait)
             retries += 1
 
-    async def _try(self, client: Any, request: Request) -> Answer | Failure:
-        sending = asyncio.create_task(self.send(client, request))
+    async def _try(self, client: Any, request: Request, rates: Rates) -> Answer | Failure:
+        context = copy_context()
+        context.run(ANSWERED.set, rates.learn)
+        sending = asyncio.create_task(self.send(client, request), context=context)
         try:
             in_time, _ = await asyncio.wait({sending}, timeout=self._timeout)
         finally:
             await _ended(sending)
         return sending.result() if in_time else Failure("the provider did not answer in time")
 
-    def _connection(self) -> Connection:
+    def connection(self) -> Connection:
+        """Return what all models at the server share."""
         place = self.provider, self._service.base_url, self._service.key
         if place not in _connections:
             _connections[place] = Connection(self.connect(*place[1:]), place[2])
         return _connections[place]
 
-    def _error(self, failure: Failure, key: str) -> ActError | UserError:
+    def error(self, failure: Failure, key: str) -> ActError | UserError:
+        """Return the error that a failure is, without the key."""
         status, service = failure.status, self._service
         if status in (0, 200):
             return ProviderError(failure.said)
@@ -202,7 +229,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return max(seconds, 0.0) if seconds < float("inf") else None
 
 
-def _clean(key: str, answer: Answer) -> Answer:
+def cleaned(answer: Answer, key: str) -> Answer:
+    """Return an answer without the key, which a server may echo."""
     parts = json.loads(_without(key, json.dumps(answer.parts))) if answer.parts else ()
     return replace(answer, text=_without(key, answer.text), parts=tuple(parts))
 

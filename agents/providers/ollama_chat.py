@@ -12,6 +12,7 @@ from agents.base import Message
 from agents.providers.bounded import CLIENT, TooLong
 from agents.providers.model import THINKING, Answer, Count, Model, Request, Schema
 from agents.providers.network import NO_CONNECTION, UNREADABLE, Failure, NetworkModel, retry_after
+from agents.providers.pricing import Tokens
 from agents.providers.tokens import estimate_tokens
 
 _SMALLEST_WINDOW: Final = 4_096
@@ -66,7 +67,7 @@ class OllamaChat(NetworkModel, Model):
         return Answer(
             body.message.content or "",
             cut_off=body.done_reason == "length",
-            tokens=None if counts[0] is None or counts[1] is None else (counts[0], counts[1]),
+            tokens=None if counts[0] is None or counts[1] is None else Tokens(counts[0], counts[1]),
         )
 
     def not_found(self) -> str:

@@ -11,13 +11,15 @@ from agents.base import Message
 from agents.providers.bounded import CLIENT
 from agents.providers.model import THINKING, Answer, Count, Model, Request, Schema
 from agents.providers.network import Failure, NetworkModel
-from agents.providers.sdk import receive
+from agents.providers.pricing import Tokens
+from agents.providers.sdk import read, receive
 
 
 class OpenAIChat(NetworkModel, Model):
     """A model of OpenAI, through chat completions."""
 
     provider = "openai"
+    path = "/v1/chat/completions"
 
     def connect(self, base_url: str, key: str) -> AsyncOpenAI:
         """See `NetworkModel.connect`."""
@@ -43,14 +45,11 @@ class OpenAIChat(NetworkModel, Model):
         """See `NetworkModel.send`."""
         sent = client.chat.completions.with_raw_response.create(**request)
         body = await receive(openai, sent, _Completion)
-        if isinstance(body, Failure):
-            return body
-        choice, usage = body.choices[0], body.usage
-        return Answer(
-            choice.message.content or "",
-            cut_off=choice.finish_reason == "length",
-            tokens=(usage.prompt_tokens, usage.completion_tokens) if usage else None,
-        )
+        return body if isinstance(body, Failure) else body.answer
+
+    def read(self, body: object) -> Answer | Failure:
+        """See `agents.providers.batches.Batchable`."""
+        return read(body, _Completion)
 
 
 class CompatibleChat(OpenAIChat):
@@ -96,9 +95,27 @@ class _Choice(BaseModel):
     finish_reason: str | None = None
 
 
+class Cached(BaseModel):
+    """What OpenAI says of its cache; other servers say nothing, or less."""
+
+    cached_tokens: Count | None = None
+    cache_write_tokens: Count | None = None
+
+
+def counted(read: int, written: int, cached: Cached | None) -> Tokens:
+    """Return the tokens of an answer; what is said of the cache is part of what was read."""
+    cached = cached or Cached()
+    return Tokens(read, written, cached.cached_tokens or 0, cached.cache_write_tokens or 0)
+
+
 class _Usage(BaseModel):
     prompt_tokens: Count
     completion_tokens: Count
+    prompt_tokens_details: Cached | None = None
+
+    @property
+    def tokens(self) -> Tokens:
+        return counted(self.prompt_tokens, self.completion_tokens, self.prompt_tokens_details)
 
 
 class _Completion(BaseModel):
@@ -106,3 +123,12 @@ class _Completion(BaseModel):
 
     choices: Annotated[list[_Choice], Field(min_length=1)]
     usage: _Usage | None = None
+
+    @property
+    def answer(self) -> Answer:
+        choice = self.choices[0]
+        return Answer(
+            choice.message.content or "",
+            cut_off=choice.finish_reason == "length",
+            tokens=self.usage.tokens if self.usage else None,
+        )

@@ -9,8 +9,9 @@ from pydantic import BaseModel
 from agents.base import Message
 from agents.providers.model import THINKING, Answer, Count, Model, Request, Schema
 from agents.providers.network import Failure, NetworkModel
-from agents.providers.openai_chat import connect, data_url, reasons
-from agents.providers.sdk import receive
+from agents.providers.openai_chat import Cached, connect, counted, data_url, reasons
+from agents.providers.pricing import Tokens
+from agents.providers.sdk import read, receive
 
 _SMALLEST_LIMIT: Final = 16  # the API refuses less
 
@@ -19,6 +20,7 @@ class OpenAIResponses(NetworkModel, Model):
     """A model of OpenAI, through its responses API; OpenAI is asked to store nothing."""
 
     provider = "openai-responses"
+    path = "/v1/responses"
 
     def connect(self, base_url: str, key: str) -> AsyncOpenAI:
         """See `NetworkModel.connect`."""
@@ -47,16 +49,11 @@ class OpenAIResponses(NetworkModel, Model):
     async def send(self, client: AsyncOpenAI, request: Request) -> Answer | Failure:
         """See `NetworkModel.send`."""
         body = await receive(openai, client.responses.with_raw_response.create(**request), _Response)
-        if isinstance(body, Failure):
-            return body
-        if body.status not in ("completed", "incomplete"):
-            return Failure(f"the provider's answer is {body.status}")
-        parts = [part for item in body.output if item.type == "message" for part in item.content or []]
-        return Answer(
-            "".join(part.text or "" for part in parts if part.type == "output_text"),
-            cut_off=body.status == "incomplete",
-            tokens=(body.usage.input_tokens, body.usage.output_tokens) if body.usage else None,
-        )
+        return body if isinstance(body, Failure) else body.answer
+
+    def read(self, body: object) -> Answer | Failure:
+        """See `agents.providers.batches.Batchable`."""
+        return read(body, _Response)
 
 
 def _to_wire(message: Message) -> dict[str, Any]:
@@ -77,9 +74,17 @@ class _Item(BaseModel):
     content: list[_Part] | None = None
 
 
-class _Usage(BaseModel):
+class Usage(BaseModel):
+    """The tokens of a response."""
+
     input_tokens: Count
     output_tokens: Count
+    input_tokens_details: Cached | None = None
+
+    @property
+    def tokens(self) -> Tokens:
+        """The tokens as they are priced."""
+        return counted(self.input_tokens, self.output_tokens, self.input_tokens_details)
 
 
 class _Response(BaseModel):
@@ -87,4 +92,15 @@ class _Response(BaseModel):
 
     status: str
     output: list[_Item]
-    usage: _Usage | None = None
+    usage: Usage | None = None
+
+    @property
+    def answer(self) -> Answer | Failure:
+        if self.status not in ("completed", "incomplete"):
+            return Failure(f"the provider's answer is {self.status}")
+        parts = [part for item in self.output if item.type == "message" for part in item.content or []]
+        return Answer(
+            "".join(part.text or "" for part in parts if part.type == "output_text"),
+            cut_off=self.status == "incomplete",
+            tokens=self.usage.tokens if self.usage else None,
+        )

@@ -4,7 +4,7 @@ import functools
 import logging
 import re
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,13 +17,39 @@ TABLE_VARIABLE: Final = "SOUK_PRICES"
 """The environment variable that names the user's own table."""
 
 
+class Tokens(NamedTuple):
+    """The tokens of a request, as its provider counts them.
+
+    `cached` of those that were read came from the provider's cache, and `stored` of them were put into it.
+    """
+
+    read: int
+    written: int
+    cached: int = 0
+    stored: int = 0
+
+
 class Price(BaseModel):
-    """The price of a model, in USD per million tokens."""
+    """The price of a model, in USD per million tokens.
+
+    `cached`: of what comes from the provider's cache, and `stored`: of what is put into it; by default they
+    cost what all input does.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     input: float = Field(ge=0, allow_inf_nan=False)
     output: float = Field(ge=0, allow_inf_nan=False)
+    cached: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    stored: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+
+    def of(self, tokens: Tokens) -> float:
+        """Return what tokens cost, in USD."""
+        cached = self.input if self.cached is None else self.cached
+        stored = self.input if self.stored is None else self.stored
+        plain = max(0, tokens.read - tokens.cached - tokens.stored)
+        parts = (plain * self.input, tokens.cached * cached, tokens.stored * stored)
+        return (sum(parts) + tokens.written * self.output) / 1e6
 
 
 class PriceTable(BaseModel):
@@ -77,7 +103,7 @@ def _warn(name: str) -> None:
     _logger.warning("no price is listed for %s; its cost is recorded as unknown", name)
 
 
-def cost_of(name: str, tokens_in: int, tokens_out: int) -> float | None:
+def cost_of(name: str, tokens: Tokens) -> float | None:
     """Return the cost in USD; None when the model's price is unknown."""
     price = price_of(name)
-    return None if price is None else (tokens_in * price.input + tokens_out * price.output) / 1e6
+    return None if price is None else price.of(tokens)

@@ -2,14 +2,33 @@
 
 from collections.abc import Awaitable
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from agents.providers.bounded import TooLong
+from agents.providers.model import Answer
 from agents.providers.network import NO_CONNECTION, UNREADABLE, Failure, retry_after
 
 Body = TypeVar("Body", bound=BaseModel)
+
+
+class Answering(Protocol):
+    """The protocol of bodies that tell an answer."""
+
+    @property
+    def answer(self) -> Answer | Failure: ...
+
+    @classmethod
+    def model_validate(cls, obj: Any, /) -> Self: ...
+
+
+def read(body: object, kind: type[Answering]) -> Answer | Failure:
+    """Return the answer of a body that has come with others."""
+    try:
+        return kind.model_validate(body).answer
+    except ValidationError:
+        return UNREADABLE
 
 
 async def receive(sdk: ModuleType, response: Awaitable[Any], body: type[Body]) -> Body | Failure:

@@ -13,6 +13,8 @@ from dotenv import dotenv_values
 from interventions.errors import UserError
 
 DOTENV: Final = Path(".env")
+PER_MINUTE: Final = re.compile(r"[1-9][0-9]{0,11}")
+"""Matches a limit."""
 _OWN_SERVER: Final = "http://127.0.0.1:8000/v1"
 
 
@@ -41,6 +43,16 @@ class Service:
         return setting(self.key_variable)
 
     @property
+    def limits(self) -> dict[str, float]:
+        """The user's own limits for the key: `requests` and `tokens` per minute, where they are set."""
+        set_here = {what: setting(self.limit_variable(what)) for what in ("requests", "tokens")}
+        return {what: float(value) for what, value in set_here.items() if value}
+
+    def limit_variable(self, what: str) -> str:
+        """Return the variable of a limit, such as `OPENAI_TOKENS_PER_MINUTE`."""
+        return self.key_variable.replace("API_KEY", f"{what.upper()}_PER_MINUTE")
+
+    @property
     def needs(self) -> str:
         """The variables that the provider needs, in words."""
         key = self.key_variable if self.needs_key else f"{self.key_variable} if the server has keys"
@@ -60,6 +72,10 @@ class Service:
         scheme = "" if self.needs_scheme or "://" in self.base_url else "http://"
         if not _is_url(scheme + self.base_url):
             return f"{self.url_variable} is no http(s) URL; write for example {self.url or _OWN_SERVER}"
+        for what in ("requests", "tokens"):
+            name = self.limit_variable(what)
+            if (value := setting(name)) and not PER_MINUTE.fullmatch(value):
+                return f"{name} is no whole number from 1; write for example 500"
         return ""
 
 

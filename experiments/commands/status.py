@@ -90,7 +90,8 @@ def _one(one: "RunStatus") -> "RenderableType":
     lines = [f"{one.run}, started {one.started_at}: {STATES[one.state]}"]
     flow = f", {one.running} running, {pace} per minute, {left} left" if pace else ""
     lines.append(f"{_trials(one)} trials{flow}")
-    tokens = f"{one.tokens_in:,} tokens in, {one.tokens_out:,} out"
+    cached = f" ({one.tokens_cached:,} from the provider's cache)" if one.tokens_cached else ""
+    tokens = f"{one.tokens_in:,} tokens in{cached}, {one.tokens_out:,} out"
     budget = "" if one.budget_left is None else f" of {one.budget:g}; {one.budget_left:.4f} left"
     lines.append(f"{_cost(one)} USD{budget}; {tokens}")
     if one.partly_opened:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from agents.providers.pricing import cost_of
+from agents.providers.pricing import Tokens, cost_of
 from agents.providers.tokens import estimate_tokens
 from experiments.designs.loading import AnyDesign, AnyTrial
 
@@ -32,7 +32,7 @@ def expected_use(agent: str, trials: Iterable[AnyTrial], design: AnyDesign) -> E
     """Add up what these trials take."""
     parts = [_requests(trial, design) for trial in trials]
     requests, tokens_in, tokens_out = (sum(part[index] for part in parts) for index in range(3))
-    return ExpectedUse(requests, tokens_in, tokens_out, cost_of(agent, tokens_in, tokens_out))
+    return ExpectedUse(requests, tokens_in, tokens_out, cost_of(agent, Tokens(tokens_in, tokens_out)))
 
 
 def assumed(design: AnyDesign) -> str:

@@ -6,7 +6,7 @@ import sqlalchemy as sql
 
 from experiments.records.record import EndedTrial, Row, TrialRow
 from experiments.records.store import Records
-from experiments.records.tables import answers, control, options, runs, steps, trials
+from experiments.records.tables import answers, calls, control, options, runs, steps, trials
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +120,13 @@ def wasted(records: Records, run: str) -> float:
     with records.reading() as connection:
         found = connection.execute(sql.select(control.c.wasted).where(control.c.run == run)).mappings()
         return sum((records.checked(control, row)["wasted"] for row in found), 0.0)
+
+
+def cached_tokens(records: Records, run: str) -> int:
+    """Return the tokens that providers took from their caches for a run's requests."""
+    query = sql.select(sql.func.sum(calls.c.tokens_cached)).where(calls.c.run == run)
+    with records.reading() as connection:
+        return int(connection.scalar(query) or 0)
 
 
 def costs(records: Records, run: str) -> dict[str, Costs]:

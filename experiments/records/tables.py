@@ -7,7 +7,7 @@ import sqlalchemy as sql
 
 from experiments.records.database import Text
 
-SCHEMA_VERSION: Final = 12
+SCHEMA_VERSION: Final = 13
 
 metadata = sql.MetaData()
 
@@ -127,6 +127,7 @@ calls = _of_trial(
     sql.Column("seconds", sql.Float, nullable=False),
     sql.Column("retries", sql.Integer, nullable=False),
     sql.Column("error", Text, nullable=False),
+    sql.Column("tokens_cached", sql.BigInteger),
     key="number",
 )
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 from experiments.records.control import requested_state, runners_of
-from experiments.records.queries import cells, facts_of, partly_opened, run_names, wasted
+from experiments.records.queries import cached_tokens, cells, facts_of, partly_opened, run_names, wasted
 from experiments.records.record import Row
 from experiments.records.store import Records
 from experiments.runs.stopping import stopping_watch
@@ -41,6 +41,8 @@ class RunStatus:
     outcomes: dict[str, int]
     tokens_in: int
     tokens_out: int
+    tokens_cached: int
+    """The tokens of `tokens_in` that came from a provider's cache."""
     cost: float
     unknown_costs: int
     """The number of trials whose cost is not known."""
@@ -100,6 +102,7 @@ def run_status(records: Records, run: str, name: str, started_at: str) -> RunSta
         outcomes=dict(outcomes),
         tokens_in=sum(cell.tokens_in for cell in found),
         tokens_out=sum(cell.tokens_out for cell in found),
+        tokens_cached=cached_tokens(records, run),
         cost=spent,
         unknown_costs=sum(cell.unknown_costs for cell in found),
         partly_opened=partly_opened(records, run),

@@ -5,6 +5,7 @@ import json
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from agents.providers import close_models
+from agents.providers import close_models, rates
 from environments.observation import Observation, Tab
 
 KEY = "sk-proj-0123456789abcdef0123456789abcdef"
@@ -51,10 +52,18 @@ class Provider:
             for headers in self.headers
         ]
 
-    def say(self, text: str | None, *, finish_reason: str = "stop", usage: object = (1_000, 100)) -> None:
+    def say(
+        self,
+        text: str | None,
+        *,
+        finish_reason: str = "stop",
+        usage: object = (1_000, 100),
+        headers: dict[str, str] | None = None,
+    ) -> None:
         """Script an answer; `usage` is (tokens in, tokens out), or None for a server that counts none."""
         tokens = usage if isinstance(usage, tuple) else None
-        self.script.append(JSONResponse(_BODIES[self.kind](text, finish_reason == "length", tokens)))
+        body = _BODIES[self.kind](text, finish_reason == "length", tokens)
+        self.script.append(JSONResponse(body, headers=headers))
 
     def fail(self, status: int, message: str = "try later", headers: dict[str, str] | None = None) -> None:
         """Script an error in the provider's form; a client that retries is asked to do so at once."""
@@ -172,6 +181,7 @@ async def provider(
     request: pytest.FixtureRequest,
     server: tuple[dict[str, Provider], str],
     monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> AsyncIterator[Provider]:
     """A provider with an empty script, which the environment variables point to; OpenAI's chat by default."""
     providers, root = server
@@ -184,6 +194,7 @@ async def provider(
         monkeypatch.setenv(variable, f"{root}/v1")
     for variable in ("ANTHROPIC_BASE_URL", "OLLAMA_HOST"):
         monkeypatch.setenv(variable, root)
+    monkeypatch.setattr(rates, "FOLDER", tmp_path / "rates")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     yield provider
     await close_models()

@@ -272,6 +272,7 @@ async def test_actions_of_anthropic(wire: Wire, see: Callable[..., Observation],
     action = (await make_agent(ANTHROPIC, seed=1).act(see())).action
     assert str(action) == wanted
     assert parse_action(str(action), EVERY) == action
+    assert wire.sent[0]["cache_control"] == {"type": "ephemeral"}
     assert wire.sent[0]["tools"][0] == {
         "type": "computer_toolset_20260801",
         "configs": {"zoom": {"enabled": False}},

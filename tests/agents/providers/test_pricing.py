@@ -4,15 +4,15 @@ from pathlib import Path
 import pytest
 
 from agents.providers import make_model
-from agents.providers.pricing import PriceTable, cost_of, price_of, price_table
+from agents.providers.pricing import PriceTable, Tokens, cost_of, price_of, price_table
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import load_model
 
 
 def test_cost_is_per_million_tokens() -> None:
     price = price_table().models["gpt-4.1-mini"]
-    assert cost_of("openai:gpt-4.1-mini", 1_000_000, 0) == pytest.approx(price.input)
-    assert cost_of("openai:gpt-4.1-mini", 500_000, 250_000) == pytest.approx(
+    assert cost_of("openai:gpt-4.1-mini", Tokens(1_000_000, 0)) == pytest.approx(price.input)
+    assert cost_of("openai:gpt-4.1-mini", Tokens(500_000, 250_000)) == pytest.approx(
         price.input / 2 + price.output / 4
     )
 
@@ -31,13 +31,13 @@ def test_a_dated_snapshot_costs_what_its_model_costs(snapshot: str, model: str) 
 
 @pytest.mark.parametrize("name", ["ollama:llama3.2", "ollama:gpt-4.1", "hf:org/model"])
 def test_what_runs_here_is_free_whatever_its_name(name: str) -> None:
-    assert cost_of(name, 10_000, 10_000) == 0.0
+    assert cost_of(name, Tokens(10_000, 10_000)) == 0.0
 
 
 def test_an_unknown_model_has_no_cost_and_is_reported_once(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        assert cost_of("compatible:llama-of-this-test", 10, 10) is None
-        assert cost_of("compatible:llama-of-this-test", 20, 20) is None
+        assert cost_of("compatible:llama-of-this-test", Tokens(10, 10)) is None
+        assert cost_of("compatible:llama-of-this-test", Tokens(20, 20)) is None
     assert [record.getMessage() for record in caplog.records] == [
         "no price is listed for compatible:llama-of-this-test; its cost is recorded as unknown"
     ]
@@ -51,12 +51,12 @@ def test_a_table_of_ones_own_adds_and_replaces(tmp_path: Path, monkeypatch: pyte
     )
     before = price_of("openai:gpt-4.1-mini")
     monkeypatch.setenv("SOUK_PRICES", str(own))
-    assert cost_of("openai:gpt-4.1", 1_000_000, 1_000_000) == pytest.approx(12)
-    assert cost_of("compatible:anything", 1_000_000, 1_000_000) == pytest.approx(2)
+    assert cost_of("openai:gpt-4.1", Tokens(1_000_000, 1_000_000)) == pytest.approx(12)
+    assert cost_of("compatible:anything", Tokens(1_000_000, 1_000_000)) == pytest.approx(2)
     assert price_of("openai:gpt-4.1-mini") == before
     assert price_table().as_of == "2027-01"
     monkeypatch.delenv("SOUK_PRICES")
-    assert cost_of("openai:gpt-4.1", 1_000_000, 1_000_000) == pytest.approx(10)
+    assert cost_of("openai:gpt-4.1", Tokens(1_000_000, 1_000_000)) == pytest.approx(10)
 
 
 def test_a_model_of_its_own_goes_before_all_of_its_provider(
@@ -70,8 +70,8 @@ def test_a_model_of_its_own_goes_before_all_of_its_provider(
     )
     monkeypatch.setenv("SOUK_PRICES", str(own))
     for name in ("gpt-of-this-test", "gpt-of-this-test-2027-01-31", "gpt-of-this-test-20270131"):
-        assert cost_of(f"openai:{name}", 1_000_000, 0) == pytest.approx(5)
-    assert cost_of("openai:another", 1_000_000, 0) == pytest.approx(1)
+        assert cost_of(f"openai:{name}", Tokens(1_000_000, 0)) == pytest.approx(5)
+    assert cost_of("openai:another", Tokens(1_000_000, 0)) == pytest.approx(1)
 
 
 def test_a_mistake_in_ones_own_table_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from agents.base import Call
 from experiments.records.queries import (
     Cell,
     Costs,
     agents_of,
     answers_of,
+    cached_tokens,
     carriers,
     cells,
     costs,
@@ -19,7 +21,7 @@ from experiments.records.queries import (
     trial_rows,
     wasted,
 )
-from experiments.records.record import TrialRecord
+from experiments.records.record import TrialRecord, to_row
 from experiments.records.store import Records
 from tests.experiments.records.test_store import a_record, some_facts
 
@@ -49,6 +51,13 @@ def test_rows_come_back_as_they_were_stored(stored: Records) -> None:
     assert agents_of(stored, "r-1") == ["a", "b"]
     ((run, name, _),) = run_names(stored, "r-1")
     assert (run, name) == ("r-1", "nudges")
+
+
+def test_tokens_of_caches_add_up(stored: Records) -> None:
+    rows = [to_row(Call("", "m", 9, 1, None, 0.1, tokens_cached=n), number=n, step=0) for n in (3, 4)]
+    stored.save(replace(a_record("t5"), calls=rows), replace(a_record("t6", run="r-2"), calls=rows))
+    assert cached_tokens(stored, "r-1") == 7
+    assert cached_tokens(stored, "r-3") == 0
 
 
 def test_cells_add_up_what_their_trials_took(stored: Records) -> None:
