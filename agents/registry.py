@@ -19,6 +19,7 @@ from agents.computer import make_computer_agent
 from agents.language_model.agent import LanguageModelShopper
 from agents.language_model.prompt import PromptTemplates
 from agents.providers import PROVIDERS, close_models, make_model, problem_of, takes_temperature
+from agents.providers.network import Way
 from agents.providers.settings import COMPUTERS, SERVICES
 from agents.simulated.agent import SimulatedAgent
 from agents.simulated.nudges import Nudge
@@ -89,15 +90,17 @@ def make_agent(
     return agent
 
 
-def make_respondent(name: str, *, seed: int) -> Respondent:
+def make_respondent(name: str, *, seed: int, way: Way | None = None) -> Respondent:
     """Make a fresh respondent for one conversation, who takes temperatures on a scale of 0 to 2.
+
+    `way`: by which a language model at a provider is asked; None: one request at a time.
 
     Raises:
         UserError: when the name is unknown, it cannot answer, or a setting (a key) that it needs is missing.
     """
     family, _, argument = name.partition(":")
     if family in PROVIDERS:
-        return LanguageModelShopper(make_model(name, nominal=True))
+        return LanguageModelShopper(make_model(name, nominal=True, way=way))
     respondent: Agent | Respondent
     if family in COMPUTERS:
         respondent = make_computer_agent(name)

@@ -180,6 +180,11 @@ def tabs_text(observation: Observation) -> str:
     return "\n".join(["Open tabs:", *lines, *error])
 
 
+def size_of(png: bytes) -> tuple[int, int]:
+    """Return the width and height of a PNG, in pixels; they stand at the same place in each."""
+    return int.from_bytes(png[16:20]), int.from_bytes(png[20:24])
+
+
 FUNCTIONS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "tab_focus": (
         "Make another tab active; the first has index 0.",

@@ -20,6 +20,7 @@ from agents.computer.agent import (
     modifiers,
     number,
     schema_of,
+    size_of,
     tabs_text,
 )
 from agents.providers.anthropic_messages import CACHE, Usage, connect
@@ -73,7 +74,7 @@ class AnthropicComputer(ComputerModel):
 
     def begin(self, observation: Observation) -> None:
         """See `ComputerModel.begin`."""
-        self._size = _size(observation.screenshot)
+        self._size = size_of(observation.screenshot)
         text = f"{observation.goal}\n\n{tabs_text(observation)}"
         self._messages = [{"role": "user", "content": [{"type": "text", "text": text}, _image(observation)]}]
 
@@ -225,11 +226,6 @@ def _point(value: object) -> tuple[float, float] | None:
         return None
     x, y = map(number, value)
     return None if x is None or y is None else (x, y)
-
-
-def _size(png: bytes) -> tuple[int, int]:
-    """The width and height of a PNG, which stand at the same place in each."""
-    return int.from_bytes(png[16:20]), int.from_bytes(png[20:24])
 
 
 def _image(observation: Observation) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from agents.computer.agent import (
     modifiers,
     number,
     schema_of,
+    size_of,
     tabs_text,
 )
 from agents.providers.model import THINKING, Answer, Request
@@ -35,6 +36,8 @@ _LONGEST: Final = 2_000
 _BUTTONS: Final = {"left": "left", "right": "right", "wheel": "middle", "middle": "middle"} | {
     name: name for name in ("back", "forward")
 }
+_PREVIEW: Final = "computer-use-preview"
+"""Models with the tool before `computer`: it is told the picture's size, and asks for one action a call."""
 _OF_FUNCTION: Final = "function_call"
 _OF_COMPUTER: Final = "computer_call"
 
@@ -48,6 +51,8 @@ class OpenAIComputer(ComputerModel):
         super().__init__(name)
         self._items: list[dict[str, Any]] = []
         self._checks: dict[str, list[dict[str, Any]]] = {}
+        self._tool: dict[str, Any] = {"type": "computer"}
+        self._is_preview = name.startswith(_PREVIEW)
 
     def connect(self, base_url: str, key: str) -> AsyncOpenAI:
         """See `NetworkModel.connect`."""
@@ -55,12 +60,20 @@ class OpenAIComputer(ComputerModel):
 
     def begin(self, observation: Observation) -> None:
         """See `ComputerModel.begin`."""
+        if self._is_preview:
+            width, height = size_of(observation.screenshot)
+            self._tool = {
+                "type": "computer_use_preview",
+                "display_width": width,
+                "display_height": height,
+                "environment": "browser",
+            }
         self._items = [
             {
                 "role": "user",
                 "content": [
                     {"type": "input_text", "text": f"{observation.goal}\n\n{tabs_text(observation)}"},
-                    {"type": "input_image", "image_url": _image(observation), "detail": "original"},
+                    self._picture(observation),
                 ],
             }
         ]
@@ -85,8 +98,12 @@ class OpenAIComputer(ComputerModel):
         text = "\n".join([tabs_text(observation), *problems])
         content: list[dict[str, Any]] = [{"type": "input_text", "text": text}]
         if not any(each.asked.call in self._checks for each in done):
-            content.append({"type": "input_image", "image_url": _image(observation), "detail": "original"})
+            content.append(self._picture(observation))
         self._items.append({"role": "user", "content": content})
+
+    def _picture(self, observation: Observation) -> dict[str, Any]:
+        detail = "auto" if self._is_preview else "original"
+        return {"type": "input_image", "image_url": _image(observation), "detail": detail}
 
     def conversation(self) -> Request:
         """See `ComputerModel.conversation`."""
@@ -103,7 +120,7 @@ class OpenAIComputer(ComputerModel):
         return {
             "model": self.name,
             "input": list(self._items),
-            "tools": [{"type": "computer"}, *functions],
+            "tools": [self._tool, *functions],
             "store": False,
             "include": ["reasoning.encrypted_content"],
             "truncation": "auto",

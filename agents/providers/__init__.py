@@ -7,12 +7,15 @@ from typing import Any, Final, Protocol
 
 from agents.base import Message, Reply
 from agents.providers.model import Model
-from agents.providers.network import close_connections
+from agents.providers.network import NetworkModel, Way, close_connections
 from agents.providers.pricing import price_of
 from agents.providers.settings import SERVICES, missing_packages
 from interventions.errors import UserError
 
 PROVIDERS: Final = (*SERVICES, "hf")
+
+BATCHED: Final = ("openai", "openai-responses", "anthropic")
+"""The providers that answer requests in batches."""
 
 # Imported when needed: the SDKs take seconds to load.
 _CLASSES: Final = {
@@ -45,10 +48,11 @@ class ChatModel(Protocol):
         ...
 
 
-def make_model(name: str, *, nominal: bool = False) -> ChatModel:
+def make_model(name: str, *, nominal: bool = False, way: Way | None = None) -> ChatModel:
     """Make the model `PROVIDER:MODEL`, cheaply and without using the network.
 
     `nominal`: temperatures will be on a scale of 0 to 2; a provider whose own ends at 1 is sent half.
+    `way`: by which the provider is asked; None: one request at a time.
 
     Raises:
         UserError: there is no such provider, the model's name is missing, or a setting or package is; or the
@@ -64,7 +68,10 @@ def make_model(name: str, *, nominal: bool = False) -> ChatModel:
         raise UserError(f"agents: {provider}: {problem}")
     price_of(name)  # a mistake in the user's own table is found before anything is paid for
     found = _class_of(provider)
-    return found(model, temperature_scale=found.highest_temperature / 2 if nominal else 1.0)
+    made = found(model, temperature_scale=found.highest_temperature / 2 if nominal else 1.0)
+    if isinstance(made, NetworkModel):
+        made.way = way
+    return made
 
 
 def takes_temperature(name: str) -> bool:

@@ -8,6 +8,7 @@ from anthropic import AsyncAnthropic
 from pydantic import BaseModel
 
 from agents.base import Message
+from agents.providers.anthropic_batches import AnthropicBatches
 from agents.providers.bounded import CLIENT
 from agents.providers.model import THINKING, Answer, Count, Model, Request, Schema
 from agents.providers.network import Failure, NetworkModel
@@ -87,6 +88,10 @@ class AnthropicMessages(NetworkModel, Model):
         sent = client.messages.with_raw_response.create(**required, extra_body=others)
         body = await receive(anthropic, sent, _Reply)
         return body if isinstance(body, Failure) else body.answer
+
+    def batches(self, client: AsyncAnthropic) -> AnthropicBatches:
+        """See `agents.providers.batches.Batchable`."""
+        return AnthropicBatches(client)
 
     def read(self, body: object) -> Answer | Failure:
         """See `agents.providers.batches.Batchable`."""

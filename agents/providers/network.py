@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from agents.base import ActError, AgentError, ProviderError
 from agents.providers.bounded import ANSWERED
@@ -21,6 +21,8 @@ from agents.providers.model import Answer, Endpoint, Request
 from agents.providers.rates import Rates
 from agents.providers.settings import COMPUTERS, SERVICES
 from interventions.errors import UserError
+
+T = TypeVar("T")
 
 LONGEST_WAIT: Final = 120.0
 """The longest wait, in seconds; a provider that asks for more is not waited for."""
@@ -142,11 +144,7 @@ class NetworkModel(Endpoint):
         context = copy_context()
         context.run(ANSWERED.set, rates.learn)
         sending = asyncio.create_task(self.send(client, request), context=context)
-        try:
-            in_time, _ = await asyncio.wait({sending}, timeout=self._timeout)
-        finally:
-            await _ended(sending)
-        return sending.result() if in_time else Failure("the provider did not answer in time")
+        return await in_time(sending, self._timeout)
 
     def connection(self) -> Connection:
         """Return what all models at the server share."""
@@ -185,6 +183,15 @@ class NetworkModel(Endpoint):
     def not_found(self) -> str:
         """Return the advice for a model that does not exist."""
         return f"check its name and {self._service.url_variable}"
+
+
+async def in_time(sending: asyncio.Task[T], seconds: float) -> T | Failure:
+    """Return what a task returns within so many seconds, else a failure; it has ended in either case."""
+    try:
+        done, _ = await asyncio.wait({sending}, timeout=seconds)
+    finally:
+        await _ended(sending)
+    return sending.result() if done else Failure("the provider did not answer in time")
 
 
 async def _ended(task: asyncio.Task[Any]) -> None:

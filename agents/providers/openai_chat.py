@@ -11,6 +11,7 @@ from agents.base import Message
 from agents.providers.bounded import CLIENT
 from agents.providers.model import THINKING, Answer, Count, Model, Request, Schema
 from agents.providers.network import Failure, NetworkModel
+from agents.providers.openai_batches import OpenAIBatches
 from agents.providers.pricing import Tokens
 from agents.providers.sdk import read, receive
 
@@ -46,6 +47,10 @@ class OpenAIChat(NetworkModel, Model):
         sent = client.chat.completions.with_raw_response.create(**request)
         body = await receive(openai, sent, _Completion)
         return body if isinstance(body, Failure) else body.answer
+
+    def batches(self, client: AsyncOpenAI) -> OpenAIBatches:
+        """See `agents.providers.batches.Batchable`."""
+        return OpenAIBatches(client, self.path)
 
     def read(self, body: object) -> Answer | Failure:
         """See `agents.providers.batches.Batchable`."""

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from agents.base import Message
 from agents.providers.model import THINKING, Answer, Count, Model, Request, Schema
 from agents.providers.network import Failure, NetworkModel
+from agents.providers.openai_batches import OpenAIBatches
 from agents.providers.openai_chat import Cached, connect, counted, data_url, reasons
 from agents.providers.pricing import Tokens
 from agents.providers.sdk import read, receive
@@ -50,6 +51,10 @@ class OpenAIResponses(NetworkModel, Model):
         """See `NetworkModel.send`."""
         body = await receive(openai, client.responses.with_raw_response.create(**request), _Response)
         return body if isinstance(body, Failure) else body.answer
+
+    def batches(self, client: AsyncOpenAI) -> OpenAIBatches:
+        """See `agents.providers.batches.Batchable`."""
+        return OpenAIBatches(client, self.path)
 
     def read(self, body: object) -> Answer | Failure:
         """See `agents.providers.batches.Batchable`."""

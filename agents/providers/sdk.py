@@ -36,14 +36,23 @@ async def receive(sdk: ModuleType, response: Awaitable[Any], body: type[Body]) -
 
     The SDKs do not validate what they receive.
     """
+    content = await received(sdk, response)
+    if isinstance(content, Failure):
+        return content
     try:
-        content = (await response).http_response.content
+        return body.model_validate_json(content)
+    except ValidationError:
+        return UNREADABLE
+
+
+async def received(sdk: ModuleType, response: Awaitable[Any]) -> bytes | Failure:
+    """Return the bytes of a response, or the failure."""
+    try:
+        found = await response
     except sdk.APIStatusError as error:
         return Failure(str(error.message), error.status_code, retry_after(error.response.headers))
     except sdk.APIError as error:
         too_long = isinstance(error.__cause__, TooLong)
         return Failure(str(error.__cause__), status=200) if too_long else NO_CONNECTION
-    try:
-        return body.model_validate_json(content)
-    except ValidationError:
-        return UNREADABLE
+    http = getattr(found, "http_response", found)
+    return bytes(http.content)

@@ -42,6 +42,12 @@ def run(
     address: Annotated[
         str, typer.Option(metavar="ADDR", help="The Ray cluster: auto, HOST:PORT or ray://HOST:PORT.")
     ] = "auto",
+    in_batches: Annotated[
+        bool,
+        typer.Option(
+            "--batch", help="Ask models in batches, at half the price and within a day; cards as text only."
+        ),
+    ] = False,
     budget: Annotated[
         float | None, typer.Option(min=0, metavar="USD", help="Stop before the run costs more than this.")
     ] = None,
@@ -75,6 +81,8 @@ def run(
 
       souk run hotels --mode text
 
+      souk run hotels --mode text --agent openai:gpt-4.1-mini --batch
+
       souk run anchoring --agent hf:tiny-anchor
 
       souk run my-experiment.yaml --db sqlite:///study.db --dry-run
@@ -98,7 +106,9 @@ def run(
     console.print(session.summary(), highlight=False, markup=False, soft_wrap=True)
     for line in plan_notes(session.records, session.design, experiment):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
-    several = Workers(workers, slots, backend, address)
+    several = Workers(workers, slots, backend, address, in_batches)
+    if in_batches:
+        session.check_batches(several)
     if dry_run:
         from experiments.runs.outlook import outlook, print_outlook
         from experiments.studies.power import smallest_effects

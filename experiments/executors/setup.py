@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agents.base import is_command
+from agents.providers.batches import BatchQueue
 from agents.registry import close_agents
 from agents.simulated.own_profiles import take
 from agents.simulated.tab_shopper import ShopperProfile
@@ -21,6 +22,8 @@ from experiments.records.record import TrialRecord
 
 logger = logging.getLogger(__name__)
 
+JOURNAL = "batches.jsonl"
+"""The file in a run's folder that tells which request went with which batch."""
 NOWHERE = "http://127.0.0.1/"
 
 
@@ -43,6 +46,8 @@ class Setup:
     """The profiles of simulated agents that were read from files, by the agents' names."""
     has_programs: bool = False
     """Whether some agents are programs."""
+    in_batches: bool = False
+    """Whether what models are asked goes in batches."""
 
     @property
     def is_text(self) -> bool:
@@ -105,7 +110,12 @@ async def open_executor(
     take(setup.shoppers)
     try:
         if setup.is_text:
-            yield TextExecutor(setup.design.run_id, setup.design.most_seconds, setup.slots)
+            batches = BatchQueue(setup.folder / JOURNAL, say) if setup.in_batches else None
+            try:
+                yield TextExecutor(setup.design.run_id, setup.design.most_seconds, setup.slots, batches)
+            finally:
+                if batches:
+                    await batches.close()
         elif setup.has_programs and (open_programs := KINDS[setup.design.kind].on_programs):
             from experiments.executors.programs import ProgramGuests  # noqa: PLC0415 (few runs)
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 from typing import Final
 
 from agents.base import Call, Message
+from agents.providers.batches import BatchQueue
+from agents.providers.network import Way
 from agents.registry import make_respondent
 from experiments.designs.cards.trial import CardTrial
 from experiments.episodes.answers import GivenAnswer, card_record, conclude, read_answer
@@ -19,19 +21,29 @@ Trials that end while others are written are written together.
 """
 
 
+SLOTS_OF_BATCHES: Final = 10_000
+"""Trials at once whose requests go in batches."""
+
+
 class TextExecutor:
     """Asks the cards of trials in this process."""
 
-    def __init__(self, run: str, seconds: float, slots: int) -> None:
-        """Prepare to run attempts; `seconds` is the limit of one trial."""
+    def __init__(self, run: str, seconds: float, slots: int, batches: BatchQueue | None = None) -> None:
+        """Prepare to run attempts; `seconds` is the limit of one trial.
+
+        batches: collects what models are asked; None: they are asked at once.
+        """
         self.slots = slots
         self._run = run
         self._seconds = seconds
+        self._batches = batches
 
     async def run(self, attempt: Attempt[CardTrial]) -> TrialRecord:
         """Run one attempt and return its record, which says how the attempt ended."""
         trial, trajectory = attempt.trial, Trajectory()
-        conversation = Conversation(trial)
+        batches = self._batches
+        way = batches.conversation(f"{self._run}/{trial.id}") if batches else None
+        conversation = Conversation(trial, way)
         async with limited(trajectory, self._seconds):
             await conversation.hold()
             conclude(trajectory, trial, conversation.given)
@@ -54,8 +66,9 @@ class TextExecutor:
 class Conversation:
     """The cards of a trial as messages, one after the other."""
 
-    def __init__(self, trial: CardTrial) -> None:
-        self._trial = trial
+    def __init__(self, trial: CardTrial, way: Way | None = None) -> None:
+        """Prepare to ask; `way`: by which a provider is asked, None: one request at a time."""
+        self._trial, self._way = trial, way
         self._messages: list[Message] = []
         self._asked: list[tuple[str, str, float]] = []
         self.given: list[GivenAnswer] = []
@@ -63,7 +76,7 @@ class Conversation:
 
     async def hold(self) -> None:
         """Ask the cards until one has no valid answer. Raises AgentError, ProviderError, UserError."""
-        respondent = make_respondent(self._trial.agent, seed=self._trial.seed)
+        respondent = make_respondent(self._trial.agent, seed=self._trial.seed, way=self._way)
         for card in self._trial.cards:
             if card.system and not self._messages:
                 self._messages.append({"role": "system", "content": card.system})

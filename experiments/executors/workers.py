@@ -18,20 +18,21 @@ from experiments.executors.pool import Say
 from experiments.executors.processes import open_processes
 from experiments.executors.ray_cluster import open_ray
 from experiments.executors.setup import Setup, open_executor
-from experiments.executors.text import SLOTS_WITHOUT_WAITING
+from experiments.executors.text import SLOTS_OF_BATCHES, SLOTS_WITHOUT_WAITING
 
 
 @dataclass(frozen=True, slots=True)
 class Workers:
     """The number of workers, the trials that each runs at once, and where the workers are.
 
-    The number of trials is None where Souk chooses it.
+    The number of trials is None where Souk chooses it. `in_batches`: what models are asked goes in batches.
     """
 
     count: int = 1
     slots: int | None = None
     backend: Literal["local", "ray"] = "local"
     address: str = "auto"
+    in_batches: bool = False
 
     def setup(self, design: AnyDesign, folder: Path, agents: Iterable[str]) -> Setup:
         """Make the setup that each worker needs for an experiment."""
@@ -43,11 +44,14 @@ class Workers:
             self.slots or 0,
             shoppers=own_profiles(agents),
             has_programs=any(map(is_command, agents)),
+            in_batches=self.in_batches,
         )
         if self.slots:
             return setup
         cores = max(1, (os.cpu_count() or 1) // self.count) if self.backend == "local" else 1
         simulated = all(is_simulated(agent) for agent in agents)
+        if self.in_batches:
+            return replace(setup, slots=SLOTS_OF_BATCHES)
         slots = SLOTS_WITHOUT_WAITING if setup.is_text and simulated else default_slots(agents, cores)
         return replace(setup, slots=slots)
 

@@ -13,6 +13,7 @@ from typing import Final
 from rich.console import Console
 
 from agents.base import SIMULATED, is_command
+from agents.providers import BATCHED
 from agents.registry import check_agent, check_name
 from agents.simulated.own_profiles import file_of, known_as
 from experiments.console.progress import RunProgress
@@ -103,6 +104,16 @@ class ExperimentRun:
                 if not dry:
                     raise
                 self.not_ready.append(f"{agent} cannot run yet: {error}")
+
+    def check_batches(self, workers: Workers) -> None:
+        """Check that what the agents are asked can go in batches. Raises UserError."""
+        if self.design.mode != "text":
+            raise UserError("--batch: only cards as text go in batches; add --mode text, or leave it out")
+        if workers.count > 1 or workers.backend != "local":
+            raise UserError("--batch: one process collects all requests; leave out --workers and --backend")
+        for agent in self.agents:
+            if agent.partition(":")[0] not in BATCHED:
+                raise UserError(f"--batch: {agent} takes no batches; {', '.join(BATCHED)} do")
 
     def _scoring(self) -> Scoring[AnyTrial] | None:
         """What scores the trials, where they are scored."""

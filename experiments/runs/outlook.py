@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from agents.base import is_simulated
 from agents.providers import PROVIDERS
+from agents.providers.batches import SHARE
 from agents.providers.pricing import price_table
 from analysis.estimators.detectable import detectable_d, detectable_effect
 from experiments.console.progress import duration
@@ -120,7 +121,7 @@ def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Trial], workers: 
             round(count * known.tokens_in),
             round(count * known.tokens_out),
             None if known.cost is None else count * known.cost,
-            count * known.seconds / total_slots,
+            None if workers.in_batches else count * known.seconds / total_slots,
             f"{known.trials:,} trials of this run that have ended; {total_slots} at the same time",
         )
     is_text = run.design.mode == "text"
@@ -137,16 +138,18 @@ def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Trial], workers: 
         )  # fmt: skip
     use = expected_use(agent, trials, run.design)
     question, _, answer = assumed(run.design).partition(", ")
+    pace = f" and {REQUEST_SECONDS:g} s, {answer}; {total_slots} trials at the same time"
+    if workers.in_batches:
+        pace = f", {answer}; in batches, at half the price, each within a day"
     return Forecast(
         agent,
         count,
         use.requests,
         use.tokens_in,
         use.tokens_out,
-        use.cost,
-        use.requests * REQUEST_SECONDS / total_slots,
-        f"assumed: a request takes {question} and {REQUEST_SECONDS:g} s, {answer}; "
-        f"{total_slots} trials at the same time; prices of {price_table().as_of}",
+        use.cost if use.cost is None or not workers.in_batches else SHARE * use.cost,
+        None if workers.in_batches else use.requests * REQUEST_SECONDS / total_slots,
+        f"assumed: a request takes {question}{pace}; prices of {price_table().as_of}",
     )
 
 

@@ -154,6 +154,25 @@ async def test_a_batch_of_openai_is_taken_action_by_action(
     assert "acknowledged_safety_checks" not in output
 
 
+async def test_the_preview_of_openai_is_told_the_size_and_asks_for_one_action_at_a_time(
+    wire: Wire, see: Callable[..., Observation]
+) -> None:
+    agent = make_agent("openai-computer:computer-use-preview-2025-03-11", seed=1)
+    one = call()
+    del one["actions"]
+    wire.openai(one | {"action": CLICK})
+    wire.openai({"type": "message", "content": [{"type": "output_text", "text": "It is done."}]})
+    assert (await agent.act(see())).action == Action("mouse_click", (405.0, 157.0, "left", 1, ""))
+    assert (await agent.act(see("red"))).action.name == "give_up"
+    size = {"display_width": 1280, "display_height": 720}
+    told = {"type": "computer_use_preview", "environment": "browser", **size}
+    assert [request["tools"][0] for request in wire.sent] == [told, told]
+    assert [request["truncation"] for request in wire.sent] == ["auto", "auto"]
+    assert wire.sent[0]["input"][0]["content"][1]["detail"] == "auto"
+    assert is_answered(wire.sent[1])
+    assert base64.b64decode(wire.sent[1]["input"][2]["output"]["image_url"].partition(",")[2]) == png("red")
+
+
 @pytest.mark.parametrize("more", [{"arrived": True}, {"error": "mouse_click: outside"}])
 async def test_a_batch_stops_where_the_page_is_left_and_where_an_action_fails(
     wire: Wire, see: Callable[..., Observation], more: dict[str, Any]
