@@ -12,6 +12,7 @@ from interventions.errors import UserError
 _CLASSES: Final = {
     "openai-computer": ("openai_computer", "OpenAIComputer"),
     "anthropic-computer": ("anthropic_computer", "AnthropicComputer"),
+    "gemini-computer": ("gemini_computer", "GeminiComputer"),
 }
 
 

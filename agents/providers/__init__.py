@@ -23,6 +23,7 @@ _CLASSES: Final = {
     "openai-responses": ("openai_responses", "OpenAIResponses"),
     "anthropic": ("anthropic_messages", "AnthropicMessages"),
     "ollama": ("ollama_chat", "OllamaChat"),
+    "gemini": ("gemini", "Gemini"),
     "compatible": ("openai_chat", "CompatibleChat"),
     "hf": ("local", "LocalModel"),
 }
@@ -77,7 +78,7 @@ def make_model(name: str, *, nominal: bool = False, way: Way | None = None) -> C
 def takes_temperature(name: str) -> bool:
     """Return whether the model `PROVIDER:MODEL` is sent a temperature; reasoning models have their own."""
     provider, _, model = name.partition(":")
-    if provider == "hf":  # all do, and its packages may be missing
+    if provider in ("hf", "gemini"):  # all do, and their packages may be missing
         return True
     request = _class_of(provider)(model).request([{"role": "user", "content": "A or B?"}], 0.0, 10, None)
     return '"temperature"' in json.dumps(request)

@@ -31,6 +31,8 @@ class Service:
     url: str = ""
     needs_key: bool = True
     needs_scheme: bool = True
+    package: str = ""
+    """The package that the provider needs besides those that Souk is installed with."""
 
     @property
     def base_url(self) -> str:
@@ -60,6 +62,9 @@ class Service:
 
     def problem(self) -> str:
         """Return what is missing or cannot be right, as `cause; fix`; empty when nothing is."""
+        if self.package and not _is_there(self.package):
+            name = self.package.replace(".", "-")
+            return f"{name} is not installed; install it: pip install '{name}<2'"
         if self.needs_key and not self.key:
             return (
                 f"{self.key_variable} is not set; set it to your key (any word, for a server without keys), "
@@ -95,11 +100,22 @@ SERVICES: Final = {
         needs_key=False,
         needs_scheme=False,
     ),
+    "gemini": Service(
+        "GEMINI_API_KEY",
+        "GEMINI_BASE_URL",
+        "gemini-2.5-flash",
+        "https://generativelanguage.googleapis.com",
+        package="google.genai",
+    ),
     "compatible": Service("COMPATIBLE_API_KEY", "COMPATIBLE_BASE_URL", "my-model", needs_key=False),
 }
 """The providers that are reached by network."""
 
-COMPUTERS: Final = {"openai-computer": SERVICES["openai"], "anthropic-computer": SERVICES["anthropic"]}
+COMPUTERS: Final = {
+    "openai-computer": SERVICES["openai"],
+    "anthropic-computer": SERVICES["anthropic"],
+    "gemini-computer": SERVICES["gemini"],
+}
 """Those whose models look at pictures and act at points of them, by the providers' own tools."""
 
 
@@ -118,6 +134,13 @@ def missing_packages() -> str:
     verb = "is" if len(missing) == 1 else "are"
     fix = f"{verb} not installed; install what local models need: make local"
     return f"{' and '.join(missing)} {fix}" if missing else ""
+
+
+def _is_there(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:  # what it is part of is missing too
+        return False
 
 
 def _dotenv() -> dict[str, str | None]:

@@ -25,6 +25,7 @@ PATHS = {
     "openai-responses": "/v1/responses",
     "anthropic": "/v1/messages",
     "ollama": "/api/chat",
+    "gemini": "/v1beta/models/{model}",
     "compatible": "/v1/chat/completions",
 }
 """The providers that are reached by network, and where each takes requests."""
@@ -48,7 +49,9 @@ class Provider:
     def keys(self) -> list[str]:
         """The keys that were sent."""
         return [
-            headers.get("authorization", "").removeprefix("Bearer ") or headers.get("x-api-key", "")
+            headers.get("authorization", "").removeprefix("Bearer ")
+            or headers.get("x-api-key", "")
+            or headers.get("x-goog-api-key", "")
             for headers in self.headers
         ]
 
@@ -67,7 +70,11 @@ class Provider:
 
     def fail(self, status: int, message: str = "try later", headers: dict[str, str] | None = None) -> None:
         """Script an error in the provider's form; a client that retries is asked to do so at once."""
-        error: object = {"message": message, "type": "error", "code": None}
+        error: object = {
+            "message": message,
+            "type": "error",
+            "code": status if self.kind == "gemini" else None,
+        }
         body = {"error": message} if self.kind == "ollama" else {"type": "error", "error": error}
         self.script.append(JSONResponse(body, status_code=status, headers=headers or {"retry-after-ms": "1"}))
 
@@ -145,11 +152,31 @@ def _ollama(text: str | None, cut_off: bool, usage: tuple[int, int] | None) -> d
     }
 
 
+def _generated(text: str | None, cut_off: bool, usage: tuple[int, int] | None) -> dict[str, Any]:
+    if text is None:
+        return {"promptFeedback": {"blockReason": "SAFETY"}}
+    thought = {"text": "hm", "thought": True}
+    return {
+        "candidates": [
+            {
+                "content": {"role": "model", "parts": [thought, {"text": text}]},
+                "finishReason": "MAX_TOKENS" if cut_off else "STOP",
+            }
+        ],
+        **(
+            {"usageMetadata": {"promptTokenCount": usage[0], "candidatesTokenCount": usage[1]}}
+            if usage
+            else {}
+        ),
+    }
+
+
 _BODIES = {
     "openai": _chat,
     "openai-responses": _response,
     "anthropic": _message,
     "ollama": _ollama,
+    "gemini": _generated,
     "compatible": _chat,
 }
 
@@ -188,11 +215,17 @@ async def provider(
     number = str(len(providers))
     provider = providers[number] = Provider(getattr(request, "param", "openai"))
     root = f"{root}/{number}"
-    for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OLLAMA_API_KEY", "COMPATIBLE_API_KEY"):
+    for variable in (
+        "OPENAI_API_KEY",
+        "ANTHROPIC_API_KEY",
+        "OLLAMA_API_KEY",
+        "COMPATIBLE_API_KEY",
+        "GEMINI_API_KEY",
+    ):
         monkeypatch.setenv(variable, KEY)
     for variable in ("OPENAI_BASE_URL", "COMPATIBLE_BASE_URL"):
         monkeypatch.setenv(variable, f"{root}/v1")
-    for variable in ("ANTHROPIC_BASE_URL", "OLLAMA_HOST"):
+    for variable in ("ANTHROPIC_BASE_URL", "OLLAMA_HOST", "GEMINI_BASE_URL"):
         monkeypatch.setenv(variable, root)
     monkeypatch.setattr(rates, "FOLDER", tmp_path / "rates")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")

@@ -1,0 +1,207 @@
+"""Google's tool for computers, through the Gemini API: functions with points on a grid of 1,000 by 1,000."""
+
+import base64
+from collections.abc import Sequence
+from typing import Any, Final
+
+from agents.base import SafetyCheck
+from agents.computer.agent import (
+    FUNCTIONS,
+    Asked,
+    ComputerModel,
+    Done,
+    Turn,
+    chord,
+    function_action,
+    number,
+    schema_of,
+    size_of,
+    tabs_text,
+)
+from agents.providers.gemini import GeminiClient, generate, image_part
+from agents.providers.model import THINKING, Answer, Request
+from agents.providers.network import Failure
+from environments.actions import Action
+from environments.observation import Observation
+
+_LONGEST: Final = 4_096
+_GRID: Final = 1_000.0
+_OWN: Final = ("tab_focus", "give_up")
+"""What its tool lacks of `FUNCTIONS`."""
+_CLICKS: Final = {
+    "click": ("left", 1),
+    "click_at": ("left", 1),
+    "double_click": ("left", 2),
+    "triple_click": ("left", 3),
+    "middle_click": ("middle", 1),
+    "right_click": ("right", 1),
+}
+_WAYS: Final = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
+_PIXELS: Final = 300.0
+_SHARE: Final = 800.0
+"""How far a scroll goes that does not say: in pixels, and on the grid, for the models before 3.5."""
+
+
+class GeminiComputer(ComputerModel):
+    """A model of Google that looks at pictures."""
+
+    provider = "gemini-computer"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._contents: list[dict[str, Any]] = []
+        self._size = (0, 0)
+        self._calls: dict[str, dict[str, Any]] = {}
+        self._checked: set[str] = set()
+
+    def connect(self, base_url: str, key: str) -> GeminiClient:
+        """See `NetworkModel.connect`."""
+        return GeminiClient(base_url, key)
+
+    def begin(self, observation: Observation) -> None:
+        """See `ComputerModel.begin`."""
+        self._size = size_of(observation.screenshot)
+        text = f"{observation.goal}\n\n{tabs_text(observation)}"
+        self._contents = [{"role": "user", "parts": [{"text": text}, _image(observation)]}]
+
+    def report(self, done: Sequence[Done], observation: Observation, *, acknowledged: bool) -> None:
+        """See `ComputerModel.report`: a response for each call, with the address and the picture."""
+        failed = {each.asked.call: each.error for each in reversed(done) if each.error}
+        url = next((tab.url for tab in observation.tabs if tab.active), "")
+        parts: list[dict[str, Any]] = []
+        for call in dict.fromkeys(each.asked.call for each in done):
+            response = {"url": url} | ({"error": failed[call]} if call in failed else {})
+            if acknowledged and call in self._checked:
+                response["safety_acknowledgement"] = "true"
+            told = self._calls[call] | {"response": response}
+            parts.append({"functionResponse": told | {"parts": [_image(observation)]}})
+        picture = [] if parts else [_image(observation)]
+        self._contents.append({"role": "user", "parts": [*parts, {"text": tabs_text(observation)}, *picture]})
+
+    def conversation(self) -> Request:
+        """See `ComputerModel.conversation`."""
+        functions = [
+            {"name": name, "description": FUNCTIONS[name][0], "parametersJsonSchema": schema_of(name)}
+            for name in _OWN
+        ]
+        tools = [
+            {"computerUse": {"environment": "ENVIRONMENT_BROWSER"}},
+            {"functionDeclarations": functions},
+        ]
+        config = {"tools": tools, "maxOutputTokens": THINKING + _LONGEST}
+        return {"model": self.name, "contents": list(self._contents), "config": config}
+
+    async def send(self, client: GeminiClient, request: Request) -> Answer | Failure:
+        """See `NetworkModel.send`."""
+        body = await generate(client, request)
+        if isinstance(body, Failure):
+            return body
+        if not body.candidates or body.candidates[0].finish_reason == "MALFORMED_FUNCTION_CALL":
+            return Failure("the model's answer was blocked or malformed")
+        tokens = body.usage_metadata.tokens if body.usage_metadata else None
+        return Answer("", cut_off=body.cut_off, tokens=tokens, parts=tuple(body.candidates[0].parts))
+
+    def read(self, parts: Sequence[dict[str, Any]], *, cut_off: bool) -> Turn:
+        """See `ComputerModel.read`. Parts go back as they came, as their signatures need it."""
+        said: list[str] = []
+        asked: list[Asked] = []
+        checks: list[SafetyCheck] = []
+        kept = [part for part in parts if not (cut_off and part.get("function_call"))]
+        for part in kept:
+            called = part.get("function_call")
+            if isinstance(called, dict):
+                call = f"call_{len(self._calls)}"
+                name, given = str(called.get("name", "")), called.get("args")
+                given = given if isinstance(given, dict) else {}
+                told = {"id": str(called["id"])} if called.get("id") else {}
+                self._calls[call] = {"name": name, **told}
+                if isinstance(decided := given.get("safety_decision"), dict):
+                    self._checked.add(call)
+                    code, why = decided.get("decision"), decided.get("explanation")
+                    checks.append(SafetyCheck(str(code or ""), str(why or ""), False))
+                asked += self._asked(call, name, given)
+            elif part.get("text") and not part.get("thought"):
+                said.append(str(part["text"]))
+        self._contents.append({"role": "model", "parts": kept or [{"text": "(empty)"}]})
+        return Turn("\n".join(said), tuple(asked), tuple(checks), cut_off)
+
+    def _asked(self, call: str, name: str, given: dict[str, Any]) -> list[Asked]:
+        if name in _OWN:
+            found = function_action(name, given)
+            return [Asked(call, name, None, found) if isinstance(found, str) else Asked(call, name, found)]
+        actions = self._actions(name, given)
+        if not actions:
+            wrong = f"{name[:40]}: there is no such action here, or its arguments are wrong"
+            return [Asked(call, name, None, wrong)]
+        return [Asked(call, name, action) for action in actions]
+
+    def _actions(self, name: str, given: dict[str, Any]) -> list[Action]:
+        """The actions that a function stands for; none where it is unknown, or its arguments are wrong."""
+        at = self._point(given.get("x"), given.get("y"))
+        match name:
+            case "take_screenshot" | "open_web_browser":
+                return [Action("wait", (0.0,))]
+            case "wait" | "wait_5_seconds":
+                seconds = number(given.get("seconds", 5 if name != "wait" else 1))
+                return [] if seconds is None else [Action("wait", (seconds * 1_000,))]
+            case "go_back" | "go_forward":
+                return [Action(name, ())]
+            case "navigate" if isinstance(given.get("url"), str):
+                return [Action("goto", (given["url"][:2_000],))]
+            case "press_key" | "hotkey" | "key_combination":
+                keys = given.get("key", given.get("keys"))
+                names = keys if isinstance(keys, list) else str(keys or "").split("+")
+                pressed = chord([str(each) for each in names])
+                return [Action("keyboard_press", (pressed,))] if pressed else []
+            case "type" | "type_text_at" if isinstance(given.get("text"), str):
+                return _typing(given, at) if at or name == "type" else []
+            case "scroll_document":
+                return self._scroll((self._size[0] / 2, self._size[1] / 2), given, in_grid=True)
+        if at is None:
+            return []
+        match name:
+            case "move" | "hover_at":
+                return [Action("mouse_move", at)]
+            case "mouse_down" | "mouse_up":
+                return [Action("mouse_move", at), Action(name, ("left",))]
+            case "scroll" | "scroll_at":
+                return self._scroll(at, given, in_grid="magnitude" in given or name == "scroll_at")
+            case "drag_and_drop" if end := self._point(
+                given.get("destination_x", given.get("end_x")), given.get("destination_y", given.get("end_y"))
+            ):
+                path = f"{at[0]:g},{at[1]:g} {end[0]:g},{end[1]:g}"
+                return [Action("mouse_drag", (path, "left", ""))]
+        return [Action("mouse_click", (*at, *_CLICKS[name], ""))] if name in _CLICKS else []
+
+    def _scroll(self, at: tuple[float, float], given: dict[str, Any], *, in_grid: bool) -> list[Action]:
+        way = _WAYS.get(str(given.get("direction")))
+        far = number(given.get("magnitude", _SHARE) if in_grid else given.get("magnitude_in_pixels", _PIXELS))
+        if way is None or far is None:
+            return []
+        width, height = self._size if in_grid else (_GRID, _GRID)
+        return [Action("scroll_at", (*at, way[0] * far * width / _GRID, way[1] * far * height / _GRID, ""))]
+
+    def _point(self, x: object, y: object) -> tuple[float, float] | None:
+        """A point of the grid in pixels; both numbers are there."""
+        across, down = number(x), number(y)
+        if across is None or down is None:
+            return None
+        return across * self._size[0] / _GRID, down * self._size[1] / _GRID
+
+
+def _typing(given: dict[str, Any], at: tuple[float, float] | None) -> list[Action]:
+    """Typing where the cursor is, or at a point, where what stood there goes and Enter follows by default."""
+    actions = []
+    if at:
+        actions.append(Action("mouse_click", (*at, "left", 1, "")))
+        if given.get("clear_before_typing", True):
+            actions += [Action("keyboard_press", ("Control+a",)), Action("keyboard_press", ("Backspace",))]
+    if given["text"]:
+        actions.append(Action("keyboard_type", (given["text"][:4_000],)))
+    if given.get("press_enter", at is not None):
+        actions.append(Action("keyboard_press", ("Enter",)))
+    return actions
+
+
+def _image(observation: Observation) -> dict[str, Any]:
+    return image_part(base64.b64encode(observation.screenshot).decode())
