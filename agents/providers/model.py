@@ -57,7 +57,8 @@ class Endpoint(ABC):
         started = time.perf_counter()
         outcome, retries = await self.answer(request)
         tokens = outcome.tokens if isinstance(outcome, Answer) else None
-        cost = cost_of(f"{self.provider}:{self.name}", tokens) if tokens else None
+        name = f"{self.provider}:{self.name}"
+        cost = cost_of(name, tokens, _pictures(request)) if tokens else None
         call = Call(
             request_digest=hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest(),
             model=self.name,
@@ -82,6 +83,15 @@ class Endpoint(ABC):
         An error is returned, not raised: raised in here it would carry another library's exception, and with
         that the key.
         """
+
+
+def _pictures(request: object) -> int:
+    """Count the PNG files in a request, each a string in base64, or a URL that holds one."""
+    if isinstance(request, str):
+        return request.startswith(("iVBORw0KGgo", "data:image/png;base64,"))
+    if isinstance(request, dict):
+        return sum(map(_pictures, request.values()))
+    return sum(map(_pictures, request)) if isinstance(request, list) else 0
 
 
 class Model(Endpoint):

@@ -33,7 +33,7 @@ class Price(BaseModel):
     """The price of a model, in USD per million tokens.
 
     `cached`: of what comes from the provider's cache, and `stored`: of what is put into it; by default they
-    cost what all input does.
+    cost what all input does. `image`: USD for each picture that is sent, beside its tokens.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -42,14 +42,15 @@ class Price(BaseModel):
     output: float = Field(ge=0, allow_inf_nan=False)
     cached: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     stored: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    image: float = Field(default=0.0, ge=0, allow_inf_nan=False)
 
-    def of(self, tokens: Tokens) -> float:
-        """Return what tokens cost, in USD."""
+    def of(self, tokens: Tokens, images: int = 0) -> float:
+        """Return what tokens and pictures cost, in USD."""
         cached = self.input if self.cached is None else self.cached
         stored = self.input if self.stored is None else self.stored
         plain = max(0, tokens.read - tokens.cached - tokens.stored)
         parts = (plain * self.input, tokens.cached * cached, tokens.stored * stored)
-        return (sum(parts) + tokens.written * self.output) / 1e6
+        return (sum(parts) + tokens.written * self.output) / 1e6 + images * self.image
 
 
 class PriceTable(BaseModel):
@@ -103,7 +104,7 @@ def _warn(name: str) -> None:
     _logger.warning("no price is listed for %s; its cost is recorded as unknown", name)
 
 
-def cost_of(name: str, tokens: Tokens) -> float | None:
-    """Return the cost in USD; None when the model's price is unknown."""
+def cost_of(name: str, tokens: Tokens, images: int = 0) -> float | None:
+    """Return the cost of tokens and pictures in USD; None when the model's price is unknown."""
     price = price_of(name)
-    return None if price is None else price.of(tokens)
+    return None if price is None else price.of(tokens, images)

@@ -1,12 +1,17 @@
+import base64
+import io
 import logging
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
+from agents.base import Message
 from agents.providers import make_model
 from agents.providers.pricing import PriceTable, Tokens, cost_of, price_of, price_table
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import load_model
+from tests.agents.conftest import Provider
 
 
 def test_cost_is_per_million_tokens() -> None:
@@ -57,6 +62,25 @@ def test_a_table_of_ones_own_adds_and_replaces(tmp_path: Path, monkeypatch: pyte
     assert price_table().as_of == "2027-01"
     monkeypatch.delenv("SOUK_PRICES")
     assert cost_of("openai:gpt-4.1", Tokens(1_000_000, 1_000_000)) == pytest.approx(10)
+
+
+@pytest.mark.parametrize("provider", ["openai", "openai-responses", "anthropic", "compatible"], indirect=True)
+async def test_pictures_may_have_a_price_of_their_own(
+    provider: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "mine.yaml"
+    price = "{input: 1, output: 2, image: 0.25}"
+    own.write_text(f"as_of: '2027-01'\nmodels: {{'{provider.kind}:m': {price}}}\n", encoding="utf-8")
+    monkeypatch.setenv("SOUK_PRICES", str(own))
+    picture = io.BytesIO()
+    Image.new("RGB", (8, 8)).save(picture, "PNG")
+    shown = [base64.b64encode(picture.getvalue()).decode()]
+    for pictures, cost in ((shown * 2, 0.5), ([], 0.0)):
+        provider.say("A", usage=(1_000_000, 500_000))
+        asked: Message = {"role": "user", "content": "data", "images": pictures}
+        reply = await make_model(f"{provider.kind}:m").ask([asked])
+        assert reply.call is not None
+        assert reply.call.cost == pytest.approx(2 + cost)
 
 
 def test_a_model_of_its_own_goes_before_all_of_its_provider(
