@@ -21,7 +21,7 @@ SHARE: Final = 0.5
 MOST: Final = 2_000
 """The most requests of a batch: its answers are read at once."""
 QUIET_SECONDS: Final = 2.0
-"""A batch is sent off when no request has come for so long."""
+"""A batch is sent off when no request has come for so long, or the most of a batch wait."""
 POLL_SECONDS: Final = 30.0
 LONGEST_SECONDS: Final = 600.0
 """The longest time for one exchange with the provider about a batch."""
@@ -128,9 +128,9 @@ class BatchQueue:
         await asyncio.gather(*waiting, return_exceptions=True)
 
     async def _collect(self) -> None:
-        """Wait until no more requests come, then send them off, each model's apart."""
+        """Wait until no more requests come, or enough, then send them off, each model's apart."""
         size = 0
-        while size < len(self._asked):
+        while size < len(self._asked) < MOST:
             size = len(self._asked)
             await asyncio.sleep(QUIET_SECONDS)
         asked, self._asked = self._asked, []
