@@ -14,7 +14,7 @@ from typing import Any
 from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
-from environments.pulse import Pulse
+from environments.pulse import Pulse, starts
 from environments.system_packages import describe_install, find_missing_library
 from environments.through_proxy import DEAD_END, Passage
 from interventions.errors import UserError
@@ -105,9 +105,8 @@ class BrowserPool:
         async with self._launching:
             if self._browser is None or not self._browser.is_connected():
                 await self.close()
-                self._playwright = await _start_driver()
-                self._browser = await self._launch(self._playwright)
-                self._pulse = await Pulse.of(self._browser)
+                await starts(self._start())
+            assert self._browser is not None  # noqa: S101 - it has started
             return self._browser
 
     def silent(self) -> float:
@@ -154,6 +153,11 @@ class BrowserPool:
         with suppress(Exception):
             if playwright is not None:
                 await playwright.stop()
+
+    async def _start(self) -> None:
+        self._playwright = await _start_driver()
+        self._browser = await self._launch(self._playwright)
+        self._pulse = await Pulse.of(self._browser)
 
     async def _launch(self, playwright: Playwright) -> Browser:
         executable = find_browser(playwright)

@@ -7,6 +7,7 @@ import asyncio
 import os
 import signal
 import time
+from collections.abc import Coroutine
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Self
@@ -20,6 +21,8 @@ STANDSTILL_SECONDS: Final = 12
 
 The seconds are counted one by one: those in which this process stands still itself do not count.
 """
+START_SECONDS: Final = 60
+"""How long Playwright's own process and a browser may take to start, before they are ended; counted alike."""
 
 
 class Pulse:
@@ -74,6 +77,26 @@ class Pulse:
         await self._session.send("Storage.getCookies")
 
 
+async def starts(starting: Coroutine[Any, Any, None]) -> None:
+    """Wait until a browser has started; end Playwright's process, with its browser, where it stands still.
+
+    Raises:
+        PlaywrightError: it was ended, or has not started.
+    """
+    others = _drivers()
+    task = asyncio.create_task(starting)
+    try:
+        if not await comes(task, START_SECONDS):
+            for process in [each for each in _drivers() if each not in others]:
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+            if not await comes(task, 10):
+                raise PlaywrightError(f"the browser has not started for {START_SECONDS} seconds")
+        await task
+    finally:
+        task.cancel()
+
+
 async def comes(answering: asyncio.Future[Any], seconds: int) -> bool:
     """Return whether an answer comes within so many seconds in which this process moves."""
     for _ in range(seconds):
@@ -93,6 +116,28 @@ def between(process: int) -> list[int]:
         while (parent := _parent(found[-1])) not in (os.getpid(), 0, 1):
             found.append(parent)
     return found
+
+
+def _drivers() -> list[int]:
+    """Return Playwright's own processes that this one has started, each after those that it has started."""
+    children: dict[int, list[int]] = {}
+    with suppress(OSError):
+        for each in Path("/proc").iterdir():
+            with suppress(OSError, ValueError, IndexError):
+                children.setdefault(_parent(int(each.name)), []).append(int(each.name))
+
+    def tree(process: int) -> list[int]:
+        return [*(below for child in children.get(process, []) for below in tree(child)), process]
+
+    mine = [each for each in children.get(os.getpid(), []) if b"run-driver" in _command(each)]
+    return [below for each in mine for below in tree(each)]
+
+
+def _command(process: int) -> bytes:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def _parent(process: int) -> int:

@@ -1,6 +1,9 @@
 """The browser: which one is used, and that nothing in the repository looks for one in another way."""
 
 import ast
+import asyncio
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +11,9 @@ import pytest
 from playwright._impl._driver import compute_driver_executable
 from playwright.async_api import Error as PlaywrightError
 
+from environments import pulse
 from environments.browser import SYSTEM_BROWSERS, run_browsers
+from tests.support import own_processes
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("interventions", "proxy", "environments", "agents", "experiments", "analysis", "docker", "tests")
@@ -16,6 +21,7 @@ KNOWN = {
     "environments/browser.py": "the programs",
     "environments/install_browser.py": "what Playwright calls its own",
     "environments/system_packages.py": "Debian's packages",
+    "experiments/traces/playwright_trace.py": "what Playwright calls it in a trace",
 }
 
 
@@ -70,3 +76,28 @@ async def test_a_driver_that_ends_as_it_starts_is_started_again(
             page = await context.new_page()
             await page.set_content("<p>Here</p>")
             assert await page.inner_text("p") == "Here"
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.parametrize("words", ["run-driver", "--remote-debugging-pipe"])
+async def test_a_browser_that_stands_still_as_it_starts_is_ended_and_started_again(
+    words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pulse, "START_SECONDS", 8)
+    others = own_processes(words)
+
+    async def stop() -> set[int]:
+        while not (found := own_processes(words) - others):  # noqa: ASYNC110 - nobody tells that they begin
+            await asyncio.sleep(0.005)
+        for process in found:
+            os.kill(process, signal.SIGSTOP)
+        return found
+
+    async with run_browsers() as browsers:
+        stopping = asyncio.create_task(stop())
+        with pytest.raises(PlaywrightError):
+            await browsers.browser()
+        assert not await stopping & own_processes(words)
+        monkeypatch.undo()
+        assert (await browsers.browser()).is_connected()
