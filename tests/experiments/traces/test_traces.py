@@ -16,7 +16,6 @@ import pytest
 from google.protobuf.json_format import ParseDict
 from hypothesis import given
 from hypothesis import strategies as st
-from opentelemetry.proto.trace.v1.trace_pb2 import Status, TracesData
 from playwright.sync_api import sync_playwright
 
 from environments.browser import find_browser
@@ -27,6 +26,7 @@ from experiments.traces.playwright_trace import write_playwright_trace
 from experiments.traces.secrets import Cleaner
 from experiments.traces.traced_trial import read_trial
 from interventions.errors import UserError
+from tests.experiments.traces.otlp_messages import ERROR, TracesData
 from tests.experiments.viewer.made_run import PAGE, RUN, record, sqlite, stored, trial
 
 VIEWER = Path(playwright.__file__).parent / "driver/package/lib/vite/traceViewer"
@@ -66,7 +66,7 @@ def shopper() -> TrialRecord:
 
 
 def parsed(line: str) -> Any:
-    """The spans of a line, as OpenTelemetry's own messages hold them."""
+    """The spans of a line, as the messages of the protocol hold them."""
     told = json.loads(line)
     for span in (each for res in told["resourceSpans"] for sc in res["scopeSpans"] for each in sc["spans"]):
         # OTLP writes ids in hex where Protobuf's JSON has base64; in all else it is Protobuf's JSON.
@@ -110,9 +110,9 @@ def test_spans_nest_as_runs_trials_steps_and_calls(tmp_path: Path) -> None:
     named = about(calls[0])
     assert named["gen_ai.operation.name"] == "chat" and named["gen_ai.provider.name"] == "openai"
     assert named["gen_ai.request.model"] == "small" and named["gen_ai.usage.input_tokens"] == 100
-    assert calls[0].status.code == Status.STATUS_CODE_ERROR and calls[1].status.code == 0
+    assert calls[0].status.code == ERROR and calls[1].status.code == 0
     assert about(root)["gen_ai.agent.name"] == "openai:small" and about(root)["souk.choice"] == "lamp-1"
-    assert failed[0].status.code == Status.STATUS_CODE_ERROR and failed[0].status.message == "shop: 500"
+    assert failed[0].status.code == ERROR and failed[0].status.message == "shop: 500"
 
 
 def test_no_secret_is_in_any_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
