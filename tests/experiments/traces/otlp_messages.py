@@ -27,8 +27,8 @@ _MESSAGES: Final = {
     "Link": "1 bytes trace_id, 2 bytes span_id, 3 string trace_state, 4 KeyValue* attributes",
     "Status": "2 string message, 3 int32 code",
     "Span": "1 bytes trace_id, 2 bytes span_id, 3 string trace_state, 4 bytes parent_span_id,"
-    " 16 fixed32 flags, 5 string name, 6 int32 kind, 7 fixed64 start_time_unix_nano, 8 fixed64 end_time_unix_nano,"
-    " 9 KeyValue* attributes, 13 Link* links, 15 Status status",
+    " 5 string name, 6 int32 kind, 7 fixed64 start_time_unix_nano, 8 fixed64 end_time_unix_nano,"
+    " 9 KeyValue* attributes, 13 Link* links, 15 Status status, 16 fixed32 flags",
     "ScopeSpans": "1 Scope scope, 2 Span* spans, 3 string schema_url",
     "ResourceSpans": "1 Resource resource, 2 ScopeSpans* scope_spans, 3 string schema_url",
     "TracesData": "1 ResourceSpans* resource_spans",
