@@ -22,7 +22,6 @@ from environments.shop.store import Store
 NO_STORE: Final = {"Cache-Control": "no-store"}
 
 _HERE: Final = Path(__file__).parent
-_YEAR: Final = 365 * 24 * 3600
 _HOST: Final = re.compile(r"[\w.\-]+(:\d+)?|\[[0-9a-fA-F:]+\](:\d+)?", re.ASCII)
 _UENC: Final = str.maketrans("+/=", "-_~")
 _UENC_BACK: Final = str.maketrans("-_~", "+/=")
@@ -147,9 +146,9 @@ class Storefront:
         """Give a new visitor the cookies with id and form key."""
         cookies = visit.request.cookies
         if cookies.get("PHPSESSID") != visit.visitor_id:
-            response.set_cookie("PHPSESSID", visit.visitor_id, max_age=_YEAR, httponly=True, samesite="lax")
+            response.set_cookie("PHPSESSID", visit.visitor_id, httponly=True, samesite="lax")
         if cookies.get("form_key") != visit.form_key:
-            response.set_cookie("form_key", visit.form_key, max_age=_YEAR, samesite="lax")
+            response.set_cookie("form_key", visit.form_key, samesite="lax")
 
     def page(
         self,
