@@ -182,7 +182,7 @@ def test_screens_fit_their_width_and_everything_has_a_name(page: Page, tmp_path:
             assert page.evaluate("document.documentElement.scrollWidth") <= width, place
             nameless = page.evaluate(
                 """() => [...document.querySelectorAll("a, button, input, iframe, summary, img, [role=region]")]
-                    .filter((each) => !(each.innerText || each.title || each.alt || each.ariaLabel
+                    .filter((each) => !(each.textContent.trim() || each.title || each.alt || each.ariaLabel
                         || (each.labels && each.labels.length) || each.type === "hidden" || each.hidden))
                     .map((each) => each.outerHTML)"""
             )
