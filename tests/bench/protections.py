@@ -23,7 +23,7 @@ from unittest.mock import patch
 
 from playwright.async_api import CDPSession
 
-from environments import episode, pulse
+from environments import episode, page_watch, pulse
 from environments.time_limit import NOBODY, Count
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
@@ -83,7 +83,8 @@ def unprotected() -> Iterator[None]:
         patch.object(limited, "_watched", iter),
         patch.object(trajectory, "time_limit", simple_limit),
         patch.object(episode, "time_limit", simple_limit),
-        patch.object(episode.Episode, "_ask", no_questions),
+        patch.object(page_watch, "time_limit", simple_limit),
+        patch.object(page_watch.PageWatch, "_ask", no_questions),
         patch.object(store, "seal", lambda *_, **__: ""),
     ):
         yield
