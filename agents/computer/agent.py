@@ -19,6 +19,8 @@ MOST_AT_ONCE: Final = 100
 """The most actions of one answer; no batch is so long."""
 NAVIGATED: Final = "Not executed: an earlier action has led to another page. Look at the new picture."
 FAILED: Final = "Not executed: an earlier computer action in this turn failed."
+WAYS: Final = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
+"""Direction of a scroll -> to the right, and down."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from agents.computer.agent import (
     FUNCTIONS,
+    WAYS,
     Asked,
     ComputerModel,
     Done,
@@ -50,7 +51,6 @@ _CLICKS: Final = {
     "double_click": ("left", 2),
     "triple_click": ("left", 3),
 }
-_WAYS: Final = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
 
 
 class AnthropicComputer(ComputerModel):
@@ -203,7 +203,7 @@ class AnthropicComputer(ComputerModel):
                 return Action(
                     "mouse_drag", (f"{start[0]:g},{start[1]:g} {at[0]:g},{at[1]:g}", "left", held or "")
                 )
-            case "scroll" if (way := _WAYS.get(str(given.get("scroll_direction")))) and (
+            case "scroll" if (way := WAYS.get(str(given.get("scroll_direction")))) and (
                 amount := number(given.get("scroll_amount"))
             ) is not None:
                 dx, dy = (each * amount * _NOTCH for each in way)

@@ -7,6 +7,7 @@ from typing import Any, Final
 from agents.base import SafetyCheck
 from agents.computer.agent import (
     FUNCTIONS,
+    WAYS,
     Asked,
     ComputerModel,
     Done,
@@ -36,7 +37,6 @@ _CLICKS: Final = {
     "middle_click": ("middle", 1),
     "right_click": ("right", 1),
 }
-_WAYS: Final = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
 _PIXELS: Final = 300.0
 _SHARE: Final = 800.0
 """How far a scroll goes that does not say: in pixels, and on the grid, for the models before 3.5."""
@@ -174,7 +174,7 @@ class GeminiComputer(ComputerModel):
         return [Action("mouse_click", (*at, *_CLICKS[name], ""))] if name in _CLICKS else []
 
     def _scroll(self, at: tuple[float, float], given: dict[str, Any], *, in_grid: bool) -> list[Action]:
-        way = _WAYS.get(str(given.get("direction")))
+        way = WAYS.get(str(given.get("direction")))
         far = number(given.get("magnitude", _SHARE) if in_grid else given.get("magnitude_in_pixels", _PIXELS))
         if way is None or far is None:
             return []

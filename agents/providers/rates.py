@@ -25,6 +25,9 @@ FOLDER: Final = Path(tempfile.gettempdir()) / f"souk-rates-{os.getuid()}"
 _MINUTE: Final = 60.0
 _FORGOTTEN: Final = 600.0
 """The seconds after which the limits that a provider told are asked for anew."""
+_LONGEST: Final = 86_400.0
+"""No turn is so far away, in seconds: what says so was written before the machine started."""
+_BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 _REQUESTS: Final = "requests"
 _LIMITED: Final = (_REQUESTS, "tokens", "input-tokens", "output-tokens")
 _HEADERS: Final = ("x-ratelimit-{part}-{what}", "anthropic-ratelimit-{what}-{part}")
@@ -38,7 +41,7 @@ class _State:
     """What the file holds, each by what is limited.
 
     `told`: the limits per minute that the provider tells. `free`: when the next request may start, in seconds
-    since 1970. `mean`: what a request takes.
+    of the clock that all processes share and no date moves (`time.monotonic`). `mean`: what a request takes.
     """
 
     told: dict[str, float] = field(default_factory=dict)
@@ -61,12 +64,13 @@ class Rates:
     @classmethod
     def of(cls, service: Service, model: str) -> Self:
         """Return the pace of a model at a provider, with the limits that the user has set for the key."""
-        place = json.dumps([service.base_url, service.key, model]).encode()
+        boot = _BOOT.read_text() if _BOOT.exists() else ""
+        place = json.dumps([service.base_url, service.key, model, boot]).encode()
         return cls(FOLDER / hashlib.sha256(place).hexdigest(), service.limits)
 
     async def turn(self) -> dict[str, float]:
         """Wait for the next turn; return what the request is taken to take, for `settle`."""
-        wait, taken = self.book(time.time())
+        wait, taken = self.book(time.monotonic())
         if wait:
             with uncounted():
                 await asyncio.sleep(wait)
@@ -91,7 +95,7 @@ class Rates:
         took = dict(
             zip(_LIMITED[1:], (sum(tokens[:2]), tokens.read - tokens.cached, tokens.written), strict=True)
         )
-        now = time.time()
+        now = time.monotonic()
         with self._state(now) as state:
             limits = self._limits(state)
             for what in took.keys() & limits.keys():
@@ -111,17 +115,17 @@ class Rates:
         found = [(what, each) for what, each in told if PER_MINUTE.fullmatch(each[0])]
         if not found:
             return
-        now = time.time()
+        now = time.monotonic()
         with self._state(now) as state:
             for what, (limit, left, reset) in found:
                 state.told[what] = float(limit)
                 if left == "0":
-                    again = now + min(_seconds(reset, now), _MINUTE)
+                    again = now + min(_seconds(reset), _MINUTE)
                     state.free[what] = max(state.free.get(what, 0.0), again)
 
     def hold(self, seconds: float) -> None:
         """Let all that use the key wait, as the provider asks."""
-        now = time.time()
+        now = time.monotonic()
         with self._state(now) as state:
             state.free[_REQUESTS] = max(state.free.get(_REQUESTS, 0.0), now + seconds)
 
@@ -137,6 +141,8 @@ class Rates:
         """Hold the file alone meanwhile, and write it."""
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if self._path.parent.lstat().st_uid != os.getuid():
+                raise PermissionError(0, "it is another user's")
             place = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         except OSError as error:
             raise UserError(
@@ -146,8 +152,8 @@ class Rates:
         with os.fdopen(place, "r+", encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             state = _read(file.read())
-            used = max([os.fstat(file.fileno()).st_mtime, *state.free.values()])
-            state = state if now - used < _FORGOTTEN else _State()
+            used = max(state.free.values(), default=now)
+            state = state if -_LONGEST < now - used < _FORGOTTEN else _State()
             yield state
             file.seek(0)
             file.truncate()
@@ -162,11 +168,11 @@ def _read(text: str) -> _State:
         return _State()
 
 
-def _seconds(reset: str, now: float) -> float:
+def _seconds(reset: str) -> float:
     """The seconds until a reset: OpenAI writes `1m30.5s`, Anthropic a time; 0 where it is neither."""
     if parts := re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h)", reset):
         return sum(float(number) * _UNITS[unit] for number, unit in parts)
     try:
-        return max(0.0, datetime.fromisoformat(reset).timestamp() - now)
+        return max(0.0, datetime.fromisoformat(reset).timestamp() - time.time())
     except ValueError:
         return 0.0

@@ -2,7 +2,7 @@
 
 import gc
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -174,6 +174,32 @@ def analyze_stored(
         known=known,
         note=unregistered(records, found),
     )
+
+
+def report_for_paper(
+    records: "Records",
+    found: dict[str, Any],
+    only: Sequence[str] | None,
+    without: Sequence[str] | None,
+    rename: Sequence[str] | None,
+) -> "Report":
+    """Return the report of a stored run, of these agents and without those, by their new names."""
+    from experiments.records.queries import agents_of
+    from experiments.records.record import kind_of
+    from experiments.studies.kinds import STUDIES, analyze_run, new_names
+
+    names = new_names(agents_of(records, found["run"]), [pair("--rename", text) for text in rename or ()])
+    with estimating():
+        analysis = analyze_run(records, found, only or (), without or (), names=names)
+        return STUDIES[kind_of(found)].report(analysis)
+
+
+def formats_in(text: str, known: Sequence[str], example: str) -> list[str]:
+    """Return the formats that `--format` names, each once. Raises UserError, with an example."""
+    found = [name.strip().lower() for name in text.split(",")]
+    if unknown := [name for name in found if name not in known]:
+        raise UserError(f"--format {text}: {unknown[0]!r} is none of {', '.join(known)}; write {example}")
+    return list(dict.fromkeys(found))
 
 
 @contextmanager

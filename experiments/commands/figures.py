@@ -14,8 +14,9 @@ from experiments.commands.common import (
     Out,
     Renamed,
     estimating,
+    formats_in,
     open_records,
-    pair,
+    report_for_paper,
     uncollected,
 )
 from interventions.errors import UserError
@@ -57,20 +58,16 @@ def figures(
 
       souk figures nudges --style paper --format pdf,svg,png --rename openai:gpt-4.1-mini="GPT-4.1 mini"
     """
-    from analysis.reporting.paper import PAPER_POINTS, SCREEN_POINTS, save_sized, sized
-    from experiments.records.queries import agents_of
-    from experiments.records.record import kind_of
-    from experiments.studies.kinds import STUDIES, analyze_run, new_names
+    from analysis.reporting.paper import FORMATS, PAPER_POINTS, SCREEN_POINTS, save_sized, sized
 
-    suffixes, inches = _formats(formats), _millimetres(width, style) / 25.4
+    suffixes = formats_in(formats, FORMATS, "--format pdf,svg")
+    inches = _millimetres(width, style) / 25.4
     records = open_records(db)
     found = records.latest_run(named)
-    names = new_names(agents_of(records, found["run"]), [pair("--rename", text) for text in rename or ()])
     folder = out or records.folder(found["run"]) / "figures"
-    with estimating():
-        analysis = analyze_run(records, found, agent or (), exclude or (), names=names)
-        report = STUDIES[kind_of(found)].report(analysis)
-        try:
+    report = report_for_paper(records, found, agent, exclude, rename)
+    try:
+        with estimating():
             folder.mkdir(parents=True, exist_ok=True)
             for each in (figure for section in report.sections for figure in section.figures):
                 drawn, fault = sized(each.draw, inches, PAPER_POINTS if style == "paper" else SCREEN_POINTS)
@@ -79,21 +76,10 @@ def figures(
                 typer.echo(f"{folder / each.name}.{suffixes[0]}: {each.caption}")
                 if fault:
                     typer.echo(f"{each.name} {fault}; a larger --width has room for it", err=True)
-        except OSError as error:
-            raise UserError(
-                f"--out {folder}: cannot be written ({error.strerror}); choose another folder"
-            ) from None
-
-
-def _formats(text: str) -> list[str]:
-    from analysis.reporting.paper import FORMATS
-
-    found = [name.strip().lower() for name in text.split(",")]
-    if unknown := [name for name in found if name not in FORMATS]:
+    except OSError as error:
         raise UserError(
-            f"--format {text}: {unknown[0]!r} is none of {', '.join(FORMATS)}; write --format pdf,svg"
-        )
-    return list(dict.fromkeys(found))
+            f"--out {folder}: cannot be written ({error.strerror}); choose another folder"
+        ) from None
 
 
 def _millimetres(width: str | None, style: str) -> float:

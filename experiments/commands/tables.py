@@ -12,9 +12,9 @@ from experiments.commands.common import (
     OneRun,
     Out,
     Renamed,
-    estimating,
+    formats_in,
     open_records,
-    pair,
+    report_for_paper,
     uncollected,
 )
 from interventions.errors import UserError
@@ -42,22 +42,12 @@ def tables(
       souk tables nudges --format tex,docx --rename openai:gpt-4.1-mini="GPT-4.1 mini"
     """
     from analysis.reporting.paper_tables import FORMATS, save_table
-    from experiments.records.queries import agents_of
-    from experiments.records.record import kind_of
-    from experiments.studies.kinds import STUDIES, analyze_run, new_names
 
-    suffixes = list(dict.fromkeys(name.strip().lower() for name in formats.split(",")))
-    if unknown := [name for name in suffixes if name not in FORMATS]:
-        raise UserError(
-            f"--format {formats}: {unknown[0]!r} is none of {', '.join(FORMATS)}; write --format tex,docx"
-        )
+    suffixes = formats_in(formats, FORMATS, "--format tex,docx")
     records = open_records(db)
     found = records.latest_run(named)
-    names = new_names(agents_of(records, found["run"]), [pair("--rename", text) for text in rename or ()])
     folder = out or records.folder(found["run"]) / "tables"
-    with estimating():
-        analysis = analyze_run(records, found, agent or (), exclude or (), names=names)
-        report = STUDIES[kind_of(found)].report(analysis)
+    report = report_for_paper(records, found, agent, exclude, rename)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for each in (table for section in report.sections for table in section.tables):

@@ -212,12 +212,6 @@ def without_screenshot(page: str) -> str:
     return re.sub(r"\n<!-- screenshot [0-9a-f]+ -->\Z", "", page)
 
 
-def screenshot_of(page: str) -> str:
-    """Return the name of the artifact that holds the screenshot of a stored page; empty: it has none."""
-    found = re.search(r"\n<!-- screenshot ([0-9a-f]+) -->\Z", page)
-    return found[1] if found else ""
-
-
 Traced = tuple[list[Row], dict[str, str]]
 """The rows of a trial's steps, and the pages that they name, by their hash."""
 

@@ -9,7 +9,7 @@ import sqlalchemy as sql
 
 from experiments.records.control import at_work
 from experiments.records.notes import noted, write_note
-from experiments.records.record import Row, RunFacts, TrialRecord
+from experiments.records.record import Row, RunFacts, TrialRecord, screenshot_of
 from experiments.records.salvage import Progress
 from experiments.records.store import Records
 from experiments.records.tables import artifacts
@@ -21,7 +21,6 @@ _AT_ONCE: Final = 50
 _SAME: Final = ("experiment", "inputs", "plan", "trace", "observe", "subject")
 """The facts in which two runs must agree to be one."""
 _NAME: Final = re.compile(r"[0-9a-f]{32}")
-_PICTURE: Final = re.compile(r"\n<!-- screenshot ([0-9a-f]{32}) -->\Z")
 
 
 def merge_run(source: Records, target: Records, run: str, progress: Progress) -> int:
@@ -75,8 +74,8 @@ def _with_pages(records: Records, run: str, trial: str) -> TrialRecord:
         own[each.name] = [_apart(row) for row in value] if isinstance(value, list) else value
     found = dict(_texts(records, own))
     for text in list(found.values()):
-        if pictured := _PICTURE.search(text):
-            found |= _text(records, pictured[1])
+        if picture := screenshot_of(text):
+            found |= _text(records, picture)
     return replace(record, **{**own, "artifacts": found})
 
 

@@ -1,6 +1,7 @@
 """The records of a trial and of a run as plain values, which need no database."""
 
 import hashlib
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -189,3 +190,9 @@ def kind_of(run: Row) -> str:
 def to_row(value: Any, **more: Any) -> Row:
     """Return a dataclass as a row, with further columns."""
     return {**asdict(value), **more}
+
+
+def screenshot_of(page: str) -> str:
+    """Return the name of the artifact that holds the screenshot of a stored page; empty: it has none."""
+    found = re.search(r"\n<!-- screenshot ([0-9a-f]+) -->\Z", page)
+    return found[1] if found else ""

@@ -5,8 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from experiments.episodes.trajectory import screenshot_of
-from experiments.records.record import Row, TrialRecord, TrialRow
+from experiments.records.record import Row, TrialRecord, TrialRow, screenshot_of
 from experiments.records.store import Records
 from experiments.records.whole_trials import whole_trial
 from experiments.traces.secrets import Cleaner, passwords

@@ -24,6 +24,7 @@ from experiments.executors.browser import BrowserExecutor, default_slots, open_t
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
 from tests.bench.result import Result
+from tests.experiments.command_line import descendants
 from tests.experiments.running import run_trials
 
 AGENT: Final = "simulated:balanced"
@@ -174,16 +175,9 @@ async def _ended(task: "asyncio.Task[list[float]]") -> float:
 
 
 def _memory() -> float:
-    parents: dict[int, int] = {}
-    for entry in Path("/proc").iterdir():
-        with suppress(OSError, ValueError, IndexError):
-            parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-    mine = {os.getpid()}
-    while more := {pid for pid, parent in parents.items() if parent in mine} - mine:
-        mine |= more
     total = 0
-    for pid in mine:
+    for process in (os.getpid(), *descendants(os.getpid())):
         with suppress(OSError):
-            if found := PSS.search(Path(f"/proc/{pid}/smaps_rollup").read_text()):
+            if found := PSS.search(Path(f"/proc/{process}/smaps_rollup").read_text()):
                 total += int(found[1])
     return total / MB

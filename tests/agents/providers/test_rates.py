@@ -1,6 +1,8 @@
 """Requests keep to the limits per minute of a key, whoever sends them."""
 
+import asyncio
 import json
+import os
 import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -75,7 +77,7 @@ def test_processes_share_the_pace(tmp_path: Path) -> None:
 
 def test_tokens_are_paced_by_what_requests_have_taken(tmp_path: Path) -> None:
     rates = Rates(tmp_path / "of-key", {"tokens": 6_000})
-    now = time.time()
+    now = time.monotonic()
     wait, taken = rates.book(now)
     assert (wait, taken) == (0.0, {"tokens": 0.0})
     rates.settle(taken, Tokens(900, 100))  # a sixth of a minute's
@@ -113,7 +115,7 @@ async def test_limits_are_learned_from_answers(
     assert rates._path.exists() == (told is not None)
     if told:
         assert json.loads(rates._path.read_text())["told"] == told
-    now = time.time()
+    now = time.monotonic()
     first, _ = rates.book(now)
     assert rates.book(now)[0] - first == pytest.approx(gap)
 
@@ -131,8 +133,8 @@ async def test_what_is_used_up_is_waited_for_by_all(provider) -> None:
     else:
         provider.say("one", headers=headers)
         await make_model(f"openai:{model}").ask(HELLO)
-    assert 30 < Rates.of(SERVICES[provider.kind], model).book(time.time())[0] < 47
-    assert Rates.of(SERVICES[provider.kind], "another").book(time.time())[0] == 0
+    assert 30 < Rates.of(SERVICES[provider.kind], model).book(time.monotonic())[0] < 47
+    assert Rates.of(SERVICES[provider.kind], "another").book(time.monotonic())[0] == 0
 
 
 async def test_the_users_own_limits_are_kept_where_they_are_lower(
@@ -143,7 +145,7 @@ async def test_the_users_own_limits_are_kept_where_they_are_lower(
     monkeypatch.setenv("OPENAI_TOKENS_PER_MINUTE", "600000")
     await make_model("openai:gpt-4.1-mini").ask(HELLO)
     rates = Rates.of(SERVICES["openai"], "gpt-4.1-mini")
-    now = time.time() + 100
+    now = time.monotonic() + 100
     first, taken = rates.book(now)
     assert rates.book(now)[0] - first == pytest.approx(1.1)  # 1,100 of 60,000 tokens
     assert taken == {"requests": 1.0, "tokens": 1_100.0}
@@ -160,10 +162,32 @@ def test_a_wrong_limit_is_one_line(provider, monkeypatch: pytest.MonkeyPatch, wr
 def test_a_file_that_was_cut_off_is_begun_anew(tmp_path: Path, text: str) -> None:
     (tmp_path / "of-key").write_text(text)
     rates = Rates(tmp_path / "of-key", {"requests": 60})
-    assert [rates.book(time.time() + 1)[0] for _ in range(2)] == pytest.approx([0, 1], abs=0.5)
+    assert [rates.book(time.monotonic() + 1)[0] for _ in range(2)] == pytest.approx([0, 1], abs=0.5)
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot be written"):
         Rates(tmp_path / "file" / "of-key", {"requests": 60}).book(NOW)
+
+
+def test_what_was_written_before_the_machine_started_is_forgotten(tmp_path: Path) -> None:
+    rates = Rates(tmp_path / "of-key", {"requests": 60})
+    rates.book(NOW)
+    assert rates.book(100.0)[0] == 0
+
+
+async def test_no_date_moves_a_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rates = Rates(tmp_path / "of-key", {"requests": 6_000})
+    for moved in (0.0, -3_600.0, 3e8, -3e8):
+        date = time.time() + moved
+        monkeypatch.setattr(time, "time", lambda date=date: date)
+        async with asyncio.timeout(5):
+            await rates.turn()
+        rates.settle({}, Tokens(10, 10))
+
+
+def test_a_folder_of_another_user_is_not_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: tmp_path.stat().st_uid + 1)
+    with pytest.raises(UserError, match="it is another user's"):
+        Rates(tmp_path / "of-key", {"requests": 60}).book(NOW)

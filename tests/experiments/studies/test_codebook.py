@@ -35,7 +35,9 @@ def test_each_column_is_described_as_it_is(db: str, tmp_path: Path) -> None:
     assert [*told.index] == [*table.columns]
     assert (told["meaning"] != "").all()
     for name in table:
-        empty, rows = re.fullmatch(r"([\d,]+) of ([\d,]+)", told.loc[name, "empty"]).groups()  # type: ignore
+        counts = re.fullmatch(r"([\d,]+) of ([\d,]+)", str(told.loc[name, "empty"]))
+        assert counts, name
+        empty, rows = counts.groups()
         assert int(rows.replace(",", "")) == len(table)
         assert int(empty.replace(",", "")) == table[name].isna().sum(), name
     low, high = map(float, told.loc["price", "values"].split(" to "))
