@@ -153,9 +153,9 @@ def test_ctrl_c_again_ends_at_once_with_one_line(tmp_path: Path, short_folder: P
             if ready:
                 break
         while process.poll() is None:
-            process.send_signal(signal.SIGINT)  # again and again, whatever it is doing
+            process.send_signal(signal.SIGINT)  # as a key that is held repeats, whatever the command is doing
             with suppress(subprocess.TimeoutExpired):
-                process.wait(0.01)
+                process.wait(1 / 30)
     assert process.returncode == 130
     *_, last = lines = err.read_text().splitlines()
     assert last.startswith((STOPPED, "stopped at once; what was stored is safe. "))

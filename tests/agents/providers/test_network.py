@@ -132,7 +132,7 @@ async def test_who_asks_for_a_long_wait_is_not_waited_for(provider) -> None:
 @alike
 async def test_the_wait_that_is_asked_for_is_kept(provider, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    sleep, this, began = asyncio.sleep, asyncio.current_task(), time.time()
+    sleep, this, began = asyncio.sleep, asyncio.current_task(), time.monotonic()
 
     async def note(seconds: float) -> None:
         if asyncio.current_task() is not this:  # the server's
@@ -140,7 +140,7 @@ async def test_the_wait_that_is_asked_for_is_kept(provider, monkeypatch: pytest.
         waits.extend([seconds] if seconds else [])
 
     monkeypatch.setattr(network.asyncio, "sleep", note)
-    monkeypatch.setattr(rates, "time", SimpleNamespace(time=lambda: began + sum(waits)))
+    monkeypatch.setattr(rates, "time", SimpleNamespace(monotonic=lambda: began + sum(waits)))
     provider.fail(429, headers={"retry-after": "7"})
     provider.fail(503, headers={"retry-after-ms": "1500"})
     provider.say("Good day")
