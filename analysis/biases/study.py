@@ -17,7 +17,7 @@ from analysis.biases.batteries import (
 )
 from analysis.biases.importances import FEATURES, feature_importances
 from analysis.estimators.evenness import by_factor
-from analysis.estimators.repeats import agents_without_variation, alike_notes
+from analysis.estimators.repeats import ASKED, agents_without_variation, alike_notes
 from analysis.reporting.to_json import to_json
 from analysis.tables.choice_table import refuse
 from analysis.tables.errors import AnalysisError
@@ -81,7 +81,7 @@ def analyze_biases(
     families = dict(zip(checked["agent"], checked["family"], strict=True))
     return BiasAnalysis(
         missing=missing_reasons(checked),
-        attrition_by_factor=by_factor(checked, checked["response"].isna(), FACTORS),
+        attrition_by_factor=by_factor(checked, checked["response"].isna(), FACTORS, question=ASKED),
         experiments=effects,
         index=bias_index(effects, absolute_biases),
         regressions=regressions(effects),

@@ -16,19 +16,25 @@ Counts = npt.NDArray[np.integer[Any]]
 RESAMPLES = 9_999
 EXCHANGES = 1_999
 SEED = 0
+ROUNDING = 1e-9
 LEAST_EXPECTED = 5
 """The expected count of each cell from which the chi-square distribution is taken."""
 
 
 def by_factor(
-    asked: pd.DataFrame, missing: "pd.Series[bool]", factors: Sequence[str], unit: str = ""
+    asked: pd.DataFrame,
+    missing: "pd.Series[bool]",
+    factors: Sequence[str],
+    unit: str = "",
+    question: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Test for each agent and factor that the share of missing answers is the same at all levels.
 
     asked: one row per trial, with `agent` and the factors; a level that is NaN is left out. missing: of each
-    row. unit: the column of choice sets, whose trials may end alike: see `evenness_of_units`. Rows as of
-    `evenness`, with the column `factor`, where the factor varies in an agent's trials. `p_adjusted` is over
-    the factors of an agent. Empty where nothing is missing.
+    row. unit: the column of choice sets, whose trials may end alike: see `evenness_of_units`. question: the
+    columns that make two trials the same question, whose repeats may end alike. Rows as of `evenness`, with
+    the column `factor`, where the factor varies in an agent's trials. `p_adjusted` is over the factors of an
+    agent. Empty where nothing is missing.
     """
     rows = []
     for agent, own in asked.groupby("agent", sort=True):
@@ -36,36 +42,96 @@ def by_factor(
             known = own[factor].dropna() if factor in own else pd.Series(dtype=object)
             if known.nunique() < 2:
                 continue
-            lost = missing[known.index]
-            if unit and factor != unit:
-                row = evenness_of_units(str(agent), known, lost, factor, own.loc[known.index, unit])
-            else:
-                row = evenness(str(agent), known, lost, factor)
+            trials = own.loc[known.index]
+            units = trials[unit] if unit and factor != unit else None
+            row = evenness_of_units(
+                str(agent), known, missing[known.index], factor, units, codes(trials, question)
+            )
             rows.append(row | {"factor": factor})
     return adjusted_within(evenness_frame(rows, "factor"), "group")
 
 
+def codes(trials: pd.DataFrame, question: Sequence[str]) -> "pd.Series[int]":
+    """Return a number for each trial that is the same for the same question; see `by_factor`."""
+    if not question:
+        return pd.Series(range(len(trials)), trials.index)
+    return trials.groupby(list(question), sort=False, dropna=False).ngroup()
+
+
 def evenness_of_units(
-    agent: str, levels: "pd.Series[Any]", missing: "pd.Series[bool]", factor: str, units: "pd.Series[Any]"
+    agent: str,
+    levels: "pd.Series[Any]",
+    missing: "pd.Series[bool]",
+    factor: str,
+    units: "pd.Series[Any] | None",
+    questions: "pd.Series[int]",
 ) -> dict[str, object]:
     """Return the row of `evenness` where the trials of a unit (a choice set) may end alike.
 
     If units have one level each, their levels could have been exchanged: the chi-square is compared with that
-    of 1,999 exchanges of whole units (seed 0). Else trials could have been exchanged within units: that is
-    the generalised Mantel-Haenszel test (Mantel 1963), to which units that all end alike add nothing.
+    of 1,999 exchanges of whole units (seed 0). Else questions could have been exchanged within units, each
+    with all its repeats: that is the generalised Mantel-Haenszel test (Mantel 1963), to which units that all
+    end alike add nothing. It is `evenness` itself without units where no question was asked twice, or each
+    level has one question whose repeats do not end alike: they are taken as draws.
     """
     row = evenness(agent, levels, missing, factor)
-    if np.isnan(row["p_value"]):  # type: ignore[call-overload]
+    repeated = bool(questions.duplicated().any())
+    if np.isnan(row["p_value"]) or (units is None and not repeated):  # type: ignore[call-overload]
         return row
-    level, unit = (pd.factorize(each)[0] for each in (levels, units))
+    if units is None and questions.nunique() == levels.nunique():
+        if missing.groupby(questions).nunique().max() > 1:
+            return row
+        note = f"no test: one question for each {factor}, and its repeats end alike"
+        return row | {"statistic": np.nan, "p_value": np.nan, "note": note}
+    level = pd.factorize(levels)[0]
+    unit = np.zeros(len(level), int) if units is None else pd.factorize(units)[0]
     asked = np.zeros((unit.max() + 1, level.max() + 1), int)
     np.add.at(asked, (unit, level), 1)
-    lost = np.bincount(unit, missing.to_numpy(), len(asked)).astype(int)
-    if ((asked > 0).sum(axis=1) == 1).all():
-        return row | _between(asked, lost)
+    if units is not None and ((asked > 0).sum(axis=1) == 1).all():
+        return row | _between(asked, np.bincount(unit, missing.to_numpy(), len(asked)).astype(int))
+    if repeated:
+        place = pd.DataFrame({"unit": unit, "level": level, "question": questions.to_numpy()})
+        blocks = place.assign(lost=missing.to_numpy().astype(int)).groupby([*place], as_index=False)["lost"]
+        return row | _between_questions(blocks.agg(["size", "sum"]), factor)
     given = np.zeros_like(asked)
     np.add.at(given, (unit, level), missing.to_numpy().astype(int))
     return row | _within(asked, given, factor)
+
+
+def _between_questions(blocks: pd.DataFrame, factor: str) -> dict[str, object]:
+    """Exchange whole questions within units. blocks: unit, level; size and sum: asked how often, and lost.
+
+    Each question counts once, by the share of its answers that are missing: those that were asked more often
+    vary more in how many are missing, and so could not be exchanged. With one answer each this is the
+    statistic of `_within`.
+    """
+    levels = int(blocks["level"].max()) + 1
+    apart, spread = np.zeros(levels), np.zeros((levels, levels))
+    least, draws = np.zeros((2, levels)), np.zeros((EXCHANGES, levels))
+    rng = np.random.default_rng(SEED)
+    for _, own in blocks.groupby("unit"):
+        size, lost, count = own["size"].to_numpy(), own["sum"].to_numpy(), len(own)
+        score = lost / size - (lost / size).mean()
+        member = np.eye(levels)[own["level"]]
+        if not abs(score).max() > ROUNDING or (member.sum(axis=0) > 0).sum() < 2:
+            continue
+        share = member.mean(axis=0)
+        apart += score @ member
+        spread += (score**2).sum() * count / (count - 1) * (np.diag(share) - np.outer(share, share))
+        least += share * np.array([[(lost > 0).sum()], [(lost < size).sum()]])
+        draws += rng.permuted(np.tile(score, (EXCHANGES, 1)), axis=1) @ member
+    if not spread.any():
+        note = f"no test: no choice set has questions that end both ways at two levels of {factor}"
+        return {"statistic": np.nan, "p_value": np.nan, "note": note}
+    inverse, df = np.linalg.pinv(spread, hermitian=True), int(np.linalg.matrix_rank(spread, hermitian=True))
+    statistic = float(apart @ inverse @ apart)
+    if least[:, spread.diagonal() > 0].min() >= LEAST_EXPECTED:
+        note = f"Mantel-Haenszel, {df} df; repeats of a question, which may end alike, go together"
+        return {"statistic": statistic, "p_value": float(stats.chi2.sf(statistic, df)), "note": note}
+    values = np.einsum("nk,kl,nl->n", draws, inverse, draws)
+    p_value = (1 + (values >= statistic - ROUNDING).sum()) / (1 + EXCHANGES)
+    note = f"Mantel-Haenszel, {EXCHANGES:,} exchanges of questions, each with its repeats: small counts"
+    return {"statistic": statistic, "p_value": float(p_value), "note": note}
 
 
 def _between(asked: Counts, lost: Counts) -> dict[str, object]:

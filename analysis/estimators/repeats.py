@@ -4,8 +4,9 @@ import pandas as pd
 
 from analysis.tables.frame import counted, join_notes
 
-CELL = ["agent", "item", "condition", "scenario", "temperature", "anchor"]
+ASKED = ["item", "condition", "scenario", "temperature", "anchor"]
 """The columns that make two questions of the response table the same question."""
+CELL = ["agent", *ASKED]
 
 ALIKE = "repeats of an item gave the same answer each time; each item counts once"
 

@@ -7,7 +7,13 @@ import pandas as pd
 
 from analysis.estimators.evenness import by_factor
 from analysis.estimators.power import power_frame
-from analysis.estimators.repeats import agents_without_variation, alike_notes, one_answer_each, with_note
+from analysis.estimators.repeats import (
+    ASKED,
+    agents_without_variation,
+    alike_notes,
+    one_answer_each,
+    with_note,
+)
 from analysis.montecarlo.hypotheses import (
     agent_comparisons,
     anovas,
@@ -93,7 +99,9 @@ def analyze_montecarlo(
     combinations = checked.groupby(["agent", "condition"]).ngroups
     return MonteCarloAnalysis(
         missing=missing_reasons(checked),
-        attrition_by_factor=by_factor(checked, checked["response"].isna(), ("condition", "item")),
+        attrition_by_factor=by_factor(
+            checked, checked["response"].isna(), ("condition", "item"), question=ASKED
+        ),
         prompts=with_note(cells, alike),
         variation=variation(checked),
         csvr=with_note(valid_share(cells), alike),

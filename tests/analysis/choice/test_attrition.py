@@ -1,11 +1,13 @@
 """Attrition: counts, Wilson's intervals, and the test of equal attrition in its three forms."""
 
-from itertools import product
+from itertools import chain, permutations, product
 from math import comb, sqrt
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.contingency_tables import StratifiedTable
 
@@ -13,11 +15,13 @@ from agents.simulated.tab_shopper import shipped_taste
 from analysis.choice import analyze_choice
 from analysis.choice.attrition import attrition, compare_by_factor, equal_attrition
 from analysis.choice.report import report
+from analysis.estimators.evenness import by_factor
 from analysis.estimators.shares import clustered_share
 from analysis.tables.choice_table import check_table
 from analysis.tables.frame import FRAME_COLUMNS
 from experiments.designs.loading import load_shop_design
 from experiments.designs.shop.simulation import simulated_trials
+from tests.support import size
 
 Cells = dict[tuple[str, str, str], int]
 
@@ -212,3 +216,90 @@ def test_shares_have_the_interval_that_takes_sets_as_draws() -> None:
     assert (seen["clustered_low"] <= seen["estimate"]).all()
     assert (seen["estimate"] <= seen["clustered_high"]).all()
     assert found.curves.loc[found.curves["model"] != "observed", "clustered_low"].isna().all()
+
+
+def asked_again(lost: "list[tuple[str, str, tuple[int, ...]]]") -> pd.DataFrame:
+    """Trials of one agent: by question its set, its condition, and a 1 for each time that it was lost."""
+    rows = []
+    for number, (own, condition, ends) in enumerate(lost):
+        for repeat, gone in enumerate(ends):
+            for option in (0, 1):
+                rows.append(
+                    {
+                        "agent": "a",
+                        "trial": f"{number}-{repeat}",
+                        "set": own,
+                        "option": option,
+                        "position": option,
+                        "price": 10 + number,  # what tells the questions apart
+                        "condition": condition,
+                        "outcome": "no_choice" if gone else "choice",
+                        "chosen": None if gone else 1 - option,
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+@settings(max_examples=size(25, 200))
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("st"), st.sampled_from(["control", "nudged"]), st.booleans(), st.integers(1, 4)
+        ),
+        min_size=2,
+        max_size=7,
+    )
+)
+def test_questions_are_exchanged_with_their_repeats(asked: list[tuple[str, str, bool, int]]) -> None:
+    """Against every exchange there is."""
+    table = asked_again([(own, condition, (int(gone),) * times) for own, condition, gone, times in asked])
+    row = equal_attrition(table).iloc[0]
+    if max(times for *_, times in asked) == 1 or pd.isna(row["p_value"]):
+        return
+    condition = np.array([each == "nudged" for _, each, _, _ in asked])
+    gone = np.array([each for *_, each, _ in asked], float)
+    sets = np.array([each for each, *_ in asked])
+    if all(len(set(condition[sets == each])) == 1 for each in set(sets)):
+        assert "exchanges of choice sets" in row["note"]
+        return
+
+    def more(lost: np.ndarray) -> float:
+        return sum(
+            float((lost[own] - lost[own].mean()) @ condition[own])
+            for each in set(sets)
+            if len(set(condition[own := sets == each])) == 2
+        )
+
+    orders = product(*(set(permutations(np.flatnonzero(sets == each))) for each in sorted(set(sets))))
+    places = np.concatenate([np.flatnonzero(sets == each) for each in sorted(set(sets))])
+    values = []
+    for order in orders:
+        lost = np.zeros(len(gone))
+        lost[places] = gone[list(chain(*order))]
+        values.append(abs(more(lost)))
+    exact = np.mean(np.array(values) >= abs(more(gone)) - 1e-9)
+    assert "questions, each with its repeats" in row["note"]
+    assert row["p_value"] == pytest.approx(exact, abs=0.05)
+
+
+def test_a_question_that_was_asked_again_counts_once() -> None:
+    """An agent that answers alike: five questions of a set that it was asked twenty times are five."""
+    lost = [("s", "control", (1,) * 20), *[("s", "control", (0,) * 20)] * 2, *[("s", "nudged", (0,))] * 30]
+    row = equal_attrition(asked_again(lost)).iloc[0]
+    assert row["estimate"] == pytest.approx(100 / 3)
+    assert row["p_value"] == pytest.approx(3 / 33, abs=0.02)
+    once = equal_attrition(asked_again([(own, condition, ends[:1]) for own, condition, ends in lost])).iloc[0]
+    assert row["p_value"] == pytest.approx(once["p_value"], abs=0.02)
+
+
+def test_an_agent_that_ends_alike_at_each_level_has_no_test() -> None:
+    asked = pd.DataFrame({"agent": "a", "item": np.repeat(["x", "y", "z"], 50)})
+    lost = asked["item"] == "x"
+    (row,) = by_factor(asked, lost, ["item"], question=["item"]).to_dict("records")
+    assert (
+        np.isnan(row["p_value"])
+        and row["note"] == "no test: one question for each item, and its repeats end alike"
+    )
+    lost[:25] = False  # it draws anew each time
+    (row,) = by_factor(asked, lost, ["item"], question=["item"]).to_dict("records")
+    assert row["p_value"] < 0.001

@@ -44,10 +44,10 @@ What the numbers are about:
 The shoppers: `null` is `balanced` without a weight for nudges (of cards: for the order; of numbers: for
 anchors and biases); `random` has no tastes; `price-only` looks at the price alone (of numbers: answers the
 list price); `deterministic` answers alike whatever is asked about a set, and its tastes are drawn anew in
-each study (the exact tests of crossed factors are about its tastes as they are, so that there is no other
-truth than its answers); `repeating` and `repeating-null` answer a repeated question alike (of cards: both
-orders). In the tables of outcomes a tenth of the trials end without a choice, alike where the shopper answers
-alike.
+each study (the exact tests of crossed factors, and the random effects made of them, are about its tastes as
+they are, so that there is no other truth than its answers); `repeating` and `repeating-null` answer a
+repeated question alike (of cards: both orders). In the tables of outcomes a tenth of the trials end without
+a choice, alike where the shopper answers alike.
 
 ## Beyond the limits
 

@@ -138,14 +138,16 @@ class ShopStudies:
 
     def _even(self, rng: np.random.Generator) -> Floats:
         """A number from 0 to 1 for each trial; alike where the shopper answers alike."""
-        trials = self.made.table.drop_duplicates(TRIAL_ID)
         if not self.shopper.alike:
-            return rng.random(len(trials))
-        names = (
-            ["set"] if self.shopper.alike == "set" else ["set", "profile", "ordering", "nudge", "condition"]
-        )
-        code = trials.groupby(names, sort=False).ngroup().to_numpy()
-        found: Floats = rng.random(code.max() + 1)[code]
+            return rng.random(len(self.made.trials))
+        known: dict[tuple[object, ...], int] = {}
+        code = []
+        for trial in self.made.trials:
+            words = trial.nudge.id if trial.nudge and trial.carrier else ""
+            shown = (trial.goal, trial.carrier, words, *trial.products)
+            question = (trial.set,) if self.shopper.alike == "set" else shown
+            code.append(known.setdefault(question, len(known)))
+        found: Floats = rng.random(len(known))[code]
         return found
 
     def truth(self) -> Truth:
@@ -203,7 +205,13 @@ class ShopStudies:
         return found
 
     def _of_levels(self) -> dict[str, dict[Key, float]]:
-        """The effects of texts, categories, families and profiles in these choice sets, and their means."""
+        """The effects of texts, categories, families and profiles in these choice sets, and their means.
+
+        A shopper that answers a set always alike has tastes of its own for these sets, and so no other truth
+        than its answers.
+        """
+        if self.shopper.alike == "set":
+            return {}
         table = self.made.table
         parts = parts_of(table, trials_of(table))
         levels = {
