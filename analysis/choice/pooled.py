@@ -7,11 +7,13 @@ import pandas as pd
 from scipy import stats
 
 from analysis.estimators.partial_pooling import partial_pooling
-from analysis.tables.frame import FRAME_COLUMNS
+from analysis.tables.frame import FRAME_COLUMNS, join_notes
 
 ALL_AGENTS: Final = "all agents"
 PARTS: Final = ("nudge_text", "category", "family", "profile")
 AGENT: Final = "agent"
+LEAST_STRATA: Final = 5
+"""The fewest strata whose score interval says how uncertain an effect is: of two it is a third too narrow."""
 _WIDTH: Final = 2 * float(stats.norm.ppf(0.975))
 
 
@@ -20,12 +22,20 @@ def heterogeneity(effects: pd.DataFrame, exact: pd.DataFrame) -> tuple[pd.DataFr
 
     effects, exact: the tables of these names. The effects of the nudge and the order are those of the exact
     tests, about these choice sets. Their standard error is the width of the score interval over 3.92, which
-    is above 0 also for an agent that is never moved; within an agent the part is `nudge_text`, `category`,
-    `family` or `profile`. Over agents (part `agent`, group `all agents`) there are the other features, too,
-    with the clustered errors of `effects`, which are of new choice sets. See `partial_pooling` for the
-    columns; estimates are in percentage points. Both are empty where nothing has two levels.
+    is above 0 also for an agent that is never moved; a level with fewer than five strata is left out. Within
+    an agent the part is `nudge_text`, `category`, `family` or `profile`. Over agents (part `agent`, group
+    `all agents`) there are the other features, too, with the clustered errors of `effects`, which are of new
+    choice sets. See `partial_pooling` for the columns; estimates are in percentage points. Both are empty
+    where nothing has two levels.
     """
-    tested = exact.assign(std_error=(exact["conf_high"] - exact["conf_low"]) / _WIDTH)
+    enough, width = exact["strata"] >= LEAST_STRATA, exact["conf_high"] - exact["conf_low"]
+    few = f"not pooled: fewer than {LEAST_STRATA} strata"
+    tested = exact.assign(
+        std_error=(width / _WIDTH).where(enough),
+        note=[
+            note if each else join_notes(note, few) for note, each in zip(exact["note"], enough, strict=True)
+        ],
+    )
     within = tested[tested["part"].isin(PARTS)]
     whole = tested[tested["part"] == ""]
     others = effects[~effects["term"].isin(list(whole["term"]))]

@@ -55,7 +55,7 @@ def partial_pooling(own: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
             shown["rank"] = shown["shrunken"].rank(ascending=False, method="min")
         if len(rows) < LEAST_TO_SHRINK:
             reason = f"not shrunken: fewer than {LEAST_TO_SHRINK} to compare with"
-            shown["note"] = [join_notes(str(note), reason) for note in shown["note"]]
+            shown.loc[usable, "note"] = [join_notes(str(note), reason) for note in rows["note"]]
         means.append(row)
         levels.append(shown)
     summary = adjusted_within(result_frame(means, "part", *SPREAD), "group") if means else None
