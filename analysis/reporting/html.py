@@ -30,6 +30,10 @@ BEFORE = {
     "interval of the mean": ("mean",),
     "interval of sd": ("sd",),
     "interval of the share": ("share",),
+    "interval in percent": ("percent",),
+    "interval by set": ("p_by_set",),
+    "interval of a new one": ("p_equal", "interval of sd"),
+    "interval, shrunken": ("shrunken",),
 }
 """The columns after which each interval stands."""
 KEPT = ("term", "estimate", *ENDS)

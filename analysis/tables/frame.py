@@ -37,6 +37,10 @@ INTERVALS = {
     "interval of the mean": ("mean_low", "mean_high"),
     "interval of sd": ("sd_low", "sd_high"),
     "interval of the share": ("share_low", "share_high"),
+    "interval in percent": ("percent_low", "percent_high"),
+    "interval by set": ("by_set_low", "by_set_high"),
+    "interval of a new one": ("predict_low", "predict_high"),
+    "interval, shrunken": ("shrunken_low", "shrunken_high"),
 }
 """The two columns of an interval, by what stands over it where people read it."""
 

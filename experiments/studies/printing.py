@@ -43,8 +43,10 @@ MOST_LEVELS: Final = 10
 MOST_COLUMNS: Final = 9
 """The most columns of a table in the terminal; the files have all columns."""
 
-LONGEST_WORD: Final = (22, 14, 9, 6)
+LONGEST_WORD: Final = (22, 16, 14, 9, 6)
 """The most characters that a column of words is sure to have; the first is tried first."""
+NARROW: Final = 14
+"""Before a column of words becomes narrower than this, other columns are left out."""
 COLUMN_GAP: Final = 3
 """Characters between two columns."""
 
@@ -206,11 +208,13 @@ def _condensed(frame: pd.DataFrame, decimals: int | None) -> tuple[pd.DataFrame,
     rows = frame.drop(columns=["statistic"] if told else [])
     for name, ends in INTERVALS.items():
         if set(ends) <= set(rows):
+            place = list(rows).index(ends[0])
             bounds = zip(*(rows.pop(end) for end in ends), strict=True)
-            rows[name] = [
+            interval = [
                 f"{number_text(low, decimals)} to {number_text(high, decimals)}" if is_number(low) else ""
                 for low, high in bounds
             ]
+            rows.insert(place, name, interval)
     for name, counts in COUNTS.items():
         if set(counts) <= set(rows):
             three = zip(*(rows.pop(column) for column in counts), strict=True)
@@ -228,7 +232,7 @@ def _condensed(frame: pd.DataFrame, decimals: int | None) -> tuple[pd.DataFrame,
                 same.append((name, text))
     names = [str(name) for name in rows]
     labels = [name for name in names if not pd.api.types.is_numeric_dtype(rows[name])]
-    labels = [name for name in labels if name not in RESULTS]
+    labels = [name for name in labels if name not in (*RESULTS, *INTERVALS)]
     results = [name for name in RESULTS if name in names and name != "note"]
     others = [name for name in names if name not in (*labels, *RESULTS)]
     if len(labels) + len(results) + len(others) >= MOST_COLUMNS and "n_missing" in others:
@@ -269,7 +273,7 @@ def _fitting(
         needed = [min(word[name], most) if name in word else whole[name] for name in names]
         return width - sum(needed) - COLUMN_GAP * len(names) - marks
 
-    while spare and left(LONGEST_WORD[1]) < 0:
+    while spare and left(NARROW) < 0:
         names.remove(spare.pop())
     most = next((most for most in LONGEST_WORD if left(most) >= 0), LONGEST_WORD[-1])
     words = {name: min(word[name], most) for name in names if name in word}
