@@ -6,9 +6,13 @@ from typing import Final
 
 import pandas as pd
 
+from analysis.tables.frame import counted
+
 DOCUMENT: Final = Path(__file__).parents[3] / "docs" / "validity.md"
 
 MOST_REJECTED, LEAST_HELD, MOST_ANY = 0.06, 0.93, 0.06
+NUMBERS: Final = ("wtp", "biases")
+_PUBLISHED: Final = "Wilson$|, clustered$|^willingness_to_pay$|^pooling$"
 
 _TEXT = """# Validity
 
@@ -37,9 +41,9 @@ What the numbers are about:
   of `coefficients`.
 * Of numbers and biases, it is what a table says of very many answers. Biases are analysed with `--valid`,
   since fewer than 100 answers to each question give no numbers at all.
-* *Wilson*, *clustered*, `willingness_to_pay`, `pooling`, and the tables `anova` and `coefficients` of numbers
-  that are not *by block* are published columns that keep their formulas; what stands beside them (shares by
-  set, `money`, *by set*, *robust*, *by block*) is what the sentences are made of.
+* *Wilson*, *clustered* (of cards), `willingness_to_pay`, `pooling`, and the tables `anova` and `coefficients`
+  of numbers that are not *by block* are published columns that keep their formulas; what stands beside them
+  (shares by set, `money`, *by set*, *robust*, *by block*) is what the sentences are made of.
 
 The shoppers: `null` is `balanced` without a weight for nudges (of cards: for the order; of numbers: for
 anchors and biases); `random` has no tastes; `price-only` looks at the price alone (of numbers: answers the
@@ -55,18 +59,25 @@ At most {rejected:.2f} rejected, at least {held:.2f} held, any adjusted p value 
 by more than two Monte-Carlo errors:
 
 {beyond}
+
+Of the published columns, which keep their formulas (see above):
+
+{published}
 """
 
 
 def write_document(rates: pd.DataFrame, *, seed: int) -> None:
     """Write the page. rates: as `tests.bench.validity.counting.rates` makes them."""
+    beyond = beyond_limits(rates)
+    published = _published(beyond)
     text = _TEXT.format(
         date=f"{datetime.now(UTC):%Y-%m-%d}",
         seed=seed,
         rejected=MOST_REJECTED,
         held=LEAST_HELD,
         any=MOST_ANY,
-        beyond=_beyond(rates),
+        beyond=_each(beyond[~published]),
+        published=_by_table(beyond[published]),
     )
     for name, rows in rates[rates["printed"] > 0].groupby("experiment", sort=False):
         text += f"\n## {name}\n\n{_HEAD}\n"
@@ -92,17 +103,41 @@ def _share(value: object) -> str:
     return "" if pd.isna(value) else f"{value:.3f}".removeprefix("0")
 
 
-def _beyond(rates: pd.DataFrame) -> str:
+def beyond_limits(rates: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `rates` that are beyond a limit, with the columns `limit` and `share`."""
     error = (0.05 * 0.95 / rates["studies"]) ** 0.5
     limits = {
-        "rejected": rates["rejected"] > MOST_REJECTED + 2 * error,
-        "held": rates["held"] < LEAST_HELD - 2 * error,
-        "any": rates["any_rejected"] > MOST_ANY + 2 * error,
+        "rejected": ("rejected", rates["rejected"] > MOST_REJECTED + 2 * error),
+        "held": ("held", rates["held"] < LEAST_HELD - 2 * error),
+        "any": ("any_rejected", rates["any_rejected"] > MOST_ANY + 2 * error),
     }
+    return pd.concat(
+        [
+            rates[beyond].assign(limit=name, share=rates.loc[beyond, column])
+            for name, (column, beyond) in limits.items()
+        ],
+        ignore_index=True,
+    )
+
+
+def _published(rows: pd.DataFrame) -> "pd.Series[bool]":
+    of_numbers = rows["experiment"].isin(NUMBERS) & rows["table"].isin(["anova", "coefficients"])
+    found: pd.Series[bool] = of_numbers | rows["table"].str.contains(_PUBLISHED)
+    return found
+
+
+def _each(rows: pd.DataFrame) -> str:
     lines = [
-        f"* {name}: `{row['table']}` of {row['experiment']}, {row['trials']:,} trials, {row['shopper']}:"
-        f" {_share(row['any_rejected' if name == 'any' else name])}"
-        for name, beyond in limits.items()
-        for row in rates[beyond].to_dict("records")
+        f"* {row['limit']}: `{row['table']}` of {row['experiment']}, {row['trials']:,} trials, "
+        f"{row['shopper']}: {_share(row['share'])}"
+        for row in rows.to_dict("records")
+    ]
+    return "\n".join(lines) or "None."
+
+
+def _by_table(rows: pd.DataFrame) -> str:
+    lines = [
+        f"* {limit}: `{table}`: {_share(own.min())} to {_share(own.max())} in {counted(len(own), 'row')}"
+        for (limit, table), own in rows.groupby(["limit", "table"], sort=False)["share"]
     ]
     return "\n".join(lines) or "None."
