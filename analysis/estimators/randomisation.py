@@ -164,11 +164,12 @@ def _restricted_variance(points: Floats, counts: Floats, mean: float) -> float:
     distance = points - mean
     if distance[0] >= 0 or distance[-1] <= 0:
         return 0.0
-    n, seen = counts.sum(), counts > 0
+    n, seen = float(counts.sum()), counts > 0
     its, away = counts[seen], distance[seen]
+    weights = list(zip((its * away).tolist(), away.tolist(), strict=True))  # few: faster than arrays
 
     def moment(multiplier: float) -> float:
-        return float(np.sum(its * away / (n + multiplier * away)))
+        return sum(weight / (n + multiplier * far) for weight, far in weights)
 
     # Between these multipliers all chances are positive. At one of them there may be room at an end.
     for end, bound in ((-1, -n / distance[-1]), (0, -n / distance[0])):
