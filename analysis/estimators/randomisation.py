@@ -166,7 +166,8 @@ def _restricted_variance(points: Floats, counts: Floats, mean: float) -> float:
         return 0.0
     n, seen = float(counts.sum()), counts > 0
     its, away = counts[seen], distance[seen]
-    weights = list(zip((its * away).tolist(), away.tolist(), strict=True))  # few: faster than arrays
+    # They are few, and so lists are faster than arrays.
+    weights: list[tuple[float, float]] = list(zip((its * away).tolist(), away.tolist(), strict=True))
 
     def moment(multiplier: float) -> float:
         return sum(weight / (n + multiplier * far) for weight, far in weights)
