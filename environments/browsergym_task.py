@@ -22,18 +22,10 @@ except ModuleNotFoundError as error:
 
 from environments.actions import Action, ActionError, parse_action
 from environments.browser import SECRET, VIEWPORT, find_browser, flags
-from environments.episode import (
-    ACTION_TIMEOUT_MS,
-    AWAITED,
-    DRAWN,
-    LOAD_TIMEOUT_MS,
-    SETTLE_SECONDS,
-    YIELD_TO_PAGE,
-    Look,
-    first_line,
-)
+from environments.episode import ACTION_TIMEOUT_MS, LOAD_TIMEOUT_MS, Look, first_line
 from environments.observation import Observation, Tab
 from environments.observe import storable
+from environments.settling import AWAITED, DRAWN, SETTLE_SECONDS, YIELD_TO_PAGE
 from environments.stops import Stop
 from environments.through_proxy import (
     MARK,
@@ -60,7 +52,7 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
 
     The last tab is active. The reward is 1 when a product was chosen: a choice has no right answer. `script`
     runs in each page before the page's own scripts; `drawn` is what scripts have to draw before a page is
-    looked at (`environments.episode.drawn_in`); `facts` are each `info["task_info"]`.
+    looked at (`environments.settling.drawn_in`); `facts` are each `info["task_info"]`.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Run one episode in the browser: open the tabs, observe, act, wait until pages settle."""
+"""Run one episode in the browser: open the tabs, observe, act."""
 
 import asyncio
 import re
@@ -18,15 +18,13 @@ from environments.observe import NOTHING, Disturbed, Seen, Wanted, observe, stor
 from environments.observe import View as View  # noqa: PLC0414 - an episode is begun with one
 from environments.page_watch import PageWatch
 from environments.pointer import Hit, hit_at, point, point_of
+from environments.settling import SETTLE_SECONDS, Settling
 from environments.shown_product import product_spots, shown_product
 from environments.stops import Stop
 from environments.through_proxy import MARK, BrowserFailure, is_shown_document
 from environments.time_limit import NOBODY, Silent, time_limit
 from interventions.edits.in_browser import Standing
 from interventions.yaml.sitemap import SiteMap
-
-# Lets callbacks of finished requests run before we look whether new requests have begun.
-YIELD_TO_PAGE: Final = "() => new Promise((done) => setTimeout(() => setTimeout(done)))"
 
 # What a page does when it is scrolled begins with the next frame; a tab that shows nothing has none.
 SCROLL: Final = """([left, top]) => new Promise((done) => {
@@ -35,45 +33,8 @@ SCROLL: Final = """([left, top]) => new Promise((done) => {
   setTimeout(done, 100);
 })"""
 
-# A page without scripts is as it came.
-DRAWN: Final = """({ known, product, parts }) => new Promise((done) => {
-  const roots = (root) => [root, ...[...root.querySelectorAll("*")].filter((each) => each.shadowRoot)
-    .flatMap((each) => roots(each.shadowRoot))];
-  const all = roots(document);
-  const has = (css) => all.some((root) => root.querySelector(css));
-  const isDrawn = !document.scripts.length ||
-    known.some(has) && !(product && has(product) && !parts.every(has));
-  if (isDrawn) done(true);
-  else setTimeout(done, 20, false);
-})"""
-
-# What a script makes of an answer, it draws in later tasks, in the page or in shadow trees.
-STILL: Final = """([still, longest]) => new Promise((done) => {
-  let timer = setTimeout(done, still);
-  const watched = new Set();
-  const again = () => {
-    clearTimeout(timer);
-    timer = setTimeout(done, still);
-    watch(document);
-  };
-  const observer = new MutationObserver(again);
-  const watch = (root) => {
-    if (!watched.has(root)) observer.observe(root, { subtree: true, childList: true, characterData: true });
-    watched.add(root);
-    for (const { shadowRoot } of root.querySelectorAll("*")) if (shadowRoot) watch(shadowRoot);
-  };
-  watch(document);
-  setTimeout(done, longest);
-})"""
-STILL_MS: Final = 100
-STIRRING_MS: Final = 1_000
-"""How long nothing changes in a page that is still, and the longest wait for that."""
-
 ACTION_TIMEOUT_MS: Final = 5_000
 LOAD_TIMEOUT_MS: Final = 30_000
-SETTLE_SECONDS: Final = 5.0
-"""The longest wait for a page that keeps requesting; an ordinary page settles as soon as it is quiet."""
-
 ACT_SECONDS: Final = 60.0
 """The longest time of an action; nearly all have shorter time-outs of their own."""
 
@@ -98,7 +59,6 @@ STAYING: Final = frozenset({"scroll", "tab_focus", "scroll_at", "mouse_move", "w
 If the page changes meanwhile, the agent did not cause it.
 """
 
-AWAITED: Final = frozenset({"document", "xhr", "fetch"})
 DEFAULT_VIEW: Final = View()
 
 
@@ -146,10 +106,6 @@ class Episode:
         self._closing: set[asyncio.Task[None]] = set()
         self._titles: dict[Page, str] = {}
         self._active: Page
-        self._pending: set[Request] = set()
-        self._quiet = asyncio.Event()
-        self._quiet.set()
-        self._stirred = False
         self._error = ""
         self._arrived = False
         self.hit: Hit | None = None
@@ -157,10 +113,9 @@ class Episode:
         self._step = 0
         self._crashed = False
         self._watch = PageWatch(context, lambda: self._active, silent)
+        self._settling = Settling(context, self._watch, site, self._wanted, self._is_gone)
         context.on("page", self._opened)
-        context.on("request", self._began)
-        context.on("requestfinished", self._ended)
-        context.on("requestfailed", self._ended)
+        context.on("request", self._asked)
 
     @property
     def silent(self) -> Silent:
@@ -295,13 +250,19 @@ class Episode:
                 raise BrowserFailure(first_line(error)) from error
             return f"{action.name}: {first_line(error)}"
 
+    async def _settle(self) -> None:
+        try:
+            await self._settling.settle(lambda: self._active)
+        except PlaywrightError as error:
+            raise BrowserFailure(first_line(error)) from error
+
     async def _answers(self) -> bool:
         """Whether the active tab answers and is drawn, or loads another page: else no agent is to blame."""
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 await self._watch.move_and_draw()
         except TimeoutError:
-            return bool(self._pending)
+            return self._settling.is_loading
         except PlaywrightError:
             return not self._is_gone()
         return True
@@ -389,58 +350,8 @@ class Episode:
             with self._watch.asking():
                 await page.bring_to_front()
 
-    async def _settle(self) -> None:
-        """Wait until the active tab is loaded and its requests are answered: by events, not by time.
-
-        Only where scripts draw the pages, what they make of an answer has to be waited for by time.
-        """
-        try:
-            async with self._watch.moving(SETTLE_SECONDS):
-                while True:
-                    await self._quiet.wait()
-                    try:
-                        await self._active.wait_for_load_state("domcontentloaded")
-                        await self._active.evaluate(YIELD_TO_PAGE)
-                    except PlaywrightError:
-                        if self._is_gone():
-                            raise
-                        await asyncio.sleep(0)  # a dead browser fails at once, and would let no time-out pass
-                        continue  # the page navigated away under the call
-                    if self._quiet.is_set() and await self._is_drawn() and await self._is_still():
-                        return
-        except TimeoutError:
-            return
-        except PlaywrightError as error:
-            raise BrowserFailure(first_line(error)) from error
-
-    async def _is_drawn(self) -> bool:
-        """Whether the active tab shows a page of a known type, and what is wanted of a product's page.
-
-        Where scripts draw a page this may come long after its requests are answered.
-        """
-        if self._site is None or not self._site.drawn:
-            return True
-        try:
-            return bool(await self._active.evaluate(DRAWN, drawn_in(self._site, self._wanted)))
-        except PlaywrightError:
-            if self._is_gone():
-                raise
-            return False
-
-    async def _is_still(self) -> bool:
-        """Whether nothing was asked; or what scripts draw no longer changes, and nothing more was asked."""
-        stirred, self._stirred = self._stirred, False
-        if not stirred or self._site is None or not self._site.drawn:
-            return True
-        try:
-            await self._active.evaluate(STILL, [STILL_MS, STIRRING_MS])
-        except PlaywrightError:
-            if self._is_gone():
-                raise
-        return self._quiet.is_set() and not self._stirred
-
     def _opened(self, page: Page) -> None:
-        page.on("close", self._forget)
+        page.on("close", self._settling.forget)
         if len(self._pages) >= MAX_TABS:
             self._closing.add(task := asyncio.create_task(close(page)))
             task.add_done_callback(self._closing.discard)
@@ -464,11 +375,6 @@ class Episode:
         if page is self._active and self._pages:
             self._active = self._pages[-1]
 
-    def _forget(self, page: Page) -> None:
-        """What a closed tab has requested is never answered."""
-        for request in [request for request in self._pending if page_of(request) is page]:
-            self._ended(request)
-
     def _note_crash(self, _: Page) -> None:
         self._crashed = True
 
@@ -476,38 +382,15 @@ class Episode:
         browser = self._context.browser
         return self._crashed or self._active.is_closed() or browser is None or not browser.is_connected()
 
-    def _began(self, request: Request) -> None:
-        if request.resource_type in AWAITED:
-            self._pending.add(request)
-            self._quiet.clear()
-            self._stirred = True
+    def _asked(self, request: Request) -> None:
         if self._may_leave and is_departure(request, self._active):
             self._started.pop(self._active, None)
-
-    def _ended(self, request: Request) -> None:
-        self._pending.discard(request)
-        if not self._pending:
-            self._quiet.set()
-
-
-def drawn_in(site: SiteMap, wanted: Wanted) -> dict[str, Any]:
-    """Return what DRAWN looks for: selectors of known types of pages, and of what a product's has to show."""
-    tests = {kind: test.css for kind, test in site.pages.items() if test.css}
-    return {"known": [*tests.values()], "product": tests.get("product"), "parts": wanted.drawn}
 
 
 def accumulate_frames(bid: str) -> list[str]:
     """Return the marks on the way to an element: `7f3f9` gives `7`, `7f3`, `7f3f9`."""
     parts = bid.split("f")
     return ["f".join(parts[: index + 1]) for index in range(len(parts))]
-
-
-def page_of(request: Request) -> Page | None:
-    """Return the tab that made a request; None when the browser itself made it."""
-    try:
-        return request.frame.page
-    except PlaywrightError:
-        return None
 
 
 def is_departure(request: Request, page: Page) -> bool:

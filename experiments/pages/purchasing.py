@@ -11,7 +11,7 @@ from playwright.async_api import BrowserContext, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
 from environments.browser import run_browsers
-from environments.episode import AWAITED, YIELD_TO_PAGE
+from environments.settling import AWAITED, YIELD_TO_PAGE
 from experiments.pages.site_mapping import AS_DRAWN, PATIENCE_S, Mapped, keep_to, still
 from interventions.proposal.cart import Purchase, Sent, shows_line
 from interventions.proposal.phrases import is_cart_button, says_cart, says_checkout

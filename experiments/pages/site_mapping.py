@@ -13,7 +13,7 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page, Response, Route
 
 from environments.browser import run_browsers
-from environments.episode import STILL
+from environments.settling import STILL
 from experiments.pages.download import LARGEST, download
 from interventions.errors import UserError
 from interventions.html import charset

@@ -123,7 +123,7 @@ async def test_what_breaks_amid_a_trial_costs_an_attempt(
     fault: Fault, setup: Setup, testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if fault is kill_playwright:  # its pages seem to be there, but never settle
-        monkeypatch.setattr("environments.episode.SETTLE_SECONDS", 2)
+        monkeypatch.setattr("environments.settling.SETTLE_SECONDS", 2)
     design: Any = setup.design
     finished: list[TrialRecord] = []
     episodes = Disturbed(design, testbed.base_url, fault=fault, testbed=testbed)

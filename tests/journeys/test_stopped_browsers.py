@@ -12,7 +12,7 @@ import pytest
 from playwright.async_api import BrowserContext, Request
 
 from agents.base import Agent, Decision
-from environments import episode, pulse, time_limit
+from environments import episode, pulse, settling, time_limit
 from environments.browser import run_browsers
 from environments.observation import Observation
 from environments.time_limit import Part
@@ -46,6 +46,7 @@ async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage
         patch.setitem(two_episodes.EXPERIMENT, "limits", limits)
         # Without a watch over what stands still, these alone would be longer than the trial's limit.
         patch.setattr(episode, "SETTLE_SECONDS", 2 * LIMIT_SECONDS)
+        patch.setattr(settling, "SETTLE_SECONDS", 2 * LIMIT_SECONDS)
         patch.setattr(episode, "ACTION_TIMEOUT_MS", 2_000 * LIMIT_SECONDS)
         patch.setattr(pulse, "STANDSTILL_SECONDS", STANDSTILL_SECONDS + 1)
         for name in ("browser", "page"):

@@ -11,7 +11,7 @@ from playwright.async_api import BrowserContext
 from starlette.concurrency import run_in_threadpool
 
 from agents.base import Decision
-from environments import episode
+from environments import settling
 from environments.actions import Action
 from environments.browser import BrowserPool, run_browsers
 from environments.observation import Observation
@@ -101,7 +101,7 @@ async def test_a_choice_counts_only_where_the_edits_were_seen(
     kind: str, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if kind in UNDONE:
-        monkeypatch.setattr(episode, "SETTLE_SECONDS", 0.7)
+        monkeypatch.setattr(settling, "SETTLE_SECONDS", 0.7)
     # Of half of the shops that are well it is known what their data are.
     site = SITE | {"data": DATA if kind in UNDONE or [*KINDS].index(kind) % 2 else ()}
     outcome, reason, glances, session = await run(stage, DrawnShop(kind), site=site)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from environments import episode
+from environments import settling
 from tests.experiments.drawn_shop import SITE, DrawnShop
 from tests.experiments.episodes.test_drawn_pages import Stage, run, stage
 from tests.support import usual
@@ -68,7 +68,7 @@ ATTACKS = {
 async def test_a_page_cannot_make_receipts(
     attack: str, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(episode, "SETTLE_SECONDS", 1.5)
+    monkeypatch.setattr(settling, "SETTLE_SECONDS", 1.5)
     shop = DrawnShop(script=HOSTILE + ATTACKS[attack])
     outcome, reason, _, session = await run(stage, shop, site=SITE)
     assert outcome == "treatment_failed", reason

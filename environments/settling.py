@@ -1,0 +1,168 @@
+"""Wait until a tab has settled: what it asked for is answered, and what its scripts draw stands still."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final
+
+from playwright.async_api import BrowserContext, Page, Request
+from playwright.async_api import Error as PlaywrightError
+
+from environments.observe import Wanted
+from environments.page_watch import PageWatch
+from interventions.yaml.sitemap import SiteMap
+
+# Lets callbacks of finished requests run before we look whether new requests have begun.
+YIELD_TO_PAGE: Final = "() => new Promise((done) => setTimeout(() => setTimeout(done)))"
+
+# A page without scripts is as it came.
+DRAWN: Final = """({ known, product, parts }) => new Promise((done) => {
+  const roots = (root) => [root, ...[...root.querySelectorAll("*")].filter((each) => each.shadowRoot)
+    .flatMap((each) => roots(each.shadowRoot))];
+  const all = roots(document);
+  const has = (css) => all.some((root) => root.querySelector(css));
+  const isDrawn = !document.scripts.length ||
+    known.some(has) && !(product && has(product) && !parts.every(has));
+  if (isDrawn) done(true);
+  else setTimeout(done, 20, false);
+})"""
+
+# What a script makes of an answer, it draws in later tasks, in the page or in shadow trees.
+STILL: Final = """([still, longest]) => new Promise((done) => {
+  let timer = setTimeout(done, still);
+  const watched = new Set();
+  const again = () => {
+    clearTimeout(timer);
+    timer = setTimeout(done, still);
+    watch(document);
+  };
+  const observer = new MutationObserver(again);
+  const watch = (root) => {
+    if (!watched.has(root)) observer.observe(root, { subtree: true, childList: true, characterData: true });
+    watched.add(root);
+    for (const { shadowRoot } of root.querySelectorAll("*")) if (shadowRoot) watch(shadowRoot);
+  };
+  watch(document);
+  setTimeout(done, longest);
+})"""
+STILL_MS: Final = 100
+STIRRING_MS: Final = 1_000
+"""How long nothing changes in a page that is still, and the longest wait for that."""
+
+SETTLE_SECONDS: Final = 5.0
+"""The longest wait for a page that keeps requesting; an ordinary page settles as soon as it is quiet."""
+
+AWAITED: Final = frozenset({"document", "xhr", "fetch"})
+"""The kinds of requests whose answers may change what a page shows."""
+
+
+class Settling:
+    """The requests that the tabs of a context wait for."""
+
+    def __init__(
+        self,
+        context: BrowserContext,
+        watch: PageWatch,
+        site: SiteMap | None,
+        wanted: Wanted,
+        is_gone: Callable[[], bool],
+    ) -> None:
+        """Listen to the context's requests. is_gone: whether the browser, or the tab, is no longer there."""
+        self._watch, self._site, self._wanted, self._is_gone = watch, site, wanted, is_gone
+        self._pending: set[Request] = set()
+        self._quiet = asyncio.Event()
+        self._quiet.set()
+        self._stirred = False
+        context.on("request", self._began)
+        context.on("requestfinished", self._ended)
+        context.on("requestfailed", self._ended)
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether a request has no answer yet."""
+        return bool(self._pending)
+
+    def forget(self, page: Page) -> None:
+        """Wait no more for what a closed tab has requested: it is never answered."""
+        for request in [request for request in self._pending if page_of(request) is page]:
+            self._ended(request)
+
+    async def settle(self, active: Callable[[], Page]) -> None:
+        """Wait until the active tab is loaded and its requests are answered, at most SETTLE_SECONDS.
+
+        It is waited for by events, not by time; only where scripts draw the pages, what they make of an
+        answer takes time. active: a page may open another tab meanwhile.
+
+        Raises:
+            PlaywrightError: the browser or the tab is gone.
+        """
+        try:
+            async with self._watch.moving(SETTLE_SECONDS):
+                while True:
+                    await self._quiet.wait()
+                    try:
+                        await active().wait_for_load_state("domcontentloaded")
+                        await active().evaluate(YIELD_TO_PAGE)
+                    except PlaywrightError:
+                        if self._is_gone():
+                            raise
+                        await asyncio.sleep(0)  # a dead browser fails at once, and would let no time-out pass
+                        continue  # the page navigated away under the call
+                    if (
+                        self._quiet.is_set()
+                        and await self._is_drawn(active())
+                        and await self._is_still(active())
+                    ):
+                        return
+        except TimeoutError:
+            return
+
+    async def _is_drawn(self, page: Page) -> bool:
+        """Whether a tab shows a page of a known type, and what is wanted of a product's page.
+
+        Where scripts draw a page this may come long after its requests are answered.
+        """
+        if self._site is None or not self._site.drawn:
+            return True
+        try:
+            return bool(await page.evaluate(DRAWN, drawn_in(self._site, self._wanted)))
+        except PlaywrightError:
+            if self._is_gone():
+                raise
+            return False
+
+    async def _is_still(self, page: Page) -> bool:
+        """Whether nothing was asked; or what scripts draw no longer changes, and nothing more was asked."""
+        stirred, self._stirred = self._stirred, False
+        if not stirred or self._site is None or not self._site.drawn:
+            return True
+        try:
+            await page.evaluate(STILL, [STILL_MS, STIRRING_MS])
+        except PlaywrightError:
+            if self._is_gone():
+                raise
+        return self._quiet.is_set() and not self._stirred
+
+    def _began(self, request: Request) -> None:
+        if request.resource_type in AWAITED:
+            self._pending.add(request)
+            self._quiet.clear()
+            self._stirred = True
+
+    def _ended(self, request: Request) -> None:
+        self._pending.discard(request)
+        if not self._pending:
+            self._quiet.set()
+
+
+def drawn_in(site: SiteMap, wanted: Wanted) -> dict[str, Any]:
+    """Return what DRAWN looks for: selectors of known types of pages, and of what a product's has to show."""
+    tests = {kind: test.css for kind, test in site.pages.items() if test.css}
+    return {"known": [*tests.values()], "product": tests.get("product"), "parts": wanted.drawn}
+
+
+def page_of(request: Request) -> Page | None:
+    """Return the tab that made a request; None when the browser itself made it."""
+    try:
+        return request.frame.page
+    except PlaywrightError:
+        return None
