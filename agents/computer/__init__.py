@@ -1,4 +1,4 @@
-"""Models that look at pictures and act at points by the provider's own tool: `openai-computer:MODEL`."""
+"""Models that look at pictures and act at points, in their own form: `openai-computer:MODEL`."""
 
 import importlib
 from typing import Final
@@ -13,6 +13,9 @@ _CLASSES: Final = {
     "openai-computer": ("openai_computer", "OpenAIComputer"),
     "anthropic-computer": ("anthropic_computer", "AnthropicComputer"),
     "gemini-computer": ("gemini_computer", "GeminiComputer"),
+    "ui-tars-computer": ("ui_tars_computer", "UITarsComputer"),
+    "qwen-computer": ("qwen_computer", "QwenComputer"),
+    "fara-computer": ("fara_computer", "FaraComputer"),
 }
 
 

@@ -227,7 +227,29 @@ def function_action(name: str, given: object) -> Action | str:
 def number(value: object) -> float | None:
     """Return a number that a model gives; None where it is none."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and abs(float(value)) < 1e6 else None  # type: ignore[arg-type]
+    return float(value) if is_number and abs(value) < 1e6 else None  # type: ignore[arg-type]
+
+
+def point_of(value: object) -> tuple[float, float] | None:
+    """Return a point that a model gives as a list of two numbers; None where it is none."""
+    if not isinstance(value, list) or len(value) != 2:
+        return None
+    x, y = map(number, value)
+    return None if x is None or y is None else (x, y)
+
+
+def typing(
+    text: str, at: tuple[float, float] | None = None, *, clears: bool = False, enters: bool = False
+) -> list[Action]:
+    """Return the actions that type a text, at a point if one is given, in place of what stood there."""
+    actions = [Action("mouse_click", (*at, "left", 1, ""))] if at else []
+    if clears:
+        actions += [Action("keyboard_press", ("Control+a",)), Action("keyboard_press", ("Backspace",))]
+    if text:
+        actions.append(Action("keyboard_type", (text[:4_000],)))
+    if enters:
+        actions.append(Action("keyboard_press", ("Enter",)))
+    return actions
 
 
 _KEYS: Final = {

@@ -20,6 +20,7 @@ from agents.computer.agent import (
     function_action,
     modifiers,
     number,
+    point_of,
     schema_of,
     size_of,
     tabs_text,
@@ -174,7 +175,7 @@ class AnthropicComputer(ComputerModel):
         """The action of a member of the tool, or why it is none."""
         text = given.get("text") if isinstance(given.get("text"), str) else ""
         words = text or str(given.get("key") or "")
-        at = _point(given.get("coordinate")) if given.get("coordinate") is not None else self._pointer
+        at = point_of(given.get("coordinate")) if given.get("coordinate") is not None else self._pointer
         wrong = f"{name[:40]}: there is no such action here, or its arguments are wrong"
         if at is None:
             return wrong
@@ -199,7 +200,7 @@ class AnthropicComputer(ComputerModel):
                 return Action("mouse_down", ("left",))
             case "left_mouse_up":
                 return Action("mouse_up", ("left",))
-            case "left_click_drag" if start := _point(given.get("start_coordinate")):
+            case "left_click_drag" if start := point_of(given.get("start_coordinate")):
                 return Action(
                     "mouse_drag", (f"{start[0]:g},{start[1]:g} {at[0]:g},{at[1]:g}", "left", held or "")
                 )
@@ -219,13 +220,6 @@ def _repeated(asked: Asked, part: dict[str, Any]) -> list[Asked]:
     given = part.get("input")
     times = number(given.get("repeat", 1)) if isinstance(given, dict) and asked.name == "key" else 1
     return [asked] * int(min(max(times or 1, 1), 100))
-
-
-def _point(value: object) -> tuple[float, float] | None:
-    if not isinstance(value, list) or len(value) != 2:
-        return None
-    x, y = map(number, value)
-    return None if x is None or y is None else (x, y)
 
 
 def _image(observation: Observation) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from agents.computer.agent import (
     schema_of,
     size_of,
     tabs_text,
+    typing,
 )
 from agents.providers.gemini import GeminiClient, generate, image_part
 from agents.providers.model import THINKING, Answer, Request
@@ -154,7 +155,11 @@ class GeminiComputer(ComputerModel):
                 pressed = chord([str(each) for each in names])
                 return [Action("keyboard_press", (pressed,))] if pressed else []
             case "type" | "type_text_at" if isinstance(given.get("text"), str):
-                return _typing(given, at) if at or name == "type" else []
+                if at is None and name != "type":
+                    return []
+                clears = at is not None and bool(given.get("clear_before_typing", True))
+                enters = bool(given.get("press_enter", at is not None))
+                return typing(given["text"], at, clears=clears, enters=enters)
             case "scroll_document":
                 return self._scroll((self._size[0] / 2, self._size[1] / 2), given, in_grid=True)
         if at is None:
@@ -187,20 +192,6 @@ class GeminiComputer(ComputerModel):
         if across is None or down is None:
             return None
         return across * self._size[0] / _GRID, down * self._size[1] / _GRID
-
-
-def _typing(given: dict[str, Any], at: tuple[float, float] | None) -> list[Action]:
-    """Typing where the cursor is, or at a point, where what stood there goes and Enter follows by default."""
-    actions = []
-    if at:
-        actions.append(Action("mouse_click", (*at, "left", 1, "")))
-        if given.get("clear_before_typing", True):
-            actions += [Action("keyboard_press", ("Control+a",)), Action("keyboard_press", ("Backspace",))]
-    if given["text"]:
-        actions.append(Action("keyboard_type", (given["text"][:4_000],)))
-    if given.get("press_enter", at is not None):
-        actions.append(Action("keyboard_press", ("Enter",)))
-    return actions
 
 
 def _image(observation: Observation) -> dict[str, Any]:

@@ -45,7 +45,7 @@ class OpenAIChat(NetworkModel, Model):
     async def send(self, client: AsyncOpenAI, request: Request) -> Answer | Failure:
         """See `NetworkModel.send`."""
         sent = client.chat.completions.with_raw_response.create(**request)
-        body = await receive(openai, sent, _Completion)
+        body = await receive(openai, sent, Completion)
         return body if isinstance(body, Failure) else body.answer
 
     def batches(self, client: AsyncOpenAI) -> OpenAIBatches:
@@ -54,7 +54,7 @@ class OpenAIChat(NetworkModel, Model):
 
     def read(self, body: object) -> Answer | Failure:
         """See `agents.providers.batches.Batchable`."""
-        return read(body, _Completion)
+        return read(body, Completion)
 
 
 class CompatibleChat(OpenAIChat):
@@ -93,6 +93,7 @@ def _to_wire(message: Message) -> dict[str, Any]:
 
 class _Message(BaseModel):
     content: str | None = None
+    tool_calls: list[dict[str, Any]] | None = None
 
 
 class _Choice(BaseModel):
@@ -123,7 +124,7 @@ class _Usage(BaseModel):
         return counted(self.prompt_tokens, self.completion_tokens, self.prompt_tokens_details)
 
 
-class _Completion(BaseModel):
+class Completion(BaseModel):
     """What is used of a chat completion; some servers send no usage."""
 
     choices: Annotated[list[_Choice], Field(min_length=1)]
@@ -131,9 +132,11 @@ class _Completion(BaseModel):
 
     @property
     def answer(self) -> Answer:
+        """The text, and as its parts the calls of tools."""
         choice = self.choices[0]
         return Answer(
             choice.message.content or "",
             cut_off=choice.finish_reason == "length",
             tokens=self.usage.tokens if self.usage else None,
+            parts=tuple(choice.message.tool_calls or ()),
         )

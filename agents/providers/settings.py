@@ -115,8 +115,11 @@ COMPUTERS: Final = {
     "openai-computer": SERVICES["openai"],
     "anthropic-computer": SERVICES["anthropic"],
     "gemini-computer": SERVICES["gemini"],
+    "ui-tars-computer": SERVICES["compatible"],
+    "qwen-computer": SERVICES["compatible"],
+    "fara-computer": SERVICES["compatible"],
 }
-"""Those whose models look at pictures and act at points of them, by the providers' own tools."""
+"""Those whose models look at pictures and act at points of them, by their providers' tools or in text."""
 
 
 def setting(variable: str) -> str:

@@ -334,6 +334,7 @@ ODD_OPENAI: dict[str, list[dict[str, Any]]] = {
     "thoughts": [THOUGHT],
     "an unknown action": [call({"type": "teleport", "x": 1, "y": 2})],
     "no point": [call({"type": "click", "x": None, "y": "2"})],
+    "a huge point": [call({"type": "click", "x": 10**400, "y": 2})],
     "no actions": [call()],
     "no object": [call("click")],  # type: ignore[arg-type]
     "unknown keys": [call({"type": "keypress", "keys": ["HYPER"]})],

@@ -1,6 +1,7 @@
-"""A model that looks: a server that speaks OpenAI's wire format, and knows what is in the pictures.
+"""Models that look: a server that speaks wire formats, and knows what is in the pictures.
 
-It goes to the other tab, back again, and clicks in the middle of the blue button.
+They go to the other tab, back again, and click in the middle of the blue button. Open models, which write
+their actions as text, answer oddly at first.
 """
 
 import base64
@@ -28,8 +29,9 @@ BLUE = (25, 121, 195)
 
 def pictures_of(data: Any) -> Iterator[str]:
     if isinstance(data, dict):
-        if str(data.get("image_url", "")).startswith("data:image/png;base64,"):
-            yield data["image_url"].partition(",")[2]
+        url = data.get("url", data.get("image_url"))
+        if str(url).startswith("data:image/png;base64,"):
+            yield str(url).partition(",")[2]
         data = list(data.values())
     if isinstance(data, list):
         for each in data:
@@ -73,9 +75,51 @@ async def answer(request: Request) -> Response:
     )
 
 
+def told(family: str, name: str, **given: Any) -> str:
+    """An action as a family writes it; x and y are pixels of a picture of 1280 x 720."""
+    if family == "ui-tars":  # points are pixels of the picture of 1288 x 728 that it sees
+        if "x" in given:
+            at = round(given.pop("x") * 1288 / 1280), round(given.pop("y") * 728 / 720)
+            given = {"start_box": f"({at[0]},{at[1]})", **given}
+        return f"Thought: On.\nAction: {name}({', '.join(f'{key}={str(given[key])!r}' for key in given)})"
+    wide, high = (1000, 1000) if family == "qwen" else (1288, 728)
+    if "x" in given:
+        given["coordinate"] = [round(given.pop("x") * wide / 1280), round(given.pop("y") * high / 720)]
+    function = {"name": name, "arguments": given}
+    if name != "tab_focus":
+        function = {"name": "computer_use", "arguments": {"action": name, **given}}
+    return f"On.\n<tool_call>\n{json.dumps(function)}\n</tool_call>"
+
+
+async def answer_chat(request: Request) -> Response:
+    asked = json.loads(await request.body())
+    family = asked["model"]
+    click = "click" if family == "ui-tars" else "left_click"
+    first = [
+        *("I would like to buy a mug.", "", told(family, "teleport", x=1, y=1)),
+        told(family, "tab_focus", index=0),
+        told(family, "tab_focus", index=1),
+        told(family, click, x=5_000, y=400),
+    ]
+    answered = sum(message["role"] == "assistant" for message in asked["messages"])
+    if answered < len(first):
+        text = first[answered]
+    elif at := button_in(base64.b64decode(list(pictures_of(asked["messages"]))[-1])):
+        calm = told(family, "wait") if family == "ui-tars" else told(family, "wait", time=0)
+        text = calm + "\n\n" + told(family, click, x=at[0], y=at[1])
+    else:
+        way = {"x": 640, "y": 400, "direction": "down"} if family == "ui-tars" else {"pixels": -400}
+        text = told(family, "scroll", **way)
+    message = {"role": "assistant", "content": text}
+    usage = {"prompt_tokens": 1_000, "completion_tokens": 20, "total_tokens": 1_020}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    return JSONResponse({"id": "c", "object": "chat.completion", "choices": [choice], "usage": usage})
+
+
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    app = Starlette(routes=[Route("/v1/responses", answer, methods=["POST"])])
+    routes = [("/v1/responses", answer), ("/v1/chat/completions", answer_chat)]
+    app = Starlette(routes=[Route(path, handle, methods=["POST"]) for path, handle in routes])
     with socket.create_server(("127.0.0.1", 0)) as listener:
         server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
@@ -105,3 +149,34 @@ def test_a_model_shops_by_what_it_sees(address: str, tmp_path: Path) -> None:
         assert len(batches) == 6
         assert all(action.startswith("mouse_click(") for (action,) in batches)
         assert database.execute("SELECT count(*) FROM calls WHERE error <> ''").fetchall() == [(0,)]
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ["ui-tars", "qwen", "fara"])
+def test_an_open_model_shops_by_what_it_writes(address: str, tmp_path: Path, family: str) -> None:
+    env = {"COMPATIBLE_BASE_URL": address, "COMPATIBLE_API_KEY": None, "NO_PROXY": "127.0.0.1"}
+    agent = f"{family}-computer:{family}"
+    ended = forked_souk("run", "nudges", "--agent", agent, "--limit", "2", cwd=tmp_path, env=env)
+    assert ended.status == 0, ended.err
+    with sqlite3.connect(tmp_path / "runs" / "souk.db") as database:
+        assert database.execute("SELECT outcome, count(*) FROM trials GROUP BY 1").fetchall() == [
+            ("choice", 2)
+        ]
+        hits = database.execute(
+            "SELECT DISTINCT role, product <> '' FROM hits WHERE element <> ''"
+        ).fetchall()
+        assert hits == [("product.add_to_cart", 1)]
+        batches = database.execute("SELECT action FROM steps WHERE looked = 0").fetchall()
+        assert len(batches) == 2
+        assert all(action.startswith("mouse_click(") for (action,) in batches)
+        errors = database.execute("SELECT error FROM steps WHERE error <> ''").fetchall()
+        assert len(errors) == 2
+        assert all("lies outside of the picture" in error for (error,) in errors)
+        calls = database.execute("SELECT error FROM calls WHERE error <> ''").fetchall()
+        said = ("unusable answer: it holds no action", "unusable answer: it is empty", "unusable answer: t")
+        assert all(sum(error.startswith(each) for (error,) in calls) == 2 for each in said)
+        assert len(calls) == 6
+        assert database.execute("SELECT DISTINCT tokens_in, tokens_out FROM calls").fetchall() == [
+            (1_000, 20)
+        ]
