@@ -12,6 +12,7 @@ from interventions.errors import UserError
 _CLASSES: Final = {
     "openai-computer": ("openai_computer", "OpenAIComputer"),
     "anthropic-computer": ("anthropic_computer", "AnthropicComputer"),
+    "anthropic-browser": ("anthropic_browser", "AnthropicBrowser"),
     "gemini-computer": ("gemini_computer", "GeminiComputer"),
     "ui-tars-computer": ("ui_tars_computer", "UITarsComputer"),
     "qwen-computer": ("qwen_computer", "QwenComputer"),

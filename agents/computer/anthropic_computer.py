@@ -3,7 +3,7 @@
 import base64
 import re
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import anthropic
 from anthropic import AsyncAnthropic
@@ -58,6 +58,8 @@ class AnthropicComputer(ComputerModel):
     """A model of Anthropic that looks at pictures."""
 
     provider = "anthropic-computer"
+    functions: ClassVar[tuple[str, ...]] = tuple(FUNCTIONS)
+    """What its tool lacks of `FUNCTIONS`."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -85,42 +87,54 @@ class AnthropicComputer(ComputerModel):
         by_call = {each.asked.call: each for each in reversed(done)}
         failed = {each.asked.call: each.error for each in reversed(done) if each.error}
         for call in dict.fromkeys(each.asked.call for each in done):
+            error = failed.get(call, "")
             result: dict[str, Any] = {
                 "type": "tool_result",
                 "tool_use_id": call,
-                "content": [{"type": "text", "text": failed.get(call) or "OK"}],
+                "content": [self.told(by_call[call].asked.name, error, observation)],
             }
-            if failed.get(call):
+            if error:
                 result["is_error"] = True
-            elif by_call[call].asked.name == "screenshot":
-                result["content"] = [_image(observation)]
             if toolset := self._toolsets.get(call):
                 result["toolset_name"] = toolset
             results.append(result)
-        if results and results[-1]["content"][-1]["type"] == "text":
-            results[-1]["content"].append(_image(observation))
         content = [*results, {"type": "text", "text": tabs_text(observation)}]
-        if not results:
-            content.append(_image(observation))
+        last = results[-1]["content"] if results else content
+        if last[-1]["type"] not in ("text", "image"):  # what must stand alone
+            last = content
+        if last[-1]["type"] == "text":
+            last.append(_image(observation))
         self._messages.append({"role": "user", "content": content})
+
+    def told(self, name: str, error: str, observation: Observation) -> dict[str, Any]:
+        """Return the block that answers a call of an action that was taken, or could not be."""
+        if name == "screenshot" and not error:
+            return _image(observation)
+        return {"type": "text", "text": error or "OK"}
+
+    def tool(self) -> dict[str, Any]:
+        """Return the tool as the request has it."""
+        width, height = self._size
+        if not self._beta:
+            return {"type": self._tool, "configs": {"zoom": {"enabled": False}}}
+        return {
+            "type": self._tool,
+            "name": "computer",
+            "display_width_px": width,
+            "display_height_px": height,
+        }
 
     def conversation(self) -> Request:
         """See `ComputerModel.conversation`."""
         functions = [
-            {"name": name, "description": meaning, "input_schema": schema_of(name)}
-            for name, (meaning, _) in FUNCTIONS.items()
+            {"name": name, "description": FUNCTIONS[name][0], "input_schema": schema_of(name)}
+            for name in self.functions
         ]
-        width, height = self._size
-        tool: dict[str, Any] = {"type": self._tool}
-        if self._tool == _TOOLSET:
-            tool["configs"] = {"zoom": {"enabled": False}}
-        else:
-            tool |= {"name": "computer", "display_width_px": width, "display_height_px": height}
         return {
             "model": self.name,
             "max_tokens": _LONGEST + (0 if self._beta else THINKING),
             "messages": list(self._messages),
-            "tools": [tool, *functions],
+            "tools": [self.tool(), *functions],
             "cache_control": CACHE,  # the next request begins with all of this one
         }
 
@@ -146,30 +160,35 @@ class AnthropicComputer(ComputerModel):
         *content, end = parts
         if cut_off:  # a call may lack its end, and none would be answered
             content = [part for part in content if part.get("type") == "text"]
-        asked = [
-            each
-            for part in content
-            if part.get("type") == "tool_use"
-            for each in _repeated(self._asked(part), part)
-        ]
+        asked = [each for part in content if part.get("type") == "tool_use" for each in self._asked(part)]
         said = "\n".join(str(part.get("text", "")) for part in content if part.get("type") == "text")
         told = content or [{"type": "text", "text": "(empty)"}]
         self._messages.append({"role": "assistant", "content": told})
         return Turn(said, tuple(asked), cut_off=cut_off, refused=end["type"] == "refusal")
 
-    def _asked(self, part: dict[str, Any]) -> Asked:
+    def _asked(self, part: dict[str, Any]) -> list[Asked]:
         call, name = str(part.get("id", "")), str(part.get("name", ""))
         if toolset := part.get("toolset_name"):
             self._toolsets[call] = str(toolset)
         given = part.get("input")
         given = given if isinstance(given, dict) else {}
-        if name in FUNCTIONS and not part.get("toolset_name"):
+        if name in self.functions and not part.get("toolset_name"):
             found = function_action(name, given)
-            return Asked(call, name, None, found) if isinstance(found, str) else Asked(call, name, found)
-        if self._tool != _TOOLSET:
-            name = str(given.get("action", ""))
+            actions = found if isinstance(found, str) else [found]
+        else:
+            name = str(given.get("action", "")) if self._beta else name
+            actions = self.actions(name, given)
+        if isinstance(actions, str):
+            return [Asked(call, name, None, actions)]
+        return [Asked(call, name, action) for action in actions]
+
+    def actions(self, name: str, given: dict[str, Any]) -> list[Action] | str:
+        """Return the actions of a member of the tool, or why it is none; keys may be repeated."""
         found = self._action(name, given)
-        return Asked(call, name, None, found) if isinstance(found, str) else Asked(call, name, found)
+        if isinstance(found, str):
+            return found
+        times = number(given.get("repeat", 1)) if name == "key" else 1
+        return [found] * int(min(max(times or 1, 1), 100))
 
     def _action(self, name: str, given: dict[str, Any]) -> Action | str:
         """The action of a member of the tool, or why it is none."""
@@ -188,7 +207,7 @@ class AnthropicComputer(ComputerModel):
             case "screenshot" | "cursor_position":
                 return Action("wait", (0.0,))
             case "wait" if (seconds := number(given.get("duration"))) is not None:
-                return Action("wait", (seconds * 1000,))
+                return Action("wait", (min(seconds, 300.0) * 1000,))
             case "type" if text:
                 return Action("keyboard_type", (text[:4_000],))
             case "key" | "hold_key" if pressed := chord([each for each in words.split("+") if each]):
@@ -213,13 +232,6 @@ class AnthropicComputer(ComputerModel):
             button, count = _CLICKS[name]
             return Action("mouse_click", (*at, button, count, held or ""))
         return wrong
-
-
-def _repeated(asked: Asked, part: dict[str, Any]) -> list[Asked]:
-    """An action as often as it is to be repeated: only keys are."""
-    given = part.get("input")
-    times = number(given.get("repeat", 1)) if isinstance(given, dict) and asked.name == "key" else 1
-    return [asked] * int(min(max(times or 1, 1), 100))
 
 
 def _image(observation: Observation) -> dict[str, Any]:

@@ -144,7 +144,7 @@ class GeminiComputer(ComputerModel):
                 return [Action("wait", (0.0,))]
             case "wait" | "wait_5_seconds":
                 seconds = number(given.get("seconds", 5 if name != "wait" else 1))
-                return [] if seconds is None else [Action("wait", (seconds * 1_000,))]
+                return [] if seconds is None else [Action("wait", (min(seconds, 300.0) * 1_000,))]
             case "go_back" | "go_forward":
                 return [Action(name, ())]
             case "navigate" if isinstance(given.get("url"), str):

@@ -114,6 +114,7 @@ SERVICES: Final = {
 COMPUTERS: Final = {
     "openai-computer": SERVICES["openai"],
     "anthropic-computer": SERVICES["anthropic"],
+    "anthropic-browser": SERVICES["anthropic"],
     "gemini-computer": SERVICES["gemini"],
     "ui-tars-computer": SERVICES["compatible"],
     "qwen-computer": SERVICES["compatible"],

@@ -85,7 +85,7 @@ def _spans(traced: TracedTrial) -> Iterator[Span]:
 
 def _provider(agent: str) -> str:
     """The provider that the name of an agent begins with."""
-    return agent.partition(":")[0].removesuffix("-computer")
+    return agent.partition(":")[0].removesuffix("-computer").removesuffix("-browser")
 
 
 def _of_step(ids: tuple[str, str], root: str, step: TracedStep, provider: str) -> Iterator[Span]:

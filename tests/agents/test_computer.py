@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse
 
 from agents.base import Agent, AgentError, Decision, ProviderError
 from agents.computer.agent import FAILED, NAVIGATED
+from agents.computer.anthropic_browser import AnthropicBrowser
 from agents.computer.anthropic_computer import AnthropicComputer
 from agents.computer.openai_computer import OpenAIComputer
 from agents.registry import check_agent, check_name, make_agent, make_respondent
@@ -26,6 +27,7 @@ from interventions.errors import UserError
 from tests.agents.conftest import Provider
 
 OPENAI, ANTHROPIC = "openai-computer:gpt-5.5", "anthropic-computer:claude-sonnet-5"
+BROWSER = "anthropic-browser:claude-sonnet-5"
 
 
 def png(colour: str = "white") -> bytes:
@@ -92,6 +94,10 @@ def use(name: str, number: int = 1, **given: Any) -> dict[str, Any]:
         "name": name,
         "input": given,
     }
+
+
+def browse(name: str, number: int = 1, **given: Any) -> dict[str, Any]:
+    return use(name, number, **given) | {"toolset_name": "browser"}
 
 
 def function(name: str, number: int = 1, **given: Any) -> dict[str, Any]:
@@ -311,6 +317,81 @@ async def test_actions_of_anthropic(wire: Wire, see: Callable[..., Observation],
     assert are_results(wire.sent[2])
 
 
+AT = {"type": "coordinate", "x": 1, "y": 2}
+MEMBERS: list[tuple[str, dict[str, Any], str]] = [
+    ("right_click", {"target": AT, "modifiers": "shift"}, "mouse_click(1.0, 2.0, 'right', 1, 'Shift')"),
+    ("double_click", {"target": AT, "tab_id": "1"}, "mouse_click(1.0, 2.0, 'left', 2, '')"),
+    ("hover", {"target": AT}, "mouse_move(1.0, 2.0)"),
+    ("left_mouse_down", {"target": AT}, "mouse_move(1.0, 2.0) mouse_down('left')"),
+    ("left_click_drag", {"from": AT, "target": AT | {"x": 3}}, "mouse_drag('1,2 3,2', 'left', '')"),
+    ("scroll", {"target": AT, "scroll_direction": "down"}, "scroll_at(1.0, 2.0, 0.0, 360.0, '')"),
+    (
+        "scroll",
+        {"target": AT, "scroll_direction": "up", "scroll_amount": 1},
+        "scroll_at(1.0, 2.0, 0.0, -120.0, '')",
+    ),
+    ("type", {"text": "mug"}, "keyboard_type('mug')"),
+    ("key", {"text": "Tab", "repeat": 2}, "keyboard_press('Tab') keyboard_press('Tab')"),
+    ("wait", {"duration": 1}, "wait(1000.0)"),
+    ("screenshot", {}, "wait(0.0)"),
+    ("list_tabs", {}, "wait(0.0)"),
+    ("switch_tab", {"tab_id": "0"}, "tab_focus(0)"),
+    ("navigate", {"url": "http://shop.test/"}, "goto('http://shop.test/')"),
+    ("navigate", {"url": "shop.test"}, "goto('https://shop.test')"),
+    ("navigate", {"url": "back"}, "go_back()"),
+    ("navigate", {"url": "forward"}, "go_forward()"),
+    ("navigate", {"url": "reload"}, "goto('http://shop.test/1.html')"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "given", "wanted"), MEMBERS)
+async def test_actions_of_anthropics_browser(
+    wire: Wire, see: Callable[..., Observation], name: str, given: dict[str, Any], wanted: str
+) -> None:
+    agent = make_agent(BROWSER, seed=1)
+    wire.anthropic(browse(name, **given))
+    wire.anthropic({"type": "text", "text": "Done."}, stop="end_turn")
+    taken = []
+    while (action := (await agent.act(see("red" if taken else "white"))).action).name != "give_up":
+        taken.append(str(action))
+        assert parse_action(taken[-1], EVERY) == action
+    assert " ".join(taken) == wanted
+    tool, *functions = wire.sent[0]["tools"]
+    assert tool["type"] == "browser_toolset_20260801"
+    assert set(tool["configs"]) >= {"read_page", "find", "new_tab", "zoom"}
+    assert not any(config["enabled"] for config in tool["configs"].values())
+    assert [each["name"] for each in functions] == ["give_up"]
+    assert are_results(wire.sent[1])
+    result, text, *pictures = wire.sent[1]["messages"][-1]["content"]
+    assert result["toolset_name"] == "browser"
+    assert "Tab 1 (active): Page 1" in text["text"]
+    if name in ("list_tabs", "switch_tab"):
+        state = {"type": "browser_state", "tabs": []}
+        for number in range(2):
+            tab = {"title": f"Page {number}", "url": f"http://shop.test/{number}.html", "active": number == 1}
+            state["tabs"].append({"tab_id": str(number), **tab})  # type: ignore[attr-defined]
+        assert result["content"] == [state]
+    else:
+        assert not pictures
+        pictures = result["content"][-1:]
+    (picture,) = pictures
+    assert base64.b64decode(picture["source"]["data"]) == png("red")
+
+
+async def test_a_batch_of_anthropics_browser_stops_with_its_own_words(
+    wire: Wire, see: Callable[..., Observation]
+) -> None:
+    agent = make_agent(BROWSER, seed=1)
+    wire.anthropic(browse("left_click", 1, target=AT), browse("list_tabs", 2), browse("wait", 3, duration=1))
+    wire.anthropic(browse("wait", 4, duration=2))
+    await agent.act(see())
+    assert str((await agent.act(see(error="mouse_click: no"))).action) == "wait(2000.0)"
+    results = wire.sent[1]["messages"][-1]["content"][:3]
+    halted = "Not executed: an earlier action in this turn failed."
+    assert [each["content"][0]["text"] for each in results] == ["mouse_click: no", halted, halted]
+    assert all(each["is_error"] for each in results)
+
+
 @pytest.mark.parametrize("name", [OPENAI, ANTHROPIC])
 async def test_what_is_in_no_picture_is_done_by_functions(
     wire: Wire, see: Callable[..., Observation], name: str
@@ -391,6 +472,32 @@ async def test_odd_answers_of_anthropic_are_asked_for_again(
     assert are_results(wire.sent[1])
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        browse("read_page"),
+        browse("left_click", target={"type": "ref", "ref": "ref_2"}),
+        browse("left_click", target={"type": "coordinate", "x": 1}),
+        browse("left_click", coordinate=[1, 2]),
+        browse("left_click", target=AT, tab_id="0"),
+        browse("left_click", target=AT, modifiers="a"),
+        browse("left_click_drag", target=AT),
+        browse("switch_tab", tab_id="7"),
+        browse("navigate", url=""),
+        browse("javascript_exec", code="1"),
+        function("goto", url="http://shop.test/"),
+    ],
+)
+async def test_odd_answers_of_anthropics_browser_are_asked_for_again(
+    wire: Wire, see: Callable[..., Observation], told: dict[str, Any]
+) -> None:
+    wire.anthropic(told)
+    wire.anthropic(browse("wait", 2, duration=1))
+    decision = await make_agent(BROWSER, seed=1).act(see())
+    assert [bool(each.error) for each in decision.calls] == [True, False]
+    assert are_results(wire.sent[1])
+
+
 @pytest.mark.parametrize("name", [OPENAI, ANTHROPIC])
 async def test_cut_off_answers_are_asked_for_again(
     wire: Wire, see: Callable[..., Observation], name: str
@@ -453,7 +560,7 @@ async def test_a_key_that_is_echoed_is_not_told(
 async def test_they_look_at_pictures_and_answer_no_questions(
     wire: Wire, observe: Callable[..., Observation], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in (OPENAI, ANTHROPIC):
+    for name in (OPENAI, ANTHROPIC, BROWSER):
         assert isinstance(make_agent(name, seed=1), Agent)
         check_agent(name)
         with pytest.raises(UserError, match="looks at pictures; write observation: screenshot"):
@@ -470,6 +577,7 @@ async def test_they_look_at_pictures_and_answer_no_questions(
 NAMES = [
     *("type", "x", "y", "keys", "path", "text", "button", "coordinate", "start_coordinate", "action"),
     *("scroll_amount", "scroll_direction", "duration", "repeat", "index", "name", "actions", "input"),
+    *("target", "from", "url", "tab_id", "modifiers"),
 ]
 json_data = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
@@ -477,7 +585,10 @@ json_data = st.recursive(
     max_leaves=12,
 )  # fmt: skip
 KINDS = st.sampled_from(
-    ["click", "drag", "scroll", "keypress", "type", "left_click", "key", "left_click_drag", "wait"]
+    [
+        *("click", "drag", "scroll", "keypress", "type", "left_click", "key", "left_click_drag", "wait"),
+        *("navigate", "switch_tab", "hover", "left_mouse_down"),
+    ]
 )
 
 
@@ -489,6 +600,9 @@ def test_whatever_a_model_says_is_an_action_or_a_problem(data: Any, kind: str) -
     turns = [
         openai.read([call(given), asks], cut_off=False),
         anthropic.read([use(kind) | {"input": data}, {"type": "end"}], cut_off=False),
+        AnthropicBrowser("claude-sonnet-5").read(
+            [browse(kind) | {"input": data}, {"type": "end"}], cut_off=False
+        ),
     ]  # fmt: skip
     for turn in turns:
         assert turn.asked
