@@ -29,6 +29,8 @@ BLUE = (25, 121, 195)
 
 def pictures_of(data: Any) -> Iterator[str]:
     if isinstance(data, dict):
+        if data.get("media_type") == "image/png":
+            yield data["data"]
         url = data.get("url", data.get("image_url"))
         if str(url).startswith("data:image/png;base64,"):
             yield str(url).partition(",")[2]
@@ -116,9 +118,52 @@ async def answer_chat(request: Request) -> Response:
     return JSONResponse({"id": "c", "object": "chat.completion", "choices": [choice], "usage": usage})
 
 
+async def answer_browser(request: Request) -> Response:
+    """Answers as Anthropic does, where each use of the toolset has its result in the message after it."""
+    asked = json.loads(await request.body())
+    messages = asked["messages"]
+    blocks = [block for message in messages for block in message["content"]]
+    uses = [block["id"] for block in blocks if block["type"] == "tool_use"]
+    results = [
+        block["tool_use_id"]
+        for block in blocks
+        if block.get("toolset_name") == "browser" and "content" in block
+    ]
+    if asked["tools"][0]["type"] != "browser_toolset_20260801" or uses != results:
+        return JSONResponse({"type": "error", "error": {"message": "a result is missing"}}, status_code=400)
+    turn = sum(message["role"] == "assistant" for message in messages)
+    if turn < 3:
+        acts = [[("list_tabs", {})], [("switch_tab", {"tab_id": "0"})], [("switch_tab", {"tab_id": "1"})]][
+            turn
+        ]
+    elif at := button_in(base64.b64decode(list(pictures_of(messages))[-1])):
+        target = {"type": "coordinate", "x": at[0], "y": at[1]}
+        acts = [("hover", {"target": target}), ("left_click", {"target": target})]
+    else:
+        target = {"type": "coordinate", "x": 640, "y": 400}
+        acts = [("scroll", {"target": target, "scroll_direction": "down"})]
+    content = [
+        {
+            "type": "tool_use",
+            "id": f"t{turn}_{number}",
+            "toolset_name": "browser",
+            "name": name,
+            "input": given,
+        }
+        for number, (name, given) in enumerate(acts)
+    ]
+    usage = {"input_tokens": 1_000, "output_tokens": 20}
+    body = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": content}
+    return JSONResponse({**body, "stop_reason": "tool_use", "usage": usage})
+
+
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    routes = [("/v1/responses", answer), ("/v1/chat/completions", answer_chat)]
+    routes = [
+        ("/v1/responses", answer),
+        ("/v1/chat/completions", answer_chat),
+        ("/v1/messages", answer_browser),
+    ]
     app = Starlette(routes=[Route(path, handle, methods=["POST"]) for path, handle in routes])
     with socket.create_server(("127.0.0.1", 0)) as listener:
         server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
@@ -180,3 +225,24 @@ def test_an_open_model_shops_by_what_it_writes(address: str, tmp_path: Path, fam
         assert database.execute("SELECT DISTINCT tokens_in, tokens_out FROM calls").fetchall() == [
             (1_000, 20)
         ]
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_a_model_shops_by_anthropics_toolset_for_browsers(address: str, tmp_path: Path) -> None:
+    env = {
+        "ANTHROPIC_BASE_URL": address.removesuffix("/v1"),
+        "ANTHROPIC_API_KEY": "any",
+        "NO_PROXY": "127.0.0.1",
+    }
+    agent = "anthropic-browser:claude-sonnet-5"
+    ended = forked_souk("run", "nudges", "--agent", agent, "--limit", "2", cwd=tmp_path, env=env)
+    assert ended.status == 0, ended.err
+    with sqlite3.connect(tmp_path / "runs" / "souk.db") as database:
+        assert database.execute("SELECT outcome, count(*) FROM trials GROUP BY 1").fetchall() == [
+            ("choice", 2)
+        ]
+        tabs = database.execute("SELECT count(*) FROM steps WHERE action LIKE 'tab_focus%'").fetchall()
+        assert tabs == [(4,)]
+        assert database.execute("SELECT count(*) FROM steps WHERE error <> ''").fetchall() == [(0,)]
+        assert database.execute("SELECT count(*) FROM calls WHERE error <> ''").fetchall() == [(0,)]
