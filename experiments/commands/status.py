@@ -2,7 +2,7 @@
 
 import json
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -85,6 +85,7 @@ def _one(one: "RunStatus") -> "RenderableType":
 
     from experiments.console.terminal import new_table
     from experiments.runs.status import STATES
+    from experiments.runs.stopping import sequence_line
 
     pace, left = _pace(one)
     lines = [f"{one.run}, started {one.started_at}: {STATES[one.state]}"]
@@ -93,10 +94,11 @@ def _one(one: "RunStatus") -> "RenderableType":
     cached = f" ({one.tokens_cached:,} from the provider's cache)" if one.tokens_cached else ""
     tokens = f"{one.tokens_in:,} tokens in{cached}, {one.tokens_out:,} out"
     budget = "" if one.budget_left is None else f" of {one.budget:g}; {one.budget_left:.4f} left"
-    lines.append(f"{_cost(one)} USD{budget}; {tokens}")
+    at_end = "" if one.cost_at_end is None else f", about {one.cost_at_end:.4f} at the end"
+    lines.append(f"{_cost(one)} USD{budget}{at_end}; {tokens}")
     if one.partly_opened:
         lines.append(f"{one.partly_opened:,} choices before which not all options had been opened")
-    lines += [_sequence(each) for each in one.sequences]
+    lines += [sequence_line(each) for each in one.sequences]
     if one.reason and one.state not in ("finished", "decided"):
         lines.append(one.reason)
     if one.paused and one.state in ("stopped", "lost"):
@@ -116,23 +118,6 @@ def _one(one: "RunStatus") -> "RenderableType":
     for key, cell in counts.items():
         table.add_row(*map(escape, key), *(f"{cell.get(name, 0):,}" for name in outcomes))
     return Group(Text("\n".join(lines)), *([table] if counts else []))
-
-
-def _sequence(found: dict[str, Any]) -> str:
-    from experiments.runs.stopping import saved_text, stop_line
-
-    numbers = "no stratum is complete yet"
-    if found["strata"]:
-        level, p_value = 100 * (1 - found["alpha"]), max(found["p_value"], 0.001)
-        numbers = (
-            f"{found['effect']} {found['estimate']:.1f} points ({level:g} % at any time:"
-            f" {found['conf_low']:.1f} to {found['conf_high']:.1f}; p {p_value:.3f};"
-            f" {found['strata']:,} strata)"
-        )
-    if found["decision"]:
-        return f"{stop_line(found)}: {numbers}; {saved_text(found)}"
-    waiting = f"; {found['waiting']:,} trials wait for one before them" if found["waiting"] else ""
-    return f"{found['agent']}: {found['ended']:,} of at most {found['most']:,} trials: {numbers}{waiting}"
 
 
 def _trials(one: "RunStatus") -> str:

@@ -1,12 +1,20 @@
 """Report how runs are going, from their records alone: wherever they run, and also when they have ended."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
 
 from experiments.records.control import requested_state, runners_of
-from experiments.records.queries import cached_tokens, cells, facts_of, partly_opened, run_names, wasted
+from experiments.records.queries import (
+    Cell,
+    cached_tokens,
+    cells,
+    facts_of,
+    partly_opened,
+    run_names,
+    wasted,
+)
 from experiments.records.record import Row
 from experiments.records.store import Records
 from experiments.runs.stopping import stopping_watch
@@ -50,6 +58,11 @@ class RunStatus:
     """The number of guests' choices before which not all options had been opened."""
     budget: float | None
     budget_left: float | None
+    cost_at_end: float | None
+    """What the run will have cost if the trials that are left cost what those of their agents did so far.
+
+    None where that is not known, nothing was spent, or none are left. A stopping rule may end the run before.
+    """
     reason: str
     runners: list[Row] = field(default_factory=list)
     cells: list[Row] = field(default_factory=list)
@@ -74,8 +87,8 @@ def run_statuses(records: Records, run: str | None = None) -> list[RunStatus]:
 
 def run_status(records: Records, run: str, name: str, started_at: str) -> RunStatus:
     """Return the status of one run, without a look at whether the database is damaged."""
-    found = cells(records, run)
-    sequences = _sequences(records, run)
+    found, facts = cells(records, run), facts_of(records, run)
+    sequences = _sequences(records, run, facts)
     outcomes = Counter[str]()
     for cell in found:
         outcomes[cell.outcome] += cell.trials
@@ -108,6 +121,7 @@ def run_status(records: Records, run: str, name: str, started_at: str) -> RunSta
         partly_opened=partly_opened(records, run),
         budget=budget,
         budget_left=None if budget is None else budget - spent,
+        cost_at_end=_cost_at_end(found, facts, sequences, spent, wanted),
         reason=last["reason"] if last else "",
         runners=processes,
         cells=[
@@ -123,9 +137,27 @@ def run_status(records: Records, run: str, name: str, started_at: str) -> RunSta
     )
 
 
-def _sequences(records: Records, run: str) -> list[Row]:
+def _cost_at_end(
+    found: list[Cell], facts: Row, sequences: list[Row], spent: float, wanted: int | None
+) -> float | None:
+    """What the run will have cost, where as many trials are wanted of each of its agents."""
+    agents = facts.get("agents")
+    ended, costs = Counter[str](), defaultdict[str, float](float)
+    for cell in found:
+        ended[cell.agent] += 0 if cell.outcome == "infra_error" else cell.trials
+        costs[cell.agent] += cell.cost
+    unknown = any(cell.unknown_costs for cell in found if cell.outcome != "infra_error")
+    if not (wanted and spent) or unknown or not isinstance(agents, list) or {*ended} != {*map(str, agents)}:
+        return None
+    decided = {each["agent"] for each in sequences if each["decision"]}
+    left = {agent: max(0.0, wanted / len(ended) - ended[agent]) for agent in ended if agent not in decided}
+    if not any(left.values()) or not all(ended.values()):
+        return None
+    return spent + sum(costs[agent] / ended[agent] * number for agent, number in left.items())
+
+
+def _sequences(records: Records, run: str, facts: Row) -> list[Row]:
     """What the rule of the run says; nothing where it has none."""
-    facts = facts_of(records, run)
     experiment = facts.get("experiment")
     if not isinstance(experiment, dict) or not experiment.get("stopping"):
         return []

@@ -34,3 +34,19 @@ def saved_text(found: Mapping[str, Any]) -> str:
     cost = found["saved_cost"]
     dollars = "" if not cost else f"{cost:,.2f}" if cost >= 1 else f"{cost:.2g}"
     return f"{found['saved']:,} trials saved{f' (about {dollars} USD)' if dollars else ''}"
+
+
+def sequence_line(found: Mapping[str, Any]) -> str:
+    """Say what the rule knows of an agent: its trials, the estimate and its interval at any time."""
+    numbers = "no stratum is complete yet"
+    if found["strata"]:
+        level, p_value = 100 * (1 - found["alpha"]), max(found["p_value"], 0.001)
+        numbers = (
+            f"{found['effect']} {found['estimate']:.1f} points ({level:g} % at any time:"
+            f" {found['conf_low']:.1f} to {found['conf_high']:.1f}; p {p_value:.3f};"
+            f" {found['strata']:,} strata)"
+        )
+    if found["decision"]:
+        return f"{stop_line(found)}: {numbers}; {saved_text(found)}"
+    waiting = f"; {found['waiting']:,} trials wait for one before them" if found["waiting"] else ""
+    return f"{found['agent']}: {found['ended']:,} of at most {found['most']:,} trials: {numbers}{waiting}"

@@ -115,6 +115,7 @@ def create_app(records: Records, db: str) -> Starlette:
         Route("/runs/{run}", run),
         Route("/runs/{run}/answer", answer),
         Route("/runs/{run}/interventions", interventions),
+        Route("/runs/{run}/pause", changes.pause, methods=["POST"]),
         Route("/runs/{run}/archive", changes.archive, methods=["POST"]),
         Route("/runs/{run}/delete", deletion, methods=["GET"]),
         Route("/runs/{run}/delete", changes.delete, methods=["POST"]),

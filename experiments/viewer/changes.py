@@ -1,4 +1,4 @@
-"""The few things that the viewer changes: tags and notes of trials, runs that are put away or deleted.
+"""The few things that the viewer changes: tags and notes of trials; runs are paused, put away or deleted.
 
 All else is read from a database that refuses to be written. Each change opens it anew.
 """
@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from experiments.records.control import request_state, runners_of
 from experiments.records.deletion import delete_run
 from experiments.records.errors import Unreadable
 from experiments.records.notes import archive, write_note
@@ -41,6 +42,12 @@ class Changes:
         await self._change(lambda all: archive(all, run, away=form("away") == "1"))
         return _to(self._to.runs())
 
+    async def pause(self, request: Request) -> Response:
+        """Let no further trial of a run start, or let a paused run go on."""
+        form, run = await _form(request), await self._run(request)
+        await self._change(lambda all: _pause(all, run, paused=form("paused") == "1"))
+        return _to(self._to.run(run))
+
     async def delete(self, request: Request) -> Response:
         """Delete a run for ever, if its id was typed."""
         form, run = await _form(request), await self._run(request)
@@ -63,6 +70,13 @@ class Changes:
             raise
         except UserError as error:
             raise HTTPException(400, str(error)) from None
+
+
+def _pause(records: Records, run: str, *, paused: bool) -> None:
+    """Ask as `souk pause` does; a run that has ended meanwhile is not paused. Raises UserError."""
+    if paused and not any(process["alive"] for process in runners_of(records, run)):
+        raise UserError(f"{run}: nothing runs it now, so nothing was paused")
+    request_state(records, run, "paused" if paused else "running")
 
 
 @contextmanager

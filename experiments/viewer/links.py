@@ -24,6 +24,10 @@ class Links:
         """Return the address that puts a run away, or takes it out again."""
         return _address("/runs", run, "archive")
 
+    def pause(self, run: str) -> str:
+        """Return the address that pauses a run, or lets it go on."""
+        return _address("/runs", run, "pause")
+
     def delete(self, run: str) -> str:
         """Return the address of the question whether a run is to be deleted."""
         return _address("/runs", run, "delete")

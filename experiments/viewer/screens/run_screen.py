@@ -2,7 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from experiments.records.grids import Flips, GridCell, flips, grid, option_names
 from experiments.records.notes import put_away
@@ -10,7 +10,8 @@ from experiments.records.queries import run_names
 from experiments.records.record import CONTROL
 from experiments.records.store import Records
 from experiments.records.trial_search import Selection
-from experiments.runs.status import STATES, run_status
+from experiments.runs.status import STATES, RunStatus, run_status
+from experiments.runs.stopping import sequence_line
 from experiments.viewer.links import Links
 from experiments.viewer.state_cache import StateCache
 
@@ -21,6 +22,20 @@ MOST_COLUMNS: Final = 24
 
 Column = tuple[str, str, str]
 """Agent, condition and order."""
+
+
+class Bar(NamedTuple):
+    """How much of `most` there is, and how much is expected in the end."""
+
+    now: float
+    most: float
+    expected: float | None = None
+
+    @property
+    def parts(self) -> tuple[float, float]:
+        """The width of what there is, and of what is expected beyond it, in percent."""
+        now, most = (100 * min(1.0, value / self.most) for value in (self.now, self.expected or 0.0))
+        return now, max(0.0, most - now)
 
 
 @dataclass(slots=True)
@@ -79,6 +94,8 @@ def run_screen(
         "status": status,
         "away": run in put_away(records),
         "states": STATES,
+        "sequences": [sequence_line(each) for each in status.sequences],
+        "bars": _bars(status),
         "live": status.state in ("running", "paused"),
         "selection": Selection(run),
         "columns": columns[:MOST_COLUMNS],
@@ -92,6 +109,14 @@ def run_screen(
         "page": page,
         "pages": -(-len(names) // ROWS),
         "sets": len(names),
+    }
+
+
+def _bars(status: RunStatus) -> dict[str, Bar | None]:
+    """How far the run is on its way, in trials until all have ended, and in dollars where it has a budget."""
+    return {
+        "trials": Bar(status.done, status.wanted) if status.wanted and status.done < status.wanted else None,
+        "budget": Bar(status.cost, status.budget, status.cost_at_end) if status.budget else None,
     }
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,27 @@ async def test_costs_budget_and_outcomes_by_condition(tmp_path: Path, records: R
     assert {name: seen[name] for name in expected} == expected
     cell = {"agent": "simulated:balanced", "condition": "nudged", "outcome": "infra_error", "trials": 1}
     assert cell in seen["cells"]
+
+
+def test_the_cost_at_the_end_is_known_once_each_agent_has_cost_something(
+    tmp_path: Path, records: Records
+) -> None:
+    db = f"sqlite:///{tmp_path}/t.db"
+    records.begin_run("r-2", "two", replace(some_facts(), agents=["openai:a", "openai:b"]))
+    of = {"run": "r-2", "agent": "openai:a"}
+    records.save(a_record("t0", **of, cost=0.1), a_record("t1", "infra_error", **of, cost=0.3))
+    Runner("r-2", trials=8, budget=9).end(records)
+
+    def at_end() -> float | None:
+        return next(each for each in run_statuses(Records(db)) if each.run == "r-2").cost_at_end
+
+    assert at_end() is None, "of the other agent nothing is known"
+    records.save(a_record("t2", run="r-2", agent="openai:b", cost=1.0))
+    # Three trials are left of each agent; what failed has cost something and is tried again.
+    assert at_end() == pytest.approx(1.4 + 3 * 0.4 + 3 * 1.0)
+    assert "1.4000 USD of 9; 7.6000 left, about 5.6000 at the end;" in souk("status", "r-2", "--db", db)
+    records.save(a_record("t3", run="r-2", agent="openai:b", cost=None))
+    assert at_end() is None, "what a trial has cost is not known"
 
 
 def test_a_stopped_run_says_why_and_how_it_goes_on(tmp_path: Path, records: Records) -> None:

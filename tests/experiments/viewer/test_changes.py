@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from environments.browser import find_browser
 from experiments.cli import app
 from experiments.records.check import check_database
+from experiments.records.control import Runner, requested_state
 from experiments.records.notes import MOST_TAGS, noted, with_notes, write_note
 from experiments.records.queries import run_names
 from experiments.records.store import Records
@@ -75,14 +76,27 @@ def test_only_pages_of_this_very_server_change_anything(records: Records, tmp_pa
         for status, headers in refused:
             assert post(address, note, said, **headers) == status, headers
         assert post(address, note, {"note": "x" * 200_000}) == 413
-        for path in ("delete", "archive"):
-            assert post(address, f"/runs/{RUN}/{path}", {"run": RUN}, Origin=None) == 403
+        for path in ("delete", "archive", "pause"):
+            assert post(address, f"/runs/{RUN}/{path}", {"run": RUN, "paused": "1"}, Origin=None) == 403
         assert noted(records, RUN, [FIRST]) == {} and run_names(records)
         assert post(address, note, said, Sec_Fetch_Site="same-origin") == 303
         assert noted(records, RUN, [FIRST]) == {FIRST: ("odd", "Look again.")}
         assert post(address, note.replace(FIRST, "none"), said) == 400
         assert post(address, note, {"tags": ",".join(map(str, range(MOST_TAGS + 1)))}) == 400
         assert post(address, "/", said) == 405
+
+
+def test_only_a_run_that_goes_on_is_paused(records: Records, tmp_path: Path) -> None:
+    path, process = f"/runs/{RUN}/pause", Runner(RUN, trials=9)
+    with viewing(records, sqlite(tmp_path)) as address:
+        assert post(address, path, {"paused": "1"}) == 400
+        assert requested_state(records, RUN) == "running"
+        process.begin(records)
+        assert post(address, path, {"paused": "1"}) == 303
+        assert requested_state(records, RUN) == "paused"
+        process.end(records)
+        assert post(address, path, {"paused": "0"}) == 303
+        assert requested_state(records, RUN) == "running"
 
 
 def test_tags_are_found_exported_and_kept(records: Records, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Page, sync_playwright
 
 from environments.browser import find_browser
+from experiments.records.control import Runner
 from tests.experiments.viewer.made_run import RUN, record, sqlite, stored, trial, viewing, with_sent_page
 
 pytestmark = pytest.mark.browser
@@ -79,7 +80,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     )
     sent = with_sent_page(record(trial(9)))
     written = [{"number": 0, "text": "I looked at both lamps, and took the first one."}]
-    with viewing(stored(url, [*made, replace(failed, output=written), sent]), url) as found:
+    records = stored(url, [*made, replace(failed, output=written), sent])
+    Runner(RUN, trials=40, budget=0.01).begin(records)
+    with viewing(records, url) as found:
         yield found
 
 
