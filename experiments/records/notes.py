@@ -13,6 +13,8 @@ from interventions.errors import UserError
 
 LONGEST_TAG: Final = 60
 MOST_TAGS: Final = 20
+BETWEEN_TAGS: Final = ", "
+"""What stands between the tags of a trial; a tag holds none."""
 LONGEST_NOTE: Final = 10_000
 """In characters."""
 
@@ -40,7 +42,7 @@ def write_note(records: Records, run: str, trial: str, tags: str, note: str) -> 
     Raises:
         UserError: the run has no such trial, or there are too many tags or characters.
     """
-    joined, note = clean(", ".join(parse_tags(tags))), clean(note.replace("\r\n", "\n").strip())
+    joined, note = clean(BETWEEN_TAGS.join(parse_tags(tags))), clean(note.replace("\r\n", "\n").strip())
     if len(note) > LONGEST_NOTE:
         raise UserError(f"note: {len(note):,} characters are too many; the most are {LONGEST_NOTE:,}")
     its = (notes.c.run == run) & (notes.c.trial == trial)

@@ -1,12 +1,13 @@
 """Find trials of a run by what they are and what was said in them: pages of rows, counts, neighbours."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Self
 
 import sqlalchemy as sql
 
+from experiments.records.notes import BETWEEN_TAGS
 from experiments.records.record import TrialRow
 from experiments.records.store import Records
 from experiments.records.tables import notes, options, steps, trials
@@ -17,6 +18,8 @@ _REASON: Final = 80
 _FIRST: Final = (
     (options.c.run == trials.c.run) & (options.c.trial == trials.c.trial) & (options.c.position == 0)
 )
+# Looked up for each trial, by the key: a database without statistics may compare all trials with all options.
+_CATEGORY: Final = sql.select(options.c.category).where(_FIRST).correlate(trials).scalar_subquery()
 
 _SAID: Final = (notes.c.run == trials.c.run) & (notes.c.trial == trials.c.trial)
 
@@ -29,13 +32,17 @@ FACETS: Final[Mapping[str, sql.ColumnElement[Any]]] = {
     "condition": trials.c.condition,
     "nudge": trials.c.nudge,
     "family": trials.c.family,
-    "category": sql.func.coalesce(options.c.category, ""),
+    "category": sql.func.coalesce(_CATEGORY, ""),
     "ordering": trials.c.ordering,
     "profile": trials.c.profile,
     "modality": sql.func.coalesce(trials.c.modality, ""),
     "match": trials.c.match,
+    "tag": notes.c.tags,
 }
-"""What trials are counted and filtered by; the category is that of the first option."""
+"""What trials are counted and filtered by; the category is that of the first option.
+
+A trial has one value of each, but any number of tags, of which each counts; with none its tag is "".
+"""
 
 SORTS: Final[Mapping[str, sql.ColumnElement[Any]]] = {
     "started_at": trials.c.started_at,
@@ -50,8 +57,10 @@ SORTS: Final[Mapping[str, sql.ColumnElement[Any]]] = {
 _FALLING: Final = ("steps", "seconds", "tokens", "cost")
 """Columns of which the largest values are wanted first."""
 
+_TAG: Final = list(FACETS).index("tag")
+
 FacetCell = tuple[tuple[str, ...], int]
-"""The values of all facets, in their order, and the number of trials that have them."""
+"""The values of all facets, in their order (tags as they are kept), and the number of such trials."""
 
 _OWN: Final = tuple(trials.c[each.name] for each in fields(TrialRow))
 
@@ -138,7 +147,8 @@ def every(records: Records, selection: Selection) -> Iterator[tuple[Any, ...]]:
     yield (*(column.name for column in _OWN), "tags", "note")
     order = (SORTS[selection.sort], trials.c.trial)
     said = [sql.func.coalesce(notes.c[name], "") for name in ("tags", "note")]
-    query = _where(sql.select(*_OWN, *said), records, selection).outerjoin(notes, _SAID)
+    query = sql.select(*_OWN, *said).select_from(trials.outerjoin(notes, _SAID))
+    query = _where(query, records, selection)
     query = query.order_by(*(column.desc() if selection.descending else column.asc() for column in order))
     with records.reading() as connection:
         for row in connection.execution_options(yield_per=1_000).execute(query):
@@ -146,11 +156,35 @@ def every(records: Records, selection: Selection) -> Iterator[tuple[Any, ...]]:
 
 
 def facet_cells(records: Records, selection: Selection) -> list[FacetCell]:
-    """Count the trials of a selection, whatever its facets, by the values of all facets at once."""
-    query = _where(sql.select(*FACETS.values(), sql.func.count()), records, replace(selection, facets={}))
-    query = query.group_by(*(sql.literal_column(str(number)) for number in range(1, len(FACETS) + 1)))
+    """Count the trials of a selection, whatever its facets, by the values of all facets but tags at once.
+
+    They count as trials without a tag until `with_tags` has looked.
+    """
+    untagged = [column for name, column in FACETS.items() if name != "tag"]
+    query = sql.select(*untagged, sql.func.count())
+    return [((*values, ""), number) for values, number in _counted(records, selection, query, len(untagged))]
+
+
+def with_tags(records: Records, selection: Selection, cells: Iterable[FacetCell]) -> list[FacetCell]:
+    """Return the cells of a selection with the tags that trials have now, which may change at any time."""
+    query = (
+        sql.select(*FACETS.values(), sql.func.count())
+        .select_from(notes.join(trials, _SAID))
+        .where(notes.c.tags != "")
+    )
+    found = Counter(dict(cells))
+    for values, number in _counted(records, selection, query, len(FACETS)):
+        found[values] += number
+        found[*values[:-1], ""] -= number
+    return [(values, number) for values, number in found.items() if number > 0]
+
+
+def _counted(records: Records, selection: Selection, query: sql.Select[Any], columns: int) -> list[FacetCell]:
+    """Count by the first columns of a query, whatever the facets of the selection."""
+    query = _where(query, records, replace(selection, facets={}))
+    query = query.group_by(*(sql.literal_column(str(number)) for number in range(1, columns + 1)))
     with records.reading() as connection:
-        return [(tuple(values), number) for *values, number in connection.execute(query)]
+        return [(tuple(row[:-1]), row[-1]) for row in connection.execute(query)]
 
 
 def facet_counts(cells: Iterable[FacetCell], selection: Selection) -> dict[str, dict[str, int]]:
@@ -162,9 +196,10 @@ def facet_counts(cells: Iterable[FacetCell], selection: Selection) -> dict[str, 
     wanted = [(names.index(name), value) for name, value in selection.facets.items()]
     totals: list[Counter[str]] = [Counter() for _ in names]
     for values, number in cells:
-        others = [place for place, value in wanted if values[place] != value]
+        others = [place for place, value in wanted if value not in _values(values, place)]
         for place in others if len(others) == 1 else range(0 if others else len(names)):
-            totals[place][values[place]] += number
+            for value in _values(values, place):
+                totals[place][value] += number
     return {
         name: dict(sorted(total.items(), key=lambda each: (-each[1], each[0])))
         for name, total in zip(names, totals, strict=True)
@@ -175,14 +210,21 @@ def trial_count(cells: Iterable[FacetCell], selection: Selection) -> int:
     """Return the number of trials of a selection."""
     names = list(FACETS)
     wanted = [(names.index(name), value) for name, value in selection.facets.items()]
-    return sum(number for values, number in cells if all(values[place] == value for place, value in wanted))
+    return sum(
+        number for values, number in cells if all(value in _values(values, place) for place, value in wanted)
+    )
+
+
+def _values(values: Sequence[str], place: int) -> Sequence[str]:
+    """What the trials of a cell have of a facet: one value, or their tags."""
+    return values[place].split(BETWEEN_TAGS) if place == _TAG else values[place : place + 1]
 
 
 def _where(query: sql.Select[Any], records: Records, selection: Selection) -> sql.Select[Any]:
-    """The query for the trials of a selection."""
-    query = query.select_from(trials.outerjoin(options, _FIRST)).where(trials.c.run == selection.run)
+    """The query, for the trials of a selection only."""
+    query = query.where(trials.c.run == selection.run)
     for name, value in selection.facets.items():
-        query = query.where(FACETS[name] == value)
+        query = query.where(_tagged(selection.run, value) if name == "tag" else FACETS[name] == value)
     if selection.set:
         query = query.where(trials.c.set == selection.set)
     if selection.words:
@@ -193,6 +235,20 @@ def _where(query: sql.Select[Any], records: Records, selection: Selection) -> sq
         named = trials.c.trial == selection.words
         query = query.where(sql.or_(trials.c.trial.in_(its), trials.c.trial.in_(noted), named))
     return query
+
+
+def _tagged(run: str, tag: str) -> sql.ColumnElement[bool]:
+    """Whether a trial has this very tag; an empty one: whether it has none."""
+    own = sql.select(notes.c.trial).where(notes.c.run == run)
+    if not tag:
+        return trials.c.trial.not_in(own.where(notes.c.tags != ""))
+    if BETWEEN_TAGS in tag:
+        return sql.false()
+    between = sql.literal(BETWEEN_TAGS)
+    tags = between + notes.c.tags + between
+    # Without the tag it is another text: the one comparison of these in which the case of letters counts in
+    # every database, and that takes no letter for a wildcard.
+    return trials.c.trial.in_(own.where(sql.func.replace(tags, between + tag + between, "") != tags))
 
 
 def _holds(records: Records, column: sql.ColumnElement[str], words: str) -> sql.ColumnElement[bool]:

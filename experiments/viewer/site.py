@@ -7,7 +7,14 @@ from typing import Any, Final
 
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
-from experiments.records.trial_search import Selection, every, facet_cells, facet_counts, matching
+from experiments.records.trial_search import (
+    Selection,
+    every,
+    facet_cells,
+    facet_counts,
+    matching,
+    with_tags,
+)
 from experiments.records.whole_trials import whole_trial
 from experiments.viewer.answer import compute
 from experiments.viewer.csv_text import csv_text
@@ -42,7 +49,8 @@ class Site:
             raise UserError(
                 f"{selection.run}: no trial is {said(selection)}; souk view shows which there are"
             )
-        counts = facet_counts(facet_cells(records, selection), selection)
+        cells = with_tags(records, selection, facet_cells(records, selection))
+        counts = facet_counts(cells, selection)
         self._records, self._cache, self._tell = records, StateCache(records), tell
         self.taken = Taken(selection, rows, counts)
         everything = sum(records.outcomes(selection.run).values())

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import httpx
 
+from experiments.records.notes import write_note
 from tests.bench.result import Result
 from tests.experiments.command_line import ROOT, environment
 from tests.experiments.viewer.made_run import RUN, record, sqlite, stored, trial
@@ -18,7 +19,7 @@ TRIALS = 80_000
 TOGETHER = 2_000
 REQUESTS = 1_000
 FIRST_S, FACET_S, TRIAL_S, TRIAL_P95_S, MOST_MB = 1.0, 0.2, 0.15, 0.5, 300
-FACETS = ("condition=nudged", "condition=control", "ordering=forward", "ordering=reversed", "outcome=choice")
+FACETS = ("condition=nudged", "condition=control", "ordering=forward", "ordering=reversed", "tag=odd")
 
 
 async def run() -> Result:
@@ -34,6 +35,8 @@ def fill(folder: Path) -> None:
     for first in range(0, TRIALS, TOGETHER):
         numbers = range(first, first + TOGETHER)
         records.save(*(record(trial(number, started_at=begun(number))) for number in numbers))
+    for number in range(0, TRIALS, 400):
+        write_note(records, RUN, trial(number).trial, "odd", "")
     records.close()
 
 
@@ -88,7 +91,8 @@ def ask(folder: Path) -> Result:
         ),
         how=(
             f"A SQLite database with a run of {TRIALS:,} made trials, each with two options, a step, its "
-            "page and a receipt. `souk view` in a process of its own is asked over HTTP by one client."
+            "page and a receipt; one in 400 has a tag. `souk view` in a process of its own is asked over "
+            "HTTP by one client."
         ),
         notes=("Each trial is another one, so that no answer is known before.",),
     )

@@ -17,7 +17,7 @@ def answer_screen(
     leads to the trials of that name.
     """
     selection = Selection(run)
-    cells = cache.get(run, ("facets", "", ""), lambda: facet_cells(records, selection))
+    cells = cache.get(run, ("facets", "", "", None), lambda: facet_cells(records, selection))
     known: dict[str, Selection] = {}
     main: list[str] = []
     for name in ("agent", "nudge", "family", "category", "profile", "condition"):

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from experiments.records.notes import last_noted, noted
+from experiments.records.notes import BETWEEN_TAGS, last_noted, noted
 from experiments.records.store import Records
 from experiments.records.trial_search import (
     Selection,
@@ -10,6 +10,7 @@ from experiments.records.trial_search import (
     facet_counts,
     matching,
     trial_count,
+    with_tags,
 )
 from experiments.records.whole_trials import options_of
 from experiments.viewer.links import Links
@@ -30,7 +31,9 @@ TITLES: Final = {
     "category": "Category",
     "ordering": "Order",
     "profile": "Profile",
+    "modality": "Shown as",
     "match": "Matched",
+    "tag": "Tag",
 }
 COLUMNS: Final = (
     ("started_at", "Started (UTC)", ""),
@@ -56,9 +59,11 @@ def trials_screen(
     rows: int = ROWS,
 ) -> dict[str, Any]:
     """Return the values of the screen: the trials after or before the one of this id."""
-    said = last_noted(records, selection.run) if selection.words else None
-    key = ("facets", selection.set, selection.words, said)
-    cells = cache.get(selection.run, key, lambda: facet_cells(records, selection))
+    said = last_noted(records, selection.run)
+    key = ("facets", selection.set, selection.words, said if selection.words else None)
+    untagged = cache.get(selection.run, key, lambda: facet_cells(records, selection))
+    key = ("tags", selection.set, selection.words, said)
+    cells = cache.get(selection.run, key, lambda: with_tags(records, selection, untagged))
     found = matching(records, selection, limit=rows + 1, after=after, before=before)
     more = len(found) > rows
     found = (found[1:] if before else found[:rows]) if more else found
@@ -78,6 +83,7 @@ def trials_screen(
         "trials": found,
         "chosen": _chosen(records, selection.run, [each.trial for each in found]),
         "said": noted(records, selection.run, [each.trial for each in found]),
+        "between": BETWEEN_TAGS,
         "outcomes": OUTCOMES,
         "more": more,
         "next": to.trials(selection, after=found[-1].trial) if found and (more or before) else None,

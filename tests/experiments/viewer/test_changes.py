@@ -154,6 +154,20 @@ def test_a_person_notes_archives_and_deletes(page: Page, records: Records, tmp_p
             page.get_by_text("CSV", exact=True).click()
         [row] = csv.DictReader(download.value.path().open())
         assert row["tags"] == "odd, =1+1" and row["note"] == "It never looked.\njjk"
+        write_note(records, RUN, trial(1).trial, "odd", "")
+        page.goto(f"{address}/runs/{RUN}/trials?condition=control")
+        page.get_by_role("navigation", name="Filters").get_by_role("link", name="odd 1", exact=True).click()
+        page.wait_for_url("**/trials?condition=control&tag=odd")
+        assert page.locator("h1").inner_text() == "1 trial"
+        page.get_by_role("link", name="nudged 1").click()
+        page.wait_for_url("**/trials?tag=odd&condition=nudged")
+        with page.expect_download() as download:
+            page.get_by_text("CSV", exact=True).click()
+        assert [row["trial"] for row in csv.DictReader(download.value.path().open())] == [trial(1).trial]
+        page.goto(f"{address}/runs/{RUN}/trials")
+        page.locator("td .tag", has_text="=1+1").click()
+        page.wait_for_url("**/trials?tag=%3D1%2B1")
+        assert page.locator("h1").inner_text() == "1 trial"
         page.goto(f"{address}/runs/{RUN}")
         page.get_by_role("button", name="Archive this run").click()
         page.wait_for_url(f"{address}/")

@@ -13,6 +13,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from environments.browser import find_browser
 from experiments.records.control import Runner
+from experiments.records.notes import write_note
 from tests.experiments.viewer.made_run import RUN, record, sqlite, stored, trial, viewing, with_sent_page
 
 pytestmark = pytest.mark.browser
@@ -79,8 +80,10 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         trial(8, outcome="infra_error", choice=None, reason="browser: it has crashed", attempts=3)
     )
     sent = with_sent_page(record(trial(9)))
+    shown = [record(trial(10 + place, modality=name)) for place, name in enumerate(("html", "screenshot"))]
     written = [{"number": 0, "text": "I looked at both lamps, and took the first one."}]
-    records = stored(url, [*made, replace(failed, output=written), sent])
+    records = stored(url, [*made, replace(failed, output=written), sent, *shown])
+    write_note(records, RUN, made[1].trial.trial, "odd, it has read the price", "Look again.")
     Runner(RUN, trials=40, budget=0.01).begin(records)
     with viewing(records, url) as found:
         yield found
@@ -104,6 +107,7 @@ def screens(address: str) -> dict[str, str]:
         "run": f"{address}/runs/{RUN}",
         "trials": trials,
         "filtered": f"{trials}?condition=nudged&sort=-seconds&q=lamp",
+        "tagged": f"{trials}?tag=odd&modality=",
         "nothing": f"{trials}?q=nowhere",
         "trial": f"{trials}/{chosen}",
         "source": f"{trials}/{chosen}?view=source",

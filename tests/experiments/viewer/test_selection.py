@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy.exc import DBAPIError
 
 from experiments.records.grids import Flips, flips, grid
+from experiments.records.notes import write_note
 from experiments.records.record import TrialRow
 from experiments.records.store import Records
 from experiments.records.tables import runs
@@ -24,6 +25,7 @@ from experiments.records.trial_search import (
     facet_counts,
     matching,
     trial_count,
+    with_tags,
 )
 from experiments.records.whole_trials import counterparts, whole_trial
 from experiments.viewer.csv_text import csv_text
@@ -90,6 +92,56 @@ def test_facets_count_as_if_they_were_not_filtered_by(records: Records) -> None:
     assert counted["reason"] == Counter(row.reason for row in both)
     assert counted["category"] == {"Lamps": len(both)}
     assert trial_count(cells, selection) == len(both) == len(matching(records, selection, limit=99))
+
+
+TAGS = {0: "odd, price read", 1: "odd", 2: "Odd", 3: "price read, 50%_", 4: "read", 9: ""}
+"""Tags by trial; that of 9 has only a note."""
+
+
+@pytest.fixture
+def tagged(records: Records) -> Iterator[Records]:
+    for number, tags in TAGS.items():
+        write_note(records, RUN, MADE[number].trial, tags, "seen")
+    yield records
+    for number in TAGS:
+        write_note(records, RUN, MADE[number].trial, "", "")
+
+
+@pytest.mark.parametrize(
+    "tag", ["odd", "Odd", "price read", "price", "read", "50%_", "%", ", ", "odd, price read", ""]
+)
+@pytest.mark.parametrize("others", [{}, {"condition": "nudged"}, {"set": "lamps-0"}, {"q": "seen"}], ids=str)
+def test_trials_are_found_and_counted_by_each_of_their_tags(
+    tagged: Records, tag: str, others: dict[str, str]
+) -> None:
+    def of(row: TrialRow) -> list[str]:
+        return TAGS.get(row.seed, "").split(", ")
+
+    alike = [
+        row
+        for row in MADE
+        if others.get("condition") in (None, row.condition)
+        and others.get("set") in (None, row.set)
+        and ("q" not in others or row.seed in TAGS)
+    ]
+    wanted = [row for row in alike if tag in of(row)]
+    selection = Selection.of(RUN, {"tag": tag, "sort": "-seconds", **others})
+    cells = with_tags(tagged, selection, facet_cells(tagged, selection))
+    assert trial_count(cells, selection) == len(wanted)
+    counted = facet_counts(cells, selection)
+    of_set = [row for row in MADE if others.get("set") in (None, row.set)]
+    of_set = [row for row in of_set if "q" not in others or row.seed in TAGS]
+    assert counted["tag"] == Counter(each for row in alike for each in of(row))
+    assert counted["condition"] == Counter(row.condition for row in of_set if tag in of(row))
+    found, after = [], ""
+    while page := matching(tagged, selection, limit=3, after=after):
+        found += page
+        after = page[-1].trial
+    wanted.sort(key=lambda row: (row.seconds, row.trial), reverse=True)
+    assert [row.trial for row in found] == [row.trial for row in wanted]
+    table = list(csv.DictReader(io.StringIO("".join(csv_text(every(tagged, selection))))))
+    assert [row["trial"] for row in table] == [row.trial for row in wanted]
+    assert [row["tags"] for row in table] == [TAGS.get(row.seed, "") for row in wanted]
 
 
 @pytest.mark.parametrize(

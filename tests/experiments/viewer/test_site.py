@@ -7,6 +7,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
+from experiments.records.notes import write_note
 from experiments.records.store import Records
 from experiments.records.trial_search import Selection
 from experiments.viewer import site
@@ -93,6 +94,15 @@ def test_a_part_of_the_trials_says_so(records: Records, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no trial is agent=none"):
         write(records, tmp_path / "other", agent="none")
     assert not (tmp_path / "other").exists()
+
+
+def test_tags_have_lists(tmp_path: Path) -> None:
+    made = stored(sqlite(tmp_path), [record(row) for row in MADE])
+    for number, tags in ((1, "odd, price read"), (2, "odd"), (3, "")):
+        write_note(made, RUN, MADE[number].trial, tags, "seen")
+    write(made, tmp_path / "site")
+    lists = {name: page for name, page in linked(tmp_path / "site").items() if name.startswith("lists/tag-")}
+    assert sorted(len(page.css("tbody tr")) for page in lists.values()) == [1, 2, 8], "the last are of no tag"
 
 
 def test_a_later_site_takes_the_place_of_the_earlier_and_of_nothing_else(
