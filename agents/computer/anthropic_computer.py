@@ -190,6 +190,11 @@ class AnthropicComputer(ComputerModel):
         times = number(given.get("repeat", 1)) if name == "key" else 1
         return [found] * int(min(max(times or 1, 1), 100))
 
+    def _move(self, at: tuple[float, float]) -> None:
+        """Keep where the pointer is; a point outside the picture is refused, and the pointer stays."""
+        if 0 <= at[0] < self._size[0] and 0 <= at[1] < self._size[1]:
+            self._pointer = at
+
     def _action(self, name: str, given: dict[str, Any]) -> Action | str:
         """The action of a member of the tool, or why it is none."""
         text = given.get("text") if isinstance(given.get("text"), str) else ""
@@ -202,7 +207,7 @@ class AnthropicComputer(ComputerModel):
         if name in _CLICKS or name in ("scroll", "left_click_drag"):
             if held is None:
                 return f"{name}: text must be modifiers such as shift or ctrl+alt"
-            self._pointer = at
+            self._move(at)
         match name:
             case "screenshot" | "cursor_position":
                 return Action("wait", (0.0,))
@@ -213,7 +218,7 @@ class AnthropicComputer(ComputerModel):
             case "key" | "hold_key" if pressed := chord([each for each in words.split("+") if each]):
                 return Action("keyboard_press", (pressed,))
             case "mouse_move" if given.get("coordinate") is not None:
-                self._pointer = at
+                self._move(at)
                 return Action("mouse_move", at)
             case "left_mouse_down":
                 return Action("mouse_down", ("left",))

@@ -317,6 +317,19 @@ async def test_actions_of_anthropic(wire: Wire, see: Callable[..., Observation],
     assert are_results(wire.sent[2])
 
 
+async def test_a_click_that_misses_the_picture_moves_no_pointer(
+    wire: Wire, see: Callable[..., Observation]
+) -> None:
+    agent = make_agent(ANTHROPIC, seed=1)
+    wire.anthropic(use("left_click", coordinate=[5_000, 9]))
+    wire.anthropic(use("scroll", scroll_direction="down", scroll_amount=3))
+    assert str((await agent.act(see())).action) == "mouse_click(5000.0, 9.0, 'left', 1, '')"
+    assert (
+        str((await agent.act(see(error="mouse_click: outside"))).action)
+        == "scroll_at(0.0, 0.0, 0.0, 360.0, '')"
+    )
+
+
 AT = {"type": "coordinate", "x": 1, "y": 2}
 MEMBERS: list[tuple[str, dict[str, Any], str]] = [
     ("right_click", {"target": AT, "modifiers": "shift"}, "mouse_click(1.0, 2.0, 'right', 1, 'Shift')"),
