@@ -37,6 +37,7 @@ PAUSES: Final = (3.0, 10.0)
 GOAL_SHARE: Final = 0.9
 GOAL_MEMORY: Final = 60
 """MB for each episode in flight."""
+BETWEEN_LOOKS: Final = 5.0
 MB: Final = 1024
 PSS: Final = re.compile(r"^Pss:\s+(\d+) kB", re.MULTILINE)
 
@@ -100,8 +101,8 @@ async def run() -> Result:
         ),
         notes=(
             "Memory is that of the command and of all processes that it started (browser, Playwright), each"
-            " shared page of memory counted once (PSS): the largest of one look a second, divided by the"
-            " number in flight. The shop runs in the same process.",
+            f" shared page of memory counted once (PSS): the largest of looks each {BETWEEN_LOOKS:g} s,"
+            " divided by the number in flight. The shop runs in the same process.",
         ),
     )
 
@@ -160,12 +161,15 @@ async def _visit(browser: Browser, base_url: str, trials: Iterator[ShopTrial]) -
 
 
 async def _largest_memory() -> list[float]:
-    """The memory of this process and all that it has started, in MB, once a second until cancelled."""
+    """The memory of this process and all that it has started, in MB, again and again until cancelled.
+
+    A look takes the kernel a tenth of a second and more.
+    """
     found: list[float] = []
     with suppress(asyncio.CancelledError):
         while True:
             found.append(await asyncio.to_thread(_memory))
-            await asyncio.sleep(1)
+            await asyncio.sleep(BETWEEN_LOOKS)
     return found
 
 
