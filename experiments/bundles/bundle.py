@@ -7,9 +7,10 @@ gives the same bytes. The estimates are made from the archive's own tables, as `
 import hashlib
 import io
 import json
+import re
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import asdict
@@ -60,7 +61,11 @@ MEMBERS: Final = frozenset(
         *(f"records/{name}.csv" for name in STORED),
     ]
 )
-"""The names of all members that an archive can hold."""
+"""The names of all members that an archive can hold, besides those of a site."""
+SITE: Final = re.compile(r"site/((trials|lists)/)?[a-z0-9-]+\.(html|csv)")
+"""The name of a page, or a table, of a site."""
+LARGEST_SITE: Final = 1 << 30
+"""The most bytes of all pages of a site together."""
 
 
 class Member(BaseModel):
@@ -88,11 +93,13 @@ class Manifest(BaseModel):
     members: dict[str, Member]
 
 
-def make_bundle(records: Records, found: Row) -> bytes:
+def make_bundle(records: Records, found: Row, pages: Iterable[tuple[str, bytes]] = ()) -> bytes:
     """Return the archive of a stored run, whose row in the records is `found`.
 
+    pages: the files of a site to put in, with their names.
+
     Raises:
-        UserError: what is stored is not what was stored.
+        UserError: what is stored is not what was stored, or the site is too large.
     """
     run, kind = str(found["run"]), kind_of(found)
     members: dict[str, bytes] = {DESIGN: _json(public_facts(found["facts"]))}
@@ -102,6 +109,7 @@ def make_bundle(records: Records, found: Row) -> bytes:
             members[PLAN] = _json(asdict(plan))
         if entries := list(ledger(records, run)):
             members[CHAIN] = b"".join(json.dumps(each).encode() + b"\n" for each in entries)
+        members |= _site(pages)
     of_run = {name: found[name] for name in ("run", "name", "started_at")}
     try:
         if entries and (broken := ledger_fault(records, run)):
@@ -124,6 +132,21 @@ def make_bundle(records: Records, found: Row) -> bytes:
         },
     )
     return archive({MANIFEST: _json(manifest.model_dump()), **members})
+
+
+def _site(pages: Iterable[tuple[str, bytes]]) -> dict[str, bytes]:
+    """The members that hold a site."""
+    members: dict[str, bytes] = {}
+    size = 0
+    for name, page in pages:
+        members[f"site/{name}"] = page
+        size += len(page)
+        if size > LARGEST_SITE:
+            raise UserError(
+                f"--with-site: the pages of all trials have more than {LARGEST_SITE >> 20:,} MiB; "
+                "leave it out, and write those of some trials with souk view --static and --where"
+            )
+    return members
 
 
 def tables_of(records: Records, run: str, kind: str) -> dict[str, bytes]:

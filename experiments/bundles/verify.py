@@ -6,6 +6,7 @@ The archive may come from anybody: nothing of it is unpacked under a name of its
 import hashlib
 import json
 import math
+import re
 import stat
 import zipfile
 import zlib
@@ -20,9 +21,11 @@ from experiments.bundles.bundle import (
     CHAIN,
     DESIGN,
     ESTIMATES,
+    LARGEST_SITE,
     MANIFEST,
     MEMBERS,
     PLAN,
+    SITE,
     Manifest,
     again,
     estimates,
@@ -40,6 +43,15 @@ MAX_BYTES: Final = 1 << 30
 """The largest table, in bytes when unpacked."""
 MAX_JSON_BYTES: Final = 1 << 26
 _PIECE: Final = 1 << 20
+_HEAD: Final = 1 << 10
+_PAGE: Final = re.compile(
+    rb'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    rb'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+    rb'<meta http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;; '
+    rb"base-uri &#39;none&#39;; form-action &#39;none&#39;; img-src data:; "
+    rb'style-src(?: &#39;sha256-[A-Za-z0-9+/=]{44}&#39;)+">\n'
+)
+"""The beginning of a page of a site: whatever follows runs no script and loads nothing."""
 PACKING: Final = ("pandas", "pyarrow", "numpy")
 """Packages on whose versions the bytes of a Parquet file depend."""
 
@@ -82,6 +94,9 @@ def _verified(path: Path, file: zipfile.ZipFile, tolerance: float) -> Verified:
     names = {entry.filename for entry in entries}
     if len(names) < len(entries):
         raise _broken(path, "a member stands twice")
+    site = [entry for entry in entries if SITE.fullmatch(entry.filename)]
+    if sum(entry.file_size for entry in site) > LARGEST_SITE:
+        raise _broken(path, f"site/: larger than {LARGEST_SITE >> 20:,} MiB")
     for name in (MANIFEST, DESIGN, ESTIMATES):
         if name not in names:
             raise _broken(path, f"{name} is missing")
@@ -91,6 +106,10 @@ def _verified(path: Path, file: zipfile.ZipFile, tolerance: float) -> Verified:
         first = error.errors()[0]
         raise _broken(path, f"{MANIFEST}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     _check_hashes(path, file, manifest)
+    for entry in site:
+        with file.open(entry) as page:
+            if entry.filename.endswith(".html") and not _PAGE.match(page.read(_HEAD)):
+                raise _broken(path, f"{entry.filename}: not a page of souk view")
     kept = {
         name: file.read(name)
         for table in STUDIES[manifest.kind].tables
@@ -112,6 +131,10 @@ def _verified(path: Path, file: zipfile.ZipFile, tolerance: float) -> Verified:
     notes = [
         f"made with {name} {made}, checked with {here.get(name, 'none')}" for name, made in others.items()
     ]
+    if site:
+        notes.append(
+            f"site/: {len(site):,} files are as the manifest says; they cannot be made again from it"
+        )
     if PLAN in kept:
         notes += of_other_code(Registered(**json.loads(kept[PLAN])))
     return Verified(manifest, list(differing(then, now, tolerance)), notes, said)
@@ -163,7 +186,7 @@ def _unsafe(entry: zipfile.ZipInfo) -> str:
         return "leads out of the archive"
     if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
         return "no plain file"
-    if name not in MEMBERS:
+    if name not in MEMBERS and not SITE.fullmatch(name):
         return "not a member of such an archive"
     if entry.flag_bits & 1 or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         return "packed in another way"

@@ -33,13 +33,21 @@ app = typer.Typer(
 def make(
     run: Annotated[str | None, typer.Argument(help="Run (id or name); the latest by default.")] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="The .zip to write.")] = None,
+    with_site: Annotated[
+        bool,
+        typer.Option("--with-site", help="Put in the pages of all trials that souk view --static writes."),
+    ] = False,
     db: Db = DEFAULT_DB,
 ) -> None:
     """Write one archive with a run's design, data, hashes of pages, receipts and estimates.
 
     The word make can be left out. The same run gives the same archive, byte for byte.
 
-    Example: souk bundle nudges --out nudges.zip
+    Examples:
+
+      souk bundle nudges --out nudges.zip
+
+      souk bundle nudges --with-site --out nudges.zip
     """
     from experiments.bundles.bundle import make_bundle, write_bundle
     from experiments.commands.common import estimating
@@ -47,8 +55,15 @@ def make(
     records = open_records(db)
     found = records.latest_run(run)
     path = out or Path(f"{found['run']}.zip")
-    with estimating():
-        content = make_bundle(records, found)
+    if with_site:
+        from experiments.console.progress import counting
+        from experiments.viewer.site import site_files
+
+        with counting() as tell:
+            content = make_bundle(records, found, site_files(records, found["run"], tell))
+    else:
+        with estimating():
+            content = make_bundle(records, found)
     write_bundle(content, path)
     typer.echo(f"{path}: run {found['run']}, {len(content):,} bytes")
     typer.echo(f"SHA-256 {hashlib.sha256(content).hexdigest()}")

@@ -7,14 +7,7 @@ from typing import Any, Final
 
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
-from experiments.records.trial_search import (
-    Selection,
-    every,
-    facet_cells,
-    facet_counts,
-    matching,
-    with_tags,
-)
+from experiments.records.trial_search import Selection, every, facet_cells, facet_counts, matching, with_tags
 from experiments.records.whole_trials import whole_trial
 from experiments.viewer.answer import compute
 from experiments.viewer.csv_text import csv_text
@@ -62,7 +55,7 @@ class Site:
                 "The answer and the design are of all."
             )
         )
-        self._note = f"Pages of the run {selection.run}, written by souk view --static.{part}"
+        self._note = f"Pages of the run {selection.run}, as souk view shows them.{part}"
 
     def pages(self) -> Iterator[tuple[str, str]]:
         """Yield the names of the site's files and what they hold."""
@@ -155,13 +148,21 @@ def write_site(
     return len(site.taken.rows), len(sizes), sum(sizes.values())
 
 
+def site_files(
+    records: Records, run: str, tell: Callable[[str, int, int], None]
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of the site of all trials of a run, with their names. Raises UserError: it has none."""
+    for name, text in Site(records, Selection(run), tell).pages():
+        yield name, _encoded(text)
+
+
 def write_trial(records: Records, run: str, trial: str, file: Path) -> int:
     """Write a trial as one file that needs no other; return its size in bytes. Raises UserError."""
     record = _whole(records, run, trial)
     values = trial_screen(
         records, FileLinks(), Selection(run), record, trace=trace_of(records, run), whole=True
     )
-    note = f"A trial of the run {run}, written by souk view --static."
+    note = f"A trial of the run {run}, as souk view shows it."
     try:
         return _write(file, render("trial.html.j2", {**values, "taken": note}))
     except OSError as error:
@@ -200,6 +201,8 @@ def _contents(folder: Path) -> set[str]:
 
 def _write(path: Path, text: str) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
-    data = text.encode("utf-8", errors="replace")
-    path.write_bytes(data)
-    return len(data)
+    return path.write_bytes(_encoded(text))
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", errors="replace")
