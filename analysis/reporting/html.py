@@ -34,6 +34,7 @@ BEFORE = {
     "interval by set": ("p_by_set",),
     "interval of a new one": ("p_equal", "interval of sd"),
     "interval, shrunken": ("shrunken",),
+    "Krinsky-Robb interval": ("p_value", "p_adjusted", "95 % interval"),
 }
 """The columns after which each interval stands."""
 KEPT = ("term", "estimate", *ENDS)

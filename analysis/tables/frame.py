@@ -41,6 +41,7 @@ INTERVALS = {
     "interval by set": ("by_set_low", "by_set_high"),
     "interval of a new one": ("predict_low", "predict_high"),
     "interval, shrunken": ("shrunken_low", "shrunken_high"),
+    "Krinsky-Robb interval": ("krinsky_robb_low", "krinsky_robb_high"),
 }
 """The two columns of an interval, by what stands over it where people read it."""
 

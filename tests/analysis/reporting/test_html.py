@@ -8,9 +8,10 @@ import pytest
 from matplotlib.figure import Figure
 from playwright.async_api import Page
 
-from analysis.reporting.html import cell, write_files, write_report
+from analysis.reporting.html import BEFORE, cell, write_files, write_report
 from analysis.reporting.sections import NamedFigure, NamedTable, Report, Section
 from analysis.tables.errors import AnalysisError
+from analysis.tables.frame import INTERVALS
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>{{ 7*7 }}'\"&"
 
@@ -152,3 +153,29 @@ async def test_what_is_the_same_in_all_rows_is_said_once(page: Page, tmp_path: P
     assert await page.locator("thead th").all_text_contents() == names
     rows = [await row.locator("td").all_text_contents() for row in await page.locator("tbody tr").all()]
     assert rows[0] == ["stars", "1.5", "0.1", "1.3 to 1.7"] and rows[2] == ["bed", "", "", ""]
+
+
+def test_every_interval_has_its_place() -> None:
+    assert BEFORE.keys() == INTERVALS.keys()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1200, 400])
+async def test_what_is_wide_is_scrolled_and_its_first_column_stays(
+    page: Page, tmp_path: Path, width: int
+) -> None:
+    columns = {f"measure {number}": [1.5 + number, -2.5] for number in range(40)}
+    frame = pd.DataFrame({"agent": ["simulated:balanced", f"hf:{'x' * 90}"], **columns})
+    wide = Section("Wide", "", (NamedTable("wide", "Wide.", frame),), (NamedFigure("f", "A line.", drawing),))
+    write_report(tmp_path / "report.html", "Wide", {}, Report((wide,), (), "", ()))
+    await page.set_viewport_size({"width": width, "height": 800})
+    await page.goto((tmp_path / "report.html").as_uri())
+    assert await page.evaluate("document.documentElement.scrollWidth") == width
+    region = page.get_by_role("region", name="Wide.")
+    await region.focus()
+    await region.evaluate("each => { each.scrollLeft = each.scrollWidth }")
+    assert await page.evaluate("document.activeElement.scrollLeft") > 0
+    box, cell_box = await region.bounding_box(), await page.locator("td").first.bounding_box()
+    assert box and cell_box
+    assert cell_box["x"] == box["x"] and cell_box["width"] <= width / 2
+    assert await page.get_by_role("region", name="A line.").locator("img").count() == 1

@@ -47,6 +47,19 @@ def test_a_test_without_an_estimate_shows_its_statistic() -> None:
     assert "statistic" not in {str(column.header) for column in table.columns}
 
 
+def test_each_interval_stands_beside_its_number() -> None:
+    frame = pd.DataFrame(
+        {
+            "term": ["stars", "bed"], "estimate": [1.0, 2.0], "conf_low": [0.5, 1.5], "conf_high": [1.5, 2.5],
+            "percent": [10.0, 20.0], "percent_low": [5.0, 15.0], "percent_high": [15.0, 25.0], "x": [3, 4],
+        }
+    )  # fmt: skip
+    table, _ = frame_table(NamedTable("t", "t", frame, 1), None)
+    heads = [str(column.header) for column in table.columns]
+    assert heads == ["term", "estimate", "95 % interval", "percent", "interval of the percent", "x"]
+    assert list(table.columns[4].cells) == ["5.0 to 15.0", "15.0 to 25.0"]
+
+
 @pytest.mark.parametrize("width", [80, 100, 120])
 def test_no_number_is_cut_off_in_a_narrow_terminal(width: int) -> None:
     rows = [(agent, level) for agent in ("simulated:nudge-prone", "openai:small") for level in LEVELS]
