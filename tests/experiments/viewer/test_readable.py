@@ -105,6 +105,8 @@ def screens(address: str) -> dict[str, str]:
     return {
         "runs": f"{address}/",
         "run": f"{address}/runs/{RUN}",
+        "answer": f"{address}/runs/{RUN}/answer",
+        "interventions": f"{address}/runs/{RUN}/interventions",
         "trials": trials,
         "filtered": f"{trials}?condition=nudged&sort=-seconds&q=lamp",
         "tagged": f"{trials}?tag=odd&modality=",
