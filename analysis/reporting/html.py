@@ -49,10 +49,12 @@ def write_report(
     facts: Mapping[str, object],
     report: Report,
     trials: str | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> None:
     """Write the report: the answer and its figure, then the contents and the sections.
 
     facts: what was run, shown as given at the end. trials: the address of pages of the trials, to be linked.
+    names: name -> address of the trials of that name, to be linked where a cell of a table is the name.
 
     Every text is escaped; the page holds no script and asks for nothing over the network. What is undefined
     is an empty cell, with its reason in a footnote; columns that are empty throughout are left out.
@@ -71,6 +73,7 @@ def write_report(
         problems=report.problems,
         checked=report.checked,
         trials=trials,
+        names=names or {},
         figures=[figure_data(each) for section in report.sections[:1] for each in section.figures[:1]],
         sections=[
             {

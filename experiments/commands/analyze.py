@@ -348,10 +348,12 @@ def report(
       souk report my-study --methods methods.tex
     """
     from experiments.records.record import kind_of
+    from experiments.records.trial_search import Selection, facet_cells
     from experiments.studies.kinds import STUDIES, analyze_run, read_tables
     from experiments.studies.methods import write_methods
     from experiments.studies.printing import run_facts
     from experiments.studies.registered import registered_results, report_of, unregistered
+    from experiments.viewer.screens.answer_screen import named_trials
     from experiments.viewer.site_address import SiteAddress
 
     run, files = run_or_files(named, run)
@@ -371,8 +373,13 @@ def report(
         known = registered_results(records, found, analysed)
         made = report_of(kind_of(found), analysed, known, unregistered(records, found))
         folder = out or records.folder(found["run"])
-        trials = SiteAddress(site, folder).first_page() if site else None
-        path = write(made, kind_of(found), run_facts(found), folder, trials)
+        trials, names = None, {}
+        if site:
+            pages, whole = SiteAddress(site, folder), Selection(found["run"])
+            named_ones = named_trials(whole.run, facet_cells(records, whole))
+            names = {name: page for name, its in named_ones.items() if (page := pages.of_list(its))}
+            trials = pages.first_page()
+        path = write(made, kind_of(found), run_facts(found), folder, trials, names)
         if methods:
             write_methods(records, found, known, methods)
     typer.echo(path)

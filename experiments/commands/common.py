@@ -2,7 +2,7 @@
 
 import gc
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -252,11 +252,16 @@ def show(
 
 
 def write(
-    report: "Report", kind: str, facts: dict[str, Any], folder: Path, trials: str | None = None
+    report: "Report",
+    kind: str,
+    facts: dict[str, Any],
+    folder: Path,
+    trials: str | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> Path:
     """The report, and each table and figure as files of their own, in the place of those written before.
 
-    trials: the address of pages of the trials.
+    trials, names: the addresses of pages of the trials, and of those that a cell of a table names.
 
     They are made in another folder first, so that a failure leaves the folder as it was.
     """
@@ -267,7 +272,7 @@ def write(
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".new-report-", dir=folder) as aside:
             title = f"{STUDIES[kind].title}: {facts.get('run', 'tables')}"
-            write_report(Path(aside, REPORT), title, facts, report, trials)
+            write_report(Path(aside, REPORT), title, facts, report, trials, names)
             write_files(aside, report.sections)
             _replace(folder, Path(aside))
     except OSError as error:

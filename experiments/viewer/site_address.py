@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from experiments.viewer.site_links import trial_page
+from experiments.records.trial_search import Selection
+from experiments.viewer.site_links import list_page, trial_page
 from interventions.errors import UserError
 
 CONTENTS: Final = ".souk-site"
@@ -37,6 +38,11 @@ class SiteAddress:
         """Return the addresses of trials; empty for one that a folder has no page of."""
         known: dict[str, str] = {}
         return [known.get(trial) or known.setdefault(trial, self._of(trial)) for trial in trials]
+
+    def of_list(self, selection: Selection) -> str:
+        """Return the address of the list of some trials; empty where no folder is known to have it."""
+        page = list_page(selection)
+        return f"{self._root}/{page}" if self._folder and (self._folder / page).is_file() else ""
 
     def _of(self, trial: str) -> str:
         page = trial_page(trial)

@@ -156,6 +156,11 @@ def numbered(name: str, page: int) -> str:
     return f"{name}.html" if page == 1 else f"{name}-{page}.html"
 
 
+def list_page(selection: Selection) -> str:
+    """Return the file of the first page of the list of a selection, on a site of all trials."""
+    return numbered(_list_name({"set": selection.set, **selection.facets}), 1)
+
+
 def _list_name(filtered: dict[str, str]) -> str:
     """The file of a list, without its suffix: words of its filters, and a digest of them."""
     said = "-".join(f"{name}-{value}" for name, value in filtered.items() if value or name != "set")

@@ -1,9 +1,10 @@
 """The answer of a run, as `souk report` gives it, with links from what its table names to the trials."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from experiments.records.store import Records
-from experiments.records.trial_search import Selection, facet_cells, facet_counts
+from experiments.records.trial_search import FacetCell, Selection, facet_cells, facet_counts
 from experiments.viewer.links import Links
 from experiments.viewer.state_cache import StateCache
 
@@ -16,13 +17,18 @@ def answer_screen(
     found: what the analysis gave; its key `error` says why it gave nothing. What a cell of the table names
     leads to the trials of that name.
     """
-    selection = Selection(run)
-    cells = cache.get(run, ("facets", "", "", None), lambda: facet_cells(records, selection))
+    cells = cache.get(run, ("facets", "", "", None), lambda: facet_cells(records, Selection(run)))
+    known = named_trials(run, cells)
+    main = [value for value, its in known.items() if {*its.facets} <= {"agent", "condition"}]
+    return {"to": to, "run": run, "found": found, "known": known, "main": main, "live": False}
+
+
+def named_trials(run: str, cells: Iterable[FacetCell]) -> dict[str, Selection]:
+    """Return the trials of a run that a cell of a table may name, by the name."""
     known: dict[str, Selection] = {}
-    main: list[str] = []
+    counts = facet_counts(cells, Selection(run))
     for name in ("agent", "nudge", "family", "category", "profile", "condition"):
-        for value in facet_counts(cells, selection)[name]:
+        for value in counts[name]:
             if value and value != "none":
                 known.setdefault(value, Selection(run, {name: value}))
-                main += [value] if name in ("agent", "condition") else []
-    return {"to": to, "run": run, "found": found, "known": known, "main": main, "live": False}
+    return known

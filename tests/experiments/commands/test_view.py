@@ -101,6 +101,12 @@ def test_a_site_is_written_and_linked_from_the_report_and_the_table(tmp_path: Pa
     assert written.out.startswith("site/index.html: ")
     assert forked_souk("report", "nudges", "--site", "site", "--out", "a/b", *DB, cwd=tmp_path).status == 0
     assert 'href="../../site/index.html"' in (tmp_path / "a/b/report.html").read_text()
+    assert forked_souk("view", "nudges", "--static", "all", *DB, cwd=tmp_path).status == 0
+    assert forked_souk("report", "nudges", "--site", "all", "--out", "a/b", *DB, cwd=tmp_path).status == 0
+    named = re.findall(r'<td[^>]*><a href="([^"]*)">([^<]*)</a>', (tmp_path / "a/b/report.html").read_text())
+    assert named, "cells lead to the trials that they name"
+    for page, name in named:
+        assert name in (tmp_path / "a/b" / page).resolve().read_text()
     assert forked_souk("export", "nudges", "--site", "site", "--out", "t.csv", *DB, cwd=tmp_path).status == 0
     with (tmp_path / "t.csv").open() as table:
         for row in csv.DictReader(table):

@@ -148,7 +148,13 @@ def test_a_site_is_named_from_where_the_link_stands(records: Records, tmp_path: 
     assert here.first_page() == "../the%20site/index.html"
     inside, outside = MADE[0].trial, MADE[9].trial
     assert here.of_trials([inside, outside]) == [f"../the%20site/trials/{inside}.html", ""]
+    write(records, tmp_path / "the site")
+    nudged = here.of_list(Selection(RUN, {"condition": "nudged"}))
+    page = LexborHTMLParser((tmp_path / "reports" / unquote(nudged)).resolve().read_text())
+    assert len(page.css("tbody tr")) == 5
+    assert here.of_list(Selection(RUN, {"condition": "placebo"})) == ""
     web = SiteAddress("https://lab.example/site/", tmp_path)
     assert web.of_trials([outside]) == [f"https://lab.example/site/trials/{outside}.html"]
+    assert web.of_list(Selection(RUN, {"condition": "nudged"})) == "", "nobody knows whether it is there"
     with pytest.raises(UserError, match="no site is there"):
         SiteAddress("javascript:alert(1)", tmp_path)
