@@ -56,7 +56,7 @@ def test_each_interval_stands_beside_its_number() -> None:
     )  # fmt: skip
     table, _ = frame_table(NamedTable("t", "t", frame, 1), None)
     heads = [str(column.header) for column in table.columns]
-    assert heads == ["term", "estimate", "95 % interval", "percent", "interval of the percent", "x"]
+    assert heads == ["term", "estimate", "95 % interval", "percent", "interval in percent", "x"]
     assert list(table.columns[4].cells) == ["5.0 to 15.0", "15.0 to 25.0"]
 
 
