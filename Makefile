@@ -4,8 +4,9 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 VENV := .venv
 BIN := $(VENV)/bin
 ROOMS := interventions proxy environments agents experiments analysis
+READY := $(HOME)/.cache/souk/agents
 
-.PHONY: demo test thorough check lint bench validity storefronts containers faults setup small-torch local lock clean
+.PHONY: demo test thorough check lint bench validity storefronts agents containers faults setup small-torch local lock clean
 
 demo: setup  ## set everything up, run the nudge experiment with a simulated shopper, print the effects
 	$(BIN)/souk run nudges --agent simulated:balanced --limit 240
@@ -44,6 +45,12 @@ storefronts: setup  ## shops that are not ours: install them, try all steps in e
 	$(BIN)/python -m tests.storefronts.install
 	SOUK_THOROUGH=1 $(BIN)/pytest tests/storefronts
 	$(BIN)/python -m tests.storefronts.matrix
+
+agents: setup  ## programs of others that docs/agents/ runs: install them, and let each shop (needs Node.js)
+	npm install --prefix $(READY) --no-audit --no-fund --loglevel=error @playwright/mcp@0.0.83
+	$(PYTHON) -m venv $(READY)/venv
+	$(READY)/venv/bin/pip install --quiet --disable-pip-version-check browser-use==0.13.14
+	$(BIN)/pytest tests/experiments/executors/test_ready_agents.py
 
 faults: setup  ## random faults over runs (SCHEDULES=500, SEED=0), and what must hold after them; writes docs/faults.md
 	$(BIN)/python -m tests.faults --schedules $(or $(SCHEDULES),500) --seed $(or $(SEED),0) \
