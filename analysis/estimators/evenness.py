@@ -32,9 +32,10 @@ def by_factor(
 
     asked: one row per trial, with `agent` and the factors; a level that is NaN is left out. missing: of each
     row. unit: the column of choice sets, whose trials may end alike: see `evenness_of_units`. question: the
-    columns that make two trials the same question, whose repeats may end alike. Rows as of `evenness`, with
-    the column `factor`, where the factor varies in an agent's trials. `p_adjusted` is over the factors of an
-    agent. Empty where nothing is missing.
+    columns that make two trials the same question, whose repeats may end alike; without choice sets, where
+    few questions are asked very often, the repeats of an agent are draws as soon as those of one question end
+    both ways. Rows as of `evenness`, with the column `factor`, where the factor varies in an agent's trials.
+    `p_adjusted` is over the factors of an agent. Empty where nothing is missing.
     """
     rows = []
     for agent, own in asked.groupby("agent", sort=True):
@@ -42,11 +43,12 @@ def by_factor(
             known = own[factor].dropna() if factor in own else pd.Series(dtype=object)
             if known.nunique() < 2:
                 continue
-            trials = own.loc[known.index]
+            trials, lost = own.loc[known.index], missing[known.index]
             units = trials[unit] if unit and factor != unit else None
-            row = evenness_of_units(
-                str(agent), known, missing[known.index], factor, units, codes(trials, question)
-            )
+            questions = codes(trials, question)
+            if not unit and lost.groupby(questions).nunique().max() > 1:
+                questions = codes(trials, ())
+            row = evenness_of_units(str(agent), known, lost, factor, units, questions)
             rows.append(row | {"factor": factor})
     return adjusted_within(evenness_frame(rows, "factor"), "group")
 
