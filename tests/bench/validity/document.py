@@ -11,7 +11,23 @@ from analysis.tables.frame import counted
 DOCUMENT: Final = Path(__file__).parents[3] / "docs" / "validity.md"
 
 MOST_REJECTED, LEAST_HELD, MOST_ANY = 0.06, 0.93, 0.06
+MOST_WIDTH, ENOUGH = 1.3, 600
 NUMBERS: Final = ("wtp", "biases")
+NEW_SETS: Final = (
+    "effects",
+    "nudge_texts",
+    "categories",
+    "profiles",
+    "profile_differences",
+    "slopes",
+    "curves, linear and quartic",
+    "curves, observed",
+    "outcomes",
+    "positions",
+    "factors",
+    "booked",
+)
+"""Tables that speak of new choice sets."""
 _PUBLISHED: Final = "Wilson$|, clustered$|^willingness_to_pay$|^pooling$"
 
 _TEXT = """# Validity
@@ -60,6 +76,12 @@ by more than two Monte-Carlo errors:
 
 {beyond}
 
+From {enough} trials at most {wide} times as wide as needed. Of tables about new choice sets the shopper
+`deterministic` tells, whose tastes for the sets are new in each study; other shoppers' own spread over the
+same sets is less than what new sets may bring:
+
+{wider}
+
 Of the published columns, which keep their formulas (see above):
 
 {published}
@@ -77,6 +99,9 @@ def write_document(rates: pd.DataFrame, *, seed: int) -> None:
         held=LEAST_HELD,
         any=MOST_ANY,
         beyond=_each(beyond[~published]),
+        enough=ENOUGH,
+        wide=MOST_WIDTH,
+        wider=_by_table(too_wide(rates)),
         published=_by_table(beyond[published]),
     )
     for name, rows in rates[rates["printed"] > 0].groupby("experiment", sort=False):
@@ -120,6 +145,13 @@ def beyond_limits(rates: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def too_wide(rates: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows whose intervals are wider than needed, with the columns `limit` and `share` (width)."""
+    told = ~rates["table"].isin(NEW_SETS) | rates["shopper"].eq("deterministic")
+    rows = rates[told & ~_published(rates) & (rates["trials"] >= ENOUGH) & (rates["width"] > MOST_WIDTH)]
+    return rows.assign(limit="width", share=rows["width"])
+
+
 def _published(rows: pd.DataFrame) -> "pd.Series[bool]":
     of_numbers = rows["experiment"].isin(NUMBERS) & rows["table"].isin(["anova", "coefficients"])
     found: pd.Series[bool] = of_numbers | rows["table"].str.contains(_PUBLISHED)
@@ -137,7 +169,12 @@ def _each(rows: pd.DataFrame) -> str:
 
 def _by_table(rows: pd.DataFrame) -> str:
     lines = [
-        f"* {limit}: `{table}`: {_share(own.min())} to {_share(own.max())} in {counted(len(own), 'row')}"
+        f"* {limit}: `{table}`: {_number(limit, own.min())} to {_number(limit, own.max())}"
+        f" in {counted(len(own), 'row')}"
         for (limit, table), own in rows.groupby(["limit", "table"], sort=False)["share"]
     ]
     return "\n".join(lines) or "None."
+
+
+def _number(limit: str, value: float) -> str:
+    return f"{value:.2f}" if limit == "width" else _share(value)
