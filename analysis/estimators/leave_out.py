@@ -50,7 +50,9 @@ def moves(
     order = np.argsort(code, kind="stable")
     values, flags, set_code, code = values[order], flags[order], set_code[order], code[order]
     utility = values @ fit.estimate[told]
-    odds = np.exp(utility - utility.max())
+    top = np.full(set_code.max() + 1, -np.inf)
+    np.maximum.at(top, set_code, utility)
+    odds = np.exp(utility - top[set_code])
     share = odds / np.bincount(set_code, odds)[set_code]
     mean = np.column_stack([np.bincount(set_code, share * column)[set_code] for column in values.T])
     apart = (values - mean) * np.sqrt(share)[:, None]
@@ -59,6 +61,8 @@ def moves(
     own = np.array([apart[a:b].T @ apart[a:b] for a, b in pairwise(starts)])
     whole = own.sum(axis=0)
     scale = np.sqrt(np.diag(whole))
+    if not scale.min() > 0:  # by rounding, choices are as good as certain
+        return empty
     rest = (whole - own) / np.outer(scale, scale)
     found = -_solved(rest, scores / scale) / scale
     empty[[fit.terms[k] for k in told]] = found
