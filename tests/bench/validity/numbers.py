@@ -171,7 +171,7 @@ class NumberStudies:
             return vars(analyze_montecarlo(table))
         return vars(
             analyze_biases(
-                table, valid=int(self.cells.value_counts().min() * (1 - 2 * self.respondent.invalid))
+                table, valid=max(1, int(self.cells.value_counts().min() * (1 - 2 * self.respondent.invalid)))
             )
         )
 
