@@ -155,7 +155,7 @@ class NumberStudies:
             values = frame[columns.estimate].astype(float)
             if columns.table == "anova":  # a test, which has no estimate
                 values = values.where(values < 1e-6)
-            values = values.where(abs(values) > 1e-9, 0.0)
+            values = values.mask(abs(values) <= 1e-9, 0.0)
             found[columns.name] = {
                 key: value for key, value in zip(keys, values, strict=True) if not np.isnan(value)
             }
