@@ -252,6 +252,15 @@ def typing(
     return actions
 
 
+CLICKS: Final = {
+    "left_click": ("left", 1),
+    "right_click": ("right", 1),
+    "middle_click": ("middle", 1),
+    "double_click": ("left", 2),
+    "triple_click": ("left", 3),
+}
+"""What several families call their clicks: the button, and how often it is pressed."""
+
 _KEYS: Final = {
     "alt": "Alt", "option": "Alt", "ctrl": "Control", "control": "Control", "shift": "Shift", "cmd": "Meta",
     "command": "Meta", "super": "Meta", "win": "Meta", "meta": "Meta", "enter": "Enter", "return": "Enter",

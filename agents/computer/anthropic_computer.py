@@ -10,6 +10,7 @@ from anthropic import AsyncAnthropic
 from pydantic import BaseModel
 
 from agents.computer.agent import (
+    CLICKS,
     FUNCTIONS,
     WAYS,
     Asked,
@@ -45,13 +46,6 @@ _EARLIER: Final = (
 """Models before the toolset: their tool, and the header that allows it."""
 _NOTCH: Final = 120.0
 """The pixels of a click of the wheel."""
-_CLICKS: Final = {
-    "left_click": ("left", 1),
-    "right_click": ("right", 1),
-    "middle_click": ("middle", 1),
-    "double_click": ("left", 2),
-    "triple_click": ("left", 3),
-}
 
 
 class AnthropicComputer(ComputerModel):
@@ -204,7 +198,7 @@ class AnthropicComputer(ComputerModel):
         if at is None:
             return wrong
         held = modifiers([each for each in words.split("+") if each])
-        if name in _CLICKS or name in ("scroll", "left_click_drag"):
+        if name in CLICKS or name in ("scroll", "left_click_drag"):
             if held is None:
                 return f"{name}: text must be modifiers such as shift or ctrl+alt"
             self._move(at)
@@ -233,8 +227,8 @@ class AnthropicComputer(ComputerModel):
             ) is not None:
                 dx, dy = (each * amount * _NOTCH for each in way)
                 return Action("scroll_at", (*at, dx, dy, held or ""))
-        if name in _CLICKS:
-            button, count = _CLICKS[name]
+        if name in CLICKS:
+            button, count = CLICKS[name]
             return Action("mouse_click", (*at, button, count, held or ""))
         return wrong
 

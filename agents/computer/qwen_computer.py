@@ -5,6 +5,7 @@ import re
 from typing import Any, ClassVar, Final
 
 from agents.computer.agent import (
+    CLICKS,
     FUNCTIONS,
     Asked,
     chord,
@@ -21,13 +22,6 @@ _FUNCTION: Final = "computer_use"
 _CALL: Final = re.compile(r"<tool_call>(.*?)(?:</tool_call>|(?=<tool_call>)|\Z)", re.S)
 _RESIZED: Final = re.compile(r"qwen-?2[.-]?5", re.I)
 """Models whose points are pixels of the picture as they resize it; those of others are thousandths."""
-_CLICKS: Final = {
-    "left_click": ("left", 1),
-    "right_click": ("right", 1),
-    "middle_click": ("middle", 1),
-    "double_click": ("left", 2),
-    "triple_click": ("left", 3),
-}
 _PROMPT: Final = """\
 You operate a web browser for a user by calling functions. Their signatures:
 <tools>
@@ -168,6 +162,6 @@ class QwenComputer(ChatComputer):
                 return [Action("go_back", ())]
             case "pause_and_memorize_fact":  # the conversation holds it
                 return [Action("wait", (0.0,))]
-        if name in _CLICKS and at:
-            return [Action("mouse_click", (*at, *_CLICKS[name], ""))]
+        if name in CLICKS and at:
+            return [Action("mouse_click", (*at, *CLICKS[name], ""))]
         return wrong

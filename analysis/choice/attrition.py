@@ -14,6 +14,7 @@ FACTORS = ("ordering", "profile", "modality", "nudge_text", "family", "category"
 QUESTION = "question"
 _SHOWN = ("option", "position", "price", "rating", "reviews", "nudge", "nudged", "placebo")
 _ASKED = ("set", "profile", "modality", "condition", "ordering")
+"""What makes two trials the same question: of each product, and of the whole."""
 
 
 def attrition(table: pd.DataFrame) -> pd.DataFrame:

@@ -7,13 +7,13 @@ from typing import Final
 import pandas as pd
 
 from analysis.tables.frame import counted
+from tests.bench.validity.cells import NUMBERS
 
 DOCUMENT: Final = Path(__file__).parents[3] / "docs" / "validity.md"
 
 MOST_REJECTED, LEAST_HELD, MOST_ANY = 0.06, 0.93, 0.06
 MOST_WIDTH, ENOUGH = 1.3, 600
 NO_TASTES: Final = "random"
-NUMBERS: Final = ("wtp", "biases")
 NEW_SETS: Final = (
     "effects",
     "nudge_texts",
