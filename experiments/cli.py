@@ -9,6 +9,7 @@ try:
     import signal
     import threading
     from importlib import metadata
+    from types import FrameType
     from typing import Annotated, Any, Final
 
     import typer
@@ -110,14 +111,21 @@ app.add_typer(env.app, name="env")
 
 SOON_SECONDS = 0.01
 """When a signal that could not end a command is given again."""
+_stopped = threading.Event()
+"""Whether the last signal was one that can end the command."""
 ROOMS = ("interventions", "proxy", "environments", "agents", "experiments", "analysis")
 
 
-def interrupt(*_: object) -> None:
+def interrupt(_: int, frame: FrameType | None) -> None:
     """Stop the command as Ctrl-C does.
 
     This works also where the signal is ignored, as for what a script starts with `&`.
     """
+    while frame:
+        if frame.f_code is stop_anyway.__code__:  # it would swallow the exception; the next one comes soon
+            return
+        frame = frame.f_back
+    _stopped.set()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         raise KeyboardInterrupt
     signal.raise_signal(signal.SIGINT)
@@ -129,12 +137,17 @@ def stop_anyway(unraisable: Any) -> None:
     Python would print the exception and go on.
     """
     if isinstance(unraisable.exc_value, KeyboardInterrupt):
-        main_thread = threading.main_thread().ident
-        again = threading.Timer(SOON_SECONDS, signal.pthread_kill, [main_thread, signal.SIGTERM])
-        again.daemon = True
-        again.start()
+        _stopped.clear()
+        threading.Thread(target=_signal_until_stopped, daemon=True).start()
     else:
         sys.__unraisablehook__(unraisable)
+
+
+def _signal_until_stopped() -> None:
+    main_thread = threading.main_thread().ident
+    assert main_thread is not None  # noqa: S101 - it runs
+    while not _stopped.wait(SOON_SECONDS):
+        signal.pthread_kill(main_thread, signal.SIGTERM)
 
 
 def command_line() -> Any:

@@ -73,8 +73,15 @@ def test_a_signal_at_any_moment_ends_a_command_soon(command: tuple[str, ...], fo
 
 
 LAST_BREATH = """
-import signal, time
+import signal, threading, time
 from experiments import cli
+
+class Thread(threading.Thread):
+    def start(self):
+        super().start()
+        time.sleep(DELAY)
+
+cli.threading.Thread = Thread
 
 class Last:
     def __del__(self):
@@ -89,10 +96,12 @@ cli.main()
 """
 
 
+@pytest.mark.parametrize("delay", ["0", "0.1"])
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
-def test_a_signal_in_what_cannot_end_a_command_ends_it(name: str) -> None:
+def test_a_signal_in_what_cannot_end_a_command_ends_it(name: str, delay: str) -> None:
+    """Also on a machine with so much work that the next signal comes while the first one is dealt with."""
     ended = subprocess.run(
-        [sys.executable, "-c", LAST_BREATH.replace("NAME", name), "waits"],
+        [sys.executable, "-c", LAST_BREATH.replace("NAME", name).replace("DELAY", delay), "waits"],
         cwd=ROOT,
         check=False,
         capture_output=True,
