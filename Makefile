@@ -26,7 +26,7 @@ thorough: test  ## the same tests with several times as many trials, studies and
 
 # A test that starts a browser and is not marked so fails here: there is none.
 check: lint  ## what must hold and needs no browser, without slow tests
-	SOUK_BROWSER=/bin/false $(BIN)/pytest -n 2 -m "not browser and not slow and not containers" \
+	SOUK_BROWSER=/bin/false $(BIN)/pytest -n 4 -m "not browser and not slow and not containers" \
 		--ignore tests/journeys --ignore tests/storefronts tests
 
 lint: setup

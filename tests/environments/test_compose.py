@@ -190,6 +190,7 @@ def test_podman_with_a_compose_of_its_own(tmp_path: Path, port: str) -> None:
         machine.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("docker") is None, reason="docker is not installed")
 def test_the_real_docker_without_its_daemon(tmp_path: Path) -> None:
     machine = Machine(tmp_path)

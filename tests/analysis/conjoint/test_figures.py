@@ -66,6 +66,7 @@ def test_what_is_undefined_is_said(simulate: Simulate) -> None:
     assert figures.brand_figure(flat.brands[:0]).axes[0].texts[0].get_text() == "Nothing is estimated"
 
 
+@pytest.mark.slow
 def test_the_curves_meet_the_table(analysis: ConjointAnalysis) -> None:
     rows = analysis.price_deciles[analysis.price_deciles["group"] == AGENTS[0]]
     drawn = figures.price_figure(rows).axes[0].lines

@@ -83,6 +83,7 @@ def test_moves_and_their_products_are_those_of_refitting(sizes: list[int], seed:
     assert 1 - 1e-9 <= found.df <= len(own) - 1 + 1e-9
 
 
+@pytest.mark.slow
 @given(sizes=SIZES, seed=strategies.integers(0, 10_000))
 def test_the_error_of_a_difference_is_that_of_both_fits_at_once(sizes: list[int], seed: int) -> None:
     """Two fits to other trials of the same clusters: one outcome is independent of the other."""

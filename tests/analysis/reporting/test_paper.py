@@ -56,6 +56,7 @@ def test_what_has_no_room_is_said() -> None:
     assert sized(effects, 20 / 25.4, PAPER_POINTS)[1]
 
 
+@pytest.mark.slow
 def test_equal_data_give_equal_files(tmp_path: Path) -> None:
     for name in "ab":
         figure, _ = sized(effects, 3.35, PAPER_POINTS)

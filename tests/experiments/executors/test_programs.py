@@ -133,6 +133,7 @@ def test_the_script_of_the_docs(tmp_path: Path) -> None:
         assert trial["cost"] is None
 
 
+@pytest.mark.slow
 def test_mistakes_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "e.yaml").write_text(EXPERIMENT)
     for name, said in (

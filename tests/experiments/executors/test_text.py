@@ -223,6 +223,7 @@ def test_the_commands(tmp_path: Path) -> None:
     assert "no run for souk analyze montecarlo" in wrong.err
 
 
+@pytest.mark.slow
 def test_the_balance_is_told_before_a_run(tmp_path: Path) -> None:
     (tmp_path / "hotels.yaml").write_text(HOTELS.replace(", {set_size: 3, sets: 4, repeats: 1}", ""))
     told = forked_souk("run", "hotels.yaml", "--dry-run", "--out", "plan", cwd=tmp_path)

@@ -105,6 +105,7 @@ def test_tags_have_lists(tmp_path: Path) -> None:
     assert sorted(len(page.css("tbody tr")) for page in lists.values()) == [1, 2, 8], "the last are of no tag"
 
 
+@pytest.mark.slow
 def test_a_later_site_takes_the_place_of_the_earlier_and_of_nothing_else(
     records: Records, tmp_path: Path
 ) -> None:
@@ -142,6 +143,7 @@ def test_ids_and_names_of_strangers_stay_in_the_folder(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} - {"t.db-wal", "t.db-shm"} == {"a", "t.db"}
 
 
+@pytest.mark.slow
 def test_a_site_is_named_from_where_the_link_stands(records: Records, tmp_path: Path) -> None:
     write(records, tmp_path / "the site", set="lamps-0")
     here = SiteAddress(str(tmp_path / "the site"), tmp_path / "reports")
