@@ -1,5 +1,6 @@
 """The screen of interventions: a page with each and the same one without it, counts, links to trials."""
 
+import html
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from environments.browser import find_browser
 from experiments.records.record import TrialRecord
+from experiments.viewer.recorded_page import frame
 from tests.experiments.viewer.made_run import PAGE, RUN, record, sqlite, stored, trial, viewing
 from tests.experiments.viewer.test_readable import FAINT, NAMELESS, WIDE
 
@@ -69,3 +71,16 @@ def test_a_run_without_receipts_says_so(page: Page, tmp_path: Path) -> None:
     with viewing(stored(url, made()[:4]), url) as address:
         page.goto(f"{address}/runs/{RUN}/interventions")
         assert "there are no receipts" in page.locator("main").inner_text()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("acted", ["", "b"])
+def test_a_frame_begins_where_something_is_marked(page: Page, acted: str) -> None:
+    """Without scripts; of two marks, at the first."""
+    lines = "<p>a line</p>" * 100
+    shown = f'{lines}<button bid="b">Buy</button>{lines}<p>Best of all</p>{lines}<p>Best of all</p>'
+    document = html.escape(frame(shown, ["Best of all"], acted))
+    page.set_content(f'<iframe sandbox srcdoc="{document}" style="height: 300px"></iframe>')
+    first = page.frame_locator("iframe").locator(".souk-acted" if acted else ".souk-edited").first
+    first.wait_for()
+    assert 0 < first.evaluate("element => element.getBoundingClientRect().top") < 200
