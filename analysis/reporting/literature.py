@@ -48,5 +48,6 @@ ENTRIES: Final = {
 
 def bibtex(keys: Sequence[str], software: str) -> str:
     """Return a BibTeX file with these entries, and one for Souk; software: its version."""
-    own = f"@misc{{souk,\n  title = {{Souk}}, note = {{Computer software, version {software}}}\n}}"
+    note = f"{{Computer software, version {software}}}"
+    own = f"@misc{{souk,\n  key = {{Souk}}, title = {{Souk}}, note = {note}\n}}"
     return "\n\n".join([*(ENTRIES[key] for key in keys), own]) + "\n"

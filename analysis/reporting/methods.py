@@ -8,6 +8,7 @@ from typing import Final
 import pandas as pd
 
 from analysis.reporting.answer import number_text, p_text
+from analysis.reporting.latex import plain, tabular, tex
 from analysis.reporting.registered import DECIMALS
 from analysis.tables.errors import AnalysisError
 
@@ -15,20 +16,6 @@ HEAD: Final = ("Hypothesis", "Agent", "Expected", "Estimate", "95 % interval", "
 _LEFT: Final = 3
 """So many columns are text, and then the last."""
 
-_TEX: Final = {
-    "\\": r"\textbackslash{}",
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-    "`": r"\textasciigrave{}",
-    "[": "{[}",
-    "]": "{]}",
-    "\N{MINUS SIGN}": r"\ensuremath{-}",
-}
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]<>#|~$])")
 
 
@@ -50,19 +37,9 @@ def methods(
     raise AnalysisError(f"--methods {path}: the suffix must be .md or .tex")
 
 
-def tex(text: str) -> str:
-    """Return a text for LaTeX, where no sign of it is a command."""
-    return "".join(_TEX.get(sign, sign) for sign in plain(text))
-
-
 def markdown(text: str) -> str:
     """Return a text for Markdown, where no sign of it is markup."""
     return _MARKDOWN.sub(r"\\\1", plain(text))
-
-
-def plain(text: str) -> str:
-    """Return a text in one line, without signs that cannot be printed."""
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
 def _cells(row: Mapping[object, object]) -> list[str]:
@@ -102,9 +79,6 @@ def _latex(paragraphs: Mapping[str, str], rows: Sequence[Sequence[str]], cited: 
     if cited:
         lines += [f"\\paragraph{{Sources.}} \\cite{{{','.join(cited)}}}", ""]
     if rows:
-        kinds = "".join("l" if place < _LEFT or place == len(HEAD) - 1 else "r" for place in range(len(HEAD)))
-        lines += ["\\section*{Registered results}", "", f"\\begin{{tabular}}{{{kinds}}}", "\\hline"]
-        lines += [" & ".join(map(tex, HEAD)) + r" \\", "\\hline"]
-        lines += [" & ".join(map(tex, row)) + r" \\" for row in rows]
-        lines += ["\\hline", "\\end{tabular}"]
+        numeric = [_LEFT <= place < len(HEAD) - 1 for place in range(len(HEAD))]
+        lines += ["\\section*{Registered results}", "", *tabular(HEAD, rows, numeric)]
     return "\n".join(lines).rstrip() + "\n"

@@ -5,14 +5,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from analysis.reporting.html import table_cells
-from analysis.reporting.methods import plain, tex
+from analysis.reporting.latex import plain, tabular
 from analysis.reporting.sections import NamedTable
 from analysis.tables.errors import AnalysisError
 
 FORMATS: Final = ("tex", "docx")
-
-_LONG: Final = 40
-"""Rows with which a table may be longer than a page."""
 
 
 def save_table(table: NamedTable, path: Path) -> None:
@@ -26,19 +23,14 @@ def save_table(table: NamedTable, path: Path) -> None:
 def latex_table(table: NamedTable) -> str:
     """Return a table for LaTeX, with its caption, and its notes below it. No sign of a text is a command."""
     told: dict[str, Any] = table_cells(table)
-    kinds = "".join("r" if kind == "n" else "l" for _, kind in told["columns"])
-    head = " & ".join(tex(name) for name, _ in told["columns"]) + r" \\"
-    rows = [" & ".join(tex(text) for text, _ in row) + r" \\" for row in told["rows"]]
-    caption, label = rf"\caption{{{tex(table.caption)}}}", rf"\label{{tab:{tex(table.name)}}}"
-    below = [rf"\par\smallskip\footnotesize {tex(line)}" for line in _below(told)]
-    if len(rows) > _LONG:
-        begin = [r"% \usepackage{longtable}", rf"\begin{{longtable}}{{{kinds}}}", rf"{caption}{label}\\"]
-        end = [r"\hline", r"\end{longtable}", *below]
-        lines = [*begin, r"\hline", head, r"\hline", r"\endhead", *rows, *end]
-    else:
-        begin = [r"\begin{table}", r"\centering", caption, label, rf"\begin{{tabular}}{{{kinds}}}"]
-        end = [r"\hline", r"\end{tabular}", *below, r"\end{table}"]
-        lines = [*begin, r"\hline", head, r"\hline", *rows, *end]
+    lines = tabular(
+        [name for name, _ in told["columns"]],
+        [[text for text, _ in row] for row in told["rows"]],
+        [kind == "n" for _, kind in told["columns"]],
+        caption=table.caption,
+        name=table.name,
+        below=_below(told),
+    )
     return "\n".join(lines) + "\n"
 
 

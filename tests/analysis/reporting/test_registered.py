@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from analysis.reporting.methods import markdown, methods, tex
+from analysis.reporting.latex import tex
+from analysis.reporting.methods import markdown, methods
 from analysis.reporting.registered import Declared, Registration, equality_p, judged, with_plan
 from analysis.reporting.sections import NamedTable, Report, Section
 from analysis.tables.errors import AnalysisError
@@ -167,7 +168,7 @@ def test_a_methods_section_in_both_forms(tmp_path: Path) -> None:
     found = judged({"t": frame}, plan(Declared("h", "t", {"term": "x"}), agents=("a_1&b",)))
     text = methods({"Design": "100 % of {all}"}, found, tmp_path / "m.tex")
     assert text.count("{") == text.count("}")
-    rows = [line for line in text.splitlines() if line.endswith(r"\\")]
+    rows = [line for line in text.splitlines() if line.endswith(r"\tabularnewline")]
     assert {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {7}
     assert r"a\_1\&b" in text
     table = methods({"Design": "x"}, found, tmp_path / "m.md")

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import docx
@@ -17,7 +18,7 @@ DB = ("--db", "sqlite:///runs.db")
 HOSTILE = r"50 % of a_b & \input{/etc/passwd} #1 ~ ^"
 
 
-def a_table(rows: int) -> NamedTable:
+def a_table(rows: int, name: str = "effects") -> NamedTable:
     frame = pd.DataFrame(
         {
             "term": [f"{HOSTILE} {number}" for number in range(rows)],
@@ -25,19 +26,20 @@ def a_table(rows: int) -> NamedTable:
             "note": ["few trials"] + [""] * (rows - 1),
         }
     )
-    return NamedTable("effects", HOSTILE, frame, decimals=1)
+    return NamedTable(name, HOSTILE, frame, decimals=1)
 
 
 @pytest.mark.parametrize("rows", [2, 41])
 def test_no_sign_of_a_text_is_a_command_and_rows_have_all_cells(rows: int) -> None:
     text = latex_table(a_table(rows))
     assert r"\textbackslash{}input\{/etc/passwd\}" in text and r"\input" not in text
-    lines = [line for line in text.splitlines() if line.endswith(r"\\") and not line.startswith(r"\caption")]
-    assert len(lines) == rows + 1
-    [kinds] = re.findall(r"\\begin\{(?:tabular|longtable)\}\{(\w+)\}", text)
+    lines = [line for line in text.splitlines() if line.endswith(r" \tabularnewline")]
+    assert len(lines) == rows + 1 + (rows > 40)  # a long table has its head on each page
+    [kinds] = re.findall(r"\\begin\{(?:tabular|longtable)\}\{(.*)\}", text)
+    kinds = re.sub(r"\{\w+\}", "", kinds)
     for line in lines:
         assert len(re.findall(r"(?<!\\)&", line)) == len(kinds) - 1
-    assert r"\ensuremath{-}0.5" in lines[1] and "few trials" in text
+    assert r"\ensuremath{-}0.5" in lines[-rows] and "few trials" in text
     assert ("longtable" in text) is (rows > 40)
 
 
@@ -65,3 +67,40 @@ def test_all_tables_of_a_run_are_written(tmp_path: Path) -> None:
     assert "Our shopper" in (tmp_path / "t/attrition.tex").read_text()
     refused = forked_souk("tables", "nudges", "--format", "odt", *DB, cwd=tmp_path)
     assert refused.status == 2 and "'odt' is none of tex, docx" in refused.err
+
+
+DOCUMENT = r"""\documentclass{article}
+\usepackage[T1]{fontenc}\usepackage[utf8]{inputenc}\usepackage{longtable}
+\begin{document}
+%s
+\bibliographystyle{plain}\bibliography{methods}
+\end{document}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no LaTeX on this machine")
+def test_latex_takes_all_that_is_written_for_it(tmp_path: Path) -> None:
+    """The tables and methods of a stored run, and hostile texts; without an error, and within the page."""
+    shutil.copy(BEFORE / "runs.sqlite", tmp_path / "runs.db")
+    for command in (("tables", "nudges", "--out", "t"), ("report", "nudges", "--methods", "t/methods.tex")):
+        written = forked_souk(*command, *DB, cwd=tmp_path)
+        assert written.status == 0, written.err
+    folder = tmp_path / "t"
+    for name, rows in (("hostile", 2), ("longer-hostile", 41)):
+        save_table(a_table(rows, name), folder / f"{name}.tex")
+    names = sorted(path.name for path in folder.glob("*.tex"))
+    (folder / "all.tex").write_text(DOCUMENT % "\n".join(rf"\input{{{name}}}" for name in names))
+    for program in (
+        "pdflatex -interaction=nonstopmode -halt-on-error",
+        "bibtex",
+        *["pdflatex -halt-on-error"] * 2,
+    ):
+        ended = subprocess.run(
+            [*program.split(), "all"], cwd=folder, capture_output=True, text=True, check=False, timeout=120
+        )
+        assert ended.returncode == 0, ended.stdout[-2000:]
+    log = (folder / "all.log").read_text(errors="replace")
+    assert "multiply" not in log and "undefined" not in log
+    too_wide = [float(points) for points in re.findall(r"Overfull \\hbox \((\d+\.\d+)pt", log)]
+    assert max(too_wide, default=0) < 90
