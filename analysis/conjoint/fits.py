@@ -1,6 +1,6 @@
 """Fit the choice models of the study for each agent."""
 
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,9 @@ from analysis.tables.frame import Floats
 
 Form = Literal["log", "linear", "deciles"]
 FORMS: tuple[Form, ...] = ("log", "linear", "deciles")
+
+LEAST_SETS: Final = 100
+"""Of fewer choice sets the usual errors, classical or clustered, are too small (docs/validity.md)."""
 
 
 class Spec(NamedTuple):
@@ -33,7 +36,8 @@ Fits = dict[Spec, CLogit]
 def fit_models(cards: Cards, agents: list[str], *, cov: Covariance = "classical") -> Fits:
     """Fit every model of every agent. Clustered errors are clustered by choice set.
 
-    Beside them are those of leaving out each choice set.
+    Beside them, and beside all errors of fewer than `LEAST_SETS` choice sets, are those of leaving out each
+    choice set.
 
     Decile edges come from the prices of all agents together, so that their coefficients can be compared.
     """
@@ -105,7 +109,7 @@ def logit_of_pairs(rows: pd.DataFrame, terms: pd.DataFrame, cov: Covariance = "c
     difference = pd.DataFrame(values[::2] - values[1::2], columns=terms.columns)
     chosen = rows["chosen"].to_numpy(float, na_value=np.nan)
     fit = fit_logit(difference, chosen[::2], cov=cov, cluster=_clusters(rows[::2], cov))
-    if cov != "clustered":
+    if cov != "clustered" and not few_sets(fit):
         return fit
     # A against B as the choice between an option with A less B, and an empty one.
     both = np.zeros((len(values), 1 + len(terms.columns)))
@@ -118,9 +122,14 @@ def clogit_of_sets(rows: pd.DataFrame, terms: pd.DataFrame, cov: Covariance = "c
     """Fit the conditional logit: one set per trial, no intercepts."""
     chosen, trial = rows["chosen"].to_numpy(float, na_value=np.nan), rows[TRIAL_ID].to_numpy()
     fit = fit_clogit(terms, chosen, trial, cov=cov, cluster=_clusters(rows, cov))
-    if cov != "clustered":
+    if cov != "clustered" and not few_sets(fit):
         return fit
     return beside(fit, moves(fit, terms, chosen, trial, rows["set"].to_numpy()))
+
+
+def few_sets(fit: CLogit) -> bool:
+    """Say whether a fit has so few choice sets, or clusters of them, that its usual errors are too small."""
+    return min(fit.n_sets, fit.df + 1) < LEAST_SETS
 
 
 def brand_families(cards: Cards) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from scipy import stats
 from analysis.conjoint.frames import Row, tidy_frame, tidy_row
 from analysis.conjoint.full_models import CURVE, PRICE, PRICE_FORMS, FullModels
 from analysis.estimators.wtp import fieller, no_price
-from analysis.tables.families import adjusted_within
+from analysis.tables.families import adjusted
 from analysis.tables.frame import join_notes
 
 PERCENT: Final = ("percent", "percent_low", "percent_high")
@@ -27,12 +27,12 @@ def money(every: list[FullModels]) -> pd.DataFrame:
     Undefined unless the interval of the price coefficient is below 0, and where two price forms that are not
     refuted disagree about the sign of a part-worth that one of them tells from 0.
     Extra columns: `percent`, `percent_low`, `percent_high`; `part_worth`,
-    the coefficient in the same model; `price_form`, `at_price`, `block`. The attributes of an agent are one
-    family of `p_adjusted`.
+    the coefficient in the same model; `price_form`, `at_price`, `block`. All rows, of all agents, are
+    one family of `p_adjusted`.
     """
     rows = [_row(models, term) for models in every for term in models.fit.terms if term not in (PRICE, CURVE)]
     frame = tidy_frame(rows, *PERCENT, "part_worth", "price_form", "at_price", "block")
-    return adjusted_within(frame, "group") if rows else frame
+    return adjusted(frame) if rows else frame
 
 
 def _row(models: FullModels, term: str) -> Row:

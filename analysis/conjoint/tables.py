@@ -6,28 +6,30 @@ import numpy as np
 import pandas as pd
 
 from analysis.conjoint.cards import POOLED, PRICES, Cards, decile, decile_edges
-from analysis.conjoint.fits import Fits, Form, Spec, headline
+from analysis.conjoint.fits import LEAST_SETS, Fits, Form, Spec, few_sets, headline
 from analysis.conjoint.frames import tidy_frame, tidy_row
 from analysis.estimators.clogit import BY_SET, CLogit, lr_test, wald_test
 from analysis.estimators.wtp import wtp
 from analysis.tables.choice_table import TRIAL_ID
 from analysis.tables.families import adjusted_within, benjamini_hochberg
-from analysis.tables.frame import FRAME_COLUMNS, NUMBERS
+from analysis.tables.frame import FRAME_COLUMNS, NUMBERS, join_notes
 
 MODEL = ("model", "block", "price_form")
 ALIKE = (*BY_SET, "p_by_set_adjusted")
 """Where answers to a set may be alike: p value and interval of leaving out each choice set.
 
-They hold for fewer sets than clustered errors do. Of a table all rows of an agent are one family.
+They hold for fewer sets than clustered errors do. Of a table all rows, of all agents, are one family.
 """
 KRINSKY_ROBB = ("krinsky_robb_low", "krinsky_robb_high")
+FEW_SETS = f"fewer than {LEAST_SETS} choice sets: the usual errors are too small to print"
 NOT_COMPARABLE = "the two forms are not fitted to the same sets"
 
 
 def coefficients(fits: Fits) -> pd.DataFrame:
     """Every coefficient of every model; extra columns model, block, price_form, brand and `ALIKE`.
 
-    brand: whether the chain families are in the model, too. The four name the model.
+    brand: whether the chain families are in the model, too. The four name the model. A model of fewer than
+    `LEAST_SETS` choice sets has estimates and the columns `ALIKE` only.
     """
     frames = [_frame(spec, fit).assign(brand=spec.brand) for spec, fit in fits.items()]
     return _by_set(_joined(frames, *MODEL, "brand", *BY_SET))
@@ -158,8 +160,10 @@ def willingness_to_pay(fits: Fits, cards: Cards) -> pd.DataFrame:
             frame = wtp(fits[log], "log_price", at=price, group=agent).assign(**_model(log), at_price=price)
             known = frame["estimate"].notna()
             frame.loc[known, "note"] = f"at the median price, {price:,.2f}"
+            frame = _printed(frame, fits[log])
         else:
             frame = wtp(fits[linear], "price", group=agent).assign(**_model(linear), at_price=np.nan)
+            frame = _printed(frame, fits[linear])
             if np.isnan(difference):
                 frame = _refused(frame, frame["term"] != "", NOT_COMPARABLE)
             parts = frame["term"].map(lambda term, fit=fits[log]: fit.of(term)[0])
@@ -183,7 +187,7 @@ def pooling(fits: Fits) -> pd.DataFrame:
     The alternative lets every coefficient differ by set size. With independent answers it is a likelihood
     ratio, where the alternative's log-likelihood is the sum over the separate fits; with clustered errors,
     which the likelihood does not know of, a Wald test. `statistic` is chi-square with `df` degrees of
-    freedom; there is nothing to estimate.
+    freedom; there is nothing to estimate. Of fewer than `LEAST_SETS` choice sets it is too large.
     """
     rows = []
     for agent in agents_of(fits):
@@ -202,6 +206,9 @@ def pooling(fits: Fits) -> pd.DataFrame:
             rows.append(
                 tidy_row("pooling", agent, n, missing, note="the choices are separated: no valid test")
             )
+            continue
+        if few_sets(pooled):
+            rows.append(tidy_row("pooling", agent, n, missing, note=FEW_SETS))
             continue
         independent = all(np.isinf(fit.df) for fit in own.values())
         if not independent and any(np.isnan(fit.cov).any() for fit in own.values()):
@@ -296,7 +303,18 @@ def _model(spec: Spec) -> dict[str, str]:
 
 
 def _frame(spec: Spec, fit: CLogit) -> pd.DataFrame:
-    return fit.frame(spec.agent).join(fit.by_set()).assign(**_model(spec))
+    return _printed(fit.frame(spec.agent), fit).join(fit.by_set()).assign(**_model(spec))
+
+
+def _printed(frame: pd.DataFrame, fit: CLogit) -> pd.DataFrame:
+    """The frame of a fit; of few choice sets no more than the estimates."""
+    if not few_sets(fit):
+        return frame
+    frame = frame.copy()
+    known = frame["estimate"].notna()
+    frame[[name for name in (*NUMBERS, *KRINSKY_ROBB) if name in frame and name != "estimate"]] = np.nan
+    frame.loc[known, "note"] = [join_notes(note, FEW_SETS) for note in frame.loc[known, "note"]]
+    return frame
 
 
 def where_alike(frame: pd.DataFrame) -> pd.DataFrame:
@@ -309,7 +327,7 @@ def where_alike(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _by_set(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame with the columns `ALIKE` last."""
-    adjusted = frame.groupby("group")["p_by_set"].transform(benjamini_hochberg).astype(float)
+    adjusted = benjamini_hochberg(frame["p_by_set"])
     rest = frame.drop(columns=[*BY_SET, "p_by_set_adjusted"], errors="ignore")
     return rest.join(frame[list(BY_SET)].astype(float)).assign(p_by_set_adjusted=adjusted)
 

@@ -21,7 +21,7 @@ from analysis.estimators.taste_mixtures import (
     fit_mixed,
 )
 from analysis.tables.choice_table import TRIAL_ID
-from analysis.tables.families import adjusted_within
+from analysis.tables.families import adjusted
 from analysis.tables.frame import Floats
 
 ANSWER, AGENT = "answer", "agent"
@@ -81,8 +81,8 @@ def tastes(every: list[FullModels], controls: tuple[str, ...], *, mixed: bool, c
                     parts += _classes(data, found)
                     members += _members(data, found)
     return Tastes(
-        adjusted_within(tidy_frame(spread, "sd", "sd_low", "sd_high", "unit"), "group"),
-        adjusted_within(tidy_frame(parts, "class", "share", "share_low", "share_high", "unit"), "group"),
+        adjusted(tidy_frame(spread, "sd", "sd_low", "sd_high", "unit")),
+        adjusted(tidy_frame(parts, "class", "share", "share_low", "share_high", "unit")),
         pd.DataFrame(members, columns=list(MEMBERS)),
         pd.DataFrame(fits, columns=["group", *MODELS]),
     )

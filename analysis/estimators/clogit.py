@@ -36,6 +36,9 @@ Seven or eight steps are usual, and with separation no number is enough.
 
 STEPS = 100
 
+READABLE = 3
+"""The terms that a note of one term may name; `CLogit.notes` name all."""
+
 BY_SET = ("p_by_set", "by_set_low", "by_set_high")
 """The columns of `CLogit.by_set`."""
 
@@ -293,7 +296,9 @@ def _explain(
     for column, weights in dependent.items():
         involved = [column, *np.flatnonzero(weights)]
         if direction is not None:
-            reason = f"no finite estimate: {combination(direction, terms)} separates the choices"
+            many = np.count_nonzero(direction) > READABLE
+            what = "a combination of its terms" if many else combination(direction, terms)
+            reason = f"no finite estimate: {what} separates the choices"
         elif weights.any():
             reason = f"cannot be told apart: {terms[column]} = {combination(weights, terms)} within every set"
         else:

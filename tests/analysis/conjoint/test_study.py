@@ -7,17 +7,20 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
 from analysis.conjoint.across import brand_permutation, provider_of, size_of
 from analysis.conjoint.cards import encode
-from analysis.conjoint.fits import clogit_of_sets, logit_of_pairs, regressors
+from analysis.conjoint.fits import LEAST_SETS, clogit_of_sets, logit_of_pairs, regressors
 from analysis.conjoint.frames import rank_correlation, tidy_frame, tidy_row
 from analysis.conjoint.report import report
 from analysis.conjoint.study import ConjointAnalysis, analyze_conjoint
+from analysis.conjoint.tables import FEW_SETS, KRINSKY_ROBB, booked
 from analysis.conjoint.triage import triage
 from analysis.tables.errors import AnalysisError
 from analysis.tables.frame import FRAME_COLUMNS
+from tests.support import size
 
 Simulate = Callable[..., pd.DataFrame]
 WEIGHTS = {"log_price": -4.0, "stars": 0.6, "cancel": 1.2, "breakfast": 1.0, "review_score": 1.5}
@@ -377,3 +380,38 @@ def test_model_block_form_and_brand_name_one_model(simulate: Simulate) -> None:
         True,
         False,
     }
+
+
+@pytest.mark.slow
+def test_intervals_of_what_was_booked_are_about_new_cards(simulate: Simulate) -> None:
+    """60 cards are drawn for each study; the truth is that of very many."""
+    count = size(200, 2000)
+    truth = booked(encode(simulate(0, sets=20_000, sizes=(2,)))).set_index("term")["estimate"]
+    tables = [booked(encode(simulate(seed, sets=60, sizes=(2,)))) for seed in range(1, count + 1)]
+    found = pd.concat(tables).set_index("term")
+    for term in ("mean_price", "mean_stars"):
+        low, high, estimate = found.loc[term, ["conf_low", "conf_high", "estimate"]].to_numpy(float).T
+        held = ((low <= truth[term]) & (truth[term] <= high)).sum()
+        assert stats.binom.ppf(0.0005, count, 0.94) <= held <= stats.binom.ppf(0.9995, count, 0.95)
+        needed = 2 * stats.norm.ppf(0.975) * np.sqrt(((estimate - truth[term]) ** 2).mean())
+        assert 0.85 < (high - low).mean() / needed < 1.3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("orders", [1, 2])
+def test_few_choice_sets_have_errors_by_set_only(simulate: Simulate, orders: int) -> None:
+    """The usual errors are too small there; the estimates stay, and the row says why."""
+    tables = {sets: simulate(6, sets=sets, sizes=(2,)) for sets in (LEAST_SETS - 1, LEAST_SETS)}
+    if orders == 1:
+        tables = {sets: table.query("ordering == 'forward'") for sets, table in tables.items()}
+    few, enough = (analyze_conjoint(table) for table in tables.values())
+    ends = ["std_error", "p_value", "conf_low", "conf_high"]
+    for name in ("quality", "price_response", "coefficients", "willingness_to_pay"):
+        lacking, having = vars(few)[name], vars(enough)[name]
+        known = lacking["estimate"].notna()
+        assert known.any() and lacking[ends].isna().all(axis=None)
+        assert lacking.loc[known, "note"].str.contains(FEW_SETS).all()
+        assert having[ends].notna().any(axis=None) and not having["note"].str.contains(FEW_SETS).any()
+    assert few.willingness_to_pay[list(KRINSKY_ROBB)].isna().all(axis=None)
+    assert few.quality[["p_by_set", "by_set_low", "by_set_high"]].notna().all(axis=None)
+    assert enough.quality["p_by_set"].isna().all() == (orders == 1)

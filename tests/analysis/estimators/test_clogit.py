@@ -221,6 +221,16 @@ def test_a_combination_that_separates_is_found() -> None:
     assert all(note.startswith("no finite estimate: ") and "x0" in note for note in fit.term_notes)
 
 
+def test_a_long_combination_that_separates_is_named_once() -> None:
+    rng = np.random.default_rng(16)
+    x, _, label = simulate(rng, 30, (2,), 6)
+    utility = x.to_numpy() @ np.arange(1, 7)
+    best = pd.Series(utility).groupby(label).transform("max")
+    fit = fit_clogit(x, (utility == best).to_numpy(float), label)
+    assert set(fit.term_notes) == {"no finite estimate: a combination of its terms separates the choices"}
+    assert all(f"x{k}" in fit.notes[0] for k in range(6))
+
+
 def test_strong_preferences_are_no_separation() -> None:
     rng = np.random.default_rng(17)
     x, _, label = simulate(rng, 2000, (2,), 2)

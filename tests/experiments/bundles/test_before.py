@@ -52,6 +52,13 @@ in the notes of those without an error.
 The middle of a curve has an interval even where the version before missed 0 by rounding.
 """
 
+FEW_SETS = re.compile(
+    r"analysis\.(coefficients|price_(response|deciles)|quality|brands|willingness_to_pay)\[\d+\]\."
+    r"((std_error|statistic|p_value|p_adjusted|conf_(low|high)|krinsky_robb_(low|high)): .*, null here$"
+    r"|note: .*(fewer than 100 choice sets|a combination of its terms))"
+)
+"""What the archive of `hotels` has too few choice sets for."""
+
 LATER = {"attributes", "modality", "prices", "visual"}
 """The experiments that came later."""
 
@@ -68,7 +75,8 @@ def test_there_is_an_archive_of_each_shipped_experiment() -> None:
 def test_every_frame_is_what_it_was(path: Path) -> None:
     found = verify_bundle(path, 1e-12)
     assert found.manifest.name == path.stem
-    assert [line for line in found.differences if not NEW.match(line) and not CURVE.match(line)] == []
+    known = [NEW, CURVE, *([FEW_SETS] if path.stem == "hotels" else [])]
+    assert [line for line in found.differences if not any(each.match(line) for each in known)] == []
     curves = [line for line in verify_bundle(path, 1e-9).differences if CURVE.match(line)]
     assert [line for line in curves if not NEW.match(line)] == []
 
