@@ -82,8 +82,8 @@ def compare_by_factor(table: pd.DataFrame) -> pd.DataFrame:
     """Test as `equal_attrition` does that choices go missing evenly over the levels of each other factor.
 
     table: checked. Extra column `factor`: ordering, profile, modality, nudge_text, family, category, set,
-    where it varies within an agent's trials. `p_adjusted` is over the factors of an agent. Empty where every
-    trial has a choice.
+    where it varies within an agent's trials. `p_adjusted` is over all rows. Empty where every trial has
+    a choice.
     """
     trials = _with_questions(table)
     carried = table[_carries(table)].drop_duplicates(TRIAL_ID).set_index(TRIAL_ID)

@@ -23,7 +23,7 @@ from analysis.estimators.randomisation import (
     score_interval,
 )
 from analysis.tables.choice_table import TRIAL_ID
-from analysis.tables.families import adjusted_within
+from analysis.tables.families import adjusted
 from analysis.tables.frame import result_frame
 
 COUNTS: Final = ("strata_for", "strata_against", "strata")
@@ -64,8 +64,8 @@ def exact_tests(table: pd.DataFrame, margin: float | None = None) -> pd.DataFram
     draws of a question are one stratum.
 
     The frame has the columns of every estimator (n: trials in strata), `part`, `level`, and how many strata
-    were for the effect, against it, and there: strata_for, strata_against, strata. All rows of an agent are
-    one family of adjusted p values.
+    were for the effect, against it, and there: strata_for, strata_against, strata. All rows, of all
+    agents, are one family of adjusted p values.
     """
     frames = []
     for agent, _, used in agents(table):
@@ -78,8 +78,8 @@ def exact_tests(table: pd.DataFrame, margin: float | None = None) -> pd.DataFram
             rows.append({"term": term, "group": agent, "part": "", "level": "", **_of_draws(draws, margin)})
         if rows:
             columns = (*LEVEL_KEYS, *COUNTS, *(EQUIVALENCE if margin else ()))
-            frames.append(adjusted_within(result_frame(rows, *columns), "group"))
-    return pd.concat(frames, ignore_index=True) if frames else empty_frame(*LEVEL_KEYS, *COUNTS)
+            frames.append(result_frame(rows, *columns))
+    return adjusted(pd.concat(frames, ignore_index=True)) if frames else empty_frame(*LEVEL_KEYS, *COUNTS)
 
 
 def exact_row(strata: Strata, note: str, margin: float | None = None) -> dict[str, Any]:

@@ -45,8 +45,8 @@ def tradeoffs(table: pd.DataFrame) -> pd.DataFrame:
     Errors are those of the jackknife over choice sets (CV3), with t on one less than there are sets; with
     fewer than twelve sets there are none. The intervals of `percent` and `money` are Fieller's (1954), which
     leave out 0 exactly where those of the part-worth do; their p values are the part-worth's. Undefined
-    unless the interval of the price coefficient is below 0. The part-worths of an agent are the family of
-    `p_adjusted`. Empty where nothing was drawn.
+    unless the interval of the price coefficient is below 0. The part-worths of all agents are the
+    family of `p_adjusted`. Empty where nothing was drawn.
     """
     drawn = table[table["randomised"] != ""]
     frames = [
@@ -55,7 +55,14 @@ def tradeoffs(table: pd.DataFrame) -> pd.DataFrame:
         if randomised(rows) and len(used)
     ]
     found = [frame for frame in frames if len(frame)]
-    return pd.concat(found, ignore_index=True) if found else empty_frame("measure")
+    return _adjusted(pd.concat(found, ignore_index=True)) if found else empty_frame("measure")
+
+
+def _adjusted(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with the adjusted p values of the part-worths, also for what is made of these."""
+    worths = frame[frame["measure"] == "part_worth"].set_index(["group", "term"])["p_value"]
+    found = pd.Series(benjamini_hochberg(worths), worths.index)
+    return frame.assign(p_adjusted=found.reindex(frame.set_index(["group", "term"]).index).to_numpy())
 
 
 def true_tradeoffs(
@@ -108,11 +115,8 @@ def _of_agent(agent: str, rows: pd.DataFrame, used: pd.DataFrame, drawn: tuple[s
     median = float(used["price"].median()) if PRICE in drawn else np.nan
     found = [row for term in told for row in _rows(fit, term, told, share, median)]
     frame = result_frame(found, "measure")
-    worths = frame["measure"] == "part_worth"
-    adjusted = benjamini_hochberg(frame.loc[worths, "p_value"])
-    by_term = dict(zip(frame.loc[worths, "term"], adjusted, strict=True))
     n, missing = fit.n_sets, count_trials(rows) - fit.n_sets
-    frame = frame.assign(group=agent, n=n, n_missing=missing, p_adjusted=frame["term"].map(by_term))
+    frame = frame.assign(group=agent, n=n, n_missing=missing)
     frame["measure"] = pd.Categorical(frame["measure"], MEASURES, ordered=True)
     ordered = frame.sort_values("measure", kind="stable").astype({"measure": str})
     return ordered[[*FRAME_COLUMNS, "measure"]]

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from analysis.tables.families import adjusted_within
+from analysis.tables.families import adjusted
 from analysis.tables.frame import FRAME_COLUMNS
 
 Counts = npt.NDArray[np.integer[Any]]
@@ -35,7 +35,7 @@ def by_factor(
     columns that make two trials the same question, whose repeats may end alike; without choice sets, where
     few questions are asked very often, the repeats of an agent are draws as soon as those of one question end
     both ways. Rows as of `evenness`, with the column `factor`, where the factor varies in an agent's trials.
-    `p_adjusted` is over the factors of an agent. Empty where nothing is missing.
+    `p_adjusted` is over all rows. Empty where nothing is missing.
     """
     rows = []
     for agent, own in asked.groupby("agent", sort=True):
@@ -50,7 +50,7 @@ def by_factor(
                 questions = codes(trials, ())
             row = evenness_of_units(str(agent), known, lost, factor, units, questions)
             rows.append(row | {"factor": factor})
-    return adjusted_within(evenness_frame(rows, "factor"), "group")
+    return adjusted(evenness_frame(rows, "factor"))
 
 
 def codes(trials: pd.DataFrame, question: Sequence[str]) -> "pd.Series[int]":

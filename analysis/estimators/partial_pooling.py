@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.estimators.random_effects import LEAST_GROUPS, LEAST_TO_SHRINK, fit_random_effects
-from analysis.tables.families import adjusted_within
+from analysis.tables.families import adjusted
 from analysis.tables.frame import FRAME_COLUMNS, join_notes, result_frame
 
 KEYS: Final = ["group", "part", "term"]
@@ -58,7 +58,7 @@ def partial_pooling(own: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
             shown.loc[usable, "note"] = [join_notes(str(note), reason) for note in rows["note"]]
         means.append(row)
         levels.append(shown)
-    summary = adjusted_within(result_frame(means, "part", *SPREAD), "group") if means else None
+    summary = adjusted(result_frame(means, "part", *SPREAD)) if means else None
     columns = [*FRAME_COLUMNS, "part", "level", *SHRUNKEN]
     return (
         result_frame([], "part", *SPREAD) if summary is None else summary,

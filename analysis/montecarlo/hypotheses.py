@@ -106,8 +106,8 @@ def condition_coefficients(table: pd.DataFrame) -> pd.DataFrame:
     freedom. `p_adjusted` is over the differences of an agent.
 
     Extra columns: `blocked`, the mean or difference within products (of an agent), averaged over these, with
-    its interval `blocked_low` to `blocked_high`, `p_blocked` and `p_blocked_adjusted`. The variances of the
-    cells are their own (Welch and Satterthwaite). It is about these products.
+    its interval `blocked_low` to `blocked_high`, `p_blocked`, and `p_blocked_adjusted` over all differences.
+    The variances of the cells are their own (Welch and Satterthwaite). It is about these products.
     """
     groups = {ALL_AGENTS: table} if table["agent"].nunique() > 1 else {}
     groups |= {str(agent): own for agent, own in table.groupby("agent", sort=True)}
@@ -132,9 +132,9 @@ def condition_coefficients(table: pd.DataFrame) -> pd.DataFrame:
     frame = result_frame(rows, *COEFFICIENT_EXTRA, *BLOCKED_ESTIMATE)
     frame = frame.astype(dict.fromkeys(BLOCKED_ESTIMATE, float))
     difference = frame["term"] != "Intercept"
-    for p_value, adjusted in (("p_value", "p_adjusted"), ("p_blocked", "p_blocked_adjusted")):
-        by_group = frame[p_value].where(difference).groupby(frame["group"])
-        frame[adjusted] = by_group.transform(benjamini_hochberg)
+    by_group = frame["p_value"].where(difference).groupby(frame["group"])
+    frame["p_adjusted"] = by_group.transform(benjamini_hochberg)
+    frame["p_blocked_adjusted"] = benjamini_hochberg(frame["p_blocked"].where(difference))
     return frame
 
 

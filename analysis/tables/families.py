@@ -21,3 +21,11 @@ def adjusted_within(frame: pd.DataFrame, *family: str) -> pd.DataFrame:
     """Return a frame of estimates with `p_adjusted`: rows that are equal in these columns are a family."""
     p_adjusted = frame.groupby(list(family))["p_value"].transform(benjamini_hochberg)
     return frame.assign(p_adjusted=p_adjusted.astype(float))
+
+
+def adjusted(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame of estimates with `p_adjusted`: all its rows, of all agents, are one family.
+
+    So a study with many agents has no more false findings than one with a single agent.
+    """
+    return frame.assign(p_adjusted=benjamini_hochberg(frame["p_value"]))

@@ -1,6 +1,6 @@
 """Measures of willingness to pay: by hand, published correlations, undefined cases, coverage."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis.estimators.t_tests import wald_interval
+from analysis.montecarlo.hypotheses import agent_comparisons
 from analysis.montecarlo.valuation import (
     anchor_correlation,
     anchor_correlations,
@@ -22,6 +23,7 @@ from analysis.montecarlo.valuation import (
     variation,
 )
 from analysis.tables.errors import AnalysisError
+from analysis.tables.frame import Floats
 from analysis.tables.responses_table import check_responses
 from tests.support import size
 
@@ -145,7 +147,7 @@ def test_the_stratified_interval_holds_the_share_and_is_narrow(
 def test_without_market_ranges_or_prices_the_shares_are_undefined() -> None:
     table = rows({("a", "control"): [10, 11]}).drop(columns=["low", "high", "reference"])
     cells = prompts(measures(check_responses(table.drop(columns=["deviation", "apd", "valid"]))))
-    shares, deviations = valid_share(cells), price_deviation(cells)
+    shares, deviations = valid_share(cells), price_deviation(table, cells)
     assert shares[["estimate", "conf_low", "conf_high"]].isna().all(axis=None)
     assert shares["note"].str.startswith("undefined: no response with a market range").all()
     assert np.isnan(deviations.loc[0, "estimate"])
@@ -154,7 +156,7 @@ def test_without_market_ranges_or_prices_the_shares_are_undefined() -> None:
 
 def test_mean_absolute_deviation_over_prompts() -> None:
     table = rows({("a", "control"): [8, 12, 10], ("a", "low"): [4], ("b", "control"): [np.nan]})
-    row = price_deviation(prompts(table)).iloc[0]
+    row = price_deviation(table, prompts(table)).iloc[0]
     mean, sd = np.mean([4 / 3, 6]), np.std([4 / 3, 6], ddof=1)
     assert (row["estimate"], row["std_dev"]) == pytest.approx((mean, sd))
     assert (row["conf_low"], row["conf_high"]) == pytest.approx(
@@ -162,7 +164,8 @@ def test_mean_absolute_deviation_over_prompts() -> None:
     )
     assert (row["prompts"], row["n"], row["n_missing"]) == (2, 4, 1)
     assert "1 prompt left out" in row["note"]
-    single = price_deviation(prompts(rows({("a", "control"): [8, 12]}))).iloc[0]
+    alone = rows({("a", "control"): [8, 12]})
+    single = price_deviation(alone, prompts(alone)).iloc[0]
     assert single["estimate"] == 2 and single["note"] == "one prompt: no interval"
     assert np.isnan(single["conf_low"])
 
@@ -269,14 +272,44 @@ def test_wilson_intervals_of_valid_shares_cover() -> None:
     assert 90 <= inside <= 99
 
 
+def answered(rng: np.random.Generator, worth: Mapping[str, Floats]) -> pd.DataFrame:
+    """Twelve answers to each product, whose mean is its worth; a list price of 0 makes them deviations."""
+    given = [
+        pd.DataFrame(
+            {
+                "agent": agent,
+                "item": np.repeat([f"p{number}" for number in range(len(means))], 12),
+                "condition": "control",
+                "response": np.repeat(means, 12) + rng.normal(0, 6, 12 * len(means)),
+                "reference": 0.0,
+            }
+        )
+        for agent, means in worth.items()
+    ]
+    table = pd.concat(given, ignore_index=True)
+    return measures(check_responses(table.assign(trial=[f"t{number}" for number in range(len(table))])))
+
+
 @pytest.mark.slow
-def test_t_intervals_of_mean_deviations_cover() -> None:
-    """Prompts drawn from a population of prompts: 18 of them, each with its own mean deviation."""
-    rng = np.random.default_rng(1)
-    inside = 0
-    for _ in range(100):
-        means = rng.normal(20, 5, 18)
-        cells = pd.DataFrame({"group": "alpha", "mean_apd": means, "n": 100, "n_missing": 0})
-        row = price_deviation(cells).iloc[0]
-        inside += row["conf_low"] <= 20 <= row["conf_high"]
-    assert 90 <= inside <= 99
+def test_intervals_of_deviations_are_about_new_products_or_about_these() -> None:
+    """18 products are drawn for each study, and each has a mean of its own; two agents are shown them."""
+    count, rng = size(200, 2000), np.random.default_rng(1)
+    found = []
+    for _ in range(count):
+        means = rng.normal(60, 5, 18)
+        table = answered(rng, {"alpha": means, "beta": means + rng.normal(3, 2, 18)})
+        cells = prompts(table)
+        row = price_deviation(table, cells).iloc[0]
+        compared = agent_comparisons(table, cells).set_index("method").loc["paired"]
+        ends = ["conf_low", "conf_high"]
+        found.append(
+            (*(row[ends] - 60), *(row[["blocked_low", "blocked_high"]] - means.mean()), *(compared[ends] - 3),
+             row["estimate"] - 60, row["estimate"] - means.mean(), compared["estimate"] - 3)
+        )  # fmt: skip
+    numbers = np.transpose(np.array(found, float))
+    for at in range(3):
+        low, high, error = numbers[2 * at], numbers[2 * at + 1], numbers[6 + at]
+        held = ((low <= 0) & (high >= 0)).sum()
+        assert stats.binom.ppf(0.0005, count, 0.95) <= held <= stats.binom.ppf(0.9995, count, 0.95)
+        needed = 2 * stats.norm.ppf(0.975) * np.sqrt((error**2).mean())
+        assert 0.85 < (high - low).mean() / needed < 1.3

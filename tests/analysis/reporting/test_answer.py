@@ -266,7 +266,10 @@ def test_what_is_paid(valuations: Simulate) -> None:
         said = {name: told for name, told in read(words).items() if name.endswith("anchor")}
         moved = rows.drop(index="Intercept").reset_index()
         names = {"condition[high]": "the high anchor", "condition[low]": "the low anchor"}
-        check({name: told for name, told in said.items() if name in names.values()}, moved, names, 0.0051)
+        every = by_block(found.coefficients)
+        family = every[every["term"] != "Intercept"]
+        told = {name: own for name, own in said.items() if name in names.values()}
+        check(told, moved, names, 0.0051, family)
 
 
 def test_how_many_experiments_are_biased(answers: Simulate) -> None:

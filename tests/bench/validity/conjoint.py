@@ -19,7 +19,7 @@ from agents.simulated.utility import Taste
 from analysis.conjoint import fits as models_of_study
 from analysis.conjoint import full_models as models_of_money
 from analysis.conjoint.cards import FAMILIES, Cards, encode
-from analysis.conjoint.fits import Fits, fit_models
+from analysis.conjoint.fits import Fits, few_sets, fit_models
 from analysis.conjoint.full_models import CURVE, PRICE, full_models
 from analysis.conjoint.held_out import held_out
 from analysis.conjoint.money import money, price_forms
@@ -162,6 +162,8 @@ def coefficients(fits: Fits) -> pd.DataFrame:
         error = fit.std_error
         p_value = 2 * stats.t.sf(abs(fit.estimate / error), fit.df)
         width = stats.t.ppf(0.975, fit.df) * error
+        if few_sets(fit):
+            p_value, width = np.full_like(p_value, np.nan), np.full_like(width, np.nan)
         numbers = (
             fit.estimate,
             p_value,

@@ -31,8 +31,11 @@ EVEN: Final = 2_000
 
 WTP_TABLES: Final = (
     Columns("prompts", "prompts", ("group", "item", "condition")),
-    Columns("csvr", "csvr", ("group", "interval")),
+    Columns("csvr", "csvr", ("group",), only=("interval", "stratified")),
+    Columns("csvr, Wilson", "csvr", ("group",), only=("interval", "wilson")),
+    Columns("csvr, Wald", "csvr", ("group",), only=("interval", "wald")),
     Columns("mapd", "mapd", ("group",)),
+    Columns("mapd, by block", "mapd", ("group",), low="blocked_low", high="blocked_high"),
     Columns("list_price", "list_price", ("group", "item"), adjusted="p_adjusted"),
     Columns("anova", "anova", ("hypothesis", "outcome", "group", "coding", "term"), "sum_sq"),
     Columns(
@@ -53,7 +56,9 @@ WTP_TABLES: Final = (
         "blocked_high",
         "p_blocked_adjusted",
     ),
-    Columns("comparisons", "comparisons", ("method", "unit")),
+    Columns("comparisons", "comparisons", ("term",), only=("method", "paired")),
+    Columns("comparisons, Welch", "comparisons", ("term", "unit"), only=("method", "Welch")),
+    Columns("comparisons, Student", "comparisons", ("term", "unit"), only=("method", "Student")),
     Columns("correlations", "correlations", ("group", "item")),
 )
 BIAS_TABLES: Final = (
@@ -150,7 +155,7 @@ class NumberStudies:
         frames = self._analysed(table.assign(trial=[f"{number}" for number in range(len(table))], reason=""))
         found: dict[str, dict[Key, float]] = {}
         for columns in self.tables:
-            frame = frames[columns.table]
+            frame = columns.of(frames[columns.table])
             keys = frame[list(columns.keys)].itertuples(index=False, name=None)
             values = frame[columns.estimate].astype(float)
             if columns.table == "anova":  # a test, which has no estimate

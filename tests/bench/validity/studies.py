@@ -35,6 +35,12 @@ class Columns:
     adjusted: str = ""
     null: float = 0.0
     """The value that the p value is a test of."""
+    only: tuple[str, str] | None = None
+    """Which rows are counted: a column and what stands in it."""
+
+    def of(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The counted rows of a table."""
+        return frame if self.only is None else frame[frame[self.only[0]] == self.only[1]]
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -51,6 +57,7 @@ def gather(columns: Columns, studies: Iterable[Frames]) -> dict[Key, Floats]:
         frame = frames.get(columns.table)
         if frame is None or not len(frame):
             continue
+        frame = columns.of(frame)
         values = frame.reindex(columns=list(columns.numbers)).to_numpy(float, na_value=np.nan)
         for key, row in zip(
             frame[list(columns.keys)].itertuples(index=False, name=None), values, strict=True
