@@ -30,8 +30,8 @@ def clustered_share(counts: npt.ArrayLike, sizes: npt.ArrayLike) -> ClusteredSha
     1998). The interval is Wilson's (1927) with that number, and t with one less than there are clusters.
 
     Where the clusters are too few for a variance (fewer than twelve, or fewer than five with or without what
-    is counted), the answers of each count as one: Clopper and Pearson's (1934) exact interval, which also
-    holds at 0 and 1. NaN without answers.
+    is counted), the answers of each count as one, and clusters of unequal sizes as fewer (Kish 1965): Clopper
+    and Pearson's (1934) exact interval, which also holds at 0 and 1. NaN without answers.
     """
     won, asked = np.asarray(counts, float), np.asarray(sizes, float)
     won, asked = won[asked > 0], asked[asked > 0]
@@ -41,7 +41,8 @@ def clustered_share(counts: npt.ArrayLike, sizes: npt.ArrayLike) -> ClusteredSha
     share = float(won.sum() / n)
     mixed = min(int((won > 0).sum()), int((won < asked).sum()))
     if clusters < LEAST_CLUSTERS[1] or mixed < LEAST_MIXED:
-        return ClusteredShare(*exact_share_interval(share, clusters), float(clusters))
+        alike = n**2 / float((asked**2).sum())
+        return ClusteredShare(*exact_share_interval(share, alike), alike)
     variance = clusters / (clusters - 1) * float(((won - share * asked) ** 2).sum()) / n**2
     effective = min(n, share * (1 - share) / variance) if variance > 0 else n
     z = float(stats.t.ppf(0.975, clusters - 1))

@@ -1,5 +1,7 @@
 """Shares of dependent answers: against SciPy and statsmodels, and by simulation."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -37,9 +39,21 @@ def test_an_interval_holds_its_share_and_counts_no_answer_twice(cells: list[tupl
     assert 0 <= found.low <= share <= found.high <= 1
     assert found.effective_n <= asked.sum() + 1e-9
     if share in (0, 1):
-        clusters = int((asked > 0).sum())
-        exact = stats.binomtest(int(clusters * share), clusters).proportion_ci(0.95, "exact")
-        assert (found.low, found.high) == pytest.approx((exact.low, exact.high))
+        clusters = asked.sum() ** 2 / (asked**2).sum()
+        end = 0.025 ** (1 / clusters)
+        assert (found.low, found.high) == pytest.approx((end, 1) if share else (0, 1 - end))
+        assert found.effective_n <= (asked > 0).sum() + 1e-9
+
+
+@pytest.mark.parametrize("sizes", [(2, 18), (1, 1, 20), (20, 20, 1), (5, 10, 20, 40)])
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_clusters_of_unequal_sizes_that_are_answered_alike(sizes: tuple[int, ...], share: float) -> None:
+    """All possible answers, each with its chance: the interval holds the share in 95 % of them."""
+    held = 0.0
+    for own in product([0, 1], repeat=len(sizes)):
+        found = clustered_share(np.multiply(own, sizes), sizes)
+        held += (found.low <= share <= found.high) * np.prod(np.where(own, share, 1 - share))
+    assert held >= 0.95
 
 
 @pytest.mark.parametrize("alike", [0.02, 1, 1e6])
