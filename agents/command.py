@@ -108,6 +108,6 @@ def usage_in(said: Any) -> Call | None:
         case {"usage": {"model": str(model), "tokens_in": int(read), "tokens_out": int(written), **more}}:
             cost = more.get("cost")
             known = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < _MOST
-            if 0 <= read < _MOST and 0 <= written < _MOST:
+            if all(type(tokens) is int and 0 <= tokens < _MOST for tokens in (read, written)):  # no booleans
                 return Call("", model[:200], read, written, float(str(cost)) if known else None, 0.0)
     return None

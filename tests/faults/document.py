@@ -1,6 +1,7 @@
 """The page in the documentation that says what the laboratory of faults found."""
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -21,7 +22,21 @@ def write_document(reports: Sequence[Report]) -> None:
     page = Template(PAGE.read_text(encoding="utf-8")).substitute(
         STUDIES, seconds=SECONDS, patience=f"{PATIENCE_SECONDS:.0f}"
     )
-    DOCUMENT.write_text(page + "\n".join([*_results(reports), ""]), encoding="utf-8")
+    further = "".join(_sections()[1:])
+    DOCUMENT.write_text(page + "\n".join([*_results(reports), ""]) + further, encoding="utf-8")
+
+
+def write_section(heading: str, text: str) -> None:
+    """Write a part of `docs/faults.md` anew that follows what `write_document` writes."""
+    first, *further = _sections()
+    kept = [each for each in further if not each.startswith(f"\n{heading}\n")]
+    DOCUMENT.write_text("".join([first, *kept, f"\n{heading}\n{text}"]), encoding="utf-8")
+
+
+def _sections() -> list[str]:
+    """The page as it is: what `write_document` writes, and the parts that follow."""
+    text = DOCUMENT.read_text(encoding="utf-8")
+    return re.split(r"(?=\n## (?!What ))", text)
 
 
 def _results(reports: Sequence[Report]) -> list[str]:

@@ -60,6 +60,8 @@ class World:
     """Commands that run beside it."""
     calm: "Contents" = field(default_factory=dict)
     """What is in the database of an undisturbed run."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Further variables of the run's processes."""
     complaints: list[str] = field(default_factory=list)
     """What went wrong with what was done beside the run, in words."""
 
@@ -81,13 +83,13 @@ class World:
 
     def variables(self) -> dict[str, str]:
         """The environment of the run's processes."""
-        own = {"TMPDIR": str(self.temporary), clock.VARIABLE: str(self.clock)}
+        own = {"TMPDIR": str(self.temporary), clock.VARIABLE: str(self.clock), **self.settings}
         return own | self.model.environment if self.model else own
 
     def begin(self, name: str = "first") -> BaseProcess:
         """Start `souk run` in a folder of its own."""
         folder = self.folder / name
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         command = ("run", *self.arguments, "--db", self.db)
         return start(*command, cwd=folder, env=self.variables())
 

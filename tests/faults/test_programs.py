@@ -1,0 +1,28 @@
+"""Some trials of programs that go wrong; `python -m tests.faults.programs` runs thousands."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.faults.programs import WHAT, carry_out
+from tests.faults.wild_program import WAYS
+from tests.support import size
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for processes in /proc"),
+]
+SECONDS = 8
+
+
+def test_each_trial_once_with_a_true_outcome() -> None:
+    report = carry_out(size(40, 1_000), seed=0, slots=4, limit=SECONDS)
+    assert report.broken == []
+    assert sum(report.done.values()) == size(40, 1_000)
+
+
+def test_every_way() -> None:
+    report = carry_out(1, seed=1, workers=1, limit=SECONDS, ways=tuple(WAYS))
+    assert report.broken == []
+    assert {way for way, _ in report.done} == WAYS.keys() == WHAT.keys()
