@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from experiments.records.record import TrialRecord
 from experiments.runs.experiment_run import ExperimentRun
 from interventions.errors import UserError
 from tests.experiments.command_line import left_after, not_ended, processes_with
+from tests.faults.programs import SETTINGS, place
 from tests.support import THOROUGH
 
 pytest.importorskip("ray", reason="Ray is not installed")
@@ -30,11 +32,13 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     from ray.cluster_utils import Cluster
 
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    monkeypatch.setenv("SOUK_TEST_OF", str(tmp_path))
+    monkeypatch.setenv("TEST_OF", str(tmp_path))  # programs have it too
+    monkeypatch.setenv("SOUK_PROGRAM_GB", SETTINGS["SOUK_PROGRAM_GB"])
+    monkeypatch.chdir(tmp_path)  # the working directory of the nodes
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
     yield cluster
     cluster.shutdown()
-    assert not left_after("SOUK_TEST_OF", str(tmp_path), seconds=10)
+    assert not left_after("TEST_OF", str(tmp_path), seconds=10)
 
 
 def run_of(folder: Path) -> ExperimentRun:
@@ -81,7 +85,7 @@ async def test_an_actor_that_stands_still_is_replaced(
     def stop_an_actor(progress: RunProgress, record: TrialRecord) -> None:
         note(progress, record)
         if not stopped:
-            ours = processes_with("SOUK_TEST_OF", str(tmp_path))
+            ours = processes_with("TEST_OF", str(tmp_path))
             stopped.append(next(each for each, command in ours.items() if command.startswith("ray::Actor")))
             os.kill(stopped[0], signal.SIGSTOP)
 
@@ -90,6 +94,37 @@ async def test_an_actor_that_stands_still_is_replaced(
     await run.run(Console(quiet=True), Workers(2, 1, "ray", cluster.address))
     assert run.records.outcomes(run.design.run_id) == {"choice": 2 * LIMIT}
     assert not not_ended({stopped[0]: "the actor"}, seconds=10)
+
+
+@pytest.mark.browser
+async def test_programs_of_an_actor_that_is_killed_run_again(
+    tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        cluster.add_node(num_cpus=1)
+    note = RunProgress.note
+    finished: list[str] = []
+
+    def kill_an_actor(progress: RunProgress, record: TrialRecord) -> None:
+        note(progress, record)
+        finished.append(record.trial.trial)
+        if len(finished) == 3:
+            ours = processes_with("TEST_OF", str(tmp_path))
+            os.kill(
+                next(each for each, name in ours.items() if name.startswith("ray::Actor")), signal.SIGKILL
+            )
+
+    monkeypatch.setattr(RunProgress, "note", kill_an_actor)
+    agents = [f"{place(tmp_path)} 0 {way}" for way in ("compare", "children", "crash", "leave")]
+    run = ExperimentRun(
+        "nudges", agents=agents, limit=4, db=f"sqlite:///{tmp_path}/t.db", out=tmp_path / "out"
+    )
+    await run.run(Console(quiet=True), Workers(2, 2, "ray", cluster.address))
+    assert len(finished) == len(set(finished)) == run.total == 16
+    assert run.records.outcomes(run.design.run_id) == {"choice": 8, "agent_error": 4, "no_choice": 4}
+    started = Counter((tmp_path / "started").read_text().split())
+    assert started.keys() == set(finished)
+    assert sum(started.values()) <= 16 + 2  # those that the actor ran
 
 
 async def test_an_address_without_a_cluster(tmp_path: Path) -> None:
