@@ -84,6 +84,16 @@ def takes_temperature(name: str) -> bool:
     return '"temperature"' in json.dumps(request)
 
 
+def longest_answer(name: str, max_tokens: int) -> int:
+    """Return the most tokens that an answer may have of the model `PROVIDER:MODEL`, one that takes batches.
+
+    A model that thinks is given more than the `max_tokens` that are asked for.
+    """
+    provider, _, model = name.partition(":")
+    request = _class_of(provider)(model).request([], None, max_tokens, None)
+    return max(int(value) for key, value in request.items() if key.startswith("max_"))
+
+
 def _class_of(provider: str) -> type[Model]:
     """The class of a provider's models; its SDK is loaded."""
     module, kind = _CLASSES[provider]

@@ -4,8 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from agents.providers import longest_answer
+from agents.providers.batches import SHARE
 from agents.providers.pricing import Tokens, cost_of
 from agents.providers.tokens import estimate_tokens
+from experiments.designs.cards.trial import CardTrial
 from experiments.designs.loading import AnyDesign, AnyTrial
 
 PAGE_TOKENS: Final = 2_500
@@ -16,6 +19,8 @@ Those of the embedded shop have 1,900 (a product) to 4,000 (search results).
 PAGE_ANSWER_TOKENS: Final = 250
 """The tokens of an answer: thought, memory and action."""
 TEXT_ANSWER_TOKENS: Final = 50
+MESSAGE_TOKENS: Final = 20
+"""The most tokens that a provider adds to a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,25 @@ def expected_use(agent: str, trials: Iterable[AnyTrial], design: AnyDesign) -> E
     parts = [_requests(trial, design) for trial in trials]
     requests, tokens_in, tokens_out = (sum(part[index] for part in parts) for index in range(3))
     return ExpectedUse(requests, tokens_in, tokens_out, cost_of(agent, Tokens(tokens_in, tokens_out)))
+
+
+def most_cost_in_a_batch(trial: CardTrial) -> float | None:
+    """Return the most that a trial costs whose cards go in batches, in USD; None where no price is known.
+
+    It is that of its prompts' tokens, as `estimate_tokens` counts them, and of answers, also those that are
+    asked again, as long as they may be.
+    """
+    read = written = so_far = 0
+    for card in trial.cards:
+        longest = longest_answer(trial.agent, card.max_tokens)
+        texts = [f"{card.system}{card.prompt}", *[card.reminder] * card.retries]
+        for text in texts:
+            so_far += estimate_tokens(text) + MESSAGE_TOKENS
+            read += so_far
+            written += longest
+            so_far += longest
+    cost = cost_of(trial.agent, Tokens(read, written))
+    return None if cost is None else SHARE * cost
 
 
 def assumed(design: AnyDesign) -> str:

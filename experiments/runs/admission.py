@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
-from typing import Final, Protocol, Self, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, Self, TypeVar
 
 from agents.base import is_simulated
 from agents.providers.pricing import price_of
@@ -40,6 +40,13 @@ class Admissible(Protocol):
     def agent(self) -> str: ...
 
 
+class _Reserved(NamedTuple):
+    """What is kept back for a trial: its agent, and what it costs at most in USD, where that is known."""
+
+    agent: str
+    most: float | None
+
+
 class Admission:
     """Decides whether the next trial may start.
 
@@ -68,6 +75,8 @@ class Admission:
         """The reason why no further trial may start; empty while some may."""
         self.is_enough: Callable[[str], bool] = lambda _: False
         """A function that says whether an agent needs no more trials."""
+        self.most: Callable[[Any], float | None] = lambda _: None
+        """A function that says what a trial costs at most, in USD; None: that is not known."""
         self._records = records
         self._run = run
         self._steps = steps
@@ -75,7 +84,7 @@ class Admission:
         """A function that tells the person who started the run, in a line, what happens to it."""
         self.runner = Runner(run, trials=trials, budget=budget)
         """This process, in the records."""
-        self._running: dict[str, str] = {}
+        self._running: dict[str, _Reserved] = {}
         self._paused = False
         self._asking = Asking(records, "admission")
         self._changed = asyncio.Event()
@@ -137,14 +146,15 @@ class Admission:
         Raises:
             UserError: with a budget, the agent has no known price.
         """
+        wanted = _Reserved(trial.agent, None if self.runner.budget is None else self.most(trial))
         while not self.reason:
             if not self._paused:
-                if self._fits(trial.agent):
-                    self._running[trial.id] = trial.agent
+                if self._fits(wanted):
+                    self._running[trial.id] = wanted
                     self.runner.running = len(self._running)
                     return True
                 if not self._running:
-                    self._refuse(trial.agent)
+                    self._refuse(wanted)
                     break
             self._changed.clear()
             await self._changed.wait()
@@ -153,32 +163,34 @@ class Admission:
     def settle(self, record: TrialRecord) -> None:
         """Count a trial that was admitted, once it is stored."""
         agent, cost = record.trial.agent, record.trial.cost
-        self._running.pop(record.trial.trial, None)
+        its = self._running.pop(record.trial.trial, _Reserved(agent, None))
         self.runner.running = len(self._running)
         self.runner.settled += 1
         if self.runner.budget is not None:
-            self._spent += self._reserve(agent) if cost is None else cost
+            self._spent += self._reserve(its) if cost is None else cost
             self._dearest[agent] = max(cost or 0.0, self._dearest.get(agent, 0.0))
         self._changed.set()
 
-    def _fits(self, agent: str) -> bool:
+    def _fits(self, wanted: "_Reserved") -> bool:
         if self.runner.budget is None:
             return True
         reserved = sum(map(self._reserve, self._running.values()))
-        return self._spent + reserved + self._reserve(agent) <= self.runner.budget
+        return self._spent + reserved + self._reserve(wanted) <= self.runner.budget
 
-    def _refuse(self, agent: str) -> None:
-        next_one = f"the next trial of {agent} may cost {self._reserve(agent):.4f}"
+    def _refuse(self, wanted: "_Reserved") -> None:
+        next_one = f"the next trial of {wanted.agent} may cost {self._reserve(wanted):.4f}"
         self.reason = self.runner.reason = (
             f"--budget {self.runner.budget:g}: {self._spent:.4f} USD are spent, and {next_one}; "
             "the same command with a larger budget goes on"
         )
         self._changed.set()
 
-    def _reserve(self, agent: str) -> float:
+    def _reserve(self, wanted: "_Reserved") -> float:
         """What a trial may cost, in USD."""
-        dearest = self._dearest.get(agent)
-        return MARGIN * dearest if dearest else self._worst(agent)
+        dearest = self._dearest.get(wanted.agent)
+        if wanted.most is not None:
+            return max(dearest or 0.0, min(wanted.most, MARGIN * (dearest or wanted.most)))
+        return MARGIN * dearest if dearest else self._worst(wanted.agent)
 
     def _worst(self, agent: str) -> float:
         if is_simulated(agent):
@@ -193,7 +205,9 @@ class Admission:
         self._spent = wasted(self._records, self._run)
         for agent, known in costs(self._records, self._run).items():
             self._dearest[agent] = known.dearest
-            self._spent += known.total + (known.unknown * self._reserve(agent) if known.unknown else 0.0)
+            self._spent += known.total + (
+                known.unknown * self._reserve(_Reserved(agent, None)) if known.unknown else 0.0
+            )
 
     async def _watch(self) -> None:
         for look in count(1):

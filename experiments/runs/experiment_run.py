@@ -20,6 +20,7 @@ from experiments.console.progress import RunProgress
 from experiments.designs.design import Mode, Trial
 from experiments.designs.loading import AnyTrial, load_design
 from experiments.executors.executor import Executor
+from experiments.executors.expected_use import most_cost_in_a_batch
 from experiments.executors.kinds import KINDS
 from experiments.executors.scores import Scoring, open_scoring
 from experiments.executors.workers import Workers, open_workers
@@ -223,6 +224,8 @@ class ExperimentRun:
             say=progress.say,
         )
         admission.is_enough = self.is_enough
+        if workers.in_batches:
+            admission.most = most_cost_in_a_batch
         async with self._executor(workers, progress) as (executor, lost):
             self.begin(trace)
             writer = Writer(records, trace, say=progress.say)
@@ -319,9 +322,10 @@ class ExperimentRun:
 
     def complaints(self) -> Iterator[str]:
         """Yield a line for whatever kept the run from its end, and for each kind of failure."""
-        if self.stopped:
-            yield self.stopped
         counts = self.records.outcomes(self.design.run_id, self._ids)
+        if self.stopped:
+            left_out = self.total - sum(counts.values())
+            yield f"{self.stopped}; {left_out:,} of {self.total:,} trials were left out"
         untreated = counts.get("treatment_failed", 0)
         if untreated:
             reason = self.records.first_reason(self.design.run_id, "treatment_failed")

@@ -5,10 +5,13 @@ import os
 import signal
 import sqlite3
 from collections.abc import Iterator
+from itertools import accumulate, islice
 from pathlib import Path
 
 import pytest
 
+from experiments.designs.loading import load_design
+from experiments.executors.expected_use import most_cost_in_a_batch
 from tests.agents.batch_provider import BatchProvider, chat, serving
 from tests.experiments.command_line import forked_souk, start
 
@@ -63,6 +66,29 @@ def test_half_the_price_is_forecast(
     assert (half["requests"], half["seconds"]) == (12, None)
     assert "in batches, at half the price" in half["basis"]
     assert batches.sizes == []
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_a_budget_sends_what_it_can_pay_for(
+    provider: tuple[BatchProvider, dict[str, str | None]], tmp_path: Path, share: float
+) -> None:
+    batches, env = provider
+    trials = islice(load_design("hotels", "text").trials([MODEL]), 12)
+    most = [cost for trial in trials if (cost := most_cost_in_a_batch(trial))]
+    tokens = int(share * min(most) * 2e6 / 0.4)
+    usage = {"prompt_tokens": tokens, "completion_tokens": 0}  # what a trial may cost, or a share of it
+    batches.answer = lambda _: (200, {**chat("A"), "usage": usage})
+    budget = 2.5 * max(most)
+    command = (*RUN, "--db", f"sqlite:///{tmp_path}/t.db", "--budget")
+    ended = forked_souk(*command, str(budget), cwd=tmp_path, env=env)
+    with sqlite3.connect(tmp_path / "t.db") as connection:
+        (spent, count) = connection.execute("SELECT sum(cost), count(*) FROM trials").fetchone()
+    assert spent <= budget < spent + max(most)
+    assert batches.sizes[0] == sum(total <= budget for total in accumulate(most))
+    assert sum(batches.sizes) == count < 12
+    assert (ended.status, f"{12 - count} of 12 trials were left out" in ended.err) == (1, True), ended.err
+    ended = forked_souk(*command, "1", cwd=tmp_path, env=env)
+    assert (ended.status, sum(batches.sizes)) == (0, 12), ended.err
 
 
 @pytest.mark.parametrize(

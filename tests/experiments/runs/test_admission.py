@@ -90,6 +90,23 @@ def test_a_budget_is_used_and_never_passed(seed: int, slots: int, share: float, 
         assert spent + MARGIN * most >= budget * worst()
 
 
+@pytest.mark.slow
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 2**16),
+    slots=st.integers(1, 12),
+    share=st.floats(0.01, 1),
+    budget=st.floats(0.5, 20),
+)
+def test_what_a_trial_costs_at_most_is_enough(seed: int, slots: int, share: float, budget: float) -> None:
+    most = share * worst()
+    admission = Admission(Records("sqlite://"), "r-1", budget=budget * most, agents=[MODEL], steps=STEPS)
+    admission.most = lambda _: most
+    spent = asyncio.run(spend(admission, 100_000, slots, random.Random(seed), most))
+    assert spent <= budget * most < spent + 1.001 * most
+    assert admission.reason.startswith("--budget ")
+
+
 async def test_without_a_budget_everything_may_start(records: Records) -> None:
     admission = Admission(records, "r-1", agents=["nobody:knows-its-price"])
     assert [await admission.admit(ATrial(str(number), "nobody:x")) for number in range(9)] == [True] * 9
