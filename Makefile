@@ -47,7 +47,8 @@ storefronts: setup  ## shops that are not ours: install them, try all steps in e
 	$(BIN)/python -m tests.storefronts.matrix
 
 agents: setup  ## programs of others that docs/agents/ runs: install them, and let each shop (needs Node.js)
-	npm install --prefix $(READY) --no-audit --no-fund --loglevel=error @playwright/mcp@0.0.83
+	npm install --prefix $(READY) --no-audit --no-fund --loglevel=error \
+		@playwright/mcp@0.0.83 @browserbasehq/stagehand@3.7.3
 	$(PYTHON) -m venv $(READY)/venv
 	$(READY)/venv/bin/pip install --quiet --disable-pip-version-check browser-use==0.13.14
 	$(BIN)/pytest tests/experiments/executors/test_ready_agents.py

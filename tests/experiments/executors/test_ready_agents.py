@@ -26,7 +26,8 @@ from tests.experiments.command_line import Ended, forked_souk
 
 DOCS = Path(__file__).parents[3] / "docs" / "agents"
 INSTALLED = Path.home() / ".cache" / "souk" / "agents"
-PROGRAMS = f"{INSTALLED / 'node_modules' / '.bin'}:{os.environ['PATH']}"
+MODULES = INSTALLED / "node_modules"
+PROGRAMS = f"{MODULES / '.bin'}:{os.environ['PATH']}"
 KEY = "sk-0123456789abcdef0123456789abcdef"
 EXPERIMENT = """\
 name: ready
@@ -50,6 +51,14 @@ AGENTS = [
             not (INSTALLED / "venv" / "bin" / "browser-use").exists(), reason="run `make agents`"
         ),
         id="browser-use",
+    ),
+    pytest.param(
+        f"node {DOCS / 'stagehand_agent.mjs'} model",
+        marks=pytest.mark.skipif(
+            shutil.which("node") is None or not (MODULES / "@browserbasehq" / "stagehand").exists(),
+            reason="run `make agents`",
+        ),
+        id="stagehand",
     ),
 ]
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.parametrize("agent", AGENTS)]
@@ -104,11 +113,45 @@ def next_step(asked: Message) -> Message | None:
     return {"content": json.dumps({**words, "action": [action]})}
 
 
+def tools_of_stagehand(asked: Message) -> Message:
+    """The next turn of Stagehand's agent; which element it means is asked in a request of its own."""
+    urls = re.findall(r"http\S+", str(asked["messages"][1]["content"]).split("Begin with:")[-1])
+    turn = sum(message["role"] == "assistant" for message in asked["messages"])
+    if turn < len(urls):
+        name, given = "goto", {"url": urls[turn]}
+    else:
+        name, given = "act", {"action": "click the button Add to Cart"}
+    function = {"name": name, "arguments": json.dumps(given)}
+    return {
+        "content": None,
+        "tool_calls": [{"id": f"call_{turn}", "type": "function", "function": function}],
+    }
+
+
+def element_of_stagehand(asked: Message) -> Message | None:
+    """The element that Stagehand asks for, on the page that it describes; None: it is not there."""
+    found = re.search(r"\[(\d+-\d+)\] button: Add to Cart", json.dumps(asked["messages"]))
+    if not found:
+        return None
+    action = {"elementId": found[1], "description": "the button", "method": "click", "arguments": []}
+    return {"content": json.dumps({"action": action, "twoStep": False})}
+
+
+def turn_of(asked: Message) -> Message | None:
+    """What the model says to whoever asks; None: the request is not as it must be."""
+    tools = {tool["function"]["name"] for tool in asked.get("tools", [])}
+    if "goto" in tools:
+        return tools_of_stagehand(asked)
+    if tools:
+        return calls_of_tools(asked)
+    return next_step(asked) if "<user_request>" in json.dumps(asked) else element_of_stagehand(asked)
+
+
 async def answer(request: Request) -> Response:
     asked = json.loads(await request.body())
     if request.headers["authorization"] != f"Bearer {KEY}":
         return JSONResponse({"error": {"message": "Incorrect API key provided"}}, status_code=401)
-    said = calls_of_tools(asked) if "tools" in asked else next_step(asked)
+    said = turn_of(asked)
     if said is None:
         return JSONResponse({"error": {"message": "the request is not as it must be"}}, status_code=400)
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **said}}
@@ -140,7 +183,7 @@ def shop(address: str, tmp_path: Path) -> Iterator[Callable[..., Ended]]:
 
         def run(agent: str, limit: int, **env: str) -> Ended:
             command = ("run", "e.yaml", "--agent", f"command:{agent}", "--limit", str(limit))
-            env = {**proxies, **model, "PATH": PROGRAMS, **env}
+            env = {**proxies, **model, "PATH": PROGRAMS, "NODE_PATH": str(MODULES), **env}
             return forked_souk(*command, "--db", "sqlite:///t.db", cwd=tmp_path, env=env)
 
         yield run
