@@ -93,6 +93,7 @@ def _main(started: Connection, arguments: tuple[str, ...], cwd: Path, env: dict[
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)
+    tempfile.tempdir = None  # where temporary files are was found when the fork's parent was started
     for name, number in (("out.txt", 1), ("err.txt", 2)):
         os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
     sys.argv = ["souk", *arguments]

@@ -10,6 +10,7 @@ import select
 import signal
 import socket
 import sys
+import tempfile
 import traceback
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -85,6 +86,7 @@ def _run(told: bytes, streams: list[int]) -> None:
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    tempfile.tempdir = None  # as in tests.experiments.command_line
     sys.argv = ["souk", *arguments]
     sys.orig_argv = [sys.executable, "-m", "experiments.cli", *arguments]  # what --detach starts again
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -8,6 +8,7 @@ left.
 import argparse
 import os
 import re
+import signal
 import stat
 import sys
 import tempfile
@@ -168,6 +169,8 @@ def carry_out(
         _check_use(report, samples)
         _check_trials(world, report)
         _check_rest(world, report)
+        for process in world.left():
+            world.send(process, signal.SIGKILL)
     return report
 
 
