@@ -19,6 +19,7 @@ from environments.browser import VIEWPORT, BrowserPool, run_browsers
 from environments.episode import Episode
 from environments.observation import Observation
 from environments.observe import VIEWS, View, Wanted
+from environments.shop.server import shop
 from interventions.yaml.sitemap import SiteMap
 from tests.support import pages, size
 
@@ -84,6 +85,16 @@ async def test_the_same_page_gives_the_same_bytes(browsers: BrowserPool, name: A
                 taken |= {(await seen(episode)).screenshot for _ in range(2)}
     (picture,) = taken
     assert Image.open(io.BytesIO(picture)).size == VIEWPORT
+
+
+@in_browser
+async def test_a_page_of_the_shop_gives_the_same_bytes(browsers: BrowserPool) -> None:
+    taken = set()
+    async with shop() as url:
+        for _ in range(size(3, 50)):
+            async with browsers.context(None) as context:
+                taken.add((await seen(await opened(context, url, VIEWS["screenshot"]))).screenshot)
+    assert len(taken) == 1
 
 
 @in_browser
