@@ -294,7 +294,7 @@ def _check_trials(world: World, report: Report) -> None:
             *_wrong_end(row, way, number, report.limit),
             *_wrong_choice(row, way, own[number % len(own)], own, receipts.get(trial, [])),
             *_wrong_calls(row, way, number, calls.get(trial, [])),
-            *_wrong_output(way, text),
+            *_wrong_output(way, text, world.temporary),
             *([] if started[trial] == 1 else [f"its program was started {started[trial]} times"]),
             *([] if row.attempts == 1 else [f"it took {row.attempts} attempts"]),
         ]
@@ -330,13 +330,15 @@ def _wrong_calls(row: Any, way: str, number: int, calls: list[Any]) -> Iterator[
         yield f"the cost is {row.cost}"
 
 
-def _wrong_output(way: str, text: str) -> Iterator[str]:
+def _wrong_output(way: str, text: str, temporary: Path) -> Iterator[str]:
     if len(text) > MOST_TEXT:
         yield f"{len(text):,} characters of output are kept"
     if any(secret in text for secret in SECRETS.values()) or "OPENAI_API_KEY" in text:
         yield "its output has a secret"
     if way == "environment" and '"MY_TOKEN": "[key]"' not in text:
         yield "its output lacks what it has written"
+    if way == "environment" and f'"TMPDIR": "{temporary}/' not in text:
+        yield "its folder is elsewhere, where nobody looks for what is left"
 
 
 def _check_rest(world: World, report: Report) -> None:
