@@ -55,7 +55,7 @@ def most_cost_in_a_batch(trial: CardTrial) -> float | None:
             read += so_far
             written += longest
             so_far += longest
-    cost = cost_of(trial.agent, Tokens(read, written))
+    cost = cost_of(trial.agent, Tokens(read, written, stored=read))  # the provider's cache may ask for more
     return None if cost is None else SHARE * cost
 
 
