@@ -184,6 +184,7 @@ def main() -> None:
         )
         sys.exit(2)
     except KeyboardInterrupt:  # before there is a command that knows what to put away
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a key that is held repeats
         sys.exit(130)
     except BrokenPipeError:  # the reader of our output has gone, e.g. `souk ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
