@@ -321,7 +321,7 @@ def _are_elements(found: Any) -> bool:
 def _is_on_screen(found: Any) -> bool:
     match found:
         case {"box": [int(), int(), int(), int()] as box, "why": str()}:
-            return all(abs(side) < _FARTHEST for side in box)
+            return all(abs(side) < FARTHEST for side in box)
     return False
 
 
@@ -329,5 +329,5 @@ _INSERTED: Final = ("where", "text", "given")
 _STILL: Final = ("found", "marked", "drawn", "url", "stop")
 """What has to be the same before a picture is taken and after."""
 _UNDER: Final = "covered by a mark"
-_FARTHEST: Final = 1 << 31
+FARTHEST: Final = 1 << 31
 """No page is so wide or high, in pixels; databases hold smaller numbers."""

@@ -1,13 +1,16 @@
 // Reports what stands at places of a guest's page, and what of it can be read on the screen, whenever the page
-// rests and the browser is idle: once it has loaded, and after it has changed or was scrolled. (`placesOf` is
-// legible.js, `undisturbed` is undisturbed.js; what is said of the key in drawn.js holds here too.) It is the same
-// for all pages, so that a browser fetches it once; observed.js, in the page itself, calls it.
-({ key, path, wholePage, places, ownTexts, ownPictures, cards, drawn }) => {
+// rests and the browser is idle: once it has loaded, and after it has changed or was scrolled. Tells too what is done
+// on the page: clicks, and what was at their points (but nothing that is typed), scrolling, and that the page has come,
+// is looked at, or is left. (`placesOf` is legible.js, `undisturbed` is undisturbed.js, `described` is described.js;
+// what is said of the key in drawn.js holds here too.) It is the same for all pages, so that a browser fetches it
+// once; observed.js, in the page itself, calls it.
+({ key, path, wholePage, places, ownTexts, ownPictures, cards, drawn }, roles) => {
   if (!document.dispatchEvent(new CustomEvent(path, { cancelable: true }))) return; // it is here already
   document.addEventListener(path, (event) => event.preventDefault());
   document.currentScript?.remove();
   if (!key || self !== top || !location.protocol.startsWith("http")) return;
   const QUIET = 100, LATEST = 1000; // milliseconds
+  const MOST_ACTS = 1000;
   const CHANGES = { __proto__: null, subtree: true, childList: true, characterData: true, attributes: true };
   const WRITTEN_IN = /^(text|search|number|tel|email|url|button|submit|reset|textarea)$/;
   const Request = XMLHttpRequest;
@@ -15,6 +18,7 @@
   const { sendBeacon } = navigator;
   const { apply: call } = Reflect;
   const { stringify } = JSON;
+  const { composedPath } = Event.prototype;
   const { now } = Date;
   const { requestIdleCallback: whenIdle = setTimeout } = self;
   const undisturbedly = undisturbed();
@@ -78,6 +82,8 @@
       drawn: isWhole };
   };
 
+  const here = () => location.pathname + location.search;
+  const scroll = () => [self.scrollX, self.scrollY].map(Math.round);
   let due = 0, since = 0, known = "", acted = false;
   const tell = () => {
     if (document.readyState === "loading") return later();
@@ -87,7 +93,7 @@
     const news = stringify(seen, (key, value) => (key === "box" ? 0 : value));
     if (news === known) return;
     known = news;
-    return stringify({ __proto__: null, ...seen, at: location.pathname + location.search });
+    return stringify({ __proto__: null, ...seen, at: here(), scroll: scroll() });
   };
   const look = (wait) => {
     clearTimeout(due);
@@ -112,8 +118,47 @@
     if (!due) since = now();
     clearTimeout(due);
     const left = since + LATEST - now();
-    due = setTimeout(() => whenIdle(() => look(), { __proto__: null, timeout: QUIET }), left < QUIET ? left : QUIET);
+    due = setTimeout(() => whenIdle(() => { look(); tellActs(); }, { __proto__: null, timeout: QUIET }), left < QUIET ? left : QUIET);
   };
+
+  // What is done, until it is told: when the page rests, at each click, and when the page is left.
+  const visit = Math.random();
+  let acts = [], count = 0, x = 0, y = 0, scrolled = 0, clicked = 0, address = here();
+  const note = (kind, more, when = now()) => {
+    count += 1;
+    if (count <= MOST_ACTS) acts.push({ __proto__: null, kind, when, at: here(), ...more });
+  };
+  const tellActs = (act, wait) => {
+    let report = "";
+    try {
+      report = undisturbedly(() => {
+        const [left, top] = scroll();
+        if (here() !== address) note("moved");
+        address = here();
+        if (scrolled && (left !== x || top !== y)) note("scroll", { x: x = left, y: y = top }, scrolled);
+        scrolled = 0;
+        act?.();
+        return acts.length ? stringify({ __proto__: null, acts, visit, now: now() }) : "";
+      });
+    } catch { /* what is replaced is told by `look` */ }
+    if (!report) return;
+    acts = [];
+    say(report, wait);
+  };
+  const coming = (start, how, linked) => ({ __proto__: null, start, how, linked, shown: !document.hidden });
+  const click = (event) => {
+    const at = call(composedPath, event, [])[0];
+    let { pageX, pageY } = event;
+    if (!event.detail) {  // by a key: it has no point
+      const { left, top, width, height } = at.getBoundingClientRect(), [x, y] = scroll();
+      [pageX, pageY] = [x + left + width / 2, y + top + height / 2].map(Math.round);
+    }
+    const told = described(at, roles), { origin } = location;
+    if (told.href.startsWith(`${origin}/`)) told.href = told.href.slice(origin.length);
+    return { ...told, x: pageX, y: pageY, button: event.button,
+      keys: ["Shift", "Control", "Alt", "Meta"].filter((key) => event.getModifierState(key)) };
+  };
+
   const observer = new MutationObserver(later);
   const always = (types, listener) => {
     for (const type of types) addEventListener(type, listener, { capture: true, passive: true });
@@ -125,7 +170,19 @@
     if (!acted) say('{"acted":true}', true);
     acted = true;
   });
-  always(["pagehide"], () => look());
+  // A label clicks its field in the same moment. What scripts click, nobody has clicked.
+  always(["click", "auxclick"], (event) => tellActs(() => {
+    if (event.isTrusted && event.timeStamp !== clicked) note("click", click(event));
+    clicked = event.timeStamp;
+  }, true));
+  always(["scroll"], () => { scrolled = now(); });
+  always(["visibilitychange"], () => tellActs(() => { if (!document.hidden) note("visible"); }));
+  always(["pageshow"], (event) => tellActs(() => {
+    if (event.persisted) note("page", coming(now(), "back_forward", true));
+  }));
+  always(["pagehide"], () => { look(); tellActs(() => note("leave")); });
   observer.observe(document, CHANGES);
+  note("page", coming(Math.round(now() - performance.now()),
+    performance.getEntriesByType("navigation")[0]?.type ?? "", document.referrer !== ""));
   later();
 }

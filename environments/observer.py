@@ -3,25 +3,25 @@
 A report begins with the key of the session, which the page's own scripts do not know.
 """
 
+import json
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
-from environments.observe import LEGIBLE, Disturbed, Wanted, parsed, source_of, standing_of
+from environments.observe import FARTHEST, LEGIBLE, Disturbed, Wanted, parsed, source_of, standing_of
+from environments.pointer import DESCRIBED, roles_of
 from interventions.edits.in_browser import Standing
 from interventions.html.inline_script import UNDISTURBED, called, short, with_functions
+from interventions.yaml.sitemap import SiteMap
 from proxy import keys
 
 Sees = Literal["page", "viewport"]
 """What counts as shown to a guest: the page as it is drawn, wherever it is scrolled to, or what was in the
 viewport at some time."""
 
-_FUNCTION: Final = short(with_functions(source_of("observer.js"), placesOf=LEGIBLE, undisturbed=UNDISTURBED))
-OBSERVER: Final = (
-    "document.currentScript?.remove();"
-    f'Object.defineProperty(self, "soukObserver", {{ configurable: true, value: {_FUNCTION} }})'
+_FUNCTION: Final = short(
+    with_functions(source_of("observer.js"), placesOf=LEGIBLE, undisturbed=UNDISTURBED, described=DESCRIBED)
 )
-"""The script that every page of every guest loads before its own; it does nothing until the page calls it."""
 ACTED: Final = b'{"acted":true}'
 """What the script sends, after the key, once something on its page was pressed."""
 _OBSERVED: Final = source_of("observed.js")
@@ -31,17 +31,37 @@ _OBSERVED: Final = source_of("observed.js")
 class Report:
     """A report of a page: its address without the host, and what stands on it.
 
-    `drawn`: whether all is there that scripts have to draw.
+    `drawn`: whether all is there that scripts have to draw. `scroll`: how far the page was scrolled to the
+    right and down, in pixels.
     """
 
     at: str
     drawn: bool
     standing: Standing
+    scroll: tuple[int, int]
+
+
+@lru_cache(maxsize=16)
+def observer_code(site: SiteMap) -> str:
+    """Return the script that every page of a guest loads before its own, the same for all pages of a shop.
+
+    It does nothing until the page calls it.
+    """
+    shown = [(role, css) for role, css in roles_of(site) if not css.startswith("head ")]
+    roles = json.dumps(shown, separators=(",", ":")).replace("<", "\\u003c")
+    return (
+        "document.currentScript?.remove();"
+        'Object.defineProperty(self, "soukObserver", '
+        f"{{ configurable: true, value: (told) => ({_FUNCTION})(told, {roles}) }})"
+    )
 
 
 @lru_cache(maxsize=256)
 def observer(wanted: Wanted, path: str, sees: Sees) -> str:
-    """Return the script in every page of a guest, which calls OBSERVER; reports are sent to `path`."""
+    """Return the script in every page of a guest, which calls that of `observer_code`.
+
+    Reports are sent to `path`.
+    """
     told = {
         "key": keys.PLACE,
         "path": path,
@@ -67,6 +87,8 @@ def read_report(body: bytes, wanted: Wanted) -> Report:
             raise Disturbed(f"the page's scripts have replaced {replaced}")
         case {"absent": True}:
             raise Disturbed("the script that observes the page was not loaded")
-        case {"at": str(at), "drawn": bool(drawn)}:
-            return Report(at, drawn, standing_of(sent, wanted.spots))
+        case {"at": str(at), "drawn": bool(drawn), "scroll": [int(x), int(y)]} if (
+            max(abs(x), abs(y)) < FARTHEST
+        ):
+            return Report(at, drawn, standing_of(sent, wanted.spots), (x, y))
     raise Disturbed("the page's scripts disturb the observation")

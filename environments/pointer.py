@@ -19,7 +19,8 @@ MODIFIERS: Final = ("Shift", "Control", "Alt", "Meta")
 MOST_CLICKS: Final = 3
 LONGEST_WAIT_MS: Final = 5_000.0
 
-HIT: Final = source_of("hit.js")
+DESCRIBED: Final = source_of("described.js")
+HIT: Final = f"((described) => {source_of('hit.js').rstrip()})({DESCRIBED})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Hit:
 async def hit_at(page: Page, x: float, y: float, site: SiteMap | None) -> Hit:
     """Return what stands at a point of the viewport."""
     try:
-        read = parsed(await page.evaluate(HIT, [x, y, list(_roles(site)) if site else []]))
+        read = parsed(await page.evaluate(HIT, [x, y, list(roles_of(site)) if site else []]))
     except PlaywrightError:
         read = None
     match read:
@@ -50,7 +51,8 @@ async def hit_at(page: Page, x: float, y: float, site: SiteMap | None) -> Hit:
     return Hit(x, y)
 
 
-def _roles(site: SiteMap) -> Iterator[tuple[str, str]]:
+def roles_of(site: SiteMap) -> Iterator[tuple[str, str]]:
+    """Yield the roles of a site map, each with a selector of one of its places."""
     return ((role, place.css) for role, places in site.roles.items() for place in places)
 
 

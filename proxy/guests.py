@@ -167,6 +167,8 @@ class Guests:
         if session is None or visit is None or visit.session is not session or flow.response is None:
             return
         request = flow.request
+        if request.path == self._reports_to:
+            return
         shown = flow.response.status_code < 300 and is_shown(request)
         if is_page(flow.response):
             visit.opened(request.url, shown=shown)

@@ -2,17 +2,19 @@
 
 import asyncio
 import sys
-from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 from urllib.parse import urljoin, urlsplit
 
+from environments.acts import BEGIN, read_acts
 from environments.observe import Disturbed, Wanted
-from environments.observer import ACTED, OBSERVER, observer, read_report
+from environments.observer import ACTED, observer, observer_code, read_report
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.choice import chosen
+from experiments.episodes.guest_steps import Opened, Told, guest_steps
 from experiments.episodes.shop_episode import (
     BY,
     GuestFacts,
@@ -24,13 +26,13 @@ from experiments.episodes.shop_episode import (
     to_record,
 )
 from experiments.episodes.sights import Sight
-from experiments.episodes.trajectory import Traced, Trajectory, failed_on_the_way, limited
+from experiments.episodes.trajectory import Trajectory, failed_on_the_way, limited
 from experiments.episodes.treatment_check import wanted_in_browser
-from experiments.records.record import Row, Start, TrialRecord, artifact_hash
+from experiments.records.record import Start, TrialRecord
 from interventions.yaml.limited import TooSlow
 from proxy import keys
 from proxy.guests import SHOP_NAME
-from proxy.session import Session, ShownPage
+from proxy.session import Session
 
 UNSEEN_SECONDS: Final = 5.0
 """How long a guest that has a trial may take to open a page of the shop before it is told how, in seconds."""
@@ -42,6 +44,8 @@ MAX_REPORTS: Final = 2_000
 """The most reports of a trial's pages that are kept."""
 MAX_REPORT_BYTES: Final = 64 * 2**20
 """The most bytes that they may have together."""
+MAX_ACTS: Final = 10_000
+"""The most acts of a guest that are kept of a trial; later ones are not."""
 
 Observe = Literal["page", "viewport", "off"]
 """What counts as shown to a guest (see `Sees`); `off`: it is not observed."""
@@ -58,13 +62,6 @@ class Scripts:
 
 
 NO_SCRIPTS: Final = Scripts()
-
-
-class Opened(NamedTuple):
-    """A page that a guest has opened, and when, in seconds from the trial's start."""
-
-    url: str
-    at: float
 
 
 @dataclass(kw_only=True)
@@ -95,8 +92,14 @@ class GuestTrial:
     """The number of this attempt at the trial."""
     _opened: list[Opened] = field(default_factory=list)
     """The pages that were opened, in order."""
+    _told: list[Told] = field(default_factory=list)
+    """What pages have told of acts, in the order in which it came."""
+    _acts: int = 0
+    """How many acts that are."""
     _looks: list[Sight] = field(default_factory=list)
     """What the observer has reported from products' own pages, in order."""
+    _looked: list[float] = field(default_factory=list)
+    """When each of these reports came, in seconds from the trial's start."""
     _reported: int = 0
     """The bytes of all reports."""
     _undrawn: set[str] = field(default_factory=set)
@@ -157,6 +160,9 @@ class GuestTrial:
         if key and message == ACTED:
             self.acted = True
             return
+        if key and message.startswith(BEGIN):
+            self._tells(url, message)
+            return
         try:
             if not key:
                 raise Disturbed("a report that the observer has not sent")
@@ -168,9 +174,18 @@ class GuestTrial:
         product = self.session.product_at(url)
         (self._undrawn.discard if report.drawn else self._undrawn.add)(product)
         if product and report.drawn:
-            self._looks.append(Sight(product, self._sent().get(product, ""), report.standing, url))
+            html = self._sent().get(product, "")
+            self._looks.append(Sight(product, html, report.standing, url, scroll=report.scroll))
+            self._looked.append(self.start.seconds)
         if len(self._looks) > MAX_REPORTS or self._reported > MAX_REPORT_BYTES:
             self.session.note_failure(f"{url}: the page does not come to rest")
+
+    def _tells(self, url: str, message: bytes) -> None:
+        """Keep what a page tells of acts. What no observer sends, or is too much, is left out."""
+        acts = read_acts(message)
+        if acts and self._acts + len(acts.acts) <= MAX_ACTS and self._reported <= MAX_REPORT_BYTES:
+            self._acts += len(acts.acts)
+            self._told.append(Told(shop_origin(url), acts, self.start.seconds))
 
     def stopped(self) -> None:
         """End the trial because the guest was about to press what is never pressed."""
@@ -255,8 +270,9 @@ class GuestTrial:
             start=self.start,
             attempts=self.attempts,
             guest=GuestFacts(
-                trace_of(self._opened, self.session.pages, self.start.seconds),
+                guest_steps(self._opened, self._told, self.session.pages, self.start.seconds),
                 self._shown(),
+                self._looked,
                 self._times_opened(),
             ),
         )
@@ -311,7 +327,7 @@ class GuestTrials:
                 session(self._design, trial, self._shop_url, self._allow),
                 awaited=None,
                 script=";\n".join(filter(None, (self._scripts.guard, observed))),
-                observer=OBSERVER if observed else "",
+                observer=observer_code(self._design.site) if observed else "",
             ),
             observe=self._observe,
             wanted=wanted,
@@ -334,28 +350,3 @@ def named_url(shop_url: str) -> str:
     """Return the address of the shop under the testbed's own name, with the same scheme and path."""
     parts = urlsplit(shop_url)
     return f"{parts.scheme}://{SHOP_NAME}{parts.path}"
-
-
-def trace_of(opened: Sequence[Opened], pages: Sequence[ShownPage], end: float) -> Traced:
-    """Return a step for each page that a guest has opened, with the seconds until the next one, or the `end`.
-
-    Of what was edited there is the page as it was sent, or as its scripts have drawn it last.
-    """
-    steps: list[Row] = []
-    artifacts: dict[str, str] = {}
-    drawn = {page.url: page for page in pages if page.drawn}
-    sent: dict[str, deque[ShownPage]] = {}
-    for page in pages:
-        if not page.drawn:
-            sent.setdefault(page.url, deque()).append(page)
-    texts = dict.fromkeys(("thought", "memory", "action", "error"), "")
-    ends = [*(page.at for page in opened[1:]), end]
-    for number, (each, until) in enumerate(zip(opened, ends, strict=True) if opened else ()):
-        came = queue.popleft() if (queue := sent.get(each.url)) else None
-        shown = drawn.get(each.url, came)
-        name = artifact_hash(shown.text) if shown else None
-        if shown and name:
-            artifacts[name] = shown.text
-        row = {"step": number, "url": each.url, "observation": name, "seconds": until - each.at}
-        steps.append({**row, **texts})
-    return steps, artifacts

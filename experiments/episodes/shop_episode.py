@@ -1,5 +1,6 @@
 """Run one trial in a shop: bind the plan, open the tabs, let the agent act, check the treatment."""
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,15 +12,16 @@ from playwright.async_api import BrowserContext
 from agents.base import Agent, is_simulated
 from agents.registry import make_agent
 from environments.episode import Episode, Look
+from environments.pointer import Hit
 from environments.stops import guard, stops_of
 from environments.time_limit import NOBODY, Silent
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.choice import Chosen, chosen
+from experiments.episodes.guest_steps import GuestSteps
 from experiments.episodes.sent_pages import sent_pages
 from experiments.episodes.sights import Sight
 from experiments.episodes.trajectory import (
-    Traced,
     Trajectory,
     act_until,
     failed_on_the_way,
@@ -257,13 +259,41 @@ def is_error_page(look: Look) -> bool:
 class GuestFacts:
     """What is recorded of a guest's trial in place of looks and actions.
 
-    `traced`: the pages that were opened. `seen`: the products' own pages as sent, or drawn. `opened`:
-    by product, how often its page was opened.
+    `seen`: the products' own pages as drawn, with when each was reported (`looked`, in seconds), and then
+    those that were only sent. `opened`: by product, how often its page was opened.
     """
 
-    traced: Traced
+    steps: GuestSteps
     seen: Sequence[Sight]
+    looked: Sequence[float]
     opened: Mapping[str, int]
+
+    def sent_at(self, number: int) -> int:
+        """Return the first step at which a page could be seen that came with the page opened as this one."""
+        return self.steps.first[number] if number < len(self.steps.first) else 0
+
+    def hit_rows(self, session: Session, places: Sequence[Placed]) -> list[Row]:
+        """Return what stood at the points of clicks, which are pixels of the page."""
+        found: list[Row] = []
+        at_look: dict[int, list[Placed]] = {}
+        for place in places:
+            at_look.setdefault(place.step, []).append(place)
+        looks, last = deque(enumerate(self.looked)), dict[str, int]()
+        for step, hit in self.steps.hits:
+            while looks and self.steps.at(looks[0][1]) <= step:
+                number, _ = looks.popleft()
+                last[self.seen[number].product] = number
+            url = self.steps.rows[step]["url"]
+            product = session.product_at(url) or (hit.href and session.product_at(urljoin(url, hit.href)))
+            look = last.get(product, -1)
+            right, down = self.seen[look].scroll if look >= 0 else (0, 0)
+            under = (
+                place.intervention
+                for place in at_look.get(look, ())
+                if not place.why and place.holds(hit.x - right, hit.y - down)
+            )
+            found.append(_hit_row(len(found), step, hit, product, next(under, "")))
+        return found
 
 
 def to_record(
@@ -280,16 +310,22 @@ def to_record(
     calls = recorded_calls(trajectory)
     shown = (figure for page in session.pages for figure in page.sightings(session.site))
     seen = guest.seen if guest else sights(trajectory, design, trial, session)
-    steps, artifacts = guest.traced if guest else trace(trajectory)
+    steps, artifacts = (guest.steps.rows, guest.steps.artifacts) if guest else trace(trajectory)
     sent, bodies = sent_pages(session)
     places = _readable(placed, session, seen)
+    if guest:
+        hits = guest.hit_rows(session, places)
+        sent = [{**row, "step": guest.sent_at(row["step"])} for row in sent]
+        places = [place._replace(step=guest.steps.at(guest.looked[place.step])) for place in places]
+    else:
+        hits = _hit_rows(trial, design, trajectory, session, places)
     return TrialRecord(
         trial=trial_row(
             design.run_id,
             trial,
             trajectory,
             usage_of(calls),
-            steps=len(steps) if guest else len(trajectory.decisions),
+            steps=guest.steps.count if guest else len(trajectory.decisions),
             start=start,
             attempts=attempts,
             nudge=trial.nudge,
@@ -307,7 +343,7 @@ def to_record(
             for number, effect in enumerate(_readable(unchecked, session, seen))
         ],
         on_screen=[{"number": number, **place._asdict()} for number, place in enumerate(places)],
-        hits=_hit_rows(trial, design, trajectory, session, places),
+        hits=hits,
         safety_checks=[
             {"number": number, "step": step, "code": each.code, "message": each.message}
             | {"acknowledged": int(each.acknowledged)}
@@ -345,20 +381,22 @@ def _hit_rows(
             place for place in places if place.step == step and not place.why and place.holds(hit.x, hit.y)
         )
         edited = next(under, None)
-        found.append(
-            {
-                "number": len(found),
-                "step": step,
-                "x": hit.x,
-                "y": hit.y,
-                "element": hit.tag,
-                "text": hit.text,
-                "role": hit.role,
-                "product": product,
-                "intervention": edited.intervention if edited else "",
-            }
-        )
+        found.append(_hit_row(len(found), step, hit, product, edited.intervention if edited else ""))
     return found
+
+
+def _hit_row(number: int, step: int, hit: Hit, product: str, intervention: str) -> Row:
+    return {
+        "number": number,
+        "step": step,
+        "x": hit.x,
+        "y": hit.y,
+        "element": hit.tag,
+        "text": hit.text,
+        "role": hit.role,
+        "product": product,
+        "intervention": intervention,
+    }
 
 
 def _option_rows(trial: ShopTrial, design: ShopDesign, opened: Mapping[str, int] | None) -> list[Row]:

@@ -23,7 +23,8 @@ class Sight:
 
     `standing`: the same page as the browser had it. `url`: its address, where that is known. Other pages have
     no product. `as_tree`: its reader was given the accessibility tree alone, which stands in `html`. `sent`:
-    whether its reader was given it at all.
+    whether its reader was given it at all. `scroll`: how far a guest's page was scrolled to the right and
+    down, in pixels.
     """
 
     product: str
@@ -32,6 +33,7 @@ class Sight:
     url: str = ""
     as_tree: bool = False
     sent: bool = True
+    scroll: tuple[int, int] = (0, 0)
 
 
 class Done:

@@ -2,8 +2,8 @@
 // hides them, is set aside for as long as `read` runs. Throws the name of what cannot be set aside. It itself
 // uses only functions that it has kept, on objects of its own. (`NAMES`: the properties that the scripts use.)
 () => {
-  const OWNERS = RegExp("^(?:Object|Array|String|Number|RegExp|Math|JSON|Reflect|Map|Set|WeakMap|Uint8ClampedArray|URL|Node|NodeList|CharacterData|(?:HTML(?:Input|TextArea|Button|Image)?)?Element|Document(?:Fragment)?|" +
-    "ShadowRoot|Attr|TreeWalker|Range|DOMRect.*|HTMLCollection|NamedNodeMap|CSS.*Rule.*|.*StyleSheet.*|Animation|CSSAnimation|CSSTransition|OffscreenCanvas.*|ImageData|Mutation.*)$", "gm");
+  const OWNERS = RegExp("^(?:Object|Array|String|Number|RegExp|Math|JSON|Reflect|Map|Set|WeakMap|Uint8ClampedArray|URL|Node|NodeList|CharacterData|(?:HTML(?:Input|TextArea|Button|Image|Anchor)?)?Element|Document(?:Fragment)?|" +
+    "ShadowRoot|Attr|TreeWalker|Range|DOMRect.*|HTMLCollection|NamedNodeMap|CSS.*Rule.*|.*StyleSheet.*|Animation|CSSAnimation|CSSTransition|OffscreenCanvas.*|ImageData|Mutation.*|(?:UI|Mouse|Pointer|PageTransition)?Event)$", "gm");
   const { defineProperty, getOwnPropertyDescriptor, getOwnPropertyNames, getPrototypeOf, setPrototypeOf } = Object;
   const { deleteProperty, ownKeys } = Reflect;
   const used = { __proto__: null };

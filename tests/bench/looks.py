@@ -10,7 +10,7 @@ from playwright.async_api import BrowserContext
 
 from environments.browser import run_browsers
 from environments.observe import Wanted
-from environments.observer import OBSERVER, Sees, observer
+from environments.observer import Sees, observer, observer_code
 from environments.shop.catalogue import generate
 from environments.shop.server import shop
 from interventions.edits.insert_text import InsertText
@@ -32,6 +32,7 @@ WANTED = Wanted(
     own=True,
     cards=tuple(place.css for card in SITE.cards for place in SITE.role(card)),
 )
+CODE = observer_code(SITE)
 PRODUCT, LARGE = "the embedded shop's product page", "a page of 5,000 elements"
 VIEWS: tuple[Sees, ...] = ("page", "viewport")
 
@@ -78,9 +79,9 @@ async def run() -> Result:
                 )
                 times.append((f"{name}, `--observe {sees}`", said))
     inline = observer(WANTED, f"/.souk/seen/{'x' * 22}", "page")
-    packed = len(brotli.compress(OBSERVER.encode()))
+    packed = len(brotli.compress(CODE.encode()))
     times.append(("in each page", f"{len(inline):,} bytes"))
-    times.append(("once for each browser", f"{packed:,} bytes of brotli, {len(OBSERVER):,} unpacked"))
+    times.append(("once for each browser", f"{packed:,} bytes of brotli, {len(CODE):,} unpacked"))
     slowest = starts[PRODUCT]
     return Result(
         what="what the observer adds to a guest's product page",
@@ -126,7 +127,7 @@ async def subjects() -> dict[str, str]:
 
 async def measured(context: BrowserContext, html: str, sees: Sees) -> tuple[float, float, list[float], float]:
     """Milliseconds of the start, the first look, each later look, and of writing the page."""
-    script = f"{BEFORE}<script>{OBSERVER}</script><script>{observer(WANTED, '/seen', sees)}</script>{AFTER}"
+    script = f"{BEFORE}<script>{CODE}</script><script>{observer(WANTED, '/seen', sees)}</script>{AFTER}"
     body = re.sub("(?i)<!doctype html>", lambda found: found[0] + script, html, count=1)
     starts, firsts = [], []
     async with pages({"/": body, "/seen": ""}) as url:

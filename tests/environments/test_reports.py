@@ -34,6 +34,7 @@ REPORT = {
     "replaced": "",
     "at": "/oats.html?a=1",
     "drawn": True,
+    "scroll": [0, 0],
     "own": "Oats\n$3",
     "pictures": ["/oats.png"],
     "found": [[ELEMENT, {**ELEMENT, "given": None}], None],

@@ -115,6 +115,7 @@ BODIES = [
     b"\xff" * 40,
     b"{" * 3_000,
     b'{"at": "//["}',
+    b'{"acts":[{"kind":"scroll","when":1e999,"at":"/","x":0,"y":0}],"visit":0,"now":0}',
     b"\x1f\x8b",
 ]
 

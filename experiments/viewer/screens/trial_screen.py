@@ -92,6 +92,8 @@ def trial_screen(
         "place": place,
         "shown": _shown(records, record, places, trace, view),
         "guest": is_guest(record),
+        "acted": any(each["action"] for each in steps),
+        "pointed": {each["step"]: each["text"] or each["element"] for each in record.hits},
         "missing": "" if steps else _no_steps(trace),
         "is_text": bool(scenes) or bool(record.prompts),
         "receipts": shown,
@@ -173,7 +175,7 @@ def seen_at(records: Records, record: TrialRecord, step: Row, trace: str) -> See
 
 
 def is_guest(record: TrialRecord) -> bool:
-    """Return whether the steps are the pages that a subject has opened which Souk did not start."""
+    """Return whether a subject acted that Souk did not start: what it was sent is known, not what it saw."""
     return any(each["opened"] is not None for each in record.options)
 
 

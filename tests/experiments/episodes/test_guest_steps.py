@@ -1,8 +1,15 @@
-"""The steps of a guest are the pages that it opened, in every condition, with the time spent on each."""
+"""The steps of a guest: pages that it opened, and what was done on them, in every condition, with times."""
 
-from experiments.episodes.guest_trial import Opened, trace_of
+from dataclasses import replace
+
+from environments.acts import Act, Acts
+from environments.pointer import Hit
+from experiments.episodes.guest_steps import GuestSteps, Opened, Told, guest_steps
 from experiments.records.record import artifact_hash
 from proxy.session import ShownPage
+
+AHEAD = 1_700_000_000.0
+"""By how much a guest's clock is ahead, in seconds: it counts from another moment."""
 
 
 def page(url: str, text: str, *, drawn: bool = False) -> ShownPage:
@@ -15,30 +22,185 @@ def test_each_page_that_was_opened_is_a_step_with_the_time_until_the_next() -> N
         *(page("http://shop/a", "<p>first</p>"), page("http://shop/data.json", "{}")),
         *(page("http://shop/a", "<p>again</p>"), page("http://shop/frame", "<p>frame</p>")),
     ]
-    steps, artifacts = trace_of(opened, pages, 7.25)
-    assert [(row["step"], row["url"], row["seconds"]) for row in steps] == [
-        (0, "http://shop/a", 1.5),
-        (1, "http://shop/b", 0.25),
-        (2, "http://shop/a", 5.0),
+    steps = guest_steps(opened, [], pages, 7.25)
+    assert [(row["step"], row["url"], row["action"], row["seconds"]) for row in steps.rows] == [
+        (0, "http://shop/a", "", 1.5),
+        (1, "http://shop/b", "", 0.25),
+        (2, "http://shop/a", "", 5.0),
     ]
-    assert [row["observation"] and artifacts[row["observation"]] for row in steps] == [
+    assert [row["observation"] and steps.artifacts[row["observation"]] for row in steps.rows] == [
         "<p>first</p>",
         None,
         "<p>again</p>",
     ]
-    assert artifacts.keys() == {artifact_hash("<p>first</p>"), artifact_hash("<p>again</p>")}
+    assert steps.artifacts.keys() == {artifact_hash("<p>first</p>"), artifact_hash("<p>again</p>")}
+    assert (steps.count, steps.first) == (3, [0, 1, 2])
 
 
 def test_a_page_that_scripts_draw_is_kept_as_it_was_drawn() -> None:
     pages = [page("http://shop/a", "<p></p>"), page("http://shop/a", "<p>drawn</p>", drawn=True)]
-    (step,), artifacts = trace_of([Opened("http://shop/a", 0.0)], pages, 1.0)
-    assert artifacts[step["observation"]] == "<p>drawn</p>"
+    steps = guest_steps([Opened("http://shop/a", 0.0)], [], pages, 1.0)
+    assert steps.artifacts[steps.rows[0]["observation"]] == "<p>drawn</p>"
 
 
 def test_where_nothing_is_planned_the_pages_are_known_all_the_same() -> None:
-    (step,), artifacts = trace_of([Opened("http://shop/a", 0.0)], [], 1.0)
-    assert (step["url"], step["observation"], step["action"], artifacts) == ("http://shop/a", None, "", {})
+    steps = guest_steps([Opened("http://shop/a", 0.0)], [], [], 1.0)
+    (step,) = steps.rows
+    assert (step["url"], step["observation"], step["action"], steps.artifacts) == (
+        "http://shop/a",
+        None,
+        "",
+        {},
+    )
 
 
 def test_who_opens_nothing_has_no_steps() -> None:
-    assert trace_of([], [page("http://shop/frame", "<p></p>")], 1.0) == ([], {})
+    steps = guest_steps([], [], [page("http://shop/frame", "<p></p>")], 1.0)
+    assert (steps.rows, steps.artifacts, steps.count, steps.at(3.0)) == ([], {}, 0, 0)
+
+
+class Guest:
+    """Tells of acts as pages do, each in a report of its own; times are in seconds of the trial."""
+
+    def __init__(self) -> None:
+        self.told: list[Told] = []
+        self.opened: list[Opened] = []
+
+    def tell(self, at: float, visit: float, act: Act) -> None:
+        when = (at + AHEAD) * 1000
+        acts = Acts(visit, when, (replace(act, when=when, start=(act.start + AHEAD) * 1000),))
+        self.told.append(Told("http://shop", acts, at))
+
+    def comes(self, at: float, visit: float, path: str, *, came: bool = True, **more: object) -> None:
+        if came:
+            self.opened.append(Opened(f"http://shop{path}", at - 0.1))
+        told = {"how": "navigate", "linked": False, "shown": True, "start": at - 0.2, **more}
+        self.tell(at, visit, Act(kind="page", when=0, path=path, **told))  # type: ignore[arg-type]
+
+    def does(self, at: float, visit: float, path: str, kind: str, **more: object) -> None:
+        self.tell(at, visit, Act(kind=kind, when=0, path=path, **more))  # type: ignore[arg-type]
+
+    def clicks(self, at: float, visit: float, path: str, href: str = "", button: str = "left") -> None:
+        hit = Hit(10.0, 900.0, "a", "Next", href=href)
+        self.does(at, visit, path, "click", hit=hit, button=button)
+
+    def steps(self, end: float = 60.0) -> GuestSteps:
+        return guest_steps(self.opened, self.told, [], end)
+
+    def did(self) -> list[tuple[str, str]]:
+        return [(row["url"].removeprefix("http://shop"), row["action"]) for row in self.steps().rows]
+
+
+def test_a_step_is_a_look_and_what_was_done_then() -> None:
+    guest = Guest()
+    guest.comes(1, 0.1, "/a")
+    guest.does(2, 0.1, "/a", "scroll", top=300.0)
+    guest.clicks(4, 0.1, "/a", href="/b")
+    guest.does(4.5, 0.1, "/a", "leave")
+    guest.comes(5, 0.2, "/b", start=4.1, linked=True)
+    guest.does(5.5, 0.2, "/b", "leave")
+    guest.comes(6, 0.3, "/c", start=5.2)
+    steps = guest.steps(end=9)
+    assert guest.did() == [
+        ("/a", "scroll(0.0, 300.0)"),
+        ("/a", "mouse_click(10.0, 900.0)"),
+        ("/b", "goto('http://shop/c')"),
+        ("/c", ""),
+    ]
+    assert [round(row["seconds"], 6) for row in steps.rows] == [1, 3, 1, 3]
+    assert [(step, hit.text) for step, hit in steps.hits] == [(1, "Next")]
+    assert (steps.count, steps.first) == (3, [0, 2, 3])
+    assert [steps.at(moment) for moment in (0, 1.5, 3.9, 100)] == [0, 0, 1, 3]
+
+
+def test_scrolling_that_goes_on_is_one_step() -> None:
+    guest = Guest()
+    guest.comes(1, 0.1, "/a")
+    for number in range(1, 4):
+        guest.does(2 + number / 10, 0.1, "/a", "scroll", top=100.0 * number)
+    guest.does(9, 0.1, "/a", "scroll", top=250.0)
+    assert [action for _, action in guest.did()] == ["scroll(0.0, 300.0)", "scroll(0.0, -50.0)", ""]
+
+
+def test_tabs_are_numbered_as_they_were_opened() -> None:
+    guest = Guest()
+    guest.comes(1, 0.1, "/a")
+    guest.clicks(2, 0.1, "/a", href="/b", button="middle")
+    guest.comes(3, 0.2, "/b", linked=True, shown=False)  # in the background
+    guest.does(4, 0.1, "/a", "scroll", top=10.0)
+    guest.does(5, 0.2, "/b", "visible")
+    guest.does(6, 0.1, "/a", "visible")
+    guest.clicks(7, 0.1, "/a", href="/c")
+    guest.comes(8, 0.3, "/c", linked=True)  # in a tab of its own
+    guest.does(
+        9, 0.2, "/b", "scroll", top=10.0
+    )  # a browser without a window says of no tab that it is looked at
+    assert guest.did() == [
+        ("/a", "mouse_click(10.0, 900.0, 'middle')"),
+        ("/a", "scroll(0.0, 10.0)"),
+        ("/a", "tab_focus(1)"),
+        ("/b", "tab_focus(0)"),
+        ("/a", "mouse_click(10.0, 900.0)"),
+        ("/a", "tab_focus(2)"),
+        ("/c", "tab_focus(1)"),
+        ("/b", "scroll(0.0, 10.0)"),
+        ("/b", ""),
+    ]
+
+
+def test_the_way_back_and_forward_is_known() -> None:
+    guest = Guest()
+    guest.comes(1, 0.1, "/a")
+    guest.does(2, 0.1, "/a", "leave")
+    guest.comes(3, 0.2, "/b", start=1.5)
+    guest.does(4, 0.2, "/b", "leave")
+    guest.comes(5, 0.1, "/a", came=False, start=5, how="back_forward")  # from the browser's memory
+    guest.does(6, 0.1, "/a", "leave")
+    guest.comes(7, 0.3, "/b", start=5.5, how="back_forward")
+    guest.does(8, 0.3, "/b", "leave")
+    guest.comes(9, 0.4, "/b", start=7.5, how="reload")
+    urls = ("http://shop/b",) * 2
+    assert [action for _, action in guest.did()] == [
+        f"goto({urls[0]!r})",
+        "go_back()",
+        "go_forward()",
+        f"goto({urls[1]!r})",
+        "",
+    ]
+
+
+def test_a_page_that_scripts_change_for_another_is_a_look_at_that_one() -> None:
+    guest = Guest()
+    guest.comes(1, 0.1, "/a")
+    guest.clicks(2, 0.1, "/a")
+    guest.does(3, 0.1, "/b", "moved")
+    guest.does(4, 0.1, "/b", "scroll", top=10.0)
+    assert guest.did() == [
+        ("/a", "mouse_click(10.0, 900.0)"),
+        ("/b", "scroll(0.0, 10.0)"),
+        ("/b", ""),
+    ]
+
+
+def test_a_page_that_tells_nothing_has_its_place_among_those_that_do() -> None:
+    guest = Guest()
+    guest.comes(1, 0.1, "/a")
+    guest.opened.append(Opened("http://shop/data", 2))
+    guest.clicks(3, 0.1, "/a", href="/silent")
+    guest.opened.append(Opened("http://shop/silent", 4))
+    assert guest.did() == [
+        ("/a", "goto('http://shop/data')"),
+        ("/a", "mouse_click(10.0, 900.0)"),
+        ("/silent", ""),
+    ]
+
+
+def test_times_that_cannot_be_are_brought_into_the_trial() -> None:
+    guest = Guest()
+    guest.comes(1, 0.1, "/a")
+    report = guest.told[0]
+    late = replace(report.acts.acts[0], kind="scroll", when=9e12, top=5.0)
+    guest.told.append(Told("http://shop", replace(report.acts, acts=(late,)), 2.0))
+    rows = guest.steps(end=1.5).rows
+    assert [row["action"] for row in rows] == ["scroll(0.0, 5.0)", ""]
+    assert all(row["seconds"] >= 0 for row in rows)

@@ -279,7 +279,13 @@ def site_in(folder: Path) -> str:
     return str(folder / "carted.yaml")
 
 
-LIES = ["", "{}", '{"at": "/", "age": 0, "own": "", "found": [7]}', "[" * 100_000]
+LIES = [
+    "",
+    "{}",
+    '{"acts":[],"visit":0,"now":0}',
+    '{"at": "/", "age": 0, "own": "", "found": [7]}',
+    "[" * 100_000,
+]
 
 
 @pytest.mark.parametrize("number", range(len(LIES)))

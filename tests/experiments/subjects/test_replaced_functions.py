@@ -9,7 +9,7 @@ import yaml
 
 from environments.browser import run_browsers
 from environments.observe import Wanted
-from environments.observer import OBSERVER, Sees, observer
+from environments.observer import Sees, observer, observer_code
 from interventions.apply.plan import Plan
 from interventions.edits.in_browser import Spot
 from interventions.yaml.sitemap import load_site_map
@@ -39,6 +39,7 @@ WANTED = Wanted(
     cards=("li.card",),
     drawn=("h1.name",),
 )
+ONESTOPMARKET = load_site_map("onestopmarket")
 VIEWS: tuple[Sees, ...] = ("page", "viewport")
 
 REPLACE = """
@@ -89,7 +90,9 @@ async def test_no_function_is_forgotten(stage: Stage) -> None:
         site = load_site_map(str(stage.folder / "site.yaml"))
         for sees in VIEWS:
             script = observer(WANTED, "/.souk/seen", sees)
-            slot.session = Session(Plan(), site, AllowList.of(address), script=script, observer=OBSERVER)
+            slot.session = Session(
+                Plan(), site, AllowList.of(address), script=script, observer=observer_code(site)
+            )
             async with stage.browsers.context(slot.url) as context:
                 page = await context.new_page()
                 said = page.expect_console_message(lambda each: each.text.startswith("called"))
@@ -109,8 +112,8 @@ UNFORGEABLE = {"document", "location", "undefined", "NaN"}
 
 @pytest.mark.parametrize("sees", VIEWS)
 async def test_no_global_name_is_forgotten(sees: Sees) -> None:
-    script = observer(WANTED, "/seen", sees)
-    html = f"""<!doctype html><script>{SCOPE}</script><script>with (scope) {{ {OBSERVER}; {script} }}</script>
+    script = f"{observer_code(ONESTOPMARKET)}; {observer(WANTED, '/seen', sees)}"
+    html = f"""<!doctype html><script>{SCOPE}</script><script>with (scope) {{ {script} }}</script>
 <script>asked.clear()</script><style>p {{ color: oklch(.5 .1 90) }} i::before {{ content: "9" }}</style>
 <h1 class=name>Lamp</h1><p class=price>$9</p><img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=" alt="">"""
     async with (

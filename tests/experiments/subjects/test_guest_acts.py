@@ -1,0 +1,437 @@
+"""What a guest does is recorded as steps: in real Chromium, in the embedded shop, through the real proxy."""
+
+import json
+import random
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.async_api import BrowserContext, Page
+
+from environments.browser import BrowserPool, run_browsers
+from environments.shop.server import shop as embedded_shop
+from experiments.designs.loading import load_shop_design
+from experiments.designs.shop.design import ShopDesign
+from experiments.episodes.guest_trial import GuestTrial, Scripts
+from experiments.records.record import TrialRecord
+from experiments.records.store import Records
+from experiments.subjects.guests import TrialDispenser
+from proxy.guests import Guests
+from proxy.keys import new_key
+from proxy.reverse import Origin
+from proxy.server import Slot, run_proxy
+from tests.support import size
+
+pytestmark = pytest.mark.browser
+
+NEXT, SEEN = "http://souk.test/.souk/next", "/.souk/seen/here"
+JSON = {"accept": "application/json"}
+EXPERIMENT = """\
+name: acts
+goal: Buy.
+options: {sets: 2}
+factors: {nudge: {interventions: nudges, only: [best-seller]}}
+"""
+BUY = "#product-addtocart-button"
+SECRET = "squid-canary-7731"
+
+Visit = Callable[["Hand", list[str]], Awaitable[None]]
+
+
+@dataclass
+class Place:
+    """The embedded shop behind a proxy, with a browser for guests."""
+
+    slot: Slot
+    browsers: BrowserPool
+    address: str
+    dispenser: list[TrialDispenser] = field(default_factory=list)
+    given: list[GuestTrial] = field(default_factory=list)
+    ended: list[TrialRecord] = field(default_factory=list)
+
+    def welcome(self) -> GuestTrial | None:
+        self.given += filter(None, [self.dispenser[0].welcome()])
+        return self.given[-1]
+
+    async def trial(self, made: ShopDesign, visit: Visit, *, nudged: bool = True) -> TrialRecord:
+        """A trial by a visitor who ends it, with the shop's pages in the order of presentation."""
+        trial = next(
+            t for t in made.trials(["tester"]) if t.carrier == (t.products[0].key if nudged else None)
+        )
+        self.dispenser[:] = [
+            TrialDispenser(
+                made, [trial], self.address, self.ended.append, lambda _: True,
+                reverse=False, scripts=Scripts(reports_to=SEEN),
+            )
+        ]  # fmt: skip
+        async with self.browsers.context(self.slot.url) as context:
+            urls = (await (await context.request.post(NEXT, headers=JSON)).json())["urls"]
+            self.ended.clear()
+            hand = Hand(context)
+            await visit(hand, urls)
+            if not self.ended:
+                await context.request.post("http://souk.test/.souk/end", headers=JSON)
+        (record,) = self.ended
+        return record
+
+
+@pytest.fixture(scope="module")
+async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Place]:
+    places: list[Place] = []
+    guests = Guests(lambda: next(iter(places)).welcome(), reports_to=SEEN)
+    async with (
+        embedded_shop() as address,
+        run_proxy(tmp_path_factory.mktemp("ca"), guests=guests) as proxy,
+        run_browsers(proxy.spki) as browsers,
+    ):
+        slot = await proxy.open_slot(named=Origin.of(address.rstrip("/")))
+        places.append(Place(slot, browsers, address))
+        yield places[0]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> ShopDesign:
+    file = tmp_path_factory.mktemp("acts") / "e.yaml"
+    file.write_text(EXPERIMENT)
+    return load_shop_design(str(file), "tester")
+
+
+STILL = """() => new Promise((done) => {
+  let last = NaN, still = 0;
+  const look = () => {
+    still = scrollY === last ? still + 1 : 0;
+    last = scrollY;
+    if (still > 5) done(Math.round(scrollY)); else requestAnimationFrame(look);
+  };
+  look();
+})"""
+
+
+class Hand:
+    """Acts as a person would, and knows what it has done."""
+
+    def __init__(self, context: BrowserContext) -> None:
+        self.context = context
+        self.tabs: list[Page] = []
+        self.active = -1
+        self.did: list[tuple[Any, ...]] = []
+        """Kind, path of the page, and what else is known of it."""
+        self.hits: list[str] = []
+
+    @property
+    def page(self) -> Page:
+        return self.tabs[self.active]
+
+    @property
+    def path(self) -> str:
+        return "/" + self.page.url.partition("#")[0].split("/", 3)[3]
+
+    def note(self, kind: str, *more: Any) -> None:
+        self.did.append((kind, self.path, *more))
+
+    async def open(self, url: str) -> None:
+        """A new tab, as by a link of the task."""
+        if self.tabs:
+            self.note("tab_focus", len(self.tabs))
+        self.tabs.append(await self.context.new_page())
+        self.active = len(self.tabs) - 1
+        async with self.page.expect_request(f"**{SEEN}"):
+            await self.page.goto(url)
+
+    async def go_to(self, url: str) -> None:
+        path = "/" + url.split("/", 3)[3]
+        self.note("goto", path)
+        async with self.page.expect_request(f"**{SEEN}"):
+            await self.page.goto(url)
+
+    async def scroll(self, by: int) -> None:
+        before = await self.page.evaluate(STILL)
+        await self.page.mouse.move(640, 360)
+        async with self.page.expect_request(lambda each: "scroll" in (each.post_data or "")):
+            await self.page.mouse.wheel(0, by)
+        after = await self.page.evaluate(STILL)
+        self.note("scroll", after - before)
+
+    async def click(self, css: str, button: Any = "left") -> None:
+        """At an element's middle, wherever it is on the page; the page must be still."""
+        box = await self.page.locator(css).first.bounding_box()
+        assert box
+        down = await self.page.evaluate("Math.round(scrollY)")
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        assert 0 < y < 720, "Playwright would scroll"
+        hit = await self.page.evaluate("([x, y]) => document.elementFromPoint(x, y).innerText.trim()", [x, y])
+        self.note("mouse_click", int(x), int(y + down), button)
+        self.hits.append(" ".join(hit.split())[:100])
+        await self.page.mouse.click(x, y, button=button)
+
+    def focus(self, tab: int) -> None:
+        """Go to another tab. A browser without windows does not tell pages of it; what is done there does."""
+        self.note("tab_focus", tab)
+        self.active = tab
+
+    async def buy(self) -> None:
+        await self.page.locator(BUY).scroll_into_view_if_needed()
+        if (down := await self.page.evaluate(STILL)) != self.tops():
+            self.note("scroll", down - self.tops())
+        await self.click(BUY)
+        await self.page.wait_for_selector(".message-success")
+
+    def tops(self) -> int:
+        """How far the active page was scrolled by what was noted since it came."""
+        top, tab, tabs = 0, 0, {0: 0}
+        for kind, _, *more in self.did:
+            if kind == "tab_focus":
+                tab = more[0]
+                top = tabs.setdefault(tab, 0)
+            elif kind == "goto":
+                top = 0
+            elif kind == "scroll":
+                top += more[0]
+            tabs[tab] = top
+        return tabs.get(self.active, 0)
+
+
+def done(record: TrialRecord) -> list[tuple[Any, ...]]:
+    """The steps of a record as the hand notes them; scrolling that goes on counts once."""
+    found: list[tuple[Any, ...]] = []
+    for row in record.steps:
+        path, (name, _, rest) = "/" + row["url"].split("/", 3)[3], row["action"].partition("(")
+        if not name:
+            continue
+        args = json.loads(f"[{rest[:-1]}]".replace("'", '"'))
+        match name:
+            case "mouse_click":
+                found.append((name, path, int(args[0]), int(args[1]), args[2] if args[2:] else "left"))
+            case "scroll":
+                found.append((name, path, round(args[1])))
+            case "goto":
+                found.append((name, path, "/" + args[0].split("/", 3)[3]))
+            case _:
+                found.append((name, path, *args))
+    return joined(found)
+
+
+def joined(did: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    found: list[tuple[Any, ...]] = []
+    for kind, path, *more in did:
+        if found and kind == "scroll" and found[-1][:2] == (kind, path):
+            more = [found.pop()[2] + more[0]]  # noqa: PLW2901
+        if kind != "scroll" or more[0]:
+            found.append((kind, path, *more))
+    return found
+
+
+async def test_clicks_are_steps_that_say_what_they_hit(place: Place, made: ShopDesign) -> None:
+    async def visit(hand: Hand, urls: list[str]) -> None:
+        await hand.open(urls[0])
+        await hand.click("h1.page-title span.base")
+        await hand.buy()
+        hands.append(hand)
+
+    hands: list[Hand] = []
+    record = await place.trial(made, visit)
+    assert record.trial.outcome == "choice", record.trial.reason
+    (hand,) = hands
+    assert done(record) == hand.did
+    assert record.trial.steps == len(hand.did)
+    roles = [(hit["role"], hit["product"]) for hit in record.hits]
+    assert roles == [("product.name", record.trial.choice), ("product.add_to_cart", record.trial.choice)]
+    assert [hit["text"] for hit in record.hits] == hand.hits
+    clicks = [row["step"] for row in record.steps if row["action"].startswith("mouse_click")]
+    assert [hit["step"] for hit in record.hits] == clicks
+    assert all(row["seconds"] >= 0 for row in record.steps)
+    assert sum(row["seconds"] for row in record.steps) < record.trial.seconds
+    assert all(row["observation"] in record.artifacts for row in record.steps), "the page that was sent"
+
+
+async def test_a_click_on_a_nudge_says_so(place: Place, made: ShopDesign) -> None:
+    async def visit(hand: Hand, urls: list[str]) -> None:
+        await hand.open(urls[0])
+        await hand.scroll(200)
+        await hand.scroll(-150)
+        await hand.click("[class$=-details]")
+        await hand.buy()
+
+    record = await place.trial(made, visit)
+    assert record.trial.outcome == "choice", record.trial.reason
+    assert [hit["intervention"] for hit in record.hits] == ["best-seller", ""]
+
+
+@pytest.mark.parametrize("seed", range(size(3, 60)))
+async def test_random_ways_are_recorded_in_order(seed: int, place: Place, made: ShopDesign) -> None:
+    draw = random.Random(seed)
+
+    async def visit(hand: Hand, urls: list[str]) -> None:
+        await hand.open(urls[0])
+        for _ in range(10):
+            match draw.choice(["scroll", "scroll", "click", "tab", "page"]):
+                case "scroll":
+                    top = await hand.page.evaluate("scrollY")
+                    await hand.scroll(draw.choice([200, 350]) if top < 200 else -150)
+                case "click":
+                    texts = hand.page.locator(".product.info p, .product-info-main .value, span.base, .price")
+                    for number in range(await texts.count()):
+                        box = await texts.nth(number).bounding_box()
+                        if box and 20 < box["y"] < 600 and box["width"]:
+                            await texts.nth(number).evaluate("each => each.classList.add('chosen')")
+                            await hand.click(".chosen")
+                            await hand.page.evaluate("document.querySelector('.chosen').className = ''")
+                            break
+                case "tab" if len(hand.tabs) == 1:
+                    await hand.open(urls[1])
+                case "tab":
+                    hand.focus(1 - hand.active)
+                    top = await hand.page.evaluate("scrollY")
+                    await hand.scroll(120 if top < 200 else -110)
+                case "page":
+                    await hand.go_to(draw.choice(urls))
+        await hand.buy()
+        hands.append(hand)
+
+    hands: list[Hand] = []
+    record = await place.trial(made, visit, nudged=bool(seed % 2))
+    assert record.trial.outcome == "choice", record.trial.reason
+    (hand,) = hands
+    assert done(record) == joined(hand.did)
+    assert [hit["text"] for hit in record.hits] == hand.hits
+
+
+async def test_links_lead_on_and_open_tabs(place: Place, made: ShopDesign) -> None:
+    async def visit(hand: Hand, urls: list[str]) -> None:
+        await hand.open(urls[0])
+        logo, home = "a.logo", "/"
+        await hand.click(logo)
+        await hand.page.wait_for_url(f"**shop.souk.test{home}")
+        assert hand.path == home
+        await hand.page.go_back()
+        hand.did.append(("go_back", home))
+        async with hand.context.expect_page() as opened:
+            await hand.click(logo, "middle")
+        tab = await opened.value
+        async with tab.expect_request(f"**{SEEN}"):
+            pass
+        hand.note("tab_focus", 1)
+        hand.tabs.append(tab)
+        hand.active = 1
+        await hand.scroll(200)
+        hand.focus(0)
+        await hand.page.evaluate("document.querySelector('a.logo').target = '_blank'")
+        async with hand.context.expect_page() as opened:
+            await hand.click(logo)
+        async with (await opened.value).expect_request(f"**{SEEN}"):
+            pass
+        hand.note("tab_focus", 2)
+        hand.active = 0
+        hand.did.append(("tab_focus", home, 0))
+        await hand.buy()
+        hands.append(hand)
+
+    hands: list[Hand] = []
+    record = await place.trial(made, visit)
+    (hand,) = hands
+    assert done(record) == joined(hand.did)
+
+
+async def test_nothing_that_is_typed_is_kept(place: Place, made: ShopDesign, tmp_path: Path) -> None:
+    async def visit(hand: Hand, urls: list[str]) -> None:
+        await hand.open(urls[0])
+        page = hand.page
+        await page.evaluate(
+            "document.body.insertAdjacentHTML('afterbegin', '<p id=note contenteditable>.</p>"
+            "<label id=told>Yours <input id=own></label><input id=hush type=password>')"
+        )
+        for css in ("#note", "#own", "#hush", "#search"):
+            await page.click(css)
+            await page.keyboard.type(SECRET)
+            await page.click(css)
+        await page.click("#told", position={"x": 2, "y": 5})
+        await page.click("h1.page-title span.base")
+        await page.fill("#own", "")
+        await hand.buy()
+
+    record = await place.trial(made, visit)
+    assert record.trial.outcome == "choice", record.trial.reason
+    texts = [(hit["element"], hit["text"]) for hit in record.hits]
+    assert texts[:2] == [("p", "")] * 2
+    assert texts[2:6] == [("input", "")] * 4
+    assert texts[6:8] == [("input", "Search entire store here...")] * 2
+    assert texts[8] == ("label", "Yours"), "and not its field as well"
+    assert len(texts) == 11
+    url = f"sqlite:///{tmp_path / 't.db'}"
+    records = Records(url)
+    records.begin_run(made.run_id, made.name, made.facts(["tester"]))
+    records.save(record)
+    stored = [records.artifact(name) for name in record.artifacts]
+    records.close()
+    assert stored
+    assert not [text for text in stored if SECRET in text]
+    with sqlite3.connect(tmp_path / "t.db") as database:
+        dump = "\n".join(database.iterdump())
+    database.close()
+    assert record.trial.trial in dump
+    assert SECRET not in dump
+
+
+async def test_a_key_that_presses_is_a_click_in_the_middle(place: Place, made: ShopDesign) -> None:
+    async def visit(hand: Hand, urls: list[str]) -> None:
+        await hand.open(urls[0])
+        box = await hand.page.locator(BUY).bounding_box()
+        assert box
+        middles.append((box["x"] + box["width"] / 2, box["y"] + box["height"] / 2))
+        await hand.page.locator(BUY).focus()
+        await hand.page.keyboard.press("Enter")
+        await hand.page.wait_for_selector(".message-success")
+
+    middles: list[tuple[float, float]] = []
+    record = await place.trial(made, visit)
+    assert record.trial.outcome == "choice", record.trial.reason
+    (hit,) = record.hits
+    assert (hit["role"], hit["x"], hit["y"]) == (
+        "product.add_to_cart",
+        *(pytest.approx(at, abs=1) for at in middles[0]),
+    )
+
+
+async def test_what_scripts_click_nobody_has_clicked(place: Place, made: ShopDesign) -> None:
+    async def visit(hand: Hand, urls: list[str]) -> None:
+        await hand.open(urls[0])
+        await hand.page.evaluate(f"document.querySelector('{BUY}').click()")
+        await hand.page.wait_for_selector(".message-success")
+
+    record = await place.trial(made, visit)
+    assert record.trial.outcome == "choice", record.trial.reason
+    assert record.hits == []
+
+
+async def test_a_report_that_no_observer_sends_adds_nothing(place: Place, made: ShopDesign) -> None:
+    """Where somebody has the key: what is no report, is too large, or is of another session, is left out."""
+    click = {
+        "kind": "click", "when": 1, "at": "/", "x": 1, "y": 1, "button": 0, "keys": [],
+        "tag": "a", "text": "forged", "href": "", "bid": "", "role": "",
+    }  # fmt: skip
+    report = json.dumps({"acts": [click], "visit": 0.5, "now": 1}, separators=(",", ":"))
+    many = json.dumps({"acts": [click] * 900, "visit": 0.5, "now": 1}, separators=(",", ":"))
+    assert len(many) > 2**16
+
+    async def visit(hand: Hand, urls: list[str]) -> None:
+        await hand.open(urls[0])
+        key = place.given[-1].session.key
+        async with httpx.AsyncClient(proxy=place.slot.url, trust_env=False) as client:
+            for body in (
+                many,
+                report[:-1],
+                report.replace("0.5", '"x"'),
+                report.replace('"button":0', '"button":9'),
+            ):
+                sent = await client.post(f"http://shop.souk.test{SEEN}", content=key + body)
+                assert sent.status_code == 204
+            await client.post(f"http://shop.souk.test{SEEN}", content=new_key() + report)
+        await hand.buy()
+
+    record = await place.trial(made, visit)
+    assert record.trial.outcome == "choice", record.trial.reason
+    assert [hit["text"] for hit in record.hits] == ["Add to Cart"]
