@@ -154,6 +154,9 @@ class _Look:
 
 @dataclass(slots=True)
 class _Tab:
+    """A tab: the page in it, its history, and the place in it."""
+
+    page: "_Page"
     past: list[str]
     at: int = 0
     left: float | None = None
@@ -220,7 +223,8 @@ class _Walk:
     def _came_untold(self, event: _Event) -> None:
         page = _Page(self.active, event.url, self.kept.name(event.url, event.opened))
         if not self.tabs:
-            self.tabs.append(_Tab([event.url]))
+            self.tabs.append(_Tab(page, [event.url]))
+        self.tabs[self.active].page = page
         self._shows(event.at, Action("goto", (event.url,)), page, explained=self.pressed is not None)
 
     def _came(self, event: _Event, act: Act) -> None:
@@ -232,18 +236,15 @@ class _Walk:
         page = self.pages.setdefault(event.visit, new)
         explained = self._explained(event, act)
         if tab is None:
-            self.tabs.append(_Tab([event.url]))
+            self.tabs.append(_Tab(page, [event.url]))
             self.pressed = None if explained else self.pressed
             if act.shown or not self.looks:
                 self._go_to(event.at, page)
             return
         action = self._way(self.tabs[tab], event.url, act.how)
-        self.tabs[tab].left = None
-        if not act.shown:
-            return
-        if tab != self.active:
-            self._go_to(event.at, page)
-        else:
+        before, self.tabs[tab].page, self.tabs[tab].left = self.tabs[tab].page, page, None
+        if act.shown:
+            self._go_to(event.at, before)
             self._shows(event.at, action, page, explained=explained)
 
     def _shows(self, at: float, action: Action, page: _Page, *, explained: bool) -> None:

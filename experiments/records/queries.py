@@ -6,7 +6,7 @@ import sqlalchemy as sql
 
 from experiments.records.record import EndedTrial, Row, TrialRow
 from experiments.records.store import Records
-from experiments.records.tables import answers, calls, control, options, runs, steps, trials
+from experiments.records.tables import answers, calls, control, hits, options, runs, steps, trials
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +206,13 @@ def steps_of(records: Records, run: str, trial: str) -> list[Row]:
     query = sql.select(steps).where(steps.c.run == run, steps.c.trial == trial).order_by(steps.c.step)
     with records.reading() as connection:
         return [records.checked(steps, row) for row in connection.execute(query).mappings()]
+
+
+def hits_of(records: Records, run: str, trial: str) -> list[Row]:
+    """Return what stood at the points of a trial's actions, in order."""
+    query = sql.select(hits).where(hits.c.run == run, hits.c.trial == trial).order_by(hits.c.number)
+    with records.reading() as connection:
+        return [records.checked(hits, row) for row in connection.execute(query).mappings()]
 
 
 def answers_of(records: Records, run: str, trial: str) -> list[str | None]:

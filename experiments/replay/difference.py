@@ -1,9 +1,13 @@
 """Find where a repeated trial differs from the stored one: in a page, a prompt, or the end."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, Final
+from urllib.parse import urlsplit
+
+from selectolax.lexbor import LexborHTMLParser
 
 from agents.replay import OVER, origin
 from experiments.designs.cards.trial import CardTrial
@@ -21,11 +25,12 @@ Kept = Callable[[str], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A stored trial: its row, its steps, and the values of its answers to cards."""
+    """A stored trial: its row, its steps, the values of its answers to cards, and what its actions hit."""
 
     trial: TrialRow
     steps: list[Row]
     values: list[str | None]
+    hits: list[Row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,68 @@ def in_episode(stored: Stored, again: TrialRecord, kept: Kept) -> Difference | N
         return None
     reason = f": {now.reason}" if now.reason and now.outcome != "choice" else ""
     return Difference(*about, f"it ended with {instead}, and not with {was}{reason}")
+
+
+def in_visit(stored: Stored, again: TrialRecord, kept: Kept) -> Difference | None:
+    """Return the first place where a guest's trial differs: in a page, what a click has hit, or the end.
+
+    Pages are compared by their addresses, whatever the host, and by the texts in them: a shop writes other
+    keys into its forms each time.
+    """
+    row, now = stored.trial, again.trial
+    about = (row.trial, row.agent, row.set)
+    if now.outcome == "infra_error":
+        return Difference(*about, f"infra_error: {now.reason}")
+    for before, after in zip_longest(_opened(stored.steps), _opened(again.steps)):
+        if before is None or after is None:
+            each = before or after or {}
+            return Difference(*about, "a page more" if after else "a page less", each["step"], each["url"])
+        if urlsplit(before["url"])[2:4] != urlsplit(after["url"])[2:4]:
+            return Difference(*about, f"another page than {before['url']}", before["step"], after["url"])
+        if before["observation"] and after["observation"] and before["observation"] != after["observation"]:
+            page = kept(before["observation"])
+            if page is None:
+                return Difference(*about, "the stored page is gone", before["step"], after["url"])
+            was, shown = _texts(page), _texts(again.artifacts[after["observation"]])
+            if was != shown:
+                diff = tuple(html_diff(was, shown))
+                return Difference(*about, "another page", before["step"], after["url"], diff)
+    for hit, instead in zip_longest(stored.hits, again.hits):
+        what, other = (_hit(each) for each in (hit, instead))
+        if what != other:
+            step = (hit or instead or {}).get("step")
+            return Difference(*about, f"a click has hit {other}, and not {what}", step)
+    if now.reason == OVER and row.outcome in _CUT_OFF:
+        return None
+    was, instead_of = _end(row, []), _end(now, [])
+    reason = f": {now.reason}" if now.reason and now.outcome != "choice" else ""
+    return (
+        None
+        if was == instead_of
+        else Difference(*about, f"it ended with {instead_of}, and not with {was}{reason}")
+    )
+
+
+def _opened(steps: Iterable[Row]) -> Iterator[Row]:
+    """The steps at which another page is looked at than before."""
+    before: tuple[str, str | None] | None = None
+    for step in steps:
+        if (step["url"], step["observation"]) != before:
+            yield step
+        before = (step["url"], step["observation"])
+
+
+def _texts(page: str) -> str:
+    """The texts of a page, each on a line."""
+    tree = LexborHTMLParser(page)
+    tree.strip_tags(["script", "style", "noscript", "template"])
+    text = tree.body.text(separator="\n") if tree.body else ""
+    return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
+
+
+def _hit(row: Row | None) -> str:
+    """What a click has hit, in words."""
+    return " ".join(filter(None, (row[name] for name in ("element", "text", "role")))) if row else "nothing"
 
 
 def in_prompts(stored: Stored, trial: CardTrial, kept: Kept) -> Difference | None:

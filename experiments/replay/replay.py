@@ -18,17 +18,22 @@ from agents.replay import ReplayAgent, StoredStep, origin
 from environments.browser import run_browsers
 from experiments.designs.design import Trial
 from experiments.designs.loading import AnyDesign, AnyTrial, load_design, stored_design
+from experiments.designs.shop.design import ShopDesign
+from experiments.episodes.guest_trial import Observe
 from experiments.executors.browser import BrowserExecutor, Testbed, TrialRunner, default_slots, open_testbed
-from experiments.executors.executor import MAX_ATTEMPTS, Attempt, first_leaf
+from experiments.executors.executor import MAX_ATTEMPTS, Attempt, Executor, first_leaf
 from experiments.executors.kinds import KINDS
+from experiments.executors.programs import ProgramGuests
 from experiments.executors.setup import Setup
 from experiments.executors.shop_watch import ShopWatch
-from experiments.records.queries import answers_of, carriers, has_actions, steps_of, trial_rows
+from experiments.records.queries import answers_of, carriers, has_actions, hits_of, steps_of, trial_rows
 from experiments.records.record import Row, Start, TrialRecord, TrialRow
 from experiments.records.store import Records
-from experiments.replay.difference import Difference, Stored, in_episode, in_prompts
+from experiments.replay.difference import Difference, Stored, in_episode, in_prompts, in_visit
+from experiments.replay.visits import StoredVisit, Visits
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import Source
+from proxy.guests import Guests
 from proxy.recording import Recording
 from proxy.server import run_proxy
 
@@ -66,8 +71,8 @@ class Replay:
             )
         if not has_actions(records, self.run_id):
             raise UserError(
-                f"{self.run_id}: no actions were stored; what subjects do that Souk did not start cannot be "
-                "done again"
+                f"{self.run_id}: no actions were stored: nobody acted, or pages have not told what was done "
+                "on them (--observe off, subjects without scripts, an older run)"
             )
         self.design = load_design(experiment) if experiment else stored(found)
         if self.design.mode == "logprobs":
@@ -75,6 +80,7 @@ class Replay:
                 f"{self.design.name}: answers are scored in its trials and nobody acts; "
                 f"name the experiment of run {self.run_id}, or leave --experiment out"
             )
+        self._observe: Observe | None = facts.get("observe")
         self.notes = list(_changes(self.design, found))
         """Notes on what to know beforehand, such as that the experiment has changed."""
         rows = trial_rows(records, self.run_id)
@@ -131,10 +137,11 @@ class Replay:
         queue = iter(enumerate(self.trials))
         attempts = 1 if upstream else MAX_ATTEMPTS
 
-        async def work(runner: BrowserExecutor[AnyTrial]) -> None:
+        async def work(runner: Executor[AnyTrial]) -> None:
             for number, (row, trial) in queue:
                 again = await _attempted(runner, replace(trial, id=row.trial), attempts)
-                if difference := in_episode(self._stored(row), again, self._kept):
+                differs = in_visit if self._observe else in_episode
+                if difference := differs(self._stored(row), again, self._kept):
                     found[number] = difference
                 compared(again)
 
@@ -142,9 +149,14 @@ class Replay:
             todo = (trial for _, trial in self.trials)
             with suppress(UserError):  # what has changed since is a difference of the trial
                 await check(self.design, todo, self.design.base_url, upstream_ca=setup.upstream_ca)
-        async with _open(setup, upstream) as testbed:
-            episodes = Again(setup.trial_runner(testbed.base_url), self._agent)
-            runner = BrowserExecutor(episodes, testbed, setup.slots)
+        programs = ProgramGuests() if self._observe else None
+        async with _open(setup, upstream, programs.guests if programs else None) as testbed:
+            runner: Executor[AnyTrial]
+            if programs and self._observe and isinstance(self.design, ShopDesign):
+                runner = Visits(self.design, testbed, programs, self._observe, self._visit, setup.slots)
+            else:
+                episodes = Again(setup.trial_runner(testbed.base_url), self._agent)
+                runner = BrowserExecutor(episodes, testbed, setup.slots)
             try:
                 async with asyncio.TaskGroup() as group:
                     for _ in range(setup.slots):
@@ -154,8 +166,12 @@ class Replay:
         return found
 
     def _stored(self, row: TrialRow) -> Stored:
-        its_steps = steps_of(self._records, self.run_id, row.trial)
-        return Stored(row, its_steps, answers_of(self._records, self.run_id, row.trial))
+        of_trial = (self._records, self.run_id, row.trial)
+        return Stored(row, steps_of(*of_trial), answers_of(*of_trial), hits_of(*of_trial))
+
+    def _visit(self, trial: str) -> StoredVisit:
+        outcome = next(row.outcome for row, _ in self.trials if row.trial == trial)
+        return StoredVisit(outcome, steps_of(self._records, self.run_id, trial))
 
     def _agent(self, trial: str) -> ReplayAgent:
         acted = steps_of(self._records, self.run_id, trial)
@@ -210,7 +226,7 @@ def _changes(design: AnyDesign, found: Row) -> Iterator[str]:
     yield f"the experiment as it is now gives run {design.run_id}, not {found['run']}{changed}"
 
 
-async def _attempted(runner: BrowserExecutor[T], trial: T, attempts: int) -> TrialRecord:
+async def _attempted(runner: Executor[T], trial: T, attempts: int) -> TrialRecord:
     for number in range(1, attempts + 1):
         record = await runner.run(Attempt(trial, number, Start.now()))
         if record.trial.outcome != "infra_error":
@@ -219,10 +235,10 @@ async def _attempted(runner: BrowserExecutor[T], trial: T, attempts: int) -> Tri
 
 
 @asynccontextmanager
-async def _open(setup: Setup, upstream: Path | None) -> AsyncIterator[Testbed]:
+async def _open(setup: Setup, upstream: Path | None, guests: Guests | None) -> AsyncIterator[Testbed]:
     base_url = setup.design.base_url
     if upstream is None:
-        async with open_testbed(setup.folder, base_url, setup.upstream_ca) as testbed:
+        async with open_testbed(setup.folder, base_url, setup.upstream_ca, guests=guests) as testbed:
             yield testbed
         return
     recorded = Recording(upstream).answers()
@@ -230,7 +246,7 @@ async def _open(setup: Setup, upstream: Path | None) -> AsyncIterator[Testbed]:
         raise UserError(f"--upstream {upstream}: the recording is empty; record the shop first")
     shop = base_url or f"{origin(recorded[0].url)}/"
     async with (
-        run_proxy(setup.folder / "ca", replay=upstream) as proxy,
+        run_proxy(setup.folder / "ca", replay=upstream, guests=guests) as proxy,
         run_browsers(proxy.spki) as browsers,
     ):
         yield Testbed(shop, NeverAway(shop), proxy, browsers)

@@ -63,6 +63,7 @@ ENVIRONMENT.globals |= {
 }
 ENVIRONMENT.filters |= {
     "duration": words.duration,
+    "path": words.path,
     "dollars": words.dollars,
     "number": words.number,
     "moment": words.moment,

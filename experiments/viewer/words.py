@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, get_args
 
+from agents.replay import origin
 from experiments.records.record import Cause, Row, TrialRow
 
 OUTCOMES: Final = {
@@ -53,6 +54,11 @@ def short(name: str) -> str:
     """Write a product's name in a sentence: what stands before its first comma, or its first words."""
     head = name.partition(",")[0]
     return head if len(head) <= _NAME else head[: _NAME - 1].rstrip() + "…"
+
+
+def path(url: str) -> str:
+    """Write an address without its host."""
+    return url.removeprefix(origin(url))
 
 
 def duration(seconds: float) -> str:

@@ -148,6 +148,20 @@ def test_tabs_are_numbered_as_they_were_opened() -> None:
     ]
 
 
+def test_a_page_that_comes_in_another_tab_is_two_steps() -> None:
+    guest = Guest()
+    guest.comes(1, 0.1, "/a")
+    guest.comes(2, 0.2, "/b")
+    guest.does(3, 0.1, "/a", "leave")
+    guest.comes(4, 0.3, "/c", start=2.5)
+    assert guest.did() == [
+        ("/a", "tab_focus(1)"),
+        ("/b", "tab_focus(0)"),
+        ("/a", "goto('http://shop/c')"),
+        ("/c", ""),
+    ]
+
+
 def test_the_way_back_and_forward_is_known() -> None:
     guest = Guest()
     guest.comes(1, 0.1, "/a")
