@@ -129,6 +129,7 @@
     if (count <= MOST_ACTS) acts.push({ __proto__: null, kind, when, at: here(), ...more });
   };
   const tellActs = (act, wait) => {
+    if (!act && !acts.length && !scrolled && here() === address) return;
     let report = "";
     try {
       report = undisturbedly(() => {

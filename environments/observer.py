@@ -47,8 +47,14 @@ def observer_code(site: SiteMap) -> str:
 
     It does nothing until the page calls it.
     """
-    shown = [(role, css) for role, css in roles_of(site) if not css.startswith("head ")]
-    roles = json.dumps(shown, separators=(",", ":")).replace("<", "\\u003c")
+    # Of several roles at one place the first counts; nobody clicks in a head.
+    shown: dict[str, str] = {}
+    for role, css in roles_of(site):
+        if not css.startswith("head "):
+            shown.setdefault(css, role)
+    roles = json.dumps([[role, css] for css, role in shown.items()], separators=(",", ":")).replace(
+        "<", "\\u003c"
+    )
     return (
         "document.currentScript?.remove();"
         'Object.defineProperty(self, "soukObserver", '

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from agents.replay import origin
 from environments.actions import Action
 from environments.acts import Act, Acts
 from environments.pointer import Hit
@@ -14,6 +15,8 @@ from proxy.session import ShownPage
 
 GLIDE_SECONDS: Final = 0.25
 """Scrolling that goes on after so short a rest is one step."""
+MOST_TABS: Final = 100
+"""Pages of further tabs count as pages of the one that is looked at."""
 _SLACK_SECONDS: Final = 0.05
 """By how much two clocks of one browser may differ."""
 
@@ -82,6 +85,11 @@ def guest_steps(
     return GuestSteps(rows, artifacts, walk.hits, [look.began for look in looks], walk.first)
 
 
+def leads_to(hit: Hit, url: str) -> str:
+    """Return the address to which a link leads that was hit on the page at `url`; empty: it was no link."""
+    return f"{origin(url)}{hit.href}" if hit.href.startswith("/") else hit.href
+
+
 class _Event(NamedTuple):
     """An act on a page or, without one, a page that has come through the proxy and tells nothing."""
 
@@ -128,6 +136,7 @@ class _Kept:
 
     def __init__(self, opened: Sequence[Opened], pages: Sequence[ShownPage]) -> None:
         self.artifacts: dict[str, str] = {}
+        self._names: dict[int, str] = {}
         self._drawn = {page.url: page for page in pages if page.drawn}
         sent: dict[str, deque[ShownPage]] = {}
         for page in pages:
@@ -140,8 +149,10 @@ class _Kept:
         page = self._drawn.get(url, None if opened is None else self._sent[opened])
         if page is None:
             return None
-        self.artifacts[name := artifact_hash(page.text)] = page.text
-        return name
+        if id(page) not in self._names:
+            self._names[id(page)] = artifact_hash(page.text)
+            self.artifacts[self._names[id(page)]] = page.text
+        return self._names[id(page)]
 
 
 @dataclass(slots=True)
@@ -262,7 +273,7 @@ class _Walk:
             for number, tab in enumerate(self.tabs)
             if tab.left is not None and event.start - _SLACK_SECONDS <= tab.left
         ]
-        return min(left)[1] if left else None
+        return min(left)[1] if left else self.active if len(self.tabs) >= MOST_TABS else None
 
     def _explained(self, event: _Event, act: Act) -> bool:
         """Whether a click has led to a page."""
@@ -303,7 +314,7 @@ class _Walk:
                 )
                 self.hits.append((len(self.looks) - 1, act.hit))
                 self._do(event.at, Action("mouse_click", (*point, *more)), page)
-                self.pressed = act.hit.href
+                self.pressed = leads_to(act.hit, event.url)
             case "scroll":
                 self._scrolled(event.at, act, page)
 

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Final, TypeVar
 from urllib.parse import urljoin
 
@@ -18,7 +18,7 @@ from environments.time_limit import NOBODY, Silent
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.choice import Chosen, chosen
-from experiments.episodes.guest_steps import GuestSteps
+from experiments.episodes.guest_steps import GuestSteps, leads_to
 from experiments.episodes.sent_pages import sent_pages
 from experiments.episodes.sights import Sight
 from experiments.episodes.trajectory import (
@@ -275,6 +275,7 @@ class GuestFacts:
     def hit_rows(self, session: Session, places: Sequence[Placed]) -> list[Row]:
         """Return what stood at the points of clicks, which are pixels of the page."""
         found: list[Row] = []
+        product_at = cache(session.product_at)
         at_look: dict[int, list[Placed]] = {}
         for place in places:
             at_look.setdefault(place.step, []).append(place)
@@ -284,7 +285,7 @@ class GuestFacts:
                 number, _ = looks.popleft()
                 last[self.seen[number].product] = number
             url = self.steps.rows[step]["url"]
-            product = session.product_at(url) or (hit.href and session.product_at(urljoin(url, hit.href)))
+            product = product_at(url) or (hit.href and product_at(leads_to(hit, url)))
             look = last.get(product, -1)
             right, down = self.seen[look].scroll if look >= 0 else (0, 0)
             under = (

@@ -148,6 +148,18 @@ def test_tabs_are_numbered_as_they_were_opened() -> None:
     ]
 
 
+def test_a_link_leads_on_also_where_its_shop_does_not_say_so() -> None:
+    """Some links tell the next page nothing of theirs (noreferrer)."""
+    for href, action in (("/b", "mouse_click(10.0, 900.0)"), ("/other", "goto('http://shop/b')")):
+        guest = Guest()
+        guest.comes(1, 0.1, "/a")
+        guest.clicks(2, 0.1, "/a", href=href)
+        guest.does(3, 0.1, "/a", "leave")
+        guest.comes(4, 0.2, "/b", start=2.5)
+        assert guest.did()[-2] == ("/a", action)
+        assert guest.did()[-1] == ("/b", "")
+
+
 def test_a_page_that_comes_in_another_tab_is_two_steps() -> None:
     guest = Guest()
     guest.comes(1, 0.1, "/a")

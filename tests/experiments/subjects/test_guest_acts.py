@@ -173,6 +173,14 @@ class Hand:
         self.note("tab_focus", tab)
         self.active = tab
 
+    async def look_at(self, tab: int) -> None:
+        """Go to another tab in a browser that tells its page of it, as those with windows do."""
+        self.focus(tab)
+        async with self.page.expect_request(lambda each: '"visible"' in (each.post_data or "")):
+            await self.page.evaluate(
+                "document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))"
+            )
+
     async def buy(self) -> None:
         await self.page.locator(BUY).scroll_into_view_if_needed()
         if (down := await self.page.evaluate(STILL)) != self.tops():
@@ -318,6 +326,8 @@ async def test_links_lead_on_and_open_tabs(place: Place, made: ShopDesign) -> No
         hand.tabs.append(tab)
         hand.active = 1
         await hand.scroll(200)
+        await hand.look_at(0)
+        await hand.look_at(1)
         hand.focus(0)
         await hand.page.evaluate("document.querySelector('a.logo').target = '_blank'")
         async with hand.context.expect_page() as opened:

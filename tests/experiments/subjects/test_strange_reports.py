@@ -7,9 +7,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from environments.acts import BEGIN
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
 from experiments.subjects.guests import TrialDispenser
+from tests.environments.test_acts import REPORT as TOLD
 from tests.environments.test_reports import REPORT
 from tests.experiments.foreign_shop import ForeignShop, design, experiment
 from tests.mutations import as_json, changed, damaged
@@ -42,6 +44,40 @@ async def test_any_report_is_taken_or_fails_the_trial(file: Path, body: bytes, f
     guest.reported(URL, guest.session.key.encode() + body)
     guest.gave_up()
     (record,) = ended
+    records = Records("sqlite://")
+    records.begin_run(made.run_id, made.name, made.facts(["tester"]))
+    records.save(record)
+    records.close()
+
+
+ACTS = as_json(TOLD).replace(b'{"acts": ', BEGIN, 1)
+
+
+@pytest.mark.slow
+@settings(max_examples=size(15, 2_000))
+@given(
+    st.lists(
+        changed(TOLD).map(as_json).map(lambda body: body.replace(b'{"acts": ', BEGIN, 1)) | damaged(ACTS)
+    )
+)
+@example([ACTS.replace(b'"href": ""', b'"href": "http://["'), ACTS.replace(b'"at": "/', b'"at": "//[')])
+async def test_whatever_pages_tell_of_acts_the_steps_can_be_stored(file: Path, bodies: list[bytes]) -> None:
+    made = design(file)
+    ended: list[TrialRecord] = []
+    dispenser = TrialDispenser(
+        made, made.trials(["tester"]), "http://shop.test/", ended.append, lambda _: True, reverse=True
+    )
+    guest = dispenser.welcome()
+    assert guest is not None
+    guest.opened(URL, shown=True)
+    for body in (ACTS, *bodies):
+        guest.reported(URL, guest.session.key.encode() + body)
+    guest.gave_up()
+    (record,) = ended
+    assert [row["step"] for row in record.steps] == [*range(len(record.steps))]
+    assert all(row["seconds"] >= 0 for row in record.steps)
+    assert {hit["step"] for hit in record.hits} <= {row["step"] for row in record.steps if row["action"]}
+    assert len(record.hits) >= 1, "that of the report that is right"
     records = Records("sqlite://")
     records.begin_run(made.run_id, made.name, made.facts(["tester"]))
     records.save(record)
