@@ -13,9 +13,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from environments.acts import read_acts
 from interventions.cards.card import Card, LetterAnswer
+from proxy import keys
 from proxy.card_run import CardRun
 from proxy.guests import COOKIE, Guests
+from proxy.keys import new_key
 from proxy.server import Slot, run_proxy
 from proxy.session import AllowList, Session
 from tests.mutations import damaged
@@ -115,7 +118,7 @@ BODIES = [
     b"\xff" * 40,
     b"{" * 3_000,
     b'{"at": "//["}',
-    b'{"acts":[{"kind":"scroll","when":1e999,"at":"/","x":0,"y":0}],"visit":0,"now":0}',
+    new_key().encode() + b'{"acts":[{"kind":"scroll","when":1e999,"at":"/","x":0,"y":0}],"visit":0,"now":0}',
     b"\x1f\x8b",
 ]
 
@@ -149,6 +152,14 @@ class Door:
     errors: list[str]
 
 
+class Told(OneVisit):
+    """A visit that takes what its pages report, as trials do."""
+
+    def reported(self, url: str, body: bytes) -> None:
+        assert url.endswith("/.souk/seen/here")
+        read_acts(keys.split(body)[1])
+
+
 class Errors(logging.Handler):
     """What is logged of errors, which the proxy's own code should not have.
 
@@ -170,11 +181,16 @@ async def door(ca_dir: Path, request: pytest.FixtureRequest) -> AsyncIterator[Do
     gc.collect()  # what earlier tests have left to be complained of is heard of before
     logging.getLogger().addHandler(errors)
 
-    def visit() -> OneVisit:
-        return OneVisit(Session(PLAN, SITE, AllowList.of(shop.url)))
+    def visit() -> Told:
+        return Told(Session(PLAN, SITE, AllowList.of(shop.url)))
 
     card = Card(id="buy", look="shop", question="Buy?", answer=LetterAnswer(labels={"A": "Yes", "B": "No"}))
-    guests = Guests(visit, by_cookie=kind == "cookie", stopped_at="/.souk/stopped/here")
+    guests = Guests(
+        visit,
+        by_cookie=kind == "cookie",
+        stopped_at="/.souk/stopped/here",
+        reports_to="/.souk/seen/here",
+    )
     async with (
         listening(shop.converse, "127.0.0.1", 0) as server,
         run_proxy(ca_dir, guests=None if kind == "card" else guests) as proxy,
