@@ -310,7 +310,13 @@ async def test_a_person_begins_and_buys_by_the_name_that_they_typed(tmp_path: Pa
             await product.wait_for_selector(".message-success")
             await page.reload()
             await page.wait_for_selector("text=Next trial")
-        assert product.url.startswith(f"{start}/{shop.ended()['choice']}.html")
+        choice = shop.ended()["choice"]
+        assert product.url.startswith(f"{start}/{choice}.html")
+        steps = shop.rows("select action, url from steps order by step")
+        acts = [action.partition("(")[0] for action, _ in steps if not action.startswith("scroll")]
+        assert acts == ["mouse_click", ""], "the page that the person's link opened, and a click on it"
+        assert {url.rpartition("/")[2] for _, url in steps} == {f"{choice}.html"}
+        assert shop.rows("select role, product from hits") == [("product.add_to_cart", choice)]
 
 
 @pytest.mark.slow
