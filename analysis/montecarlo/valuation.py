@@ -18,6 +18,8 @@ from analysis.tables.frame import counted, join_notes, result_frame
 from analysis.tables.responses_table import check_words
 from analysis.tables.table_file import Places
 
+LEAST_EXCEPTIONS = 10
+"""From so many on, the variance of a share over prompts is known well enough."""
 CONTROL, LOW, HIGH = "control", "low", "high"
 
 
@@ -165,20 +167,26 @@ def valid_share(cells: pd.DataFrame) -> pd.DataFrame:
 def stratified_interval(used: pd.DataFrame) -> tuple[float, float]:
     """Return the 95 % interval of the mean over prompts of their shares of valid responses.
 
-    The variance is the sum of those of the prompts, whose shares are taken as (valid + 1/2) / (n + 1), so
-    that a prompt without exception is not taken as certain. Of as many independent answers as give this
-    variance, Wilson's (1927) interval; Clopper and Pearson's (1934) of all answers where the share is 0 or 1.
+    With ten exceptions or more, the variance is the sum of those of the prompts, and the interval Wilson's
+    (1927) of as many independent answers as give this variance. With fewer, the prompts' shares are taken as
+    (valid + 1/2) / (n + 1), so that a prompt without exception is not taken as certain, and the interval is
+    Clopper and Pearson's (1934). No fewer answers count than the smallest n in each prompt: what prompts
+    differ in makes the variance smaller than that of as many answers with one share (Cochran 1977, Sampling
+    Techniques, chapter 5).
 
     used: rows of `prompts` with responses that have a market range.
     """
     n, valid = used["ranged"].to_numpy(float), used["valid_count"].to_numpy(float)
     if not n.size:
         return np.nan, np.nan
-    share, near = float((valid / n).mean()), (valid + 0.5) / (n + 1)
+    share, alike = float((valid / n).mean()), n.size * n.min()
     if share in (0, 1):
-        return exact_share_interval(share, n.sum())
-    variance = (near * (1 - near) / n).sum() / n.size**2
-    return wilson_share_interval(share, share * (1 - share) / variance)
+        return exact_share_interval(share, alike)
+    many = bool(n.min() > 1 and np.minimum(valid, n - valid).sum() >= LEAST_EXCEPTIONS)
+    each, of = (valid / n, n - 1) if many else ((valid + 0.5) / (n + 1), n)
+    variance = (each * (1 - each) / of).sum() / n.size**2
+    effective = max(alike, share * (1 - share) / variance)
+    return wilson_share_interval(share, effective) if many else exact_share_interval(share, effective)
 
 
 def price_deviation(table: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from analysis.estimators.shares import exact_share_interval
 from analysis.estimators.t_tests import wald_interval
 from analysis.montecarlo.hypotheses import agent_comparisons
 from analysis.montecarlo.valuation import (
@@ -124,7 +125,7 @@ def test_share_of_valid_responses_weighs_prompts_equally() -> None:
     assert (frame.loc["wald", "conf_low"], frame.loc["wald", "conf_high"]) == (0, 1)
 
 
-@pytest.mark.parametrize("shares", [(0.5, 0.5), (0.02, 0.6), (0.9, 0.99)])
+@pytest.mark.parametrize("shares", [(0.5, 0.5), (0.02, 0.6), (0.9, 0.99), (0.05, 0.95)])
 def test_the_stratified_interval_holds_the_share_and_is_narrow(
     shares: tuple[float, ...],
 ) -> None:
@@ -142,6 +143,23 @@ def test_the_stratified_interval_holds_the_share_and_is_narrow(
     needed = 2 * stats.norm.ppf(0.975) * estimate.std()
     assert (high - low).mean() < 1.3 * needed
     assert wald.mean() > 2 * needed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shares", [(0.999, 0.999), (0.001, 0.999), (0.002, 0.03), (0.9, 0.99)])
+def test_the_stratified_interval_of_rare_exceptions(shares: tuple[float, ...]) -> None:
+    """Of 36 prompts with 4 to 12 answers each: it holds the share, and no fewer answers count than are alike."""
+    count, rng = size(300, 3000), np.random.default_rng(8)
+    asked, chances = np.resize([4, 8, 12], 36), np.repeat(shares, 18)
+    held = 0
+    for _ in range(count):
+        cells = pd.DataFrame({"ranged": asked, "valid_count": rng.binomial(asked, chances)})
+        low, high = stratified_interval(cells)
+        held += low <= np.mean(shares) <= high
+        share = float((cells["valid_count"] / asked).mean())
+        exact = exact_share_interval(share, 36 * 4)
+        assert high - low <= exact[1] - exact[0] + 1e-9
+    assert held >= stats.binom.ppf(0.001, count, 0.94)
 
 
 def test_without_market_ranges_or_prices_the_shares_are_undefined() -> None:
