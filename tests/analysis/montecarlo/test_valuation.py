@@ -148,7 +148,7 @@ def test_the_stratified_interval_holds_the_share_and_is_narrow(
 @pytest.mark.slow
 @pytest.mark.parametrize("shares", [(0.999, 0.999), (0.001, 0.999), (0.002, 0.03), (0.9, 0.99)])
 def test_the_stratified_interval_of_rare_exceptions(shares: tuple[float, ...]) -> None:
-    """Of 36 prompts with 4 to 12 answers each: it holds the share, and no fewer answers count than are alike."""
+    """Of 36 prompts with 4 to 12 answers each; 4 in each count at least."""
     count, rng = size(300, 3000), np.random.default_rng(8)
     asked, chances = np.resize([4, 8, 12], 36), np.repeat(shares, 18)
     held = 0
