@@ -270,11 +270,13 @@ def _elements(found: Any) -> tuple[Element, ...] | None:
             " ".join(storable(each["text"]).split()) if each["given"] is None else _text(each["text"]),
             None if each["given"] is None else _text(each["given"]),
             tuple(
-                Inserted(other["where"], _text(other["text"]), _text(other["given"]), _on_screen(other))
+                Inserted(
+                    storable(other["where"]), _text(other["text"]), _text(other["given"]), _on_screen(other)
+                )
                 for other in each["beside"]
             ),
             _on_screen(each),
-            each["bid"],
+            storable(each["bid"]),
             each["list"],
         )
         for each in found

@@ -58,6 +58,15 @@ def test_elements_that_are_none(changes: dict[str, Any], gone: bool) -> None:
         read_report(as_json(sent), WANTED)
 
 
+@pytest.mark.parametrize("name", ["where", "text", "given", "why", "bid"])
+def test_halves_of_characters_are_storable_wherever_they_stand(name: str) -> None:
+    beside = INSERTED | ({name: "\udc80"} if name in INSERTED else {})
+    element = ELEMENT | {"beside": [beside]} | ({name: "\udc80"} if name in ELEMENT else {})
+    report = read_report(as_json({**REPORT, "found": [[element], None]}), WANTED)
+    for elements in filter(None, report.standing.found.values()):
+        json.dumps([asdict(each) for each in elements], ensure_ascii=False).encode()
+
+
 @pytest.mark.slow
 @settings(max_examples=size(100, 20_000))
 @given(changed(REPORT).map(as_json) | damaged(as_json(REPORT)))

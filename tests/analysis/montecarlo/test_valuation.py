@@ -311,7 +311,7 @@ def answered(rng: np.random.Generator, worth: Mapping[str, Floats]) -> pd.DataFr
 @pytest.mark.slow
 def test_intervals_of_deviations_are_about_new_products_or_about_these() -> None:
     """18 products are drawn for each study, and each has a mean of its own; two agents are shown them."""
-    count, rng = size(200, 2000), np.random.default_rng(1)
+    count, rng = size(60, 2000), np.random.default_rng(1)
     found = []
     for _ in range(count):
         means = rng.normal(60, 5, 18)
