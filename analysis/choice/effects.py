@@ -12,7 +12,7 @@ from analysis.estimators.contrasts import Query, Specification, best_specificati
 from analysis.estimators.lpm import LEAST_CLUSTERS, Contrast, Fit, Model
 from analysis.tables.choice_table import check_table, trial_ids
 from analysis.tables.errors import AnalysisError
-from analysis.tables.families import benjamini_hochberg
+from analysis.tables.families import adjusted
 from analysis.tables.frame import FRAME_COLUMNS, Floats, Ints, join_notes
 
 TERMS = ("viewed_first", "higher_rated", "cheaper", "nudged")
@@ -32,9 +32,9 @@ def choice_effects(table: pd.DataFrame) -> pd.DataFrame:
     An effect compares an option that has the feature with an option of the same set that has it not, where
     both are alike in the other three. Products may differ in more than these, so the effects of `cheaper` and
     `higher_rated` are not causal. Agents are fitted one by one: with trial fixed effects the joint model,
-    fully interacted with the agent, gives the same estimates, and so no agent's numbers depend on who else
-    was run. `p_adjusted` is Benjamini and Hochberg's (1995) over the terms of one agent: the family is "what
-    moves this agent". n: trials with a choice; n_missing: trials without.
+    fully interacted with the agent, gives the same estimates, and so no agent's estimates and errors depend
+    on who else was run. `p_adjusted` is Benjamini and Hochberg's (1995) over the terms of all agents.
+    n: trials with a choice; n_missing: trials without.
 
     Where the table has trials with a placebo there are two more rows: its effect, and that of the nudge less
     it. Both are of the same model; their errors are clustered by category, or set, which have both.
@@ -50,7 +50,7 @@ def main_effects(table: pd.DataFrame) -> pd.DataFrame:
     for agent, rows, used in agents(table):
         contrasts = _contrasts(used, used["chosen"].to_numpy(float))
         frames.append(contrast_frame(contrasts, agent, count_trials(used), count_trials(rows)))
-    return pd.concat(frames, ignore_index=True)
+    return adjusted(pd.concat(frames, ignore_index=True))
 
 
 def true_effects(table: pd.DataFrame, probabilities: npt.ArrayLike) -> pd.DataFrame:
@@ -221,10 +221,10 @@ def _paired(codes: Mapping[str, Ints]) -> dict[str, Ints]:
 def contrast_frame(
     contrasts: Mapping[str, Contrast], agent: str, n: int, trials: int, limit: float = LIMIT
 ) -> pd.DataFrame:
-    """Return the frame of one agent's contrasts by term.
+    """Return the frame of one agent's contrasts by term, without adjusted p values.
 
-    The contrasts are the family of the adjusted p values. limit: the largest possible size, in percentage
-    points, at which intervals end; twice that for the difference of two effects.
+    limit: the largest possible size, in percentage points, at which intervals end; twice that for the
+    difference of two effects.
     """
     frame = pd.DataFrame(
         {
@@ -234,7 +234,7 @@ def contrast_frame(
             "std_error": [100 * c.std_error for c in contrasts.values()],
             "statistic": [c.statistic for c in contrasts.values()],
             "p_value": [c.p_value for c in contrasts.values()],
-            "p_adjusted": benjamini_hochberg([c.p_value for c in contrasts.values()]),
+            "p_adjusted": np.nan,
             "conf_low": [100 * (c.estimate - c.half_width) for c in contrasts.values()],
             "conf_high": [100 * (c.estimate + c.half_width) for c in contrasts.values()],
             "n": n,

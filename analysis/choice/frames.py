@@ -12,6 +12,7 @@ from analysis.choice.effects import LIMIT, contrast_frame
 from analysis.estimators.lpm import Contrast
 from analysis.estimators.shares import clustered_share
 from analysis.tables.choice_table import trial_ids
+from analysis.tables.families import adjusted
 from analysis.tables.frame import FRAME_COLUMNS
 
 
@@ -25,8 +26,7 @@ def level_frame(
 ) -> pd.DataFrame:
     """Return the contrasts by term and level of one agent; the level is the column `name`.
 
-    They are one family of adjusted p values. levels, used: the level of each trial, and of each that has a
-    choice. limit: see `contrast_frame`.
+    levels, used: the level of each trial, and of each that has a choice. limit: see `contrast_frame`.
     """
     labels = {f"{at}": key for at, key in enumerate(contrasts)}
     frame = contrast_frame(dict(zip(labels, contrasts.values(), strict=True)), agent, 0, 0, limit)
@@ -44,8 +44,8 @@ def empty_frame(*more: str) -> pd.DataFrame:
 
 
 def stacked(frames: list[pd.DataFrame], *more: str) -> pd.DataFrame:
-    """Return the frames as one; without any, an empty one."""
-    return pd.concat(frames, ignore_index=True) if frames else empty_frame(*more)
+    """Return the frames as one, with its adjusted p values; without any, an empty one."""
+    return adjusted(pd.concat(frames, ignore_index=True)) if frames else empty_frame(*more)
 
 
 def by_trial(labels: "pd.Series[str]", rows: pd.DataFrame) -> "pd.Series[str]":

@@ -48,7 +48,7 @@ def report(found: ChoiceAnalysis) -> Report:
     return Report(
         sections=(*made, methods_section()),
         answer=(
-            *(stopped or by_agent(found.effects, partial(_answer, found.tradeoffs))),
+            *(stopped or by_agent(_families(found.effects), partial(_answer, found.tradeoffs))),
             *_equivalent(found.exact),
         ),
         checked=checked(found),
@@ -59,7 +59,7 @@ def report(found: ChoiceAnalysis) -> Report:
 def _stopped(found: ChoiceAnalysis, sequence: pd.DataFrame) -> tuple[str, ...]:
     """What the sequence says comes first; then the effects that the rule was not about."""
     rows, told = sequence.set_index("group", drop=False), list[str]()
-    for agent, effects in found.effects.groupby("group", sort=True):
+    for agent, effects in _families(found.effects).groupby("group", sort=True):
         others, clause = effects, list[str]()
         if agent in rows.index:
             own = rows.loc[[agent]].to_dict("records")[0]
@@ -82,6 +82,11 @@ def _equivalent(exact: pd.DataFrame) -> Iterator[str]:
             yield sentence(str(agent), [*said, "by the exact test, about these choice sets and texts only"])
 
 
+def _families(effects: pd.DataFrame) -> pd.DataFrame:
+    """The effects with the adjusted p values of the exact tests, of all agents together."""
+    return effects.assign(p_exact_adjusted=benjamini_hochberg(effects["p_exact"]))
+
+
 def _answer(worth: pd.DataFrame, agent: str, rows: pd.DataFrame) -> list[str]:
     """Where the design is too small for an interval about new sets, the exact one about these is said."""
     rows = rows.set_index("term").reindex([term for term in WORDING.names if term in set(rows["term"])])
@@ -89,7 +94,7 @@ def _answer(worth: pd.DataFrame, agent: str, rows: pd.DataFrame) -> list[str]:
     others = {
         "conf_low": rows["exact_low"],
         "conf_high": rows["exact_high"],
-        "p_adjusted": benjamini_hochberg(rows["p_exact"]),
+        "p_adjusted": rows["p_exact_adjusted"],
     }
     for column, values in others.items():
         rows[column] = rows[column].mask(exact, values)
