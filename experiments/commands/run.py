@@ -104,7 +104,7 @@ def run(
         upstream_ca=upstream_ca,
     )
     console.print(session.summary(), highlight=False, markup=False, soft_wrap=True)
-    for line in plan_notes(session.records, session.design, experiment):
+    for line in plan_notes(session.records, session.design, experiment, session.total):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     several = Workers(workers, slots, backend, address, in_batches)
     if in_batches:

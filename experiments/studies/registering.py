@@ -51,13 +51,18 @@ def write_plan(path: Path, plan: Registered) -> None:
         partial.write_text(file_text(plan), encoding="utf-8")
 
 
-def plan_notes(records: Records, design: AnyDesign, experiment: str) -> Iterator[str]:
-    """Say in a line what is registered of a run; nothing where there is no plan at all."""
+def plan_notes(records: Records, design: AnyDesign, experiment: str, total: int) -> Iterator[str]:
+    """Say in a line what is registered of a run of `total` trials; nothing where there is no plan at all."""
     run = design.run_id
     if plan := registered_plan(records, run):
         now = design.experiment.model_dump(mode="json", by_alias=True)
         number = len(plan.content["hypotheses"])
         yield f"registered: plan {plan.hash[:12]} of {plan.registered_at}, hypotheses: {number}"
+        if total > (planned := plan.content["trials"]["planned"]):
+            yield (
+                f"the plan has {planned:,} trials, and this command runs {total:,}: --limit says how many of"
+                " each agent"
+            )
         if changed := changed_keys(plan.content["experiment"], now):
             yield (
                 f"the file was changed after registration ({', '.join(changed)}): the registered plan "

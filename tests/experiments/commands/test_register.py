@@ -68,6 +68,16 @@ def test_what_departs_from_the_plan_is_listed(tmp_path: Path) -> None:
     assert "not registered" in (folder / "m.tex").read_text()
 
 
+def test_more_trials_than_planned_are_told_before_a_run(tmp_path: Path) -> None:
+    folder = write(tmp_path, f"{PLAN}  trials: 4\n")
+    assert forked_souk("register", "x.yaml", *DB, cwd=folder).status == 0
+    said = "the plan has 4 trials, and this command runs 16: --limit says how many of each agent"
+    for limit, told in (((), True), (("--limit", "4"), False)):
+        ended = forked_souk("run", "x.yaml", *DB, *limit, "--dry-run", cwd=folder)
+        assert ended.status == 0, ended.err
+        assert (said in ended.err) is told
+
+
 SHOP = """\
 name: x
 goal: Put the best product into the cart.
