@@ -91,8 +91,8 @@ beyond by more than two Monte-Carlo errors:
 
 From {enough} trials at most {wide} times as wide as needed. Of tables about new choice sets the shopper
 `deterministic` tells, whose tastes for the sets are new in each study; other shoppers' own spread over the
-same sets is less than what new sets may bring. Of few sets (30 in `prices`, 600 trials) the score interval of
-`exact` allows for what was not seen:
+same sets is less than what new sets may bring. Of few sets (30 in `prices`) the score interval of `exact`
+allows for what was not seen, and so does the exact interval of `csvr` where nearly every answer is valid:
 
 {wider}
 
