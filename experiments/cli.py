@@ -8,6 +8,7 @@ try:
     import os
     import signal
     import threading
+    import time
     from importlib import metadata
     from types import FrameType
     from typing import Annotated, Any, Final
@@ -111,8 +112,11 @@ app.add_typer(env.app, name="env")
 
 SOON_SECONDS = 0.01
 """When a signal that could not end a command is given again."""
-_stopped = threading.Event()
-"""Whether the last signal was one that can end the command."""
+_repeating: set[threading.Thread] = set()
+"""The threads that give a signal again, until one comes that can end the command.
+
+It is no `Event`, whose lock a signal's handler might wait for while it holds it.
+"""
 ROOMS = ("interventions", "proxy", "environments", "agents", "experiments", "analysis")
 
 
@@ -125,7 +129,7 @@ def interrupt(_: int, frame: FrameType | None) -> None:
         if frame.f_code is stop_anyway.__code__:  # it would swallow the exception; the next one comes soon
             return
         frame = frame.f_back
-    _stopped.set()
+    _repeating.clear()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         raise KeyboardInterrupt
     signal.raise_signal(signal.SIGINT)
@@ -137,17 +141,20 @@ def stop_anyway(unraisable: Any) -> None:
     Python would print the exception and go on.
     """
     if isinstance(unraisable.exc_value, KeyboardInterrupt):
-        _stopped.clear()
-        threading.Thread(target=_signal_until_stopped, daemon=True).start()
+        again = threading.Thread(target=_signal_again, daemon=True)
+        _repeating.add(again)
+        again.start()
     else:
         sys.__unraisablehook__(unraisable)
 
 
-def _signal_until_stopped() -> None:
+def _signal_again() -> None:
     main_thread = threading.main_thread().ident
     assert main_thread is not None  # noqa: S101 - it runs
-    while not _stopped.wait(SOON_SECONDS):
+    time.sleep(SOON_SECONDS)
+    while threading.current_thread() in _repeating:
         signal.pthread_kill(main_thread, signal.SIGTERM)
+        time.sleep(SOON_SECONDS)
 
 
 def command_line() -> Any:

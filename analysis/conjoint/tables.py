@@ -187,7 +187,8 @@ def pooling(fits: Fits) -> pd.DataFrame:
     The alternative lets every coefficient differ by set size. With independent answers it is a likelihood
     ratio, where the alternative's log-likelihood is the sum over the separate fits; with clustered errors,
     which the likelihood does not know of, a Wald test. `statistic` is chi-square with `df` degrees of
-    freedom; there is nothing to estimate. Of fewer than `LEAST_SETS` choice sets it is too large.
+    freedom; there is nothing to estimate. With fewer than `LEAST_SETS` choice sets
+    there is none: it would be too large.
     """
     rows = []
     for agent in agents_of(fits):
