@@ -1,18 +1,16 @@
 """The browser: which one is used, and that nothing in the repository looks for one in another way."""
 
 import ast
-import asyncio
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright._impl._driver import compute_driver_executable
 from playwright.async_api import Error as PlaywrightError
+from playwright.sync_api import sync_playwright
 
 from environments import pulse
-from environments.browser import SYSTEM_BROWSERS, run_browsers
+from environments.browser import SYSTEM_BROWSERS, find_browser, run_browsers
 from tests.support import own_processes
 
 ROOT = Path(__file__).parents[2]
@@ -58,15 +56,32 @@ def test_every_browser_that_is_launched_has_been_looked_for() -> None:
     assert launched == []
 
 
+@pytest.fixture
+def programs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
+    """The program of Playwright's own process and of the browser, with the variables that name them."""
+    monkeypatch.delenv("PLAYWRIGHT_NODEJS_PATH", raising=False)
+    node, _ = compute_driver_executable()
+    with sync_playwright() as playwright:
+        browser = find_browser(playwright) or Path(playwright.chromium.executable_path)
+    return {"PLAYWRIGHT_NODEJS_PATH": Path(node), "SOUK_BROWSER": browser}
+
+
+def once(command: str, program: Path, folder: Path) -> Path:
+    """Write a program that does as another, but runs a command of the shell first when it is begun first."""
+    path = folder / "once"
+    path.write_text(
+        f'#!/bin/sh\nif mkdir "{folder}/began" 2>/dev/null; then {command}; fi\nexec "{program}" "$@"\n'
+    )
+    path.chmod(0o755)
+    return path
+
+
 @pytest.mark.browser
 async def test_a_driver_that_ends_as_it_starts_is_started_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    programs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node, _ = compute_driver_executable()
-    dies_once = tmp_path / "node"
-    dies_once.write_text(f'#!/bin/sh\nmkdir "{tmp_path}/began" 2>/dev/null && exit 1\nexec "{node}" "$@"\n')
-    dies_once.chmod(0o755)
-    monkeypatch.setenv("PLAYWRIGHT_NODEJS_PATH", str(dies_once))
+    variable = "PLAYWRIGHT_NODEJS_PATH"
+    monkeypatch.setenv(variable, str(once("exit 1", programs[variable], tmp_path)))
     async with run_browsers() as browsers:
         with pytest.raises(PlaywrightError, match=r"^Playwright's process did not start"):
             async with browsers.context(None):
@@ -80,24 +95,16 @@ async def test_a_driver_that_ends_as_it_starts_is_started_again(
 
 @pytest.mark.browser
 @pytest.mark.slow
-@pytest.mark.parametrize("words", ["run-driver", "--remote-debugging-pipe"])
-async def test_a_browser_that_stands_still_as_it_starts_is_ended_and_started_again(
-    words: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("variable", ["PLAYWRIGHT_NODEJS_PATH", "SOUK_BROWSER"])
+async def test_a_program_that_stands_still_as_it_starts_is_ended_and_started_again(
+    variable: str, programs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pulse, "START_SECONDS", 8)
-    others = own_processes(words)
-
-    async def stop() -> set[int]:
-        while not (found := own_processes(words) - others):  # noqa: ASYNC110 - nobody tells that they begin
-            await asyncio.sleep(0.005)
-        for process in found:
-            os.kill(process, signal.SIGSTOP)
-        return found
-
+    stop = once(f'echo $$ > "{tmp_path}/process"; kill -STOP $$', programs[variable], tmp_path)
+    monkeypatch.setenv(variable, str(stop))
     async with run_browsers() as browsers:
-        stopping = asyncio.create_task(stop())
-        with pytest.raises(PlaywrightError):
+        with monkeypatch.context() as patched, pytest.raises(PlaywrightError):
+            patched.setattr(pulse, "START_SECONDS", 3)
             await browsers.browser()
-        assert not await stopping & own_processes(words)
-        monkeypatch.undo()
+        stopped = int((tmp_path / "process").read_text())
+        assert stopped not in own_processes(str(stop))
         assert (await browsers.browser()).is_connected()
