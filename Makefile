@@ -88,7 +88,7 @@ $(VENV)/.local: $(VENV)/.ready requirements-local.lock
 	@touch $@
 
 lock:  ## resolve the exact versions anew (needs uv)
-	uv pip compile pyproject.toml --extra browsergym --extra mcp --extra postgres --extra ray --extra dev --universal \
+	uv pip compile pyproject.toml --extra browsergym --extra gemini --extra mcp --extra postgres --extra ray --extra dev --universal \
 		--no-header --no-annotate --output-file requirements.lock
 
 clean:

@@ -20,7 +20,8 @@ from agents.computer.agent import (
     tabs_text,
     typing,
 )
-from agents.providers.gemini import GeminiClient, generate, image_part
+from agents.providers.gemini import generate, image_part
+from agents.providers.gemini_sdk import GeminiClient
 from agents.providers.model import THINKING, Answer, Request
 from agents.providers.network import Failure
 from environments.actions import Action

@@ -14,7 +14,7 @@ from interventions.errors import UserError
 
 PROVIDERS: Final = (*SERVICES, "hf")
 
-BATCHED: Final = ("openai", "openai-responses", "anthropic")
+BATCHED: Final = ("openai", "openai-responses", "anthropic", "gemini")
 """The providers that answer requests in batches."""
 
 # Imported when needed: the SDKs take seconds to load.

@@ -20,6 +20,8 @@ SHARE: Final = 0.5
 """The share of the price that is asked for answers of batches."""
 MOST: Final = 2_000
 """The most requests of a batch: its answers are read at once."""
+MOST_BYTES: Final = 16_000_000
+"""The most that the requests of a batch may add up to: Gemini takes 20 MB, the others more."""
 QUIET_SECONDS: Final = 2.0
 """A batch is sent off when no request has come for so long, or the most of a batch wait."""
 POLL_SECONDS: Final = 30.0
@@ -66,6 +68,7 @@ class _Asked:
 
     name: str
     digest: str
+    size: int
     model: NetworkModel
     request: Request
     batch: "asyncio.Future[str | Failure]" = field(default_factory=asyncio.Future)
@@ -100,11 +103,12 @@ class BatchQueue:
         """Return the answer to a request with this name, from a batch that holds it or will."""
         if not isinstance(model, Batchable):
             raise TypeError(f"{model.provider} takes no batches")
-        digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
+        written = json.dumps(request, sort_keys=True).encode()
+        digest = hashlib.sha256(written).hexdigest()
         batch: str | Failure
         provider, batch, known = self._sent.get(name, ("", "", ""))
         if (provider, known) != (model.provider, digest):
-            asked = _Asked(name, digest, model, request)
+            asked = _Asked(name, digest, len(written), model, request)
             self._asked.append(asked)
             if self._collecting is None or self._collecting.done():
                 self._collecting = asyncio.create_task(self._collect())
@@ -138,8 +142,8 @@ class BatchQueue:
         for each in asked:
             groups.setdefault((each.model.provider, each.model.name), []).append(each)
         for group in groups.values():
-            for start in range(0, len(group), MOST):
-                task = asyncio.create_task(self._submit(group[start : start + MOST]))
+            for batch in _split(group):
+                task = asyncio.create_task(self._submit(batch))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
 
@@ -217,6 +221,19 @@ class Conversation:
                 if not outcome.passes or retries == TRIES - 1:
                     return model.error(outcome, key), retries
         raise AssertionError
+
+
+def _split(group: list[_Asked]) -> list[list[_Asked]]:
+    """Split requests into batches that are small enough."""
+    split: list[list[_Asked]] = []
+    size = 0
+    for each in group:
+        size += each.size
+        if not split or len(split[-1]) == MOST or size > MOST_BYTES:
+            split.append([])
+            size = each.size
+        split[-1].append(each)
+    return split
 
 
 def _service(model: NetworkModel) -> BatchService:

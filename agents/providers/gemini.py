@@ -1,38 +1,21 @@
 """Models of Google, through the Gemini API and the package `google-genai`."""
 
-import json
 import re
-from typing import Any, Final
+from typing import Any, Final, Self
 
-import httpx
-from google import genai
-from google.genai import errors, types
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, model_validator
 
 from agents.base import Message
-from agents.providers.bounded import CLIENT, TooLong
+from agents.providers.gemini_batches import GeminiBatches
+from agents.providers.gemini_sdk import GeminiClient, as_sent, received
 from agents.providers.model import THINKING, Answer, Count, Model, Request, Schema
-from agents.providers.network import NO_CONNECTION, UNREADABLE, Failure, NetworkModel, retry_after
+from agents.providers.network import Failure, NetworkModel
 from agents.providers.pricing import Tokens
+from agents.providers.sdk import read
 
 _THINKS_NOT: Final = re.compile(r"gemini-(?:1|2\.0)")
 _THINKS_IF_ASKED: Final = re.compile(r"gemini-2\.5-flash")
 """By the provider's documentation of 2026: which models do not think, and which may be told not to."""
-_DELAY: Final = re.compile(r'"retryDelay": ?"(\d{1,6}(?:\.\d{1,9})?)s"')
-_CLOSED: Final = ("API_KEY_INVALID", "API key not valid")
-
-
-class GeminiClient:
-    """A client of the SDK, with a connection of its own that can be closed."""
-
-    def __init__(self, base_url: str, key: str) -> None:
-        self._client = httpx.AsyncClient(**CLIENT, timeout=None)  # noqa: S113 (see `NetworkModel`)
-        options = types.HttpOptions(base_url=base_url, httpx_async_client=self._client)
-        self.models = genai.Client(api_key=key, vertexai=False, http_options=options).aio.models
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._client.aclose()
 
 
 class Gemini(NetworkModel, Model):
@@ -65,41 +48,20 @@ class Gemini(NetworkModel, Model):
     async def send(self, client: GeminiClient, request: Request) -> Answer | Failure:
         """See `NetworkModel.send`."""
         body = await generate(client, request)
-        if isinstance(body, Failure):
-            return body
-        parts = [part for candidate in body.candidates[:1] for part in candidate.parts]
-        return Answer(
-            "".join(part["text"] for part in parts if part.get("text") and not part.get("thought")),
-            cut_off=body.cut_off,
-            tokens=body.usage_metadata.tokens if body.usage_metadata else None,
-        )
+        return body if isinstance(body, Failure) else body.answer
+
+    def batches(self, client: GeminiClient) -> GeminiBatches:
+        """See `agents.providers.batches.Batchable`."""
+        return GeminiBatches(client)
+
+    def read(self, body: object) -> Answer | Failure:
+        """See `agents.providers.batches.Batchable`."""
+        return read(body, Reply)
 
 
 async def generate(client: GeminiClient, request: Request) -> "Reply | Failure":
     """Return the validated response of a request, or the failure."""
-    try:
-        # Bytes are read from base64 in JSON only, as they came.
-        contents = [types.Content.model_validate_json(json.dumps(each)) for each in request["contents"]]
-        found = await client.models.generate_content(**{**request, "contents": contents})
-        body = Reply.model_validate(found.model_dump(mode="json", exclude_none=True))
-        return body if body.candidates or body.prompt_feedback else UNREADABLE
-    except errors.APIError as error:
-        return _failure(error)
-    except TooLong as error:
-        return Failure(str(error), status=200)
-    except (httpx.HTTPError, ConnectionError):
-        return NO_CONNECTION
-    except (ValidationError, ValueError, TypeError, KeyError, AttributeError):
-        return UNREADABLE
-
-
-def _failure(error: errors.APIError) -> Failure:
-    said = str(error.message or error.status or "")
-    if any(each in json.dumps(error.details, default=str) for each in _CLOSED):
-        return Failure(said, 401)
-    delay = _DELAY.search(json.dumps(error.details, default=str))
-    asked = float(delay[1]) if delay else retry_after(getattr(error.response, "headers", None) or {})
-    return Failure(said, error.code if isinstance(error.code, int) else 500, asked)
+    return await received(client.models.generate_content(**as_sent(request)), Reply)
 
 
 def _to_wire(message: Message) -> dict[str, Any]:
@@ -145,7 +107,23 @@ class Reply(BaseModel):
     prompt_feedback: dict[str, Any] | None = None
     usage_metadata: _Usage | None = None
 
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not self.candidates and not self.prompt_feedback:
+            raise ValueError("neither an answer nor a reason")
+        return self
+
     @property
     def cut_off(self) -> bool:
         """Whether it reached the length limit."""
         return any(each.finish_reason == "MAX_TOKENS" for each in self.candidates[:1])
+
+    @property
+    def answer(self) -> Answer:
+        """The text, without thoughts."""
+        parts = [part for candidate in self.candidates[:1] for part in candidate.parts]
+        return Answer(
+            "".join(part["text"] for part in parts if part.get("text") and not part.get("thought")),
+            cut_off=self.cut_off,
+            tokens=self.usage_metadata.tokens if self.usage_metadata else None,
+        )

@@ -1,4 +1,4 @@
-"""A provider on loopback that takes batches, in the wire formats of OpenAI and Anthropic."""
+"""A provider on loopback that takes batches, in the wire formats of OpenAI, Anthropic and Google."""
 
 import json
 import socket
@@ -43,6 +43,13 @@ def message(text: str) -> dict[str, Any]:
     }
 
 
+def content(text: str) -> dict[str, Any]:
+    """The body of what Google generated."""
+    candidate = {"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": "STOP"}
+    usage = {"promptTokenCount": 1_000, "candidatesTokenCount": 100}
+    return {"candidates": [candidate], "usageMetadata": usage}
+
+
 class BatchProvider:
     """Keeps batches; each ends after `polls` looks at it. `answer` tells what becomes of each request."""
 
@@ -76,6 +83,12 @@ class BatchProvider:
                 Route("/v1/messages/batches", self._guarded(self._begin_messages), methods=["POST"]),
                 Route("/v1/messages/batches/{name}", self._guarded(self._look_at_messages)),
                 Route("/v1/messages/batches/{name}/results", self._guarded(self._results)),
+                Route(
+                    "/v1beta/models/{model}:batchGenerateContent",
+                    self._guarded(self._begin_contents),
+                    methods=["POST"],
+                ),
+                Route("/v1beta/batches/{name}", self._guarded(self._look_at_contents)),
             ]
         )
 
@@ -161,6 +174,34 @@ class BatchProvider:
                 result = {"type": "errored", "error": {"type": "error", "error": body}}
             lines.append(json.dumps({"custom_id": name, "result": result}))
         return Response("\n".join(reversed(lines)), media_type="application/x-jsonl")
+
+    async def _begin_contents(self, request: Request) -> Response:
+        asked = (await request.json())["batch"]["inputConfig"]["requests"]["requests"]
+        models = {each["request"]["model"] for each in asked}
+        assert models == {f"models/{request.path_params['model']}"}
+        batch = self._new([(each["metadata"]["key"], each["request"]) for each in asked])
+        return JSONResponse(_operation(batch, "BATCH_STATE_PENDING"))
+
+    async def _look_at_contents(self, request: Request) -> Response:
+        batch = self.batches[request.path_params["name"]]
+        if "output" not in batch and self._is_over(batch):
+            told = []
+            for name, asked in self.requests[batch["id"]]:
+                status, body = self.answer(asked)
+                error = {"code": _CODES.get(status, 13), "message": (body or {}).get("message", "expired")}
+                outcome = {"response": body} if status == 200 else {"error": error}
+                told.append({"metadata": {"key": name}, **outcome})
+            batch["output"] = {"inlinedResponses": {"inlinedResponses": list(reversed(told))}}
+        running = "BATCH_STATE_SUCCEEDED" if "output" in batch else "BATCH_STATE_RUNNING"
+        return JSONResponse(_operation(batch, batch.get("state", running)))
+
+
+_CODES = {400: 3, 429: 8}
+
+
+def _operation(batch: dict[str, Any], state: str) -> dict[str, Any]:
+    facts = {key: batch[key] for key in ("output",) if key in batch}
+    return {"name": f"batches/{batch['id']}", "metadata": {"state": state, **facts}}
 
 
 @contextmanager

@@ -11,6 +11,8 @@ from hypothesis import given
 from starlette.responses import JSONResponse
 
 from agents.base import AgentError, Message, ProviderError
+from agents.computer.gemini_computer import GeminiComputer
+from agents.providers.gemini import Gemini
 from agents.providers.settings import SERVICES
 from agents.registry import check_agent, make_agent, make_respondent
 from environments.actions import EVERY, Action, parse_action
@@ -18,11 +20,6 @@ from environments.observation import Observation
 from interventions.errors import UserError
 from tests.agents.conftest import Provider
 from tests.agents.test_computer import json_data, png
-
-pytest.importorskip("google.genai")
-
-from agents.computer.gemini_computer import GeminiComputer
-from agents.providers.gemini import Gemini
 
 MODEL = "gemini-computer:gemini-3.5-flash"
 TALK: list[Message] = [

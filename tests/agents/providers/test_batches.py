@@ -12,19 +12,22 @@ from agents.base import AgentError, Message, ProviderError, Reply
 from agents.providers import BATCHED, batches, close_models, make_model
 from agents.providers.batches import BatchQueue
 from interventions.errors import UserError
-from tests.agents.batch_provider import BatchProvider, chat, message, response, serving
+from tests.agents.batch_provider import BatchProvider, chat, content, message, response, serving
 
 BODIES: dict[str, tuple[str, Callable[[str], Any]]] = {
     "openai": ("gpt-4.1-mini", chat),
     "openai-responses": ("gpt-4.1-mini", response),
     "anthropic": ("claude-haiku-4-5", message),
+    "gemini": ("gemini-2.5-flash", content),
 }
-COSTS = {"anthropic": (1_000 * 1.0 + 100 * 5.0) / 2e6}
+COSTS = {"anthropic": (1_000 * 1.0 + 100 * 5.0) / 2e6, "gemini": (1_000 * 0.3 + 100 * 2.5) / 2e6}
 OTHER_COST = (1_000 * 0.4 + 100 * 1.6) / 2e6
 alike = pytest.mark.parametrize("kind", BODIES)
 
 
 def asked_text(request: dict[str, Any]) -> str:
+    if "contents" in request:
+        return str(request["contents"][-1]["parts"][0]["text"])
     return str((request.get("messages") or request["input"])[-1]["content"])
 
 
@@ -40,10 +43,11 @@ async def taking(kind: str, at_once: None, monkeypatch: pytest.MonkeyPatch) -> A
     """A provider that repeats what it is asked."""
     provider = BatchProvider(lambda request: (200, BODIES[kind][1](f"to {asked_text(request)}")))
     with serving(provider) as url:
-        for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"):
             monkeypatch.setenv(variable, "k")
         monkeypatch.setenv("OPENAI_BASE_URL", f"{url}/v1")
         monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
+        monkeypatch.setenv("GEMINI_BASE_URL", url)
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         yield provider
         await close_models()
@@ -161,15 +165,21 @@ async def test_failures_around_a_batch_are_waited_out(
     assert (reply.text, taking.sizes) == ("to hello", [1])
 
 
-@pytest.mark.parametrize("kind", ["openai"])
+@pytest.mark.parametrize(
+    ("kind", "facts", "said"),
+    [
+        ("openai", {"status": "failed", "errors": {"data": [{"message": "too many tokens"}]}}, ": too many"),
+        ("gemini", {"state": "BATCH_STATE_FAILED"}, ""),
+    ],
+)
 async def test_a_batch_that_fails_as_a_whole_is_a_failure_of_the_provider(
-    kind: str, taking: BatchProvider, asking: Asking
+    kind: str, facts: dict[str, Any], said: str, taking: BatchProvider, asking: Asking
 ) -> None:
     taking.open = False
     begun = asyncio.create_task(asking.ask("t", "hello"))
     await asyncio.to_thread(taking.sent.wait)
-    taking.batches["batch_0"] |= {"status": "failed", "errors": {"data": [{"message": "too many tokens"}]}}
-    with pytest.raises(ProviderError, match="the batch has failed: too many tokens"):
+    taking.batches["batch_0"] |= facts
+    with pytest.raises(ProviderError, match=f"the batch has failed{said}"):
         await begun
     taking.open = True
     assert (await asking.ask("t", "hello"))[0].text == "to hello"  # not from the batch that has failed
@@ -205,6 +215,17 @@ async def test_large_batches_are_split(
     await asyncio.gather(*(asking.ask(f"t{n}", "hello") for n in range(10)))
     assert max(taking.sizes) == 4
     assert sum(taking.sizes) == 10
+
+
+@pytest.mark.parametrize("kind", ["gemini"])
+async def test_batches_of_long_requests_are_split(
+    kind: str, taking: BatchProvider, asking: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "MOST_BYTES", 3_500)
+    await asyncio.gather(
+        *(asking.ask(f"t{n}", "hello " * length) for n, length in enumerate((150,) * 6 + (900,)))
+    )
+    assert sorted(taking.sizes) == [1, 3, 3]
 
 
 def test_a_journal_that_is_no_text_is_one_line(tmp_path: Path) -> None:

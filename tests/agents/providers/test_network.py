@@ -21,6 +21,7 @@ from agents.base import ActError, AgentError, Call, Message, ProviderError, Repl
 from agents.providers import make_model, network, rates
 from agents.providers.anthropic_messages import AnthropicMessages
 from agents.providers.bounded import LONGEST
+from agents.providers.gemini import Gemini
 from agents.providers.network import Failure, NetworkModel, backoff, retry_after
 from agents.providers.ollama_chat import OllamaChat
 from agents.providers.openai_chat import CompatibleChat, OpenAIChat
@@ -33,12 +34,8 @@ from tests.support import listening, size, usual
 HELLO: list[Message] = [{"role": "user", "content": "Hello"}]
 MODELS: dict[str, type[NetworkModel]] = {
     kind.provider: kind
-    for kind in (OpenAIChat, OpenAIResponses, AnthropicMessages, OllamaChat, CompatibleChat)
+    for kind in (OpenAIChat, OpenAIResponses, AnthropicMessages, OllamaChat, CompatibleChat, Gemini)
 }
-if not SERVICES["gemini"].problem().startswith("google-genai"):
-    from agents.providers.gemini import Gemini
-
-    MODELS["gemini"] = Gemini
 NAMES = {"anthropic": "claude-haiku-4-5", "gemini": "gemini-2.5-flash"}
 alike = pytest.mark.parametrize("provider", MODELS, indirect=True)
 
