@@ -24,7 +24,6 @@ from experiments.commands.common import (
     pair,
     run_or_files,
     show,
-    uncollected,
     write,
 )
 from interventions.errors import UserError
@@ -259,7 +258,6 @@ def anchoring(
     )
 
 
-@uncollected()
 def _analyze(
     kind: str,
     named: list[str] | None,
@@ -323,7 +321,6 @@ def _sizes(size: list[str] | None) -> dict[str, float]:
     return sizes
 
 
-@uncollected()
 def report(
     named: RunOrFiles = None,
     db: Db = DEFAULT_DB,
@@ -385,7 +382,6 @@ def report(
     typer.echo(path)
 
 
-@uncollected()
 def export(
     out: Annotated[
         Path,

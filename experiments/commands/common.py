@@ -1,6 +1,5 @@
 """Options that several commands share, and how an analysis is shown and written."""
 
-import gc
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -74,22 +73,6 @@ Site = Annotated[
     ),
 ]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for reports and figures.")]
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Switch off the search for cyclic garbage within the block.
-
-    A command that reads, computes and ends makes little garbage, but millions of objects that stay. To go
-    through them again and again takes a tenth of its time.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def pair(option: str, text: str) -> tuple[str, str]:

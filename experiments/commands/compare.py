@@ -15,14 +15,12 @@ from experiments.commands.common import (
     estimating,
     open_records,
     tables_among,
-    uncollected,
 )
 
 MOST_TABLES = 6
 """The most pairs of agents whose tables are printed; of all there is a sentence."""
 
 
-@uncollected()
 def compare(
     runs: Annotated[
         list[str] | None,

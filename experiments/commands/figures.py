@@ -17,7 +17,6 @@ from experiments.commands.common import (
     formats_in,
     open_records,
     report_for_paper,
-    uncollected,
 )
 from interventions.errors import UserError
 
@@ -28,7 +27,6 @@ USUAL = {"screen": 183.0, "paper": 85.0}
 """Widths by style: that of the report, and that of a journal's column."""
 
 
-@uncollected()
 def figures(
     named: OneRun = None,
     style: Annotated[

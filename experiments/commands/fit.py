@@ -13,7 +13,6 @@ from experiments.commands.common import (
     RunOrFiles,
     open_records,
     run_or_files,
-    uncollected,
 )
 from interventions.errors import UserError
 
@@ -26,7 +25,6 @@ _KINDS = ("choice", "conjoint")
 _NAMES = {"shopper": "this shopper", "constant": "position alone", "chance": "chance"}
 
 
-@uncollected()
 def fit(
     named: RunOrFiles = None,
     out: Annotated[

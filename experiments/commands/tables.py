@@ -15,12 +15,10 @@ from experiments.commands.common import (
     formats_in,
     open_records,
     report_for_paper,
-    uncollected,
 )
 from interventions.errors import UserError
 
 
-@uncollected()
 def tables(
     named: OneRun = None,
     formats: Annotated[
