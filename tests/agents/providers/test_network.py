@@ -45,7 +45,7 @@ def model_at(provider, **settings) -> NetworkModel:
 
 
 def test_all_providers_are_tested() -> None:
-    assert set(MODELS) | {"gemini"} == set(SERVICES)
+    assert set(MODELS) == set(SERVICES)
 
 
 @alike
