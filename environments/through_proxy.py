@@ -5,7 +5,8 @@ ask servers directly, without allow list and treatment, and no longer knows the 
 """
 
 import asyncio
-from typing import Any, Final
+from collections.abc import Awaitable
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from playwright.async_api import BrowserContext, Response
@@ -30,6 +31,8 @@ The network service keeps it in memory, for as long as the service lives.
 PATIENCE_SECONDS: Final = 30.0
 """The longest wait for a network service that may hang."""
 
+T = TypeVar("T")
+
 NETWORK_DIED: Final = "its network service died while the trial ran"
 
 
@@ -52,8 +55,12 @@ class Passage:
         context.on("response", self._note)
 
     async def begin(self) -> None:
-        """Leave the mark in the network service; call this before the first page is opened."""
-        await self._context.add_cookies([MARK])
+        """Leave the mark in the network service; call this before the first page is opened.
+
+        Raises:
+            BrowserFailure: the network service has died meanwhile, and so never answers, or hangs.
+        """
+        await _answered(self._context.add_cookies([MARK]))
 
     async def check(self) -> None:
         """Check that all documents came through the proxy, and one network service has lived all along.
@@ -61,12 +68,7 @@ class Passage:
         Raises:
             BrowserFailure: a document did not, or the network service has died or hangs.
         """
-        try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
-                marks = await self._context.cookies(MARK_URL)
-        except TimeoutError:
-            raise BrowserFailure("its network service does not answer") from None
-        if not marks:
+        if not await _answered(self._context.cookies(MARK_URL)):
             raise BrowserFailure(NETWORK_DIED)
         if self._past_proxy:
             raise BrowserFailure(past_proxy(self._past_proxy[0]))
@@ -79,6 +81,15 @@ class Passage:
                 return
             if not is_proxy(address, self._proxy_url):
                 self._past_proxy.append(response.url)
+
+
+async def _answered(asking: Awaitable[T]) -> T:
+    """Wait for what the network service has to answer. Raises BrowserFailure where it does not."""
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            return await asking
+    except TimeoutError:
+        raise BrowserFailure("its network service does not answer") from None
 
 
 def is_shown_document(response: Any) -> bool:

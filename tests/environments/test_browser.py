@@ -1,17 +1,23 @@
 """The browser: which one is used, and that nothing in the repository looks for one in another way."""
 
 import ast
+import asyncio
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright._impl._driver import compute_driver_executable
+from playwright.async_api import BrowserContext
 from playwright.async_api import Error as PlaywrightError
 from playwright.sync_api import sync_playwright
 
-from environments import pulse
+from environments import pulse, through_proxy
 from environments.browser import SYSTEM_BROWSERS, find_browser, run_browsers
-from tests.support import own_processes
+from environments.through_proxy import BrowserFailure
+from tests.support import network_services, own_processes
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("interventions", "proxy", "environments", "agents", "experiments", "analysis", "docker", "tests")
@@ -108,3 +114,34 @@ async def test_a_program_that_stands_still_as_it_starts_is_ended_and_started_aga
         stopped = int((tmp_path / "process").read_text())
         assert stopped not in own_processes(str(stop))
         assert (await browsers.browser()).is_connected()
+
+
+@pytest.mark.browser
+async def test_a_network_service_that_dies_as_it_is_asked_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What it was asked is never answered, though the browser is well and another service takes its place."""
+    monkeypatch.setattr(pulse, "EVERY_SECONDS", 600)
+    add_cookies, others = BrowserContext.add_cookies, network_services()
+    async with run_browsers("abc=") as browsers:
+        async with browsers.context("http://127.0.0.1:9"):
+            pass
+        session = await (await browsers.browser()).new_browser_cdp_session()
+
+        async def dies(context: BrowserContext, cookies: list[Any]) -> None:
+            for each in (found := network_services() - others):
+                os.kill(each, signal.SIGSTOP)
+            asking = asyncio.create_task(add_cookies(context, cookies))
+            await asyncio.sleep(0)
+            await session.send("Browser.getVersion")  # the browser has heard of the cookies before
+            for each in found:
+                os.kill(each, signal.SIGKILL)
+            await asking
+
+        with monkeypatch.context() as patched, pytest.raises(BrowserFailure, match="does not answer"):
+            patched.setattr(BrowserContext, "add_cookies", dies)
+            patched.setattr(through_proxy, "PATIENCE_SECONDS", 2)
+            async with browsers.context("http://127.0.0.1:9"):
+                pass
+        async with browsers.context("http://127.0.0.1:9"):
+            pass
