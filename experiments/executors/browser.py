@@ -4,7 +4,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
@@ -21,6 +21,7 @@ from experiments.designs.design import Trial
 from experiments.episodes.trajectory import Trajectory
 from experiments.executors.executor import Attempt, T_contra
 from experiments.executors.shop_watch import ShopWatch, watch_shop
+from experiments.executors.turns import Turns, open_turns
 from experiments.records.record import Start, TrialRecord
 from proxy.session import Session
 from proxy.trust import trusting
@@ -40,6 +41,7 @@ class Testbed:
     shop: ShopWatch
     proxy: "Proxy"
     browsers: BrowserPool
+    turns: Turns = field(default_factory=Turns)
 
 
 @asynccontextmanager
@@ -63,8 +65,9 @@ async def open_testbed(
         watch_shop(shop_url, trusting(upstream_ca)) as shop_watch,
         run_proxy(folder / "ca", upstream_ca=upstream_ca, guests=guests) as proxy,
         run_browsers(proxy.spki) as browsers,
+        open_turns() as turns,
     ):
-        yield Testbed(shop_url, shop_watch, proxy, browsers)
+        yield Testbed(shop_url, shop_watch, proxy, browsers, turns)
 
 
 T = TypeVar("T", bound=Trial)
@@ -133,8 +136,8 @@ class BrowserExecutor(Generic[T]):
         agent, browsers = self._episodes.agent(trial), self._testbed.browsers
         silent: Silent = {"browser": browsers.silent, "shop": session.silent}
         try:
-            async with browsers.context(slot.url) as context:
-                return await self._episodes.episode(trial, agent, context, session, silent)
+            async with self._testbed.turns.turn() as turn, browsers.context(slot.url) as context:
+                return await self._episodes.episode(trial, turn.given_by(agent), context, session, silent)
         except (PlaywrightError, BrowserFailure) as error:
             trajectory = Trajectory()
             trajectory.fail("browser", f"browser: {first_line(error)}")
