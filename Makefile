@@ -18,6 +18,9 @@ unexport PYTHONDONTWRITEBYTECODE
 # The tests' own processes fill two cores; further threads would wait for each other.
 test check: export OMP_NUM_THREADS := 1
 
+# Playwright's program, which is started hundreds of times, is compiled once.
+test check: export NODE_COMPILE_CACHE := $(CURDIR)/.pytest_cache/node
+
 test: lint small-torch  ## everything that must hold
 	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not containers" tests
 

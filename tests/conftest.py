@@ -27,6 +27,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """Thousands of tests and all modules stay to the end: looking through them for garbage takes time."""
     gc.freeze()
+    gc.set_threshold(5_000)
 
 
 @pytest.fixture
