@@ -98,7 +98,7 @@ class ChoiceWatch:
     ) -> None:
         if rule := rule_of(request, session.site):
             if not is_refused(request, response, rule):
-                session.added.append(asked_for(request, rule, session))
+                session.note_added([asked_for(request, rule, session)])
             return
         if not 200 <= response.status_code < 300:
             return
@@ -113,11 +113,11 @@ class ChoiceWatch:
         if not kept:
             session.keep(page)
         if not is_page(response):
-            session.added.extend(in_data(page, session))
+            session.note_added(in_data(page, session))
             return
-        session.added.extend(in_cart(page, session))
+        session.note_added(in_cart(page, session))
         if reads_messages:
-            session.added.extend(said_on(page, session))
+            session.note_added(said_on(page, session))
 
 
 def asked_for(request: http.Request, rule: CartRequest, session: Session) -> Added:

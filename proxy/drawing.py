@@ -123,7 +123,7 @@ def edited(sent: dict[str, Any], base: str, session: Session, *, proves: bool = 
         session.keep(page)
     if session.note_drawn(result.receipts):
         session.note_sent(url, KIND, body, result, came, earlier)
-    session.added.extend(in_cart(page, session))
+    session.note_added(in_cart(page, session))
     if sent["at"] != sent["came"]:
         session.reached(url)
     return answer

@@ -18,7 +18,7 @@ from interventions.yaml.sitemap import load_site_map
 from interventions.yaml.variables import VARIABLE
 from interventions.yaml.yaml_problems import did_you_mean
 from proxy.server import Proxy, Slot, run_proxy
-from proxy.session import AllowList, Session, ShownPage
+from proxy.session import Added, AllowList, Session, ShownPage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,6 +179,15 @@ class PrintingSession(Session):
 
     def note_page(self, page: ShownPage) -> None:
         """Ignore the page."""
+
+    def keep(self, page: ShownPage) -> None:
+        """Ignore the page."""
+
+    def note_added(self, added: Iterable[Added]) -> None:
+        """Ignore what is put into the cart."""
+
+    def note_sent(self, *_: object, **__: object) -> None:
+        """Ignore what the page was made of."""
 
     def note_receipts(self, receipts: Iterable[Receipt]) -> None:
         """Print a line for each receipt."""

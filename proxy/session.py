@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import lru_cache
+from itertools import islice
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -31,7 +32,7 @@ _KEPT = 100
 MOST_PAGES = 10_000
 """How many pages and answers in JSON an episode may have."""
 MOST_BYTES = 256 * 2**20
-"""How large they may be together."""
+"""How large they may be together, and how large what the shop sent of those with edits."""
 MOST_FAILURES = 100
 """How many failures of an episode are kept; the first one counts."""
 
@@ -196,6 +197,8 @@ class Session:
 
     _bytes: int = field(default=0, init=False)
     """How large the `pages` are together."""
+    _sent_bytes: int = field(default=0, init=False)
+    """How large what is `sent` is together."""
     redirects: int = 0
     """How often the address of a product led to another one."""
     ended: bool = False
@@ -250,9 +253,13 @@ class Session:
             for pattern in self.site.choice.address:
                 if found := match_path(pattern, path):
                     named = (found[1] or "") if found.groups() else ""
-                    self.added.append(Added("address", self.product_with(named), named))
+                    self.note_added([Added("address", self.product_with(named), named)])
         except TooSlow as error:
             self.note_failure(f"{url}: {error}")
+
+    def note_added(self, added: Iterable[Added]) -> None:
+        """Keep what tells that a product is in the cart."""
+        self.added.extend(islice(added, MOST_PAGES - len(self.added)))
 
     def product_with(self, wanted: str) -> str:
         """Return the product that has this id on a page that was sent; empty where no page tells."""
@@ -293,8 +300,11 @@ class Session:
         earlier: Mapping[str, frozenset[str]] = NONE_EARLIER,
     ) -> None:
         """Keep what a page was made of that has receipts; see `SentPage`."""
-        if self.ended or not result.receipts or len(self.sent) >= MOST_PAGES:
+        if self.ended or not result.receipts:
             return
+        if len(self.sent) >= MOST_PAGES or self._sent_bytes >= MOST_BYTES:
+            return
+        self._sent_bytes += len(body)
         page = SentPage(
             url=url,
             content_type=content_type,

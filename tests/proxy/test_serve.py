@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import fields
 from pathlib import Path
 
 import httpx
@@ -23,7 +24,7 @@ from interventions.errors import UserError
 from interventions.files.schema import load_interventions
 from interventions.yaml.sitemap import load_site_map
 from proxy.authority import Authority
-from proxy.serve import parse_values, plan_for
+from proxy.serve import PrintingSession, parse_values, plan_for
 from proxy.server import Proxy
 from proxy.session import AllowList, Session
 from tests.experiments.command_line import program
@@ -300,3 +301,34 @@ def test_a_folder_without_an_authority_is_one_line(
     assert err == (
         f"error: {tmp_path}: no certificate authority there; `souk proxy serve --ca {tmp_path}` makes one\n"
     )
+
+
+async def test_nothing_is_kept_of_what_has_passed(proxy: Proxy, capsys: pytest.CaptureFixture[str]) -> None:
+    """Such a proxy may run for weeks: no part of its session has more after many pages than after a few."""
+    nudge, product = load_interventions("nudges", SITE)["wirecutter"], shop_products()[0]
+    async with shop() as url:
+        slot = await proxy.open_slot()
+        slot.session = PrintingSession(plan_for([nudge], [product], {}), SITE, None)
+
+        async def look_around() -> None:
+            async with httpx.AsyncClient(
+                proxy=slot.url, trust_env=False, timeout=60, follow_redirects=True
+            ) as client:
+                await client.get(url)
+                page = (await client.get(f"{url}{product.key}.html")).text
+                form = dict(re.findall(r'<input[^>]*name="(\w+)"[^>]*value="([^"]*)"', page))
+                await client.post(re.findall(r'action="([^"]*checkout/cart/add[^"]*)"', page)[0], data=form)
+                assert product.name in (await client.get(f"{url}checkout/cart/")).text
+                await client.get(f"{url}customer/section/load/", headers={"accept": "application/json"})
+
+        def held() -> dict[str, int]:
+            values = {each.name: getattr(slot.session, each.name) for each in fields(Session)}
+            return {name: len(value) for name, value in values.items() if hasattr(value, "__len__")}
+
+        await look_around()
+        few = held()
+        for _ in range(4):
+            await look_around()
+        assert held() == few
+        slot.session = None
+    assert capsys.readouterr().out.count('"receipt"') >= 5

@@ -2,6 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
+from interventions.apply.engine import Receipt, Rewrite
 from interventions.apply.plan import Plan
 from interventions.errors import UserError
 from interventions.yaml.sitemap import load_site_map
@@ -87,6 +88,14 @@ def test_pages_that_are_too_large_together_fail_the_episode(episode: Session) ->
         episode.note_page(a_page(number, session.MOST_BYTES // 2))
     assert len(episode.pages) == 2
     assert episode.failures == ["http://shop.test/2: there were too many pages, or too large ones"]
+
+
+def test_what_the_shop_sent_is_kept_up_to_a_size(episode: Session) -> None:
+    receipt = Receipt("", "", "", "", "", 1, "", "", "", "")
+    made = Rewrite(b"", "product", None, (receipt,))
+    for _ in range(4):
+        episode.note_sent("http://shop.test/", "text/html", b"x" * (session.MOST_BYTES // 2), made)
+    assert len(episode.sent) == 2
 
 
 @pytest.mark.parametrize("note", [Session.note_failure, Session.note_upstream_error])
