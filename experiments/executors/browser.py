@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
+import psutil
 from playwright.async_api import BrowserContext
 from playwright.async_api import Error as PlaywrightError
 
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from proxy.server import Proxy, Slot
 
 logger = logging.getLogger(__name__)
+
+BYTES_OF_EPISODE: Final = 100 * 2**20
+"""The memory that is free for each episode at once; one takes half of it, with its part of the browser's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +153,13 @@ class BrowserExecutor(Generic[T]):
 def default_slots(agents: Iterable[str], cores: int | None = None) -> int:
     """Return how many trials to run at once.
 
-    These are as many as cores when agents answer at once or are programs, which have browsers of their own,
-    and more when a provider takes its time.
+    These are as many as cores when agents answer at once or are programs, which have browsers of their own.
+    For a model they are so many that the cores have work while it takes some seconds for each answer, within
+    the memory that is free.
     """
-    cores = cores or os.cpu_count() or 1
-    return cores if all(is_simulated(agent) or is_command(agent) for agent in agents) else 4 * cores
+    all_cores = os.cpu_count() or 1
+    cores = cores or all_cores
+    if all(is_simulated(agent) or is_command(agent) for agent in agents):
+        return cores
+    room = int(psutil.virtual_memory().available) * cores // (all_cores * BYTES_OF_EPISODE)
+    return min(max(room, 4 * cores), 16 * cores, 64)

@@ -1,7 +1,7 @@
 """Choose the workers of an experiment: this process by default, several, or those of a cluster."""
 
 import os
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -46,14 +46,19 @@ class Workers:
             has_programs=any(map(is_command, agents)),
             in_batches=self.in_batches,
         )
+        return setup if self.slots else replace(setup, slots=self.slots_each(agents, is_text=setup.is_text))
+
+    def slots_each(self, agents: Collection[str], *, is_text: bool) -> int:
+        """Return the number of trials that each worker runs at once."""
         if self.slots:
-            return setup
-        cores = max(1, (os.cpu_count() or 1) // self.count) if self.backend == "local" else 1
-        simulated = all(is_simulated(agent) for agent in agents)
+            return self.slots
         if self.in_batches:
-            return replace(setup, slots=SLOTS_OF_BATCHES)
-        slots = SLOTS_WITHOUT_WAITING if setup.is_text and simulated else default_slots(agents, cores)
-        return replace(setup, slots=slots)
+            return SLOTS_OF_BATCHES
+        if is_text and all(map(is_simulated, agents)):
+            return SLOTS_WITHOUT_WAITING
+        return default_slots(
+            agents, max(1, (os.cpu_count() or 1) // self.count) if self.backend == "local" else 1
+        )
 
 
 @asynccontextmanager

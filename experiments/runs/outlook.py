@@ -19,7 +19,6 @@ from experiments.console.progress import duration
 from experiments.console.terminal import new_table
 from experiments.designs.design import Trial
 from experiments.designs.loading import AnyDesign
-from experiments.executors.browser import default_slots
 from experiments.executors.expected_use import assumed, expected_use
 from experiments.executors.workers import Workers
 from experiments.records.queries import means
@@ -111,8 +110,10 @@ def _smallest_effect(design: AnyDesign, trials: Sequence[Trial]) -> dict[str, An
 
 
 def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Trial], workers: Workers) -> Forecast:
-    count = len(trials)
-    total_slots = workers.count * (workers.slots or default_slots([agent]))
+    count, is_text = len(trials), run.design.mode == "text"
+    total_slots = workers.count * workers.slots_each([agent], is_text=is_text)
+    cores = os.cpu_count() or 1
+    core_seconds = TEXT_CORE_SECONDS if is_text else PAGE_CORE_SECONDS
     if known := means(run.records, run.design.run_id, agent):
         return Forecast(
             agent,
@@ -124,14 +125,11 @@ def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Trial], workers: 
             None if workers.in_batches else count * known.seconds / total_slots,
             f"{known.trials:,} trials of this run that have ended; {total_slots} at the same time",
         )
-    is_text = run.design.mode == "text"
     if run.design.mode == "logprobs":
         return Forecast(agent, count, count, None, None, None, None, "not known before the first trials")
     if agent.partition(":")[0] not in PROVIDERS:
         if not is_simulated(agent):
             return Forecast(agent, count, None, None, None, None, None, "not known before the first trials")
-        cores = os.cpu_count() or 1
-        core_seconds = TEXT_CORE_SECONDS if is_text else PAGE_CORE_SECONDS
         return Forecast(
             agent, count, 0, 0, 0, 0.0, count * core_seconds / cores,
             f"assumed: {core_seconds:g} s of one core for a trial; {cores} cores",
@@ -148,7 +146,9 @@ def _forecast(run: ExperimentRun, agent: str, trials: Sequence[Trial], workers: 
         use.tokens_in,
         use.tokens_out,
         use.cost if use.cost is None or not workers.in_batches else SHARE * use.cost,
-        None if workers.in_batches else use.requests * REQUEST_SECONDS / total_slots,
+        None
+        if workers.in_batches
+        else max(use.requests * REQUEST_SECONDS / total_slots, count * core_seconds / cores),
         f"assumed: a request takes {question}{pace}; prices of {price_table().as_of}",
     )
 

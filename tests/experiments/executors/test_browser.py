@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from experiments.executors import text as text_runner
 from experiments.executors.browser import default_slots
 from experiments.executors.executor import Attempt
 from experiments.executors.setup import Setup, open_executor
+from experiments.executors.workers import Workers
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
 from experiments.records.writer import Writer
@@ -137,9 +139,17 @@ async def test_an_answer_ends_an_outage_at_once() -> None:
     assert not outages.lasts("openai:a")
 
 
-def test_slots_follow_the_cores_and_what_agents_wait_for() -> None:
-    assert default_slots(["simulated:balanced"], 2) == 2
-    assert default_slots(["simulated:balanced", "openai:small"], 2) == 8
+@pytest.mark.parametrize(("free", "slots"), [(64, 32), (2.5, 25), (0.1, 8)])
+def test_slots_follow_the_cores_the_memory_and_what_agents_wait_for(
+    free: float, slots: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = SimpleNamespace(available=int(free * 1000) * 2**20)
+    monkeypatch.setattr("psutil.virtual_memory", lambda: memory)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    assert default_slots(["simulated:balanced"]) == default_slots(["command:./agent"]) == 2
+    assert default_slots(["simulated:balanced", "openai:small"]) == slots
+    assert Workers(2).slots_each(["openai:small"], is_text=False) == max(4, slots // 2)
+    assert Workers(2, slots=3).slots_each(["openai:small"], is_text=False) == 3
 
 
 @pytest.mark.slow
