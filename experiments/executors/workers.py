@@ -41,12 +41,12 @@ class Workers:
             design,
             folder,
             design.base_url,
-            self.slots or 0,
+            0,
             shoppers=own_profiles(agents),
             has_programs=any(map(is_command, agents)),
             in_batches=self.in_batches,
         )
-        return setup if self.slots else replace(setup, slots=self.slots_each(agents, is_text=setup.is_text))
+        return replace(setup, slots=self.slots_each(agents, is_text=setup.is_text))
 
     def slots_each(self, agents: Collection[str], *, is_text: bool) -> int:
         """Return the number of trials that each worker runs at once."""

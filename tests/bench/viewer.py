@@ -20,6 +20,8 @@ from tests.experiments.command_line import ROOT, environment
 from tests.experiments.viewer.made_run import RUN, record, sqlite, stored, trial
 
 TRIALS = 80_000
+COMPARED = 1_000
+"""How many are looked at in the browser: writing a log of inspect_ai with 80,000 takes very long."""
 TOGETHER = 2_000
 REQUESTS = 1_000
 FIRST_S, FACET_S, TRIAL_S, TRIAL_P95_S, MOST_MB = 1.0, 0.2, 0.15, 0.5, 300
@@ -37,23 +39,26 @@ FACETS = ("condition=nudged", "condition=control", "ordering=forward", "ordering
 
 async def run() -> Result:
     """Ask `souk view` for first rows, facets and many trials; then look at both in the browser."""
-    with tempfile.TemporaryDirectory(prefix="souk-bench-") as folder:
-        fill(Path(folder))
-        with souk_view(Path(folder)) as (address, process):
+    with tempfile.TemporaryDirectory(prefix="souk-bench-") as name:
+        many, few = (Path(name) / each for each in ("many", "few"))
+        with souk_view(filled(many, TRIALS)) as (address, process):
             asked = ask(address, process)
+        with souk_view(filled(few, COMPARED)) as (address, process):
             ours = await look(SOUK, address, process)
-        return judge(asked, ours, await peer(TRIALS, Path(folder)))
+        return judge(asked, ours, await peer(COMPARED, few))
 
 
-def fill(folder: Path) -> None:
-    """Store the trials, each with a step and its page."""
+def filled(folder: Path, count: int) -> Path:
+    """Store so many trials in a new folder, each with a step and its page; return the folder."""
+    folder.mkdir()
     records = stored(sqlite(folder), [])
-    for first in range(0, TRIALS, TOGETHER):
-        numbers = range(first, first + TOGETHER)
+    for first in range(0, count, TOGETHER):
+        numbers = range(first, min(first + TOGETHER, count))
         records.save(*(record(trial(number, started_at=begun(number))) for number in numbers))
-    for number in range(0, TRIALS, 400):
+    for number in range(0, count, 400):
         write_note(records, RUN, trial(number).trial, "odd", "")
     records.close()
+    return folder
 
 
 def begun(number: int) -> str:
@@ -111,11 +116,12 @@ def judge(asked: Asked, ours: Looked, theirs: Looked | None) -> Result:
     """Say what was found; the goals are for the answers over HTTP."""
     first, facet, median = asked.first, statistics.median(asked.facets), statistics.median(asked.opened)
     p95 = statistics.quantiles(asked.opened, n=20)[-1]
-    against = "inspect_ai's viewer over as many samples, in the browser"
+    against = f"inspect_ai's viewer over {COMPARED:,} samples, in the browser"
     compared = ""
     if theirs:
         compared = (
-            f"; in the browser {ours.first:.2f} s, {ours.filtered:.2f} s, {ours.opened:.2f} s "
+            f"; over {COMPARED:,} in the browser {ours.first:.2f} s, {ours.filtered:.2f} s, "
+            f"{ours.opened:.2f} s "
             f"(inspect_ai: {theirs.first:.2f} s, {theirs.filtered:.2f} s, {theirs.opened:.2f} s)"
         )
     return Result(
@@ -134,18 +140,18 @@ def judge(asked: Asked, ours: Looked, theirs: Looked | None) -> Result:
             ("a trial, median", f"{median:.3f} s ({len(asked.opened):,} requests)"),
             ("a trial, 95 of 100 within", f"{p95:.3f} s"),
             ("memory before and after these", " and ".join(f"{each:.0f} MB" for each in asked.memory)),
-            ("`souk view` in the browser", str(ours)),
-            ("`inspect view` in the browser", str(theirs or "not there")),
+            (f"`souk view` in the browser, over {COMPARED:,}", str(ours)),
+            (f"`inspect view` in the browser, over {COMPARED:,}", str(theirs or "not there")),
         ),
         how=(
             f"A SQLite database with a run of {TRIALS:,} made trials, each with two options, a step, its "
             "page and a receipt; one in 400 has a tag. `souk view` in a process of its own is asked over "
-            "HTTP by one client. Then it is opened in the browser, and so is `inspect view start` of "
-            "inspect_ai over a log (`.eval`, written by inspect_ai) of as many samples that say the same: a "
-            f"question, three messages, two scores, metadata. The table is opened in {2 * PAGES} new "
-            f"contexts, each then filtered or sorted once; {OPENED} rows are pressed. Times end when five "
-            "rows, other rows, or the agent's words are visible; medians. inspect_ai is in an environment of "
-            f"its own, whose Python `{PEER_VARIABLE}` names: "
+            f"HTTP by one client. Then it is opened in the browser over {COMPARED:,} of them, and so is "
+            "`inspect view start` of inspect_ai over a log (`.eval`, written by inspect_ai) of as many "
+            "samples that say the same: a question, three messages, two scores, metadata. The table is "
+            f"opened in {2 * PAGES} new contexts, each then filtered or sorted once; {OPENED} rows are "
+            "pressed. Times end when five rows, other rows, or the agent's words are visible; medians. "
+            f"inspect_ai is in an environment of its own, whose Python `{PEER_VARIABLE}` names: "
             "`SOUK_INSPECT=/path/to/venv/bin/python make bench`."
         ),
         notes=NOTES,
