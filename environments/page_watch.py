@@ -14,8 +14,11 @@ from environments.time_limit import Count, Silent, time_limit
 ASK_EVERY_SECONDS: Final = 1.0
 """How often a page is asked whether it answers, while it is waited for."""
 
-A_PIXEL: Final[Any] = {"clip": {"x": 0, "y": 0, "width": 1, "height": 1, "scale": 1}}
-"""The part of a page whose picture is taken to see whether the page is drawn at all."""
+A_PICTURE: Final[Any] = {"format": "jpeg", "quality": 0, "optimizeForSpeed": True}
+"""The picture that is taken to see whether a page is drawn at all.
+
+It is one of the whole viewport: for a part of it (a clip) Chromium lays the page out anew, and leaves it so.
+"""
 
 
 class PageWatch:
@@ -69,6 +72,6 @@ class PageWatch:
         await self._move()
         session = await self._context.new_cdp_session(self._active())
         try:
-            await session.send("Page.captureScreenshot", A_PIXEL)
+            await session.send("Page.captureScreenshot", A_PICTURE)
         finally:
             await session.detach()

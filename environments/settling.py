@@ -7,12 +7,11 @@ from typing import Any, Final
 from playwright.async_api import BrowserContext, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
-from environments.observe import Wanted
+from environments.observe import Wanted, source_of
 from environments.page_watch import PageWatch
 from interventions.yaml.sitemap import SiteMap
 
-# Lets callbacks of finished requests run before we look whether new requests have begun.
-YIELD_TO_PAGE: Final = "() => new Promise((done) => setTimeout(() => setTimeout(done)))"
+LAID_OUT: Final = source_of("laid_out.js")
 
 # A page without scripts is as it came.
 DRAWN: Final = """({ known, product, parts }) => new Promise((done) => {
@@ -51,8 +50,8 @@ STIRRING_MS: Final = 1_000
 SETTLE_SECONDS: Final = 5.0
 """The longest wait for a page that keeps requesting; an ordinary page settles as soon as it is quiet."""
 
-AWAITED: Final = frozenset({"document", "xhr", "fetch"})
-"""The kinds of requests whose answers may change what a page shows."""
+AWAITED: Final = frozenset({"document", "stylesheet", "script", "font", "xhr", "fetch"})
+"""The kinds of requests whose answers may change what a page shows, beside pictures."""
 
 
 class Settling:
@@ -101,7 +100,7 @@ class Settling:
                     await self._quiet.wait()
                     try:
                         await active().wait_for_load_state("domcontentloaded")
-                        await active().evaluate(YIELD_TO_PAGE)
+                        await active().evaluate(LAID_OUT)
                     except PlaywrightError:
                         if self._is_gone():
                             raise

@@ -11,7 +11,7 @@ from playwright.async_api import BrowserContext, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
 from environments.browser import run_browsers
-from environments.settling import AWAITED, YIELD_TO_PAGE
+from environments.settling import AWAITED
 from experiments.pages.site_mapping import AS_DRAWN, PATIENCE_S, Mapped, keep_to, still
 from interventions.proposal.cart import Purchase, Sent, shows_line
 from interventions.proposal.phrases import is_cart_button, says_cart, says_checkout
@@ -22,6 +22,7 @@ from interventions.yaml.sitemap import product_key
 PRESS_MS: Final = 5_000
 QUIET_MS: Final = 8_000
 """The longest wait for a page that keeps asking for more."""
+_NEXT_TASK: Final = "() => new Promise((done) => setTimeout(() => setTimeout(done)))"
 _CART: Final = re.compile(
     r"(?:^|/)@*(?:shopping-?)?(?:cart|basket|bag|warenkorb|panier|carrito|cesta|carrello|carrinho|koszyk|sepet|kosik)\b",
     re.I,
@@ -128,13 +129,13 @@ async def press(page: Page, css: str) -> list[Request]:
     with suppress(TimeoutError, PlaywrightError):
         async with asyncio.timeout(QUIET_MS / 1000):
             # A script asks with the next task of the page, and may ask for more once it is answered.
-            await page.evaluate(YIELD_TO_PAGE)
+            await page.evaluate(_NEXT_TASK)
             while answered < len(asked):
                 request, answered = asked[answered], answered + 1
                 if request.resource_type in AWAITED:
                     if answer := await request.response():
                         await answer.finished()
-                    await page.evaluate(YIELD_TO_PAGE)
+                    await page.evaluate(_NEXT_TASK)
     await _quiet(page)
     page.remove_listener("request", note)
     return asked

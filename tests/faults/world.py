@@ -28,6 +28,7 @@ from tests.faults.model_server import ModelServer
 STARTING_SECONDS: Final = 30.0
 ACTOR: Final = "ray::Actor"
 TRACEBACK: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*(.*)")
+ADDRESS: Final = re.compile(r"http://127\.0\.0\.1:\d+")
 PROGRAMS: Final = {
     "worker": lambda command: "executors.worker" in command or command.startswith(ACTOR),
     "browser": lambda command: "--remote-debugging-pipe" in command and "--type=" not in command,
@@ -177,13 +178,32 @@ class World:
                 tables.receipts.c[name] for name in ("trial", "number", "edit", "product", "before", "after")
             ],
             "steps": [tables.steps.c[name] for name in ("trial", "step", "action", "thought")],
+            "on_screen": [
+                tables.on_screen.c[name] for name in ("trial", "number", "x", "y", "width", "height", "why")
+            ],
             "answers": [tables.answers.c[name] for name in ("trial", "number", "card", "text", "value")],
         }
         with self.reading() as connection:
-            return {
+            contents: Contents = {
                 name: sorted(map(tuple, connection.execute(sql.select(*columns)).all()))
                 for name, columns in kept.items()
             }
+        return contents | {"looks": self.looks()}
+
+    def looks(self) -> list[Row]:
+        """The lines of what the agents were shown, step by step; each start of a shop has another port."""
+        steps = tables.steps.c
+        with self.reading() as connection:
+            shown = connection.execute(sql.select(steps.trial, steps.step, steps.observation)).all()
+            pages = connection.execute(sql.select(tables.artifacts.c.hash, tables.artifacts.c.data)).all()
+        data_of = {name: data for name, data in pages}
+        text = Unpacker(data_of.get).text
+        return sorted(
+            (trial, step, number, ADDRESS.sub("", line))
+            for trial, step, name in shown
+            if name in data_of
+            for number, line in enumerate((text(name, data_of[name]) or "").splitlines())
+        )
 
     def damaged_pages(self) -> list[str]:
         """The pages, as seen or as sent, that are not there, or are not what their names say."""
