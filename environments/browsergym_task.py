@@ -25,7 +25,7 @@ from environments.browser import SECRET, VIEWPORT, find_browser, flags
 from environments.episode import ACTION_TIMEOUT_MS, LOAD_TIMEOUT_MS, Look, first_line
 from environments.observation import Observation, Tab
 from environments.observe import storable
-from environments.settling import AWAITED, DRAWN, LAID_OUT, SETTLE_SECONDS
+from environments.settling import AWAITED, DRAWN, SETTLE_SECONDS, STANDS
 from environments.stops import Stop
 from environments.through_proxy import (
     MARK,
@@ -101,12 +101,13 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
         while time.monotonic() < end and not page.is_closed():
             try:
                 page.wait_for_load_state("domcontentloaded", timeout=1000 * SETTLE_SECONDS)
-                page.evaluate(LAID_OUT)
+                page.evaluate(STANDS, True)
                 if not self._pending and (not self.drawn or page.evaluate(DRAWN, self.drawn)):
                     return
                 page.wait_for_timeout(POLL_MS)
             except PlaywrightError:
                 continue  # the page navigated away under the call
+        self._pending = {request for request in self._pending if request.resource_type == "document"}
 
     def validate(
         self, page: Page, chat_messages: Sequence[Mapping[str, Any]]

@@ -231,7 +231,7 @@ class Episode:
         self._arrived, active = False, self._active
         self.hit = None
         self._error = await self._take(action)
-        await self._settle()
+        await self._settle(acted=action.name not in STAYING)
         self._may_leave = False
         self._arrived = self._arrived or self._active is not active
         return self._error
@@ -250,9 +250,9 @@ class Episode:
                 raise BrowserFailure(first_line(error)) from error
             return f"{action.name}: {first_line(error)}"
 
-    async def _settle(self) -> None:
+    async def _settle(self, *, acted: bool = False) -> None:
         try:
-            await self._settling.settle(lambda: self._active)
+            await self._settling.settle(lambda: self._active, acted=acted)
         except PlaywrightError as error:
             raise BrowserFailure(first_line(error)) from error
 

@@ -11,7 +11,7 @@ from environments.observe import Wanted, source_of
 from environments.page_watch import PageWatch
 from interventions.yaml.sitemap import SiteMap
 
-LAID_OUT: Final = source_of("laid_out.js")
+STANDS: Final = source_of("still.js")
 
 # A page without scripts is as it came.
 DRAWN: Final = """({ known, product, parts }) => new Promise((done) => {
@@ -50,8 +50,8 @@ STIRRING_MS: Final = 1_000
 SETTLE_SECONDS: Final = 5.0
 """The longest wait for a page that keeps requesting; an ordinary page settles as soon as it is quiet."""
 
-AWAITED: Final = frozenset({"document", "stylesheet", "script", "font", "xhr", "fetch"})
-"""The kinds of requests whose answers may change what a page shows, beside pictures."""
+AWAITED: Final = frozenset({"document", "stylesheet", "script", "image", "font", "xhr", "fetch"})
+"""The kinds of requests whose answers may change what a page shows."""
 
 
 class Settling:
@@ -77,19 +77,21 @@ class Settling:
 
     @property
     def is_loading(self) -> bool:
-        """Whether a request has no answer yet."""
-        return bool(self._pending)
+        """Whether a document has not come yet."""
+        return any(request.resource_type == "document" for request in self._pending)
 
     def forget(self, page: Page) -> None:
         """Wait no more for what a closed tab has requested: it is never answered."""
         for request in [request for request in self._pending if page_of(request) is page]:
             self._ended(request)
 
-    async def settle(self, active: Callable[[], Page]) -> None:
+    async def settle(self, active: Callable[[], Page], *, acted: bool = False) -> None:
         """Wait until the active tab is loaded and its requests are answered, at most SETTLE_SECONDS.
 
         It is waited for by events, not by time; only where scripts draw the pages, what they make of an
-        answer takes time. active: a page may open another tab meanwhile.
+        answer takes time. What has not come by then is not waited for again, but for documents. active: a
+        page may open another tab meanwhile. acted: whether
+        scripts may answer something that was done.
 
         Raises:
             PlaywrightError: the browser or the tab is gone.
@@ -100,7 +102,7 @@ class Settling:
                     await self._quiet.wait()
                     try:
                         await active().wait_for_load_state("domcontentloaded")
-                        await active().evaluate(LAID_OUT)
+                        await active().evaluate(STANDS, acted)
                     except PlaywrightError:
                         if self._is_gone():
                             raise
@@ -113,7 +115,8 @@ class Settling:
                     ):
                         return
         except TimeoutError:
-            return
+            for request in [request for request in self._pending if request.resource_type != "document"]:
+                self._ended(request)  # what has not come by now is not waited for again
 
     async def _is_drawn(self, page: Page) -> bool:
         """Whether a tab shows a page of a known type, and what is wanted of a product's page.

@@ -11,13 +11,17 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from environments import settling
+from environments.actions import Action
 from environments.browser import BrowserPool, run_browsers
 from environments.episode import Episode
+from environments.observe import View
 from tests.support import serve, size
 
 pytestmark = [pytest.mark.browser]
 
-PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" width="200" height="180"></svg>'
+PICTURE = """<svg xmlns="http://www.w3.org/2000/svg" width="200" height="180">
+<rect width="200" height="180" fill="teal"/></svg>"""
 SCRIPT = (
     'document.querySelector("#by-script").innerHTML = "<button style=\'height:90px\'>by a script</button>"'
 )
@@ -49,9 +53,63 @@ PARTS = {
     "a frame": '<iframe src="/frame" height="60"></iframe>',
     "an answer": '<div id="more"></div><script>fetch("/more").then((answer) => answer.text())'
     ".then((text) => { more.innerHTML = text; })</script>",
+    "a background": '<div style="background:url(/picture.svg); height:90px">words</div>',
+    "a picture before words": "<style>b::before { content: url(/picture.svg) }</style><b>words</b>",
+    "a list with a picture": '<ul style="list-style-image:url(/picture.svg)"><li>one</ul>',
+    "a picture in a drawing": '<svg width="100" height="90"><image href="/picture.svg"/></svg>',
     "a paragraph": "<p>Some <a href='/'>words</a></p>",
 }
 LATEST_SECONDS = 0.25
+MOVES = {
+    "a drawer": (
+        """<style>#drawer { position: fixed; right: -400px; top: 90px; width: 400px; transition: right .3s }
+        .open #drawer { right: 0 }</style><div id="drawer"><a href="/">in the drawer</a></div>""",
+        "document.body.classList.add('open')",
+    ),
+    "a message that fades in": (
+        """<style>#message { opacity: 0; visibility: hidden; transition: all .3s .1s }
+        .said #message { opacity: 1; visibility: visible }</style><p id="message">Added to your cart</p>""",
+        "document.body.classList.add('said')",
+    ),
+    "an accordion": (
+        """<style>#fold { max-height: 0; overflow: hidden; transition: max-height .4s }
+        .unfolded #fold { max-height: 90px }</style><div id="fold"><a href="/">below the fold</a></div>""",
+        "document.body.classList.add('unfolded')",
+    ),
+    "key frames": (
+        """<style>@keyframes grow { to { height: 200px } } #grown { height: 0; overflow: hidden }
+        .big #grown { animation: grow .3s forwards }</style><div id="grown"><a href="/">grown</a></div>""",
+        "document.body.classList.add('big')",
+    ),
+    "a dialog": (
+        """<style>dialog { translate: 0 900px; transition: all .3s allow-discrete }
+        dialog[open] { translate: 0 0 } @starting-style { dialog[open] { translate: 0 900px } }</style>
+        <dialog><a href="/">in the dialog</a></dialog>""",
+        "document.querySelector('dialog').showModal()",
+    ),
+    "an animation by a script": (
+        '<div id="flown"><a href="/">flown</a></div>',
+        "flown.animate([{ translate: '0 2000px' }, { translate: '0 0' }], 300)",
+    ),
+    "frame by frame": (
+        '<div id="fallen" style="position: absolute; top: 2000px"><a href="/">fallen</a></div>',
+        """let y = 2000; (function fall() { y -= 100; fallen.style.top = y + 'px';
+        if (y > 100) requestAnimationFrame(fall) })()""",
+    ),
+    "a smooth way to another place": (
+        '<div style="height: 3000px"></div><p id="there">there</p><div style="height: 3000px"></div>',
+        "there.scrollIntoView({ behavior: 'smooth' })",
+    ),
+    "what turns without an end": (
+        """<style>@keyframes turn { to { rotate: 360deg } } #wheel { animation: turn 1s infinite linear }
+        </style><b id="wheel">o</b>""",
+        "",
+    ),
+}
+"""What moves, and the script that sets it moving."""
+FRAMES = """async (number) => {
+  for (; number; number -= 1) await new Promise((drawn) => requestAnimationFrame(drawn));
+}"""
 ALL_HAS_COME = """async () => {
   if (document.readyState !== "complete") await new Promise((done) => addEventListener("load", done));
   for (const each of document.images) await each.decode().catch(() => null);
@@ -104,8 +162,53 @@ async def test_what_is_seen_does_not_depend_on_when_its_parts_come(
 ) -> None:
     shop.make(seed)
     async with browsers.context(None) as context:
+        episode = Episode(context, "Look", view=View(tree=True, screenshot=True))
+        await episode.open([shop.url])
+        seen = (await episode.look()).observation
+        await context.pages[0].evaluate(ALL_HAS_COME)
+        after = (await episode.look()).observation
+        assert after.html == seen.html, shop.page
+        assert after.tree == seen.tree, shop.page
+        assert after.screenshot == seen.screenshot, shop.page
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(size(4, 40)))
+async def test_what_an_action_sets_moving_has_come_to_rest(
+    seed: int, shop: LateShop, browsers: BrowserPool
+) -> None:
+    parts, scripts = zip(*Random(seed).sample([*MOVES.values()], 3), strict=True)
+    shop.page = f'<button onclick="{"; ".join(scripts)}">Go</button>{"".join(parts)}'
+    async with browsers.context(None) as context:
         episode = Episode(context, "Look")
         await episode.open([shop.url])
+        await episode.look()
+        assert await episode.act(Action("click", ("1",))) == ""
         seen = (await episode.look()).observation.html
-        await context.pages[0].evaluate(ALL_HAS_COME)
+        await context.pages[0].evaluate(FRAMES, 90)
         assert (await episode.look()).observation.html == seen, shop.page
+
+
+async def test_a_part_that_never_comes_is_waited_for_once(
+    browsers: BrowserPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = asyncio.Event()
+
+    async def answer(request: Request) -> Response:
+        if request.url.path == "/":
+            return HTMLResponse('<img src="/never.svg"><button>Buy</button>')
+        asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with (
+        serve(Starlette(routes=[Route("/{path:path}", answer)])) as url,
+        browsers.context(None) as context,
+    ):
+        episode = Episode(context, "Look")
+        monkeypatch.setattr(settling, "SETTLE_SECONDS", 0.1)
+        await episode.open([url])
+        await asked.wait()
+        await episode.act(Action("scroll", (0.0, 1.0)))
+        monkeypatch.setattr(settling, "SETTLE_SECONDS", 3_600)
+        assert await episode.act(Action("scroll", (0.0, 1.0))) == ""
