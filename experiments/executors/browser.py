@@ -22,7 +22,7 @@ from experiments.designs.design import Trial
 from experiments.episodes.trajectory import Trajectory
 from experiments.executors.executor import Attempt, T_contra
 from experiments.executors.shop_watch import ShopWatch, watch_shop
-from experiments.executors.turns import Turns, open_turns
+from experiments.executors.turns import Turn, Turns, open_turns
 from experiments.records.record import Start, TrialRecord
 from proxy.session import Session
 from proxy.trust import trusting
@@ -55,12 +55,14 @@ async def open_testbed(
     upstream_ca: Path | None = None,
     say: Callable[[str], None] = logger.warning,
     guests: "Guests | None" = None,
+    cores: int | None = None,
 ) -> AsyncIterator[Testbed]:
     """Start the shop, the proxy (its certificate authority lives in `folder`) and the browser.
 
     With `base_url`, the address of a shop that runs already (it ends with a slash), none is started. Its
     certificate may be one of the authorities in the file `upstream_ca`. `say` is told where a shop that was
-    started has to be started again. `guests` are subjects with browsers of their own.
+    started has to be started again. `guests` are subjects with browsers of their own. `cores`: how many
+    processors episodes may keep busy, by default all.
     """
     from proxy.server import run_proxy  # noqa: PLC0415 - half a second that trials without pages need not wait
 
@@ -69,7 +71,7 @@ async def open_testbed(
         watch_shop(shop_url, trusting(upstream_ca)) as shop_watch,
         run_proxy(folder / "ca", upstream_ca=upstream_ca, guests=guests) as proxy,
         run_browsers(proxy.spki) as browsers,
-        open_turns() as turns,
+        open_turns(cores) as turns,
     ):
         yield Testbed(shop_url, shop_watch, proxy, browsers, turns)
 
@@ -112,10 +114,10 @@ class BrowserExecutor(Generic[T]):
     async def run(self, attempt: Attempt[T]) -> TrialRecord:
         """Run one attempt; how it ended stands in its record."""
         episodes, shop, proxy = self._episodes, self._testbed.shop, self._testbed.proxy
-        session = episodes.session(attempt.trial)
-        absences = shop.absences
-        slot = await self._slot()
-        trajectory = await self._episode(attempt.trial, slot, session)
+        async with self._testbed.turns.turn() as turn:
+            start, absences = Start.now(), shop.absences
+            session, slot = episodes.session(attempt.trial), await self._slot()
+            trajectory = await self._episode(attempt.trial, slot, session, turn)
         if shop.absences > absences:
             trajectory.fail("shop", "the shop went away while the trial ran")
         elif not proxy.listens(slot):
@@ -123,9 +125,7 @@ class BrowserExecutor(Generic[T]):
         self._free.append(slot)
         if trajectory.outcome == "infra_error":
             await shop.until_back()
-        return episodes.record(
-            attempt.trial, trajectory, session, start=attempt.start, attempts=attempt.number
-        )
+        return episodes.record(attempt.trial, trajectory, session, start=start, attempts=attempt.number)
 
     async def _slot(self) -> "Slot":
         """One that is free, a new one if there is none; one whose port is closed is left behind."""
@@ -135,12 +135,12 @@ class BrowserExecutor(Generic[T]):
                 return slot
         return await self._testbed.proxy.open_slot()
 
-    async def _episode(self, trial: T, slot: "Slot", session: Session) -> Trajectory:
+    async def _episode(self, trial: T, slot: "Slot", session: Session, turn: Turn) -> Trajectory:
         slot.session = session
         agent, browsers = self._episodes.agent(trial), self._testbed.browsers
         silent: Silent = {"browser": browsers.silent, "shop": session.silent}
         try:
-            async with self._testbed.turns.turn() as turn, browsers.context(slot.url) as context:
+            async with browsers.context(slot.url) as context:
                 return await self._episodes.episode(trial, turn.given_by(agent), context, session, silent)
         except (PlaywrightError, BrowserFailure) as error:
             trajectory = Trajectory()

@@ -48,6 +48,8 @@ class Setup:
     """Whether some agents are programs."""
     in_batches: bool = False
     """Whether what models are asked goes in batches."""
+    cores: int | None = None
+    """How many processors of its machine a worker may keep busy; None: all."""
 
     @property
     def is_text(self) -> bool:
@@ -122,7 +124,7 @@ async def open_executor(
             programs = ProgramGuests()
             async with (
                 open_testbed(
-                    setup.folder, setup.base_url, setup.upstream_ca, say, programs.guests
+                    setup.folder, setup.base_url, setup.upstream_ca, say, programs.guests, setup.cores
                 ) as testbed,
                 open_programs(setup.design, testbed, programs, setup.slots) as hosting,
             ):
@@ -130,7 +132,9 @@ async def open_executor(
                     BrowserExecutor(setup.trial_runner(testbed.base_url), testbed, setup.slots), hosting
                 )
         else:
-            async with open_testbed(setup.folder, setup.base_url, setup.upstream_ca, say) as testbed:
+            async with open_testbed(
+                setup.folder, setup.base_url, setup.upstream_ca, say, cores=setup.cores
+            ) as testbed:
                 yield BrowserExecutor(setup.trial_runner(testbed.base_url), testbed, setup.slots)
     finally:
         await close_agents()

@@ -2,6 +2,9 @@
 
 An episode gives its turn away while its agent thinks. Dozens of pages that load at once are ready no sooner
 than one after the other, but all of them late, and what waits for them asks again and again meanwhile.
+
+Of the episodes that have not begun one at a time stands in the queue, beside all whose agents have answered:
+so there are as many open as the agents' answers take time for, and no more.
 """
 
 import asyncio
@@ -25,11 +28,12 @@ FULL: Final = 95.0
 
 
 class Turns:
-    """The turns at a browser, of which there are `count` at once: at least one for each processor."""
+    """The turns at a browser, of which there are `count` at once: at least `cores`, by default all."""
 
-    def __init__(self) -> None:
-        self.count = self._least = os.cpu_count() or 1
+    def __init__(self, cores: int | None = None) -> None:
+        self.count = self._least = cores or os.cpu_count() or 1
         self._free = asyncio.Semaphore(self.count)
+        self._entrance = asyncio.Lock()
         self._surplus = 0
 
     def turn(self) -> "Turn":
@@ -50,6 +54,12 @@ class Turns:
         with uncounted():
             await self._free.acquire()
 
+    async def enter(self) -> None:
+        """Wait for the first turn of an episode."""
+        with uncounted():
+            async with self._entrance:
+                await self._free.acquire()
+
     def give(self) -> None:
         """Give a turn back, unless there are to be fewer."""
         if self._surplus:
@@ -66,7 +76,8 @@ class Turn:
         self._is_mine = False
 
     async def __aenter__(self) -> Self:
-        await self.take()
+        await self._turns.enter()
+        self._is_mine = True
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -103,9 +114,12 @@ class _Thinking:
 
 
 @asynccontextmanager
-async def open_turns() -> AsyncIterator[Turns]:
-    """Yield turns, of which there are more or fewer as it turns out how busy this machine is."""
-    turns = Turns()
+async def open_turns(cores: int | None = None) -> AsyncIterator[Turns]:
+    """Yield turns, of which there are more or fewer as it turns out how busy this machine is.
+
+    cores: how many of its processors these turns may keep busy; by default all.
+    """
+    turns = Turns(cores)
 
     async def watch() -> None:
         psutil.cpu_percent()  # the first tells nothing

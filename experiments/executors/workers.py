@@ -46,7 +46,13 @@ class Workers:
             has_programs=any(map(is_command, agents)),
             in_batches=self.in_batches,
         )
-        return replace(setup, slots=self.slots_each(agents, is_text=setup.is_text))
+        slots = self.slots_each(agents, is_text=setup.is_text)
+        return replace(setup, slots=slots, cores=self.cores_each)
+
+    @property
+    def cores_each(self) -> int:
+        """The number of processors that each worker may keep busy."""
+        return max(1, (os.cpu_count() or 1) // self.count) if self.backend == "local" else 1
 
     def slots_each(self, agents: Collection[str], *, is_text: bool) -> int:
         """Return the number of trials that each worker runs at once."""
@@ -56,9 +62,7 @@ class Workers:
             return SLOTS_OF_BATCHES
         if is_text and all(map(is_simulated, agents)):
             return SLOTS_WITHOUT_WAITING
-        return default_slots(
-            agents, max(1, (os.cpu_count() or 1) // self.count) if self.backend == "local" else 1
-        )
+        return default_slots(agents, self.cores_each)
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from playwright.async_api import Browser, async_playwright
 
@@ -20,6 +20,7 @@ from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
 from experiments.episodes.shop_episode import ShopTrialRunner
+from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import BrowserExecutor, default_slots, open_testbed
 from experiments.records.record import TrialRecord
 from experiments.records.store import Records
@@ -57,9 +58,17 @@ class PacedTrials(ShopTrialRunner):
     """Trials of agents that take their time."""
 
     seconds = 0.0
+    open = 0
 
     def agent(self, trial: ShopTrial) -> Agent:
         return Paced(super().agent(trial), self.seconds)
+
+    async def episode(self, *what: Any) -> Trajectory:
+        self.open += 1
+        try:
+            return await super().episode(*what)
+        finally:
+            self.open -= 1
 
 
 async def run() -> Result:
@@ -73,9 +82,9 @@ async def run() -> Result:
     at_once.append((await souk(design, trials[AT_ONCE // 2 :], cores, 0.0))[0])
     bare.append(await playwright_alone(trials[AT_ONCE // 2 :], cores))
     own, alone = (2 / sum(1 / rate for rate in rates) for rates in (at_once, bare))
-    rate, memory, steps = paced[PAUSES[0]]
+    rate, memory, steps, _ = paced[PAUSES[0]]
     return Result(
-        what=f"episodes per minute with {IN_FLIGHT} in flight and answers of {PAUSES[0]:g} s",
+        what=f"episodes per minute with {IN_FLIGHT} slots and answers of {PAUSES[0]:g} s",
         against="the same machine with an agent that answers at once (in brackets: a bare Playwright loop)",
         figure=f"{rate / own:.2f} of it ({rate / alone:.2f}), {memory:.0f} MB for each episode in flight",
         goal=f"{GOAL_SHARE:g} ({GOAL_SHARE:g}), under {GOAL_MEMORY} MB",
@@ -85,9 +94,10 @@ async def run() -> Result:
             (f"Playwright alone, {cores} at once", f"{alone:.1f} per minute ({AT_ONCE} episodes)"),
             *(
                 (
-                    f"answers of {seconds:g} s, {IN_FLIGHT} in flight",
-                    f"{found[0]:.1f} per minute ({EPISODES} episodes); {found[1]:.0f} MB for each in flight;"
-                    f" waiting alone would allow {60 * IN_FLIGHT / (seconds * steps):.0f} per minute",
+                    f"answers of {seconds:g} s, {IN_FLIGHT} slots",
+                    f"{found[0]:.1f} per minute ({EPISODES} episodes); at most {found[3]} in flight, "
+                    f"{found[1]:.0f} MB for each; waiting alone would allow "
+                    f"{60 * IN_FLIGHT / (seconds * steps):.0f} per minute",
                 )
                 for seconds, found in paced.items()
             ),
@@ -102,15 +112,21 @@ async def run() -> Result:
         notes=(
             "Memory is that of the command and of all processes that it started (browser, Playwright), each"
             f" shared page of memory counted once (PSS): the largest of looks each {BETWEEN_LOOKS:g} s,"
-            " divided by the number in flight. The shop runs in the same process.",
+            " divided by the number of episodes in flight then. The shop runs in the same process.",
+            "An episode begins when the browser is free for it: with quick answers there are fewer in flight"
+            " than slots, and no fewer a minute.",
         ),
     )
 
 
 async def souk(
     design: ShopDesign, trials: Sequence[ShopTrial], slots: int, seconds: float
-) -> tuple[float, float, float]:
-    """Run the trials; returns episodes per minute, MB for each episode in flight, answers in a trial."""
+) -> tuple[float, float, float, int]:
+    """Run the trials.
+
+    Returns episodes per minute, MB for each episode in flight, answers in a trial, and the most episodes in
+    flight that a look has found.
+    """
     ended: list[float] = []
     steps: list[int] = []
 
@@ -125,12 +141,14 @@ async def souk(
         async with open_testbed(Path(folder)) as testbed:
             runner = PacedTrials(design, testbed.base_url)
             runner.seconds = seconds
-            largest = asyncio.create_task(_largest_memory())
+            looking = asyncio.create_task(_look_again(runner))
             await run_trials(BrowserExecutor(runner, testbed, slots), design, records, trials, finished)
-            memory = await _ended(largest)
+            looking.cancel()
+            looks = await looking
     quarter = len(ended) // 4
     rate = 60 * (len(ended) - 2 * quarter) / (ended[-quarter - 1] - ended[quarter - 1])
-    return rate, memory / slots, sum(steps) / len(steps)
+    memory, in_flight = max(looks)
+    return rate, memory / in_flight, sum(steps) / len(steps), max(each for _, each in looks)
 
 
 async def playwright_alone(trials: Sequence[ShopTrial], at_once: int) -> float:
@@ -160,22 +178,17 @@ async def _visit(browser: Browser, base_url: str, trials: Iterator[ShopTrial]) -
         await context.close()
 
 
-async def _largest_memory() -> list[float]:
-    """The memory of this process and all that it has started, in MB, again and again until cancelled.
+async def _look_again(runner: PacedTrials) -> list[tuple[float, int]]:
+    """The memory of this process and all that it has started, in MB, and the episodes in flight.
 
-    A look takes the kernel a tenth of a second and more.
+    Looks again and again until cancelled. A look takes the kernel a tenth of a second and more.
     """
-    found: list[float] = []
+    found: list[tuple[float, int]] = []
     with suppress(asyncio.CancelledError):
         while True:
-            found.append(await asyncio.to_thread(_memory))
+            found.append((await asyncio.to_thread(_memory), max(runner.open, 1)))
             await asyncio.sleep(BETWEEN_LOOKS)
     return found
-
-
-async def _ended(task: "asyncio.Task[list[float]]") -> float:
-    task.cancel()
-    return max(await task)
 
 
 def _memory() -> float:

@@ -135,6 +135,26 @@ async def test_the_wait_does_not_count() -> None:
     await waiting
 
 
+@given(st.integers(1, 2), st.integers(1, 4), st.integers(0, 12))
+async def test_no_more_are_open_than_the_answers_take_time_for(count: int, work: int, pauses: int) -> None:
+    """By Little's law the answers keep `pauses / work` episodes for each turn thinking."""
+    own, is_open, most = some_turns(count), set[int](), 0
+
+    async def run(number: int) -> None:
+        nonlocal most
+        async with own.turn() as turn:
+            is_open.add(number)
+            most = max(most, len(is_open))
+            for _ in range(4):
+                for _ in range(work):
+                    await asyncio.sleep(0)
+                await turn.given_by(Pausing(pauses)).act(SEEN)
+            is_open.discard(number)
+
+    await asyncio.gather(*map(run, range(60)))
+    assert most <= count * (pauses / work + 5) + 5
+
+
 class Together(ShopTrialRunner):
     """Trials whose agents think until all do: more than there are turns."""
 
