@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,6 +29,7 @@ from rich.console import Console
 from experiments.records import tables
 from experiments.records.check import check_database
 from tests.bench.result import machine as machine_name
+from tests.experiments.postgres_server import postgres_server
 from tests.faults.document import DOCUMENT, write_section
 from tests.faults.wild_program import SIGNALS, USAGE, drawn
 from tests.faults.world import World, tracebacks
@@ -154,14 +155,21 @@ def carry_out(
     slots: int = 8,
     limit: int = 20,
     ways: Sequence[str] = ("",),
+    postgresql: bool = False,
 ) -> Report:
     """Run so many trials of each way, and compare what is stored with what was drawn.
 
     slots: of each worker. limit: the seconds of a trial. ways: what programs do; empty: what is drawn.
+    postgresql: whether the records are in a PostgreSQL of its own instead of SQLite.
     """
     report, began = Report(trials * len(ways), seed, workers, slots, limit), time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="wild-", ignore_cleanup_errors=True) as name:
+    with (
+        tempfile.TemporaryDirectory(prefix="wild-", ignore_cleanup_errors=True) as name,
+        postgres_server() if postgresql else nullcontext() as server,
+    ):
         world = _world(Path(name), report, trials, ways)
+        if server:
+            world.server, world.db = server, server.new_database()
         world.process = world.begin()
         samples = list(_samples(world, report))
         world.process.join()
@@ -396,10 +404,17 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="what programs do is drawn with it (default: 0)")
     parser.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
     parser.add_argument("--slots", type=int, default=8, help="programs at once in each (default: 8)")
+    parser.add_argument("--postgresql", action="store_true", help="records in PostgreSQL instead of SQLite")
     parser.add_argument("--write", action="store_true", help=f"write it into {DOCUMENT.name}")
     options = parser.parse_args()
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    report = carry_out(options.trials, options.seed, workers=options.workers, slots=options.slots)
+    report = carry_out(
+        options.trials,
+        options.seed,
+        workers=options.workers,
+        slots=options.slots,
+        postgresql=options.postgresql,
+    )
     for line in report.broken:
         console.print(f"FAILED {line}", markup=False)
     rate = 60 * report.trials / report.seconds
