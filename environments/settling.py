@@ -77,8 +77,8 @@ class Settling:
 
     @property
     def is_loading(self) -> bool:
-        """Whether a document has not come yet."""
-        return any(request.resource_type == "document" for request in self._pending)
+        """Whether a document, or an answer to a script, has not come yet."""
+        return any(request.resource_type in ("document", "xhr", "fetch") for request in self._pending)
 
     def forget(self, page: Page) -> None:
         """Wait no more for what a closed tab has requested: it is never answered."""
