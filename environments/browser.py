@@ -43,6 +43,7 @@ FLAGS = (
     # And so would WebRTC. The headless shell knows this switch by its old name, other builds by the new one.
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--disable-partial-raster",  # the edges of what is drawn again in part depend on when it is
 )
 DRIVER_ENDED = "Connection closed while reading from the driver"
 """What Playwright says where its process has ended, also where nobody waits for an answer."""

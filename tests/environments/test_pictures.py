@@ -19,6 +19,7 @@ from environments.browser import VIEWPORT, BrowserPool, run_browsers
 from environments.episode import Episode
 from environments.observation import Observation
 from environments.observe import VIEWS, View, Wanted
+from environments.shop.catalogue import generate
 from environments.shop.server import shop
 from interventions.yaml.sitemap import SiteMap
 from tests.support import pages, size
@@ -95,6 +96,33 @@ async def test_a_page_of_the_shop_gives_the_same_bytes(browsers: BrowserPool) ->
             async with browsers.context(None) as context:
                 taken.add((await seen(await opened(context, url, VIEWS["screenshot"]))).screenshot)
     assert len(taken) == 1
+
+
+# All is drawn anew; where only a part had been, its edges came out otherwise.
+DRAWN_ANEW = """async () => {
+  for (const display of ["none", ""]) {
+    document.documentElement.style.display = display;
+    for (let frames = 2; frames; frames -= 1) await new Promise((drawn) => requestAnimationFrame(drawn));
+  }
+}"""
+
+
+@in_browser
+async def test_a_page_that_has_changed_gives_the_bytes_of_one_that_is_drawn_anew(
+    browsers: BrowserPool,
+) -> None:
+    async with shop() as url:
+        for product in generate(0).products[: size(60, 600) : 6]:
+            async with browsers.context(None) as context:
+                episode = await opened(context, f"{url}{product.key}.html", VIEWS["both"])
+                found = re.search(r'bid="(\d+)" title="Add to Cart"', (await seen(episode)).html)
+                if found is None:
+                    continue  # its button is further down
+                assert await episode.act(Action("click", (found[1],))) == ""
+                added = await seen(episode)
+                assert "You added" in added.html or product.options, product.key
+                await context.pages[0].evaluate(DRAWN_ANEW)
+                assert (await seen(episode)).screenshot == added.screenshot, product.key
 
 
 @in_browser
