@@ -44,9 +44,9 @@ import resource
 from experiments.cli import main
 from experiments.executors import setup
 
-def full(*arguments, begin=setup.open_testbed):
+def full(*arguments, begin=setup.open_testbed, **options):
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
-    return begin(*arguments)
+    return begin(*arguments, **options)
 
 setup.open_testbed = full
 main()
