@@ -1,4 +1,4 @@
-// Waits until the page has nothing to do, and stands still: what is moving ends within a second, or is
+// Waits until the page has run what waits to be run, and stands still: what is moving ends within a second, or is
 // not waited for (a clock, a banner that turns). A lazy picture that has come into view is asked for when the page
 // is drawn. `acted`: whether something was done that scripts may answer by moving things frame by frame.
 (acted) => new Promise((done) => {
@@ -29,7 +29,6 @@
   };
 
   const stand = async () => {
-    await new Promise((idle) => requestIdleCallback(idle, { timeout: LONGEST }));
     const all = roots(document);
     if (all.some((root) => [...root.querySelectorAll("img[loading=lazy]")].some(isComing))) await frame();
     if (acted) await twoFramesAlike(all);

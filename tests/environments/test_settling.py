@@ -53,15 +53,6 @@ PARTS = {
     "a frame": '<iframe src="/frame" height="60"></iframe>',
     "an answer": '<div id="more"></div><script>fetch("/more").then((answer) => answer.text())'
     ".then((text) => { more.innerHTML = text; })</script>",
-    "a script in many tasks": """<div id="by-tasks"></div><script>{
-        const { port1, port2 } = new MessageChannel(), end = performance.now() + 200;
-        port1.onmessage = () => {
-          for (const until = performance.now() + 4; performance.now() < until;);
-          if (performance.now() < end) port2.postMessage(0);
-          else document.getElementById("by-tasks").innerHTML = "<button style='height:70px'>later</button>";
-        };
-        port2.postMessage(0);
-    }</script>""",
     "a background": '<div style="background:url(/picture.svg); height:90px">words</div>',
     "a picture before words": "<style>b::before { content: url(/picture.svg) }</style><b>words</b>",
     "a list with a picture": '<ul style="list-style-image:url(/picture.svg)"><li>one</ul>',
@@ -123,7 +114,6 @@ ALL_HAS_COME = """async () => {
   if (document.readyState !== "complete") await new Promise((done) => addEventListener("load", done));
   for (const each of document.images) await each.decode().catch(() => null);
   await document.fonts.ready;
-  await new Promise((idle) => requestIdleCallback(idle));
 }"""
 
 
