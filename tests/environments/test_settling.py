@@ -156,7 +156,7 @@ async def browsers() -> AsyncIterator[BrowserPool]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(size(8, 200)))
+@pytest.mark.parametrize("seed", range(size(5, 200)))
 async def test_what_is_seen_does_not_depend_on_when_its_parts_come(
     seed: int, shop: LateShop, browsers: BrowserPool
 ) -> None:
@@ -173,7 +173,7 @@ async def test_what_is_seen_does_not_depend_on_when_its_parts_come(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(size(4, 40)))
+@pytest.mark.parametrize("seed", range(size(2, 40)))
 async def test_what_an_action_sets_moving_has_come_to_rest(
     seed: int, shop: LateShop, browsers: BrowserPool
 ) -> None:
