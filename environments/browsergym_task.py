@@ -25,7 +25,7 @@ from environments.browser import SECRET, VIEWPORT, find_browser, flags
 from environments.episode import ACTION_TIMEOUT_MS, LOAD_TIMEOUT_MS, Look, first_line
 from environments.observation import Observation, Tab
 from environments.observe import storable
-from environments.settling import AWAITED, DRAWN, SETTLE_SECONDS, STANDS
+from environments.settling import AWAITED, DRAWN, LASTING, SETTLE_SECONDS, STANDS
 from environments.stops import Stop
 from environments.through_proxy import (
     MARK,
@@ -107,7 +107,7 @@ class ShopTask(AbstractBrowserTask):  # type: ignore[misc]
                 page.wait_for_timeout(POLL_MS)
             except PlaywrightError:
                 continue  # the page navigated away under the call
-        self._pending = {request for request in self._pending if request.resource_type == "document"}
+        self._pending = {request for request in self._pending if request.resource_type in LASTING}
 
     def validate(
         self, page: Page, chat_messages: Sequence[Mapping[str, Any]]

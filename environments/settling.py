@@ -52,6 +52,8 @@ SETTLE_SECONDS: Final = 5.0
 
 AWAITED: Final = frozenset({"document", "stylesheet", "script", "image", "font", "xhr", "fetch"})
 """The kinds of requests whose answers may change what a page shows."""
+LASTING: Final = frozenset({"document"})
+"""Those of them that are waited for again after a wait that was too long."""
 
 
 class Settling:
@@ -89,9 +91,8 @@ class Settling:
         """Wait until the active tab is loaded and its requests are answered, at most SETTLE_SECONDS.
 
         It is waited for by events, not by time; only where scripts draw the pages, what they make of an
-        answer takes time. What has not come by then is not waited for again, but for documents. active: a
-        page may open another tab meanwhile. acted: whether
-        scripts may answer something that was done.
+        answer takes time. What has not come by then is not waited for again, except documents. active: a
+        page may open another tab meanwhile. acted: whether scripts may answer something that was done.
 
         Raises:
             PlaywrightError: the browser or the tab is gone.
@@ -115,8 +116,8 @@ class Settling:
                     ):
                         return
         except TimeoutError:
-            for request in [request for request in self._pending if request.resource_type != "document"]:
-                self._ended(request)  # what has not come by now is not waited for again
+            for request in [request for request in self._pending if request.resource_type not in LASTING]:
+                self._ended(request)
 
     async def _is_drawn(self, page: Page) -> bool:
         """Whether a tab shows a page of a known type, and what is wanted of a product's page.
