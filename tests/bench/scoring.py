@@ -147,7 +147,9 @@ def _one_by_one(local: LocalModel, prompts: list[str]) -> list[float]:
         for prompt in prompts:
             start, texts = _texts(local, prompt)
             for ids in texts:
-                logprobs = local.model(torch.tensor([ids])).logits[0].log_softmax(-1)
+                logprobs = (
+                    local.model(torch.tensor([ids], device=local.model.device)).logits[0].log_softmax(-1)
+                )
                 sums.append(sum(logprobs[i - 1, ids[i]].item() for i in range(len(start), len(ids))))
     return sums
 
@@ -164,8 +166,12 @@ def _batched(local: LocalModel, prompts: list[str]) -> list[float]:
         for first in range(0, len(every), BATCH):
             part = every[first : first + BATCH]
             longest = max(len(ids) for _, ids in part)
-            padded = torch.tensor([ids + [0] * (longest - len(ids)) for _, ids in part])
-            mask = torch.tensor([[1] * len(ids) + [0] * (longest - len(ids)) for _, ids in part])
+            padded = torch.tensor(
+                [ids + [0] * (longest - len(ids)) for _, ids in part], device=local.model.device
+            )
+            mask = torch.tensor(
+                [[1] * len(ids) + [0] * (longest - len(ids)) for _, ids in part], device=local.model.device
+            )
             logprobs = local.model(padded, attention_mask=mask).logits.log_softmax(-1)
             for row, (start, ids) in enumerate(part):
                 sums.append(sum(logprobs[row, i - 1, ids[i]].item() for i in range(start, len(ids))))

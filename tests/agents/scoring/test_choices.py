@@ -54,7 +54,7 @@ async def test_in_a_chat_template_a_letter_begins_the_answer(folders, tmp_path: 
     for letter, tokens in whole.items():
         first = next(i for i, token in enumerate(tokens) if i >= len(start) or token != start[i])
         with torch.inference_mode():
-            table = local.model(torch.tensor([tokens])).logits[0].log_softmax(-1)
+            table = local.model(torch.tensor([tokens], device=local.model.device)).logits[0].log_softmax(-1)
         logprobs[letter] = sum(table[i - 1, tokens[i]].item() for i in range(first, len(tokens)))
     assert shares["A"] == pytest.approx(1 / (1 + math.exp(logprobs["B"] - logprobs["A"])), abs=1e-4)
     plain = await score_choices(make_scorer(f"hf:{path}"), CARD.prompt, ["A", "B"])

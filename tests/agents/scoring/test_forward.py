@@ -60,7 +60,11 @@ def test_families_of_models(kind: str) -> None:
     expected = []
     with torch.inference_mode():
         for text in texts:
-            logprobs = model(torch.tensor([[*text.context, *text.path]])).logits[0].log_softmax(-1)
+            logprobs = (
+                model(torch.tensor([[*text.context, *text.path]], device=model.device))
+                .logits[0]
+                .log_softmax(-1)
+            )
             first = len(text.context) - 1
             expected.append(sum(logprobs[first + i, token].item() for i, token in enumerate(text.wanted)))
     forward = Forward(model, kind)

@@ -49,7 +49,9 @@ def one_pass(
     if first < 1 or not wanted:
         return None
     with torch.inference_mode():
-        logprobs = local.model(torch.tensor([text])).logits[0].float().log_softmax(-1)
+        logprobs = (
+            local.model(torch.tensor([text], device=local.model.device)).logits[0].float().log_softmax(-1)
+        )
     return (
         sum(logprobs[first + i - 1, token].item() for i, token in enumerate(wanted)),
         len(wanted),
