@@ -6,6 +6,7 @@ import os
 import ssl
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -35,8 +36,13 @@ def bundle(upstream_ca: Path | None) -> bytes | None:
 
 def trusting(upstream_ca: Path | None) -> ssl.SSLContext:
     """Return a context for connections to shops, which trusts what `bundle` returns. Raises UserError."""
+    return _trusting(bundle(upstream_ca))
+
+
+@lru_cache(maxsize=8)
+def _trusting(authorities: bytes | None) -> ssl.SSLContext:
     context = ssl.create_default_context(cafile=certifi.where())
-    if authorities := bundle(upstream_ca):
+    if authorities:
         context.load_verify_locations(cadata=authorities.decode("ascii", "ignore"))
     return context
 

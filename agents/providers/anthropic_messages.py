@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from agents.base import Message
 from agents.providers.anthropic_batches import AnthropicBatches
-from agents.providers.bounded import CLIENT
+from agents.providers.bounded import client_options
 from agents.providers.model import THINKING, Answer, Count, Model, Request, Schema
 from agents.providers.network import Failure, NetworkModel
 from agents.providers.pricing import Tokens
@@ -45,7 +45,7 @@ def connect(base_url: str, key: str) -> AsyncAnthropic:
         max_retries=0,
         timeout=None,
         default_headers={"anthropic-version": _VERSION},
-        http_client=anthropic.DefaultAsyncHttpxClient(**CLIENT),
+        http_client=anthropic.DefaultAsyncHttpxClient(**client_options()),
     )
 
 

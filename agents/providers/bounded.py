@@ -1,7 +1,10 @@
 """The same for all HTTP clients of providers: no redirect is followed, and no answer goes on for ever."""
 
+import os
+import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextvars import ContextVar
+from functools import cache
 from typing import Any, Final, cast
 
 import httpx
@@ -45,9 +48,17 @@ async def _bound(response: httpx.Response) -> None:
     response.stream = _Bounded(cast(httpx.AsyncByteStream, response.stream))
 
 
-CLIENT: Final[dict[str, Any]] = {
-    "follow_redirects": False,
-    "headers": {"accept-encoding": "identity"},
-    "event_hooks": {"response": [_bound]},
-}
-"""What a client is made with."""
+def client_options() -> dict[str, Any]:
+    """Return what a client is made with."""
+    return {
+        "follow_redirects": False,
+        "headers": {"accept-encoding": "identity"},
+        "event_hooks": {"response": [_bound]},
+        "verify": _trusting(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
+    }
+
+
+@cache
+def _trusting(*_: str | None) -> ssl.SSLContext:
+    """What httpx trusts, read once: it takes longer than a short answer."""
+    return httpx.create_ssl_context()

@@ -10,7 +10,7 @@ from google import genai
 from google.genai import errors, types
 from pydantic import BaseModel, ValidationError
 
-from agents.providers.bounded import CLIENT, TooLong
+from agents.providers.bounded import TooLong, client_options
 from agents.providers.model import Request
 from agents.providers.network import NO_CONNECTION, UNREADABLE, Failure, retry_after
 from agents.providers.sdk import Body
@@ -23,7 +23,7 @@ class GeminiClient:
     """A client of the SDK, with a connection of its own that can be closed."""
 
     def __init__(self, base_url: str, key: str) -> None:
-        self._client = httpx.AsyncClient(**CLIENT, timeout=None)  # noqa: S113 (see `NetworkModel`)
+        self._client = httpx.AsyncClient(**client_options(), timeout=None)  # noqa: S113 (see `NetworkModel`)
         options = types.HttpOptions(base_url=base_url, httpx_async_client=self._client)
         asked = genai.Client(api_key=key, vertexai=False, http_options=options).aio
         self.models, self.batches = asked.models, asked.batches

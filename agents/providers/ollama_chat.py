@@ -9,7 +9,7 @@ import ollama
 from pydantic import BaseModel
 
 from agents.base import Message
-from agents.providers.bounded import CLIENT, TooLong
+from agents.providers.bounded import TooLong, client_options
 from agents.providers.model import THINKING, Answer, Count, Model, Request, Schema
 from agents.providers.network import NO_CONNECTION, UNREADABLE, Failure, NetworkModel, retry_after
 from agents.providers.pricing import Tokens
@@ -26,8 +26,9 @@ class OllamaChat(NetworkModel, Model):
 
     def connect(self, base_url: str, key: str) -> ollama.AsyncClient:
         """See `NetworkModel.connect`."""
-        headers = CLIENT["headers"] | ({"authorization": f"Bearer {key}"} if key else {})
-        return ollama.AsyncClient(base_url, **CLIENT | {"headers": headers})
+        options = client_options()
+        headers = options["headers"] | ({"authorization": f"Bearer {key}"} if key else {})
+        return ollama.AsyncClient(base_url, **options | {"headers": headers})
 
     def request(
         self, messages: list[Message], temperature: float | None, max_tokens: int, schema: Schema | None

@@ -8,7 +8,7 @@ from openai import AsyncOpenAI
 from pydantic import BaseModel, Field
 
 from agents.base import Message
-from agents.providers.bounded import CLIENT
+from agents.providers.bounded import client_options
 from agents.providers.model import THINKING, Answer, Count, Model, Request, Schema
 from agents.providers.network import Failure, NetworkModel
 from agents.providers.openai_batches import OpenAIBatches
@@ -69,7 +69,7 @@ class CompatibleChat(OpenAIChat):
 
 def connect(base_url: str, key: str) -> AsyncOpenAI:
     """Return a client that neither retries, nor times out, nor follows redirects."""
-    http = openai.DefaultAsyncHttpxClient(**CLIENT)
+    http = openai.DefaultAsyncHttpxClient(**client_options())
     return AsyncOpenAI(base_url=base_url, api_key=key, max_retries=0, timeout=None, http_client=http)
 
 

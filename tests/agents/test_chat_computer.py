@@ -1,7 +1,6 @@
 """Open models that act at points of pictures: the real SDK against a server that speaks chat completions."""
 
 import base64
-import io
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
 from starlette.responses import JSONResponse
 
 from agents.base import AgentError
@@ -35,11 +33,9 @@ FAMILIES = (TARS, QWEN, FARA)
 
 
 def seen(colour: str = "white", size: tuple[int, int] = (1280, 720), **more: Any) -> Observation:
-    written = io.BytesIO()
-    Image.new("RGB", size, colour).save(written, "PNG")
     tabs = tuple(Tab(f"Page {i}", f"http://shop.test/{i}.html", i == 1) for i in range(2))
     goal = "Add the best product to the cart."
-    return Observation(goal, "", tabs, screenshot=written.getvalue(), marks=False, pointer=True, **more)
+    return Observation(goal, "", tabs, screenshot=png(colour, size), marks=False, pointer=True, **more)
 
 
 def call(name: str = "computer_use", /, **arguments: Any) -> str:

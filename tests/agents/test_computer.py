@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -30,9 +31,10 @@ OPENAI, ANTHROPIC = "openai-computer:gpt-5.5", "anthropic-computer:claude-sonnet
 BROWSER = "anthropic-browser:claude-sonnet-5"
 
 
-def png(colour: str = "white") -> bytes:
+@cache
+def png(colour: str = "white", size: tuple[int, int] = (1280, 720)) -> bytes:
     written = io.BytesIO()
-    Image.new("RGB", (1280, 720), colour).save(written, "PNG")
+    Image.new("RGB", size, colour).save(written, "PNG")
     return written.getvalue()
 
 
