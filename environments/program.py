@@ -10,7 +10,9 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import psutil
 
 from environments.watchdog_process import kill, processes
 
@@ -73,6 +75,11 @@ class Output:
         return bytes(self._first + gap + self._last).decode("utf-8", "replace")
 
 
+def _ends(connection: Any) -> list[tuple[str, int]]:
+    """The two ends of a connection; one that only listens has one."""
+    return [end for end in (connection.laddr, connection.raddr) if end]
+
+
 class Program:
     """A program that runs."""
 
@@ -120,6 +127,26 @@ class Program:
     def _end(self, ended: Ended) -> None:
         if not self.ended.done():
             self.ended.set_result(ended)
+
+    def has_connection(self, near: tuple[str, int], far: tuple[str, int]) -> bool:
+        """Return whether the connection from `near` to `far` is the program's, or of what it has started.
+
+        `near` and `far` are IPv4 addresses and ports. True also where the machine does not say it.
+        """
+        try:
+            family = psutil.Process(self._keeper.pid).children(recursive=True)
+        except psutil.Error:  # it was killed
+            return False
+        for process in family:
+            try:
+                for each in process.net_connections("tcp"):
+                    if [near, far] == [(ip.removeprefix("::ffff:"), port) for ip, port in _ends(each)]:
+                        return True
+            except psutil.AccessDenied:
+                return True
+            except psutil.Error:  # it has ended meanwhile
+                continue
+        return False
 
     async def close(self) -> None:
         """End the program and all that it has started."""

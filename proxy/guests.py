@@ -5,18 +5,22 @@ A guest is known by its port of the proxy or, where the proxy stands for a shop,
 """
 
 import json
+import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from html import escape
 from typing import Protocol
 from urllib.parse import urlsplit
 
 from mitmproxy import http
+from mitmproxy.connection import Client
 
 from proxy.addon import DOCUMENTS, READING, SESSION, is_document_request, is_page, path_of
 from proxy.error_page import STYLE, error_page
 from proxy.reverse import ASKED
 from proxy.session import DEFAULT_PORTS, Session
+
+logger = logging.getLogger(__name__)
 
 PREFIX = "/.souk/"
 OWN_NAME = "souk.test"
@@ -34,6 +38,8 @@ COOKIE = "souk_guest"
 NO_STORE = {"cache-control": "no-store"}
 UNFRAMED = {"x-frame-options": "DENY", "content-security-policy": "frame-ancestors 'none'"}
 HTML = {"content-type": "text/html; charset=utf-8"}
+Owner = Callable[[tuple[str, int], tuple[str, int]], Awaitable[bool]]
+"""Whether a connection, by its two ends as the client sees them, is that of the guest at a port."""
 FRAMES = DOCUMENTS - {"document"} | {"fencedframe"}
 
 
@@ -107,19 +113,30 @@ class Guests:
         self._by_cookie, self._stopped_at, self._reports_to = by_cookie, stopped_at, reports_to
         self._all_done = False
         self._visits: dict[str, Visit] = {}
+        self._owners: dict[int, Owner] = {}
+
+    async def client_connected(self, client: Client) -> None:
+        """Turn away at a port of its own whoever is not the guest that sits there."""
+        owner = self._owners.get(client.sockname[1])
+        if owner and not await owner(client.peername[:2], client.sockname[:2]):
+            client.error = "the port of another program's trial"
+            logger.warning("turned away: a process that came to the port of another program's trial")
 
     def session_of(self, flow: http.HTTPFlow) -> Session | None:
         """Return the session of the guest's trial; None without a trial."""
         visit = self._visits.get(self._name(flow))
         return visit.session if visit else None
 
-    def seat(self, port: int, visit: Visit) -> None:
-        """Give a trial to whoever comes through this port."""
+    def seat(self, port: int, visit: Visit, owner: Owner | None = None) -> None:
+        """Give a trial to whoever comes through this port; with `owner` others are turned away."""
         self._visits[_at(port)] = visit
+        if owner:
+            self._owners[port] = owner
 
     def unseat(self, port: int) -> None:
         """Take the trial at this port away."""
         self._visits.pop(_at(port), None)
+        self._owners.pop(port, None)
 
     def _serves(self, flow: http.HTTPFlow) -> bool:
         return self._welcome is not None or self._name(flow) in self._visits

@@ -57,12 +57,20 @@ class Visit:
 
     def __init__(self, trials: GuestTrials, attempt: Attempt[ShopTrial]) -> None:
         self.over = asyncio.Event()
+        self.program: asyncio.Future[Program] = asyncio.get_running_loop().create_future()
         self.calls: list[Call] = []
         self.output = ""
         self.record: TrialRecord | None = None
         self.guest: GuestTrial = trials.begin(
             attempt.trial, self._finish, start=attempt.start, attempts=attempt.number
         )
+
+    async def owns(self, near: tuple[str, int], far: tuple[str, int]) -> bool:
+        """Return whether a connection is the program's (see `Program.has_connection`)."""
+        await asyncio.wait([self.program])
+        if self.program.cancelled():  # it was not started
+            return False
+        return await asyncio.to_thread(self.program.result().has_connection, near, far)
 
     def _finish(self, record: TrialRecord) -> None:
         self.record = record
@@ -142,10 +150,11 @@ class ProgramExecutor:
         # A port of its own, never used again: what is left of a program reaches no other trial.
         slot = await proxy.open_slot(named=self._origin)
         visit = Visit(self._trials, attempt)
-        self._guests.seat(slot.port, visit.guest)
+        self._guests.seat(slot.port, visit.guest, visit.owns)
         try:
             await self._host(visit, slot)
         finally:
+            visit.program.cancel()
             self._guests.unseat(slot.port)
             listened = proxy.listens(slot)
             await proxy.close_slot(slot)
@@ -169,6 +178,7 @@ class ProgramExecutor:
                 memory=memory(),
                 line=visit.hear,
             ) as program:
+                visit.program.set_result(program)
                 await visit.see_through(program)
             visit.output = cut(program.output.text)
 

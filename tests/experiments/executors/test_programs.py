@@ -77,6 +77,60 @@ def test_the_script_of_the_docs(tmp_path: Path) -> None:
         assert trial["cost"] is None
 
 
+INTRUDER = """\
+import os, pathlib, socket, sys, time
+
+def ended_at(port):
+    lines = "POST http://souk.test/.souk/end HTTP/1.1", "Host: souk.test", "Content-Length: 0", "", ""
+    with socket.create_connection(("127.0.0.1", int(port))) as connection:
+        try:
+            connection.sendall("\\r\\n".join(lines).encode())
+            return connection.recv(12)
+        except OSError:
+            return b""
+
+def wait_for(pattern, count):
+    while len(found := sorted(pathlib.Path().glob(pattern))) < count:
+        time.sleep(0.01)
+    return found
+
+trial, own = os.environ["SOUK_TRIAL"], os.environ["SOUK_PROXY"].rpartition(":")[2]
+pathlib.Path(f"{trial}.new").write_text(own)
+os.rename(f"{trial}.new", f"{trial}.port")
+first, second = wait_for("*.port", 2)
+if first.stem == trial:
+    pathlib.Path("there").write_bytes(ended_at(second.read_text()))
+    child = os.fork()  # what it starts is at its own port, also by a socket for both kinds of address
+    if not child:
+        with socket.socket(socket.AF_INET6) as both:
+            both.connect(("::ffff:127.0.0.1", int(own)))
+            both.sendall(b"GET http://souk.test/.souk/ HTTP/1.1\\r\\nHost: souk.test\\r\\n\\r\\n")
+            pathlib.Path("both").write_bytes(both.recv(12))
+        pathlib.Path("here").write_bytes(ended_at(own))
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.mkdir("over")
+else:
+    wait_for("over", 1)
+    sys.exit(7)
+"""
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_no_program_reaches_the_trial_of_another(tmp_path: Path) -> None:
+    (tmp_path / "e.yaml").write_text(EXPERIMENT.replace("seconds: 8", "seconds: 60"))
+    (tmp_path / "intruder.py").write_text(INTRUDER)
+    name = f"command:{sys.executable} intruder.py"
+    ended = forked_souk("run", "e.yaml", "--agent", name, *DB, "--limit", "2", "--slots", "2", cwd=tmp_path)
+    assert (tmp_path / "there").read_bytes() == b""
+    assert (tmp_path / "here").read_bytes().startswith(b"HTTP/1.1 303")
+    assert (tmp_path / "both").read_bytes().startswith(b"HTTP/1.1 200")
+    first, second = rows(tmp_path, "SELECT outcome, reason FROM trials ORDER BY trial")
+    assert (first["outcome"], second["outcome"]) == ("no_choice", "agent_error"), ended.err
+    assert "with status 7" in second["reason"]
+
+
 @pytest.mark.slow
 def test_mistakes_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "e.yaml").write_text(EXPERIMENT)
