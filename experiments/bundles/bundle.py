@@ -20,7 +20,7 @@ from platform import python_version
 from typing import Annotated, Any, Final, Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from analysis.tables.errors import AnalysisError
 from experiments.records.ledger import Altered, database_of, ledger, ledger_fault, plan_row
@@ -30,7 +30,7 @@ from experiments.records.shown import OWN_WORDS, without_folders
 from experiments.records.store import Records
 from experiments.records.tidy_tables import stored_rows
 from experiments.records.whole_file import whole_file
-from experiments.studies.kinds import STUDIES
+from experiments.studies.kinds import STUDIES, study_of
 from experiments.studies.registered import registered_data, registered_results
 from interventions.errors import UserError
 
@@ -53,19 +53,28 @@ of what the shop sent, and of what the engine made it by.
 
 VERSIONED: Final = ("souk", "numpy", "pandas", "pyarrow", "scipy", "statsmodels", "scikit-learn")
 
-_NAMES: Final = sorted({name for study in STUDIES.values() for name in study.tables})
-MEMBERS: Final = frozenset(
-    [
-        *(MANIFEST, DESIGN, ESTIMATES, PLAN, CHAIN),
-        *(f"data/{name}.{suffix}" for name in _NAMES for suffix in ("csv", "parquet")),
-        *(f"records/{name}.csv" for name in STORED),
-    ]
-)
-"""The names of all members that an archive can hold, besides those of a site."""
 SITE: Final = re.compile(r"site/((trials|lists)/)?[a-z0-9-]+\.(html|csv)")
 """The name of a page, or a table, of a site."""
 LARGEST_SITE: Final = 1 << 30
 """The most bytes of all pages of a site together."""
+
+
+def member_names() -> frozenset[str]:
+    """Return the names of all members that an archive can hold, besides those of a site."""
+    tables = {name for study in STUDIES.values() for name in study.tables}
+    return frozenset(
+        [
+            *(MANIFEST, DESIGN, ESTIMATES, PLAN, CHAIN),
+            *(f"data/{name}.{suffix}" for name in tables for suffix in ("csv", "parquet")),
+            *(f"records/{name}.csv" for name in STORED),
+        ]
+    )
+
+
+def _known(kind: str) -> str:
+    if kind not in STUDIES:
+        raise ValueError(f"{kind!r} is none of {', '.join(STUDIES)}")
+    return kind
 
 
 class Member(BaseModel):
@@ -85,7 +94,7 @@ class Manifest(BaseModel):
     format: Literal[1] = 1
     run: str
     name: str
-    kind: Literal["choice", "conjoint", "montecarlo", "biases", "anchoring"]
+    kind: Annotated[str, AfterValidator(_known)]
     """The kind of study: the word that follows `souk analyze`."""
     started_at: str
     made_with: dict[str, str]
@@ -123,7 +132,7 @@ def make_bundle(records: Records, found: Row, pages: Iterable[tuple[str, bytes]]
     manifest = Manifest(
         run=run,
         name=found["name"],
-        kind=kind,  # type: ignore[arg-type]
+        kind=kind,
         started_at=found["started_at"],
         made_with=versions(),
         members={
@@ -151,7 +160,7 @@ def _site(pages: Iterable[tuple[str, bytes]]) -> dict[str, bytes]:
 
 def tables_of(records: Records, run: str, kind: str) -> dict[str, bytes]:
     """Return the members that hold tables."""
-    study = STUDIES[kind]
+    study = study_of(kind)
     members = {}
     with records.reading():
         tables = study.stored(records, run, ())
@@ -220,7 +229,7 @@ def estimates(
 
     These are CSV and not Parquet files: what a stranger's text can become in memory is bounded by its length.
     """
-    study = STUDIES[kind]
+    study = study_of(kind)
     tables: list[pd.DataFrame | None] = []
     with tempfile.TemporaryDirectory(prefix="souk-bundle-") as folder:
         try:

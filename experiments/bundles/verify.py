@@ -23,19 +23,19 @@ from experiments.bundles.bundle import (
     ESTIMATES,
     LARGEST_SITE,
     MANIFEST,
-    MEMBERS,
     PLAN,
     SITE,
     Manifest,
     again,
     estimates,
+    member_names,
     tables_of,
     versions,
 )
 from experiments.records.ledger import Altered, ledger_fault, links_of
 from experiments.records.plans import Registered, plan_digest
 from experiments.records.store import Records
-from experiments.studies.kinds import STUDIES
+from experiments.studies.kinds import study_of
 from experiments.studies.registered import of_other_code
 from interventions.errors import UserError
 
@@ -112,7 +112,7 @@ def _verified(path: Path, file: zipfile.ZipFile, tolerance: float) -> Verified:
                 raise _broken(path, f"{entry.filename}: not a page of souk view")
     kept = {
         name: file.read(name)
-        for table in STUDIES[manifest.kind].tables
+        for table in study_of(manifest.kind).tables
         if (name := f"data/{table}.csv") in names
     }
     kept |= {name: file.read(name) for name in (DESIGN, PLAN, CHAIN) if name in names}
@@ -186,7 +186,7 @@ def _unsafe(entry: zipfile.ZipInfo) -> str:
         return "leads out of the archive"
     if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
         return "no plain file"
-    if name not in MEMBERS and not SITE.fullmatch(name):
+    if name not in member_names() and not SITE.fullmatch(name):
         return "not a member of such an archive"
     if entry.flag_bits & 1 or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         return "packed in another way"

@@ -270,7 +270,7 @@ def _analyze(
     as_json: bool,
     **options: Any,
 ) -> None:
-    from experiments.studies.kinds import STUDIES, analyze_run, read_tables
+    from experiments.studies.kinds import analyze_run, read_tables, study_of
     from experiments.studies.printing import run_facts
     from experiments.studies.registered import registered_results, unregistered
 
@@ -278,7 +278,7 @@ def _analyze(
     only, without = (tuple(names or ()) for names in agents)
     if files:
         with estimating():
-            analysis = STUDIES[kind].analyze(read_tables(kind, files, only, without), **options)
+            analysis = study_of(kind).analyze(read_tables(kind, files, only, without), **options)
         show(
             analysis,
             kind,
@@ -346,7 +346,7 @@ def report(
     """
     from experiments.records.record import kind_of
     from experiments.records.trial_search import Selection, facet_cells
-    from experiments.studies.kinds import STUDIES, analyze_run, read_tables
+    from experiments.studies.kinds import analyze_run, read_tables, study_of
     from experiments.studies.methods import write_methods
     from experiments.studies.printing import run_facts
     from experiments.studies.registered import registered_results, report_of, unregistered
@@ -360,7 +360,7 @@ def report(
         why = "only a stored run has a design" if files else "the suffix must be .md or .tex"
         raise UserError(f"--methods {methods}: {why}; write --methods methods.md with a run")
     if files:
-        study = STUDIES["choice"]
+        study = study_of("choice")
         made = study.report(study.analyze(read_tables("choice", files)))
         path = write(made, "choice", {"tables": ", ".join(map(str, files))}, out or Path("report"))
     else:
@@ -436,16 +436,16 @@ def export(
 def _export_table(out: Path, run: str | None, db: str, site: str | None, codebook: Path | None) -> None:
     from experiments.records.notes import with_notes
     from experiments.records.record import kind_of
-    from experiments.records.tidy_tables import response_table, score_table, tidy_table, write_table
+    from experiments.records.tidy_tables import write_table
     from experiments.studies.codebook import write_codebook
+    from experiments.studies.kinds import study_of
     from experiments.viewer.site_address import SiteAddress
 
     pages = SiteAddress(site, out.parent) if site else None
     records = open_records(db)
     found = records.latest_run(run)
-    tables = {"montecarlo": response_table, "biases": response_table, "anchoring": score_table}
     with records.reading():  # one state of a run that goes on
-        table = tables.get(kind_of(found), tidy_table)(records, found["run"])
+        table = study_of(kind_of(found)).table(records, found["run"])
         table = with_notes(records, found["run"], table)
     if pages:
         table["trial_url"] = pages.of_trials(table["trial"])

@@ -169,12 +169,12 @@ def report_for_paper(
     """Return the report of a stored run, of these agents and without those, by their new names."""
     from experiments.records.queries import agents_of
     from experiments.records.record import kind_of
-    from experiments.studies.kinds import STUDIES, analyze_run, new_names
+    from experiments.studies.kinds import analyze_run, new_names, study_of
 
     names = new_names(agents_of(records, found["run"]), [pair("--rename", text) for text in rename or ()])
     with estimating():
         analysis = analyze_run(records, found, only or (), without or (), names=names)
-        return STUDIES[kind_of(found)].report(analysis)
+        return study_of(kind_of(found)).report(analysis)
 
 
 def formats_in(text: str, known: Sequence[str], example: str) -> list[str]:
@@ -249,12 +249,12 @@ def write(
     They are made in another folder first, so that a failure leaves the folder as it was.
     """
     from analysis.reporting.html import write_files, write_report
-    from experiments.studies.kinds import STUDIES
+    from experiments.studies.kinds import study_of
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".new-report-", dir=folder) as aside:
-            title = f"{STUDIES[kind].title}: {facts.get('run', 'tables')}"
+            title = f"{study_of(kind).title}: {facts.get('run', 'tables')}"
             write_report(Path(aside, REPORT), title, facts, report, trials, names)
             write_files(aside, report.sections)
             _replace(folder, Path(aside))

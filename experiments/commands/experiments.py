@@ -52,7 +52,7 @@ def _facts(path: Path) -> dict[str, Any]:
     )
     return {
         "name": path.stem,
-        "task": getattr(design.experiment, "task", "card"),
+        "task": design.experiment.task,
         "trials": sum(1 for _ in design.trials([""])),
         "analysis": design.analysis,
         "about": re.split(r"(?<=[.?]) ", comment)[0],

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from experiments.studies.shopper_fit import Parameter, ShopperFit
 
-_KINDS = ("choice", "conjoint")
 _NAMES = {"shopper": "this shopper", "constant": "position alone", "chance": "chance"}
 
 
@@ -84,7 +83,7 @@ def _choices(named: list[str] | None, db: str) -> "tuple[pd.DataFrame, dict[str,
     """The tidy table, the facts of its run, where it is from, and whether its options are hotels."""
     from experiments.records.record import kind_of
     from experiments.records.tidy_tables import tidy_table
-    from experiments.studies.kinds import read_tables
+    from experiments.studies.kinds import read_tables, study_of
     from experiments.studies.shown_choices import HOTEL
 
     run, files = run_or_files(named, None)
@@ -93,14 +92,15 @@ def _choices(named: list[str] | None, db: str) -> "tuple[pd.DataFrame, dict[str,
         return table, {}, f"tables {', '.join(path.name for path in files)}", set(HOTEL) <= {*table}
     records = open_records(db)
     found = records.latest_run(run)
-    if (kind := kind_of(found)) not in _KINDS:
+    kind = kind_of(found)
+    if not (between := study_of(kind).between):
         raise UserError(
             f"{found['name']}: its answers are no choices between products or hotels (souk analyze {kind});"
             " name a run in a shop, or of hotels"
         )
     with records.reading():  # one state of a run that goes on
         table = tidy_table(records, found["run"])
-    return table, found["facts"], f"run {found['run']}", kind == "conjoint"
+    return table, found["facts"], f"run {found['run']}", between == "hotels"
 
 
 def _one_agent(table: "pd.DataFrame", agent: str | None) -> str:

@@ -169,9 +169,8 @@ class _Budget:
         """Simulate the splits of the budget, and print them, best first. Raises UserError."""
         from experiments.console.progress import counting
         from experiments.studies.budget import best_first, prices_of, simulated, splits
-        from experiments.studies.power import rehearsal
+        from experiments.studies.power import rehearsal, widest
         from experiments.studies.power_tables import print_splits
-        from experiments.studies.splits import widest
 
         self._check()
         studies = self.facts["studies"]

@@ -7,14 +7,12 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
 from agents.simulated.own_profiles import own_profiles, plain_data
+from experiments.designs.inputs.plan_section import PlanSection
 from experiments.records.record import CONTROL, RunFacts, Trace, TrialRow
 from interventions.yaml.yaml_source import Source
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Kind = Literal["shop", "cards", "scores"]
-"""The kinds of trials: an episode in a shop, a conversation over cards, a prompt whose answers are scored."""
 
 Mode = Literal["page", "text", "logprobs"]
 """How trials run: on pages in the browser, as prompts, or by the log-probabilities of answers."""
@@ -75,6 +73,14 @@ class ExperimentFile(Protocol):
     """The keys that every experiment file has."""
 
     @property
+    def task(self) -> str:
+        """What agents have to do; it tells the kinds of experiments apart."""
+
+    @property
+    def plan(self) -> PlanSection | None:
+        """What `souk register` freezes; None: nothing is declared."""
+
+    @property
     def name(self) -> str:
         """The name of the experiment."""
 
@@ -92,7 +98,8 @@ T = TypeVar("T", bound=Trial)
 class Design(ABC, Generic[T]):
     """An experiment with everything that it refers to, and so all of its trials."""
 
-    kind: ClassVar[Kind]
+    kind: ClassVar[str]
+    """The kind of its trials; `experiments.executors.kinds` says how they run."""
     versioned: ClassVar[Sequence[str]] = ("souk", "mitmproxy", "playwright", "selectolax", "statsmodels")
     """The packages whose versions a run notes, where they are installed."""
     experiment: ExperimentFile
@@ -142,6 +149,11 @@ class Design(ABC, Generic[T]):
         """The most trials of an agent that the experiment asks for; None: all."""
         return None
 
+    @property
+    def watched(self) -> str:
+        """The effect that a stopping rule looks at while the run goes on; empty: none."""
+        return ""
+
     @abstractmethod
     def trials(self, agents: Sequence[str]) -> Iterator[T]:
         """Yield all trials of these agents, block by block; any number of whole blocks is balanced."""
@@ -184,6 +196,11 @@ class Design(ABC, Generic[T]):
         return self.repeats_notes(agents)
 
     @property
+    def chooses(self) -> bool:
+        """Whether the answers are choices between options on display."""
+        return False
+
+    @property
     def asked_again(self) -> tuple[str, int]:
         """The key of the experiment file by which a question is asked again in the same words, and how often.
 
@@ -203,8 +220,7 @@ class Design(ABC, Generic[T]):
             return []
         from agents.registry import answers_alike  # noqa: PLC0415 (providers take a while to load)
 
-        chooses = self.analysis in ("choice", "conjoint")
-        alike = [name for name in agents if answers_alike(name, self.temperatures, chooses=chooses)]
+        alike = [name for name in agents if answers_alike(name, self.temperatures, chooses=self.chooses)]
         if not alike:
             return []
         return [
@@ -254,6 +270,14 @@ class Design(ABC, Generic[T]):
         Returns None where nothing is drawn.
         """
         return None
+
+    def prompts(self, trial: T) -> Sequence[str]:
+        """Return what is asked in the trial as text, each prompt with the instructions before it."""
+        return ()
+
+    def intervention(self, trial: T) -> str:
+        """Return the id of the intervention that the trial's cell has; empty: it has none."""
+        return ""
 
     @abstractmethod
     def requests(self, trial: T) -> int:

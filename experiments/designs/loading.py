@@ -13,10 +13,8 @@ from experiments.designs.shop.design import ShopDesign
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import Source
 
-AnyTrial = Any
-"""A trial of a run: of the kind of its design, which is known only once the experiment's file is read."""
-
-AnyDesign = Design[AnyTrial]
+AnyDesign = Design[Any]
+"""A design whose kind of trials is known only once the experiment's file is read."""
 
 SomeDesign = TypeVar("SomeDesign", bound=AnyDesign)
 
@@ -30,14 +28,14 @@ def load_design(name: str, mode: Mode | None = None) -> AnyDesign:
     mode: used in place of the file's own mode. Raises UserError with file, line and key.
     """
     source = experiment_source(name)
-    return _sized(_TASKS.get(str(source.data.get("task")), _shop)(source, name, mode), source)
+    return _sized(TASKS.get(str(source.data.get("task")), _shop)(source, name, mode), source)
 
 
 def load_shop_design(name: str, subject: str) -> ShopDesign:
     """Make the design of an experiment in a shop for a subject that Souk does not run. Raises UserError."""
     source = experiment_source(name)
     task = str(source.data.get("task"))
-    if task in _TASKS:
+    if task in TASKS:
         raise UserError(
             f"{name}: its trials are no visits to a shop (task: {task}); choose another experiment"
         )
@@ -46,7 +44,7 @@ def load_shop_design(name: str, subject: str) -> ShopDesign:
 
 def stored_design(source: Source, subject: str) -> AnyDesign:
     """Make a design from the experiment that the records have kept. Raises UserError."""
-    if make := _TASKS.get(str(source.data.get("task"))):
+    if make := TASKS.get(str(source.data.get("task"))):
         return _sized(make(source, source.name, None), source)
     return _sized(ShopDesign(source, subject=subject), source)
 
@@ -79,7 +77,7 @@ def _scores(source: Source, name: str, mode: Mode | None) -> ScoreDesign:
     return ScoreDesign(source)
 
 
-_TASKS: Final[Mapping[str, Callable[[Source, str, Mode | None], AnyDesign]]] = {
+TASKS: Final[Mapping[str, Callable[[Source, str, Mode | None], AnyDesign]]] = {
     "card": _cards,
     "score": _scores,
 }

@@ -9,7 +9,8 @@ from agents.providers.batches import SHARE
 from agents.providers.pricing import Tokens, cost_of
 from agents.providers.tokens import estimate_tokens
 from experiments.designs.cards.trial import CardTrial
-from experiments.designs.loading import AnyDesign, AnyTrial
+from experiments.designs.design import Trial
+from experiments.designs.loading import AnyDesign
 
 PAGE_TOKENS: Final = 2_500
 """The tokens of a request with a page.
@@ -33,7 +34,7 @@ class ExpectedUse:
     cost: float | None
 
 
-def expected_use(agent: str, trials: Iterable[AnyTrial], design: AnyDesign) -> ExpectedUse:
+def expected_use(agent: str, trials: Iterable[Trial], design: AnyDesign) -> ExpectedUse:
     """Add up what these trials take."""
     parts = [_requests(trial, design) for trial in trials]
     requests, tokens_in, tokens_out = (sum(part[index] for part in parts) for index in range(3))
@@ -66,11 +67,11 @@ def assumed(design: AnyDesign) -> str:
     return f"{PAGE_TOKENS:,} tokens, an answer {PAGE_ANSWER_TOKENS} tokens"
 
 
-def _requests(trial: AnyTrial, design: AnyDesign) -> tuple[int, int, int]:
+def _requests(trial: Trial, design: AnyDesign) -> tuple[int, int, int]:
     """Count the requests of a trial, and their tokens in and out."""
     requests = design.requests(trial)
     if design.mode != "text":
         return requests, requests * PAGE_TOKENS, requests * PAGE_ANSWER_TOKENS
-    prompts = [estimate_tokens(f"{card.system}{card.prompt}") for card in trial.cards]
+    prompts = [estimate_tokens(prompt) for prompt in design.prompts(trial)]
     asked = sum(sum(prompts[: number + 1]) for number in range(len(prompts)))
     return requests, asked, requests * TEXT_ANSWER_TOKENS

@@ -25,7 +25,7 @@ from environments.stops import guard
 from environments.watchdog import VARIABLE
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
-from experiments.episodes.guest_trial import GuestTrial, GuestTrials, Scripts, shop_origin
+from experiments.episodes.guest_trial import GuestTrial, GuestTrials, Observe, Scripts, shop_origin
 from experiments.episodes.trajectory import Trajectory, usage_of
 from experiments.executors.browser import Testbed
 from experiments.executors.executor import Attempt
@@ -124,6 +124,15 @@ class Visit:
         )
 
 
+def guest_trials(
+    design: ShopDesign, shop_url: str, guests: ProgramGuests, *, observe: Observe = "page"
+) -> GuestTrials:
+    """Prepare to begin trials of programs, or of guests that are replayed, at a shop with this address."""
+    live = design.experiment.live
+    scripts = Scripts(guard(live.stop_before, guests.stopped_at) if live else "", guests.reports_to)
+    return GuestTrials(design, shop_url, observe=observe, scripts=scripts)
+
+
 class ProgramExecutor:
     """Runs attempts in this process, each with a port of the proxy and a program of its own."""
 
@@ -134,9 +143,7 @@ class ProgramExecutor:
         self.slots = slots
         self._seconds, self._steps = design.experiment.limits.seconds, design.experiment.limits.steps
         self._testbed, self._guests, self._browser = testbed, guests.guests, browser
-        live = design.experiment.live
-        scripts = Scripts(guard(live.stop_before, guests.stopped_at) if live else "", guests.reports_to)
-        self._trials = GuestTrials(design, testbed.base_url, scripts=scripts)
+        self._trials = guest_trials(design, testbed.base_url, guests)
         self._origin = Origin.of(shop_origin(testbed.base_url))
 
     async def run(self, attempt: Attempt[ShopTrial]) -> TrialRecord:

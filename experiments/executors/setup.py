@@ -11,13 +11,12 @@ from agents.providers.batches import BatchQueue
 from agents.registry import close_agents
 from agents.simulated.own_profiles import take
 from agents.simulated.tab_shopper import ShopperProfile
-from experiments.designs.loading import AnyDesign, AnyTrial
-from experiments.episodes.answers import card_record
+from experiments.designs.design import Trial
+from experiments.designs.loading import AnyDesign
 from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import BrowserExecutor, TrialRunner, open_testbed
 from experiments.executors.executor import Attempt, Executor
-from experiments.executors.kinds import KINDS
-from experiments.executors.text import TextExecutor
+from experiments.executors.kinds import KINDS, AsText
 from experiments.records.record import TrialRecord
 
 logger = logging.getLogger(__name__)
@@ -56,42 +55,40 @@ class Setup:
         """Whether the trials need no browser."""
         return self.design.mode == "text"
 
-    def trial_runner(self, base_url: str) -> TrialRunner[AnyTrial]:
+    def trial_runner(self, base_url: str) -> TrialRunner[Trial]:
         """Make the runner of episodes at a shop with this address."""
         on_pages = KINDS[self.design.kind].on_pages
         if on_pages is None:
             raise TypeError(f"trials of kind {self.design.kind} do not run on pages")
         return on_pages(self.design, base_url)
 
-    def lost(self, attempt: Attempt[AnyTrial], reason: str) -> TrialRecord:
+    def text_executor(self, batches: BatchQueue | None = None) -> AsText[Trial]:
+        """Make the executor that asks trials as prompts; batches: collects the requests."""
+        as_text = KINDS[self.design.kind].as_text
+        if as_text is None:
+            raise TypeError(f"trials of kind {self.design.kind} are not asked as text")
+        return as_text(self.design, self.slots, batches)
+
+    def lost(self, attempt: Attempt[Trial], reason: str) -> TrialRecord:
         """Make the record of an attempt that never came back from another process."""
+        if self.is_text:
+            return self.text_executor().lost(attempt, reason)
         trajectory = Trajectory()
         trajectory.fail("worker", reason)
-        trial, start, attempts = attempt.trial, attempt.start, attempt.number
-        if self.is_text:
-            return card_record(
-                self.design.run_id,
-                trial,
-                trajectory,
-                [],
-                [],
-                mode="text",
-                steps=0,
-                start=start,
-                attempts=attempts,
-            )
-        runner = self.trial_runner(NOWHERE)
-        return runner.record(trial, trajectory, runner.session(trial), start=start, attempts=attempts)
+        trial, runner = attempt.trial, self.trial_runner(NOWHERE)
+        return runner.record(
+            trial, trajectory, runner.session(trial), start=attempt.start, attempts=attempt.number
+        )
 
 
 class ByAgent:
     """Runs attempts where their agents act: in our browser, or in programs."""
 
-    def __init__(self, browser: Executor[AnyTrial], programs: Executor[AnyTrial]) -> None:
+    def __init__(self, browser: Executor[Trial], programs: Executor[Trial]) -> None:
         self.slots = browser.slots
         self._browser, self._programs = browser, programs
 
-    async def run(self, attempt: Attempt[AnyTrial]) -> TrialRecord:
+    async def run(self, attempt: Attempt[Trial]) -> TrialRecord:
         """Run one attempt; how it ended stands in its record."""
         executor = self._programs if is_command(attempt.trial.agent) else self._browser
         return await executor.run(attempt)
@@ -100,7 +97,7 @@ class ByAgent:
 @asynccontextmanager
 async def open_executor(
     setup: Setup, say: Callable[[str], None] = logger.warning
-) -> AsyncIterator[Executor[AnyTrial]]:
+) -> AsyncIterator[Executor[Trial]]:
     """Open the executor of this process.
 
     For text it needs nothing else, for pages a shop, a proxy and a browser; `say` is told what happens to
@@ -114,7 +111,7 @@ async def open_executor(
         if setup.is_text:
             batches = BatchQueue(setup.folder / JOURNAL, say) if setup.in_batches else None
             try:
-                yield TextExecutor(setup.design.run_id, setup.design.most_seconds, setup.slots, batches)
+                yield setup.text_executor(batches)
             finally:
                 if batches:
                     await batches.close()

@@ -2,12 +2,13 @@
 
 import time
 from dataclasses import replace
-from typing import Final
+from typing import Final, Self
 
 from agents.base import Call, Message
 from agents.providers.batches import BatchQueue
 from agents.providers.network import Way
 from agents.registry import make_respondent
+from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.trial import CardTrial
 from experiments.episodes.answers import GivenAnswer, card_record, conclude, read_answer
 from experiments.episodes.trajectory import Traced, Trajectory, limited
@@ -37,6 +38,27 @@ class TextExecutor:
         self._run = run
         self._seconds = seconds
         self._batches = batches
+
+    @classmethod
+    def of(cls, design: CardDesign, slots: int, batches: BatchQueue | None) -> Self:
+        """Make the executor of an experiment with cards."""
+        return cls(design.run_id, design.most_seconds, slots, batches)
+
+    def lost(self, attempt: Attempt[CardTrial], reason: str) -> TrialRecord:
+        """Make the record of an attempt that never came back from another process."""
+        trajectory = Trajectory()
+        trajectory.fail("worker", reason)
+        return card_record(
+            self._run,
+            attempt.trial,
+            trajectory,
+            [],
+            [],
+            mode="text",
+            steps=0,
+            start=attempt.start,
+            attempts=attempt.number,
+        )
 
     async def run(self, attempt: Attempt[CardTrial]) -> TrialRecord:
         """Run one attempt and return its record, which says how the attempt ended."""

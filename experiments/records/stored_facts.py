@@ -1,9 +1,9 @@
 """Check the form of what a database says of a run as a whole: it may come from a stranger."""
 
 import json
-from typing import Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BaseModel, StrictInt, StrictStr, ValidationError
+from pydantic import BaseModel, Field, StrictInt, StrictStr, ValidationError
 
 # What is named nowhere here is used nowhere, or as text.
 
@@ -43,7 +43,8 @@ class _Facts(BaseModel):
     trace: StrictStr | None = None
     shoppers: dict[StrictStr, Any] | None = None
     plan: StrictStr | None = None
-    analysis: Literal["choice", "conjoint", "montecarlo", "biases", "anchoring"] | None = None
+    analysis: Annotated[StrictStr, Field(pattern="^[a-z]+$")] | None = None
+    """The kind of study; whether there is one of this name, `experiments.studies.kinds` knows."""
 
 
 def strange_fact(facts: dict[str, Any]) -> str:

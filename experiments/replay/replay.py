@@ -17,8 +17,7 @@ from agents.base import Agent, is_command
 from agents.replay import ReplayAgent, StoredStep, origin
 from environments.browser import run_browsers
 from experiments.designs.design import Trial
-from experiments.designs.loading import AnyDesign, AnyTrial, load_design, stored_design
-from experiments.designs.shop.design import ShopDesign
+from experiments.designs.loading import AnyDesign, load_design, stored_design
 from experiments.episodes.guest_trial import Observe
 from experiments.executors.browser import BrowserExecutor, Testbed, TrialRunner, default_slots, open_testbed
 from experiments.executors.executor import MAX_ATTEMPTS, Attempt, Executor, first_leaf
@@ -137,7 +136,7 @@ class Replay:
         queue = iter(enumerate(self.trials))
         attempts = 1 if upstream else MAX_ATTEMPTS
 
-        async def work(runner: Executor[AnyTrial]) -> None:
+        async def work(runner: Executor[Trial]) -> None:
             for number, (row, trial) in queue:
                 again = await _attempted(runner, replace(trial, id=row.trial), attempts)
                 differs = in_visit if self._observe else in_episode
@@ -151,12 +150,7 @@ class Replay:
                 await check(self.design, todo, self.design.base_url, upstream_ca=setup.upstream_ca)
         programs = ProgramGuests() if self._observe else None
         async with _open(setup, upstream, programs.guests if programs else None) as testbed:
-            runner: Executor[AnyTrial]
-            if programs and self._observe and isinstance(self.design, ShopDesign):
-                runner = Visits(self.design, testbed, programs, self._observe, self._visit, setup.slots)
-            else:
-                episodes = Again(setup.trial_runner(testbed.base_url), self._agent)
-                runner = BrowserExecutor(episodes, testbed, setup.slots)
+            runner = self._runner(setup, testbed, programs)
             try:
                 async with asyncio.TaskGroup() as group:
                     for _ in range(setup.slots):
@@ -164,6 +158,16 @@ class Replay:
             except BaseExceptionGroup as error:
                 raise first_leaf(error) from None
         return found
+
+    def _runner(self, setup: Setup, testbed: Testbed, programs: ProgramGuests | None) -> Executor[Any]:
+        """What takes the stored actions again, in trials of the design's kind."""
+        guests = KINDS[self.design.kind].guests
+        if programs and guests and self._observe:
+            trials = guests(self.design, testbed.base_url, programs, observe=self._observe)
+            seconds = self.design.most_seconds
+            return Visits(trials, testbed, programs, self._visit, seconds, setup.slots)
+        episodes = Again(setup.trial_runner(testbed.base_url), self._agent)
+        return BrowserExecutor(episodes, testbed, setup.slots)
 
     def _stored(self, row: TrialRow) -> Stored:
         of_trial = (self._records, self.run_id, row.trial)

@@ -14,11 +14,9 @@ from agents.replay import OVER, origin
 from environments.actions import EVERY, Action, ActionError, parse_action
 from environments.browser import VIEWPORT
 from environments.episode import SCROLL, first_line
-from environments.stops import guard
 from environments.through_proxy import BrowserFailure
-from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
-from experiments.episodes.guest_trial import GuestTrials, Observe, Scripts, shop_origin
+from experiments.episodes.guest_trial import GuestTrials, shop_origin
 from experiments.episodes.trajectory import Trajectory
 from experiments.executors.browser import Testbed
 from experiments.executors.executor import Attempt
@@ -45,20 +43,19 @@ class Visits:
 
     def __init__(
         self,
-        design: ShopDesign,
+        trials: GuestTrials,
         testbed: Testbed,
         guests: ProgramGuests,
-        observe: Observe,
         stored: Callable[[str], StoredVisit],
+        seconds: float,
         slots: int,
     ) -> None:
-        """Prepare to run trials, `slots` at once; `stored` gives what was done in one, by its id."""
-        self.slots = slots
-        live = design.experiment.live
-        scripts = Scripts(guard(live.stop_before, guests.stopped_at) if live else "", guests.reports_to)
-        self._trials = GuestTrials(design, testbed.base_url, observe=observe, scripts=scripts)
-        self._testbed, self._guests, self._stored = testbed, guests, stored
-        self._seconds = design.experiment.limits.seconds
+        """Prepare to run trials, `slots` at once, each in at most so many seconds.
+
+        stored: gives what was done in a trial, by its id.
+        """
+        self.slots, self._seconds = slots, seconds
+        self._trials, self._testbed, self._guests, self._stored = trials, testbed, guests, stored
         self._origin = Origin.of(shop_origin(testbed.base_url))
 
     async def run(self, attempt: Attempt[ShopTrial]) -> TrialRecord:

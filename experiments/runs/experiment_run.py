@@ -18,7 +18,7 @@ from agents.registry import check_agent, check_name
 from agents.simulated.own_profiles import file_of, known_as
 from experiments.console.progress import RunProgress
 from experiments.designs.design import Mode, Trial
-from experiments.designs.loading import AnyTrial, load_design
+from experiments.designs.loading import load_design
 from experiments.executors.executor import Executor
 from experiments.executors.expected_use import most_cost_in_a_batch
 from experiments.executors.kinds import KINDS
@@ -116,7 +116,7 @@ class ExperimentRun:
             if agent.partition(":")[0] not in BATCHED:
                 raise UserError(f"--batch: {agent} takes no batches; {', '.join(BATCHED)} do")
 
-    def _scoring(self) -> Scoring[AnyTrial] | None:
+    def _scoring(self) -> Scoring[Trial] | None:
         """What scores the trials, where they are scored."""
         scoring = self._running.scoring
         return scoring(self.design) if scoring and self.design.mode == "logprobs" else None

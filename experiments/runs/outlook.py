@@ -64,7 +64,7 @@ def outlook(run: ExperimentRun, trials: Sequence[Trial], workers: Workers) -> di
         "done": run.done,
         "to_run": run.total - run.done,
         "conditions": dict(Counter(trial.condition for trial in trials)),
-        "interventions": _interventions(trials),
+        "interventions": dict(Counter(filter(None, map(run.design.intervention, trials)))),
         "orders": dict(Counter(trial.ordering for trial in trials)),
         "example": _example(run.design, one_agent),
         "smallest_effect": _smallest_effect(run.design, one_agent),
@@ -75,11 +75,6 @@ def outlook(run: ExperimentRun, trials: Sequence[Trial], workers: Workers) -> di
             for agent in run.agents
         ],
     }
-
-
-def _interventions(trials: Sequence[Trial]) -> dict[str, int]:
-    nudges = (getattr(trial, "nudge", None) for trial in trials)
-    return dict(Counter(nudge.id for nudge in nudges if nudge))
 
 
 def _example(design: AnyDesign, trials: Sequence[Trial]) -> dict[str, Any]:

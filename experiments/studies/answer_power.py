@@ -31,7 +31,7 @@ _MANY: Final = 100_000
 
 
 class FactorialRehearsal:
-    """A Monte-Carlo study of willingness to pay; see `experiments.studies.power.Rehearsal`.
+    """A Monte-Carlo study of willingness to pay; see `experiments.studies.rehearsal.Rehearsal`.
 
     The effect of a condition is its mean answer less that of the control, over all products, as the table
     `coefficients` has it, and is made by how far its anchor pulls.
@@ -189,7 +189,7 @@ class _Pair:
 
 
 class BatteryRehearsal:
-    """A battery of biases; see `experiments.studies.power.Rehearsal`. Effects are Cohen's d of a bias.
+    """A battery of biases; see `experiments.studies.rehearsal.Rehearsal`. Effects are Cohen's d of a bias.
 
     What is told of a bias holds in each scenario and at each temperature alike.
     """

@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from experiments.designs.loading import AnyDesign
 from experiments.executors.expected_use import expected_use
-from experiments.studies.power import Rehearsal
+from experiments.studies.power import ways
 from experiments.studies.power_results import Contrast
-from experiments.studies.splits import FEWEST_SETS, Way, ways, with_keys
+from experiments.studies.rehearsal import Rehearsal
+from experiments.studies.splits import FEWEST_SETS, Way, with_keys
 from interventions.errors import UserError
 
 LARGEST: Final = 20_000

@@ -39,7 +39,7 @@ _LARGEST: Final = 99.0
 
 
 class ConjointRehearsal:
-    """A conjoint with a calibrated chooser; see `experiments.studies.power.Rehearsal`.
+    """A conjoint with a calibrated chooser; see `experiments.studies.rehearsal.Rehearsal`.
 
     An effect is in percentage points: between two options that are alike but for one unit of the feature, how
     much more often the better one is chosen. So a part-worth b is 100 tanh(b / 2) points. That of the price

@@ -6,14 +6,12 @@ from typing import Any, Final
 
 import pandas as pd
 
-from analysis.anchoring.table import SCORE_COLUMNS
 from analysis.reporting.methods import markdown
-from analysis.tables.choice_table import COLUMNS, Column
-from analysis.tables.responses_table import RESPONSE_COLUMNS
 from experiments.records.plans import registered_plan
 from experiments.records.record import Row, kind_of
 from experiments.records.store import Records
 from experiments.records.whole_file import whole_file
+from experiments.studies.kinds import study_of
 from experiments.studies.methods import paragraphs
 from interventions.errors import UserError
 
@@ -64,8 +62,7 @@ def write_codebook(records: Records, found: Row, table: pd.DataFrame, path: Path
 
 def codebook(kind: str, table: pd.DataFrame) -> list[tuple[str, ...]]:
     """Return a row for each column of a table, with the cells of `HEAD`."""
-    own = {"montecarlo": RESPONSE_COLUMNS, "biases": RESPONSE_COLUMNS, "anchoring": SCORE_COLUMNS}
-    known: dict[str, Column] = {each.name: each for each in (*COLUMNS, *own.get(kind, ()))}
+    known = {each.name: each for each in study_of(kind).columns}
     rows: list[tuple[str, ...]] = []
     for name in map(str, table.columns):
         values = table[name].replace("", pd.NA).dropna()
@@ -102,7 +99,7 @@ def _lines(records: Records, found: Row, table: pd.DataFrame, rows: list[tuple[s
     registered = f"plan SHA-256 {plan.hash}, registered at {plan.registered_at}." if plan else "None."
     said: dict[str, str] = {
         "Composition": f"{len(table):,} rows of {table['trial'].nunique():,} trials; a row is "
-        f"{_ROW[kind_of(found)]}. Outcomes of trials: {outcomes}. No trial is left out.",
+        f"{study_of(kind_of(found)).row}. Outcomes of trials: {outcomes}. No trial is left out.",
         **{name: told[name] for name in ("Design", "Agents", "Interventions") if name in told},
         "Collection": f"Begun at {found['started_at']}. Each agent acted on pages that a proxy had rewritten "
         "by the design, or answered prompts with the same content.",
@@ -118,12 +115,3 @@ def _lines(records: Records, found: Row, table: pd.DataFrame, rows: list[tuple[s
     yield f"|{' --- |' * len(HEAD)}"
     for row in rows:
         yield f"| {' | '.join(markdown(cell) for cell in row)} |"
-
-
-_ROW: Final = {
-    "choice": "an option shown in a trial",
-    "conjoint": "an option shown in a trial",
-    "montecarlo": "a question that was asked",
-    "biases": "a question that was asked",
-    "anchoring": "an answer whose log-probability was scored",
-}

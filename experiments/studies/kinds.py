@@ -1,16 +1,16 @@
 """The kinds of study: make an analysis in sections from a stored run, or from tables of any origin."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Literal, Protocol
 
 import pandas as pd
 
 from agents.simulated.own_profiles import known_as
 from analysis.anchoring import report as anchoring
 from analysis.anchoring.study import analyze_anchoring
-from analysis.anchoring.table import read_anchoring
+from analysis.anchoring.table import SCORE_COLUMNS, read_anchoring
 from analysis.biases import analyze_biases
 from analysis.biases import report as biases
 from analysis.choice import analyze_choice
@@ -21,8 +21,8 @@ from analysis.conjoint.pricebench import read_conjoint
 from analysis.montecarlo import analyze_montecarlo
 from analysis.montecarlo import report as montecarlo
 from analysis.reporting.sections import Report
-from analysis.tables.choice_table import read_table
-from analysis.tables.responses_table import read_responses
+from analysis.tables.choice_table import COLUMNS, Column, read_table
+from analysis.tables.responses_table import RESPONSE_COLUMNS, read_responses
 from analysis.tables.table_file import selected, together
 from experiments.designs.shop.strata_order import strata_order
 from experiments.records.queries import agents_of, ended_trials
@@ -35,7 +35,12 @@ from experiments.records.tidy_tables import (
     score_table,
     tidy_table,
 )
+from experiments.studies.answer_power import BatteryRehearsal, FactorialRehearsal
+from experiments.studies.card_power import ConjointRehearsal
+from experiments.studies.rehearsal import Power
 from experiments.studies.sequence import sequence_table
+from experiments.studies.shop_power import ShopRehearsal
+from experiments.studies.splits import all_sets, of_battery, of_conjoint, of_factorial, of_shop
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import did_you_mean
 
@@ -51,77 +56,151 @@ class StudyAnalysis(Protocol):
         """Return all frames as a JSON object."""
 
 
-@dataclass(frozen=True)
-class Study:
-    """A kind of study: its name, and how it is analysed.
+Tables = tuple[pd.DataFrame | None, ...]
 
-    `report` takes what `analyze` gives. `stored` takes a run and the agents of interest (none named: all);
-    frames with a column `agent` may hold others too. `tables` are the names of what `stored` gives, in order.
+
+def _no_more(records: Records, run: str, agents: Sequence[str]) -> Tables:
+    return ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """A kind of study: its name, its tables, and how it is analysed, described and planned.
+
+    Whatever asks for the kind of a run or a design asks its row of `STUDIES`.
     """
 
     title: str
     analyze: Callable[..., StudyAnalysis]
     report: Callable[[Any], Report]
+    """From what `analyze` gives to its sections."""
     read: Callable[[Path], pd.DataFrame]
-    stored: Callable[[Records, str, Sequence[str]], tuple[pd.DataFrame | None, ...]]
+    """Reads the main table from a file."""
+    table: Callable[[Records, str], pd.DataFrame]
+    """Makes the main table of a run, which `souk export` writes and `analyze` takes first."""
+    more: Callable[[Records, str, Sequence[str]], Tables] = _no_more
+    """Makes what `analyze` takes besides, of a run and the agents of interest (none named: all)."""
     tables: tuple[str, ...]
+    """The names of the main table and of those of `more`, in order."""
+    row: str
+    """What a row of the main table is."""
+    columns: tuple[Column, ...] = COLUMNS
+    """The columns that the main table can have, besides `attr_*`."""
+    estimators: str
+    """The sentences of a methods section about the analysis."""
+    sources: tuple[str, ...] = ()
+    """The sources of what `estimators` names, as keys of `analysis.reporting.literature`."""
+    from_design: tuple[str, ...] = ()
+    """The keys of an experiment that are options of `analyze` too: it has to draw as the design did."""
+    effects: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
+    """The table and row of each effect that a hypothesis can name."""
+    between: Literal["", "products", "hotels"] = ""
+    """What is chosen between, where a simulated shopper can be fitted to the choices."""
+    power: Power | None = None
+    """How its power is told; None: nothing is left to chance."""
+
+    def stored(self, records: Records, run: str, agents: Sequence[str]) -> Tables:
+        """Make all tables of a run; frames with a column `agent` may hold others than `agents`, too."""
+        return self.table(records, run), *self.more(records, run, agents)
 
 
-def _choices(records: Records, run: str, agents: Sequence[str]) -> tuple[pd.DataFrame | None, ...]:
+def _beside_choices(records: Records, run: str, agents: Sequence[str]) -> Tables:
     order = strata_order(records.latest_run(run)["facts"])
     sequence = sequence_table(order, ended_trials(records, run)) if order else None
-    return (
-        tidy_table(records, run),
-        receipts_table(records, run, agents),
-        factors_table(records, run),
-        sequence,
-    )
+    return receipts_table(records, run, agents), factors_table(records, run), sequence
 
 
-def _cards(records: Records, run: str, agents: Sequence[str]) -> tuple[pd.DataFrame | None, ...]:
-    return (tidy_table(records, run),)
-
-
-def _responses(records: Records, run: str, agents: Sequence[str]) -> tuple[pd.DataFrame | None, ...]:
-    return (response_table(records, run),)
-
-
-def _scores(records: Records, run: str, agents: Sequence[str]) -> tuple[pd.DataFrame | None, ...]:
-    return (score_table(records, run),)
-
-
-STUDIES: Final = {
+STUDIES: Final[dict[str, Study]] = {
     "choice": Study(
-        "What moved the choices",
-        analyze_choice,
-        choice.report,
-        read_table,
-        _choices,
-        ("choices", "receipts-by-edit", "factors", "sequence"),
+        title="What moved the choices",
+        analyze=analyze_choice,
+        report=choice.report,
+        read=read_table,
+        table=tidy_table,
+        more=_beside_choices,
+        tables=("choices", "receipts-by-edit", "factors", "sequence"),
+        row="an option shown in a trial",
+        estimators="Effects on choice are percentage points of a linear probability model with trial fixed "
+        "effects; errors are clustered by choice set, or by nudge text and category. What the design "
+        "exchanges itself is tested by Fisher's randomisation test within strata, with score intervals (in "
+        "pairs McNemar's exact test and Tango's interval).",
+        sources=("cameron2011", "fisher1935", "mcnemar1947", "tango1998"),
+        effects={
+            # exact where every design exchanges it, else of the clustered effects
+            "nudge": ("exact", {"term": "nudged"}),
+            "order": ("exact", {"term": "viewed_first"}),
+            "price": ("effects", {"term": "cheaper"}),
+            "rating": ("effects", {"term": "higher_rated"}),
+        },
+        between="products",
+        power=Power(ShopRehearsal, of_shop, all_sets),
     ),
     "conjoint": Study(
-        "What the choices are worth", analyze_conjoint, conjoint.report, read_conjoint, _cards, ("choices",)
+        title="What the choices are worth",
+        analyze=analyze_conjoint,
+        report=conjoint.report,
+        read=read_conjoint,
+        table=tidy_table,
+        tables=("choices",),
+        row="an option shown in a trial",
+        estimators="Choices between cards are analysed by conditional logit models; errors are clustered by "
+        "choice set where sets are shown several times.",
+        sources=("mcfadden1974",),
+        between="hotels",
+        power=Power(ConjointRehearsal, of_conjoint),
     ),
     "montecarlo": Study(
-        "Willingness to pay",
-        analyze_montecarlo,
-        montecarlo.report,
-        read_responses,
-        _responses,
-        ("responses",),
+        title="Willingness to pay",
+        analyze=analyze_montecarlo,
+        report=montecarlo.report,
+        read=read_responses,
+        table=response_table,
+        tables=("responses",),
+        row="a question that was asked",
+        columns=(*COLUMNS, *RESPONSE_COLUMNS),
+        estimators="Answers are compared between conditions and with list prices; intervals of shares are "
+        "Wilson's.",
+        sources=("wilson1927",),
+        power=Power(FactorialRehearsal, of_factorial),
     ),
     "biases": Study(
-        "Cognitive biases", analyze_biases, biases.report, read_responses, _responses, ("responses",)
+        title="Cognitive biases",
+        analyze=analyze_biases,
+        report=biases.report,
+        read=read_responses,
+        table=response_table,
+        tables=("responses",),
+        row="a question that was asked",
+        columns=(*COLUMNS, *RESPONSE_COLUMNS),
+        estimators="Each bias is the standardised difference (Cohen's d) between the answers in the "
+        "treatment and in the control condition.",
+        sources=("cohen1988",),
+        power=Power(BatteryRehearsal, of_battery),
     ),
     "anchoring": Study(
-        "Anchoring in log-probabilities",
-        analyze_anchoring,
-        anchoring.report,
-        read_anchoring,
-        _scores,
-        ("scores",),
+        title="Anchoring in log-probabilities",
+        analyze=analyze_anchoring,
+        report=anchoring.report,
+        read=read_anchoring,
+        table=score_table,
+        tables=("scores",),
+        row="an answer whose log-probability was scored",
+        columns=(*COLUMNS, *SCORE_COLUMNS),
+        estimators="Anchoring is measured in the log-probabilities of answers: expected answers by anchor, "
+        "with paired tests.",
+        from_design=("seed", "permutations"),
     ),
 }
+"""The one table of the kinds of study, by the word that follows `souk analyze`."""
+
+
+def study_of(kind: str) -> Study:
+    """Return the kind of study with this name. Raises UserError where this version of Souk has none."""
+    if study := STUDIES.get(kind):
+        return study
+    raise UserError(
+        f"{kind!r} is no kind of study that this version of Souk can analyse; {', '.join(STUDIES)} are"
+    )
 
 
 def analyze_run(
@@ -137,7 +216,7 @@ def analyze_run(
 
     `agents_left` says which agents are analysed. names: what agents are called in the analysis.
     """
-    study, run = STUDIES[kind_of(found)], found["run"]
+    study, run = study_of(kind_of(found)), found["run"]
     only, without = [*map(known_as, only)], [*map(known_as, without)]
     agents: Sequence[str] = ()
     if only or without:
@@ -196,8 +275,7 @@ def agents_left(known: Sequence[str], only: Sequence[str], without: Sequence[str
 def of_design(found: Row) -> dict[str, Any]:
     """Return what an analysis has to do as the design did: draw the same orders of fields."""
     experiment = found["facts"]["experiment"]
-    named = ("seed", "permutations") if experiment.get("task") == "score" else ()
-    return {name: experiment[name] for name in named if name in experiment}
+    return {name: experiment[name] for name in study_of(kind_of(found)).from_design if name in experiment}
 
 
 def read_tables(
@@ -207,7 +285,7 @@ def read_tables(
 
     Messages find the rows of the table in their files.
     """
-    table = together([STUDIES[kind].read(path) for path in files])
+    table = together([study_of(kind).read(path) for path in files])
     only, without = [*map(known_as, only)], [*map(known_as, without)]
     if "agent" not in table or (not only and not without):
         return table

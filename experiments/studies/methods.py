@@ -14,32 +14,9 @@ from experiments.designs.shop.stopping import Stopping
 from experiments.records.plans import registered_plan, trials_by_agent
 from experiments.records.record import Row, kind_of
 from experiments.records.store import Records
+from experiments.studies.kinds import study_of
 from experiments.studies.plans import analysis_code
 from interventions.errors import UserError
-
-ESTIMATORS: Final = {
-    "choice": "Effects on choice are percentage points of a linear probability model with trial fixed "
-    "effects; errors are clustered by choice set, or by nudge text and category. What the design exchanges "
-    "itself is tested by Fisher's randomisation test within strata, with score intervals (in pairs McNemar's "
-    "exact test and Tango's interval).",
-    "conjoint": "Choices between cards are analysed by conditional logit models; errors are clustered by "
-    "choice set where sets are shown several times.",
-    "montecarlo": "Answers are compared between conditions and with list prices; intervals of shares are "
-    "Wilson's.",
-    "biases": "Each bias is the standardised difference (Cohen's d) between the answers in the treatment "
-    "and in the control condition.",
-    "anchoring": "Anchoring is measured in the log-probabilities of answers: expected answers by anchor, "
-    "with paired tests.",
-}
-
-SOURCES: Final = {
-    "choice": ("cameron2011", "fisher1935", "mcnemar1947", "tango1998"),
-    "conjoint": ("mcfadden1974",),
-    "montecarlo": ("wilson1927",),
-    "biases": ("cohen1988",),
-    "anchoring": (),
-}
-"""The keys of the sources of what `ESTIMATORS` names."""
 
 ANYTIME: Final = (
     " Its interval is a confidence sequence, and its p value that of an e-process (a mixture of likelihood"
@@ -56,7 +33,7 @@ def write_methods(
         UserError: it cannot be written.
     """
     results = known[1] if known else pd.DataFrame(columns=list(COLUMNS))
-    keys = (*SOURCES[kind_of(found)], "souk")
+    keys = (*study_of(kind_of(found)).sources, "souk")
     text = methods(paragraphs(records, found, known), results, path, cited=keys)
     try:
         path.write_text(text, encoding="utf-8")
@@ -71,7 +48,7 @@ def paragraphs(
     records: Records, found: Row, known: tuple[Registration, pd.DataFrame] | None
 ) -> dict[str, str]:
     """Return the text by heading. known: the registered plan and its results."""
-    facts, kind = found["facts"], kind_of(found)
+    facts = found["facts"]
     plan = registered_plan(records, found["run"])
     counts = trials_by_agent(records, found["run"])
     agents = ", ".join(f"{name} ({counted(number, 'trial')})" for name, number in counts.items())
@@ -79,7 +56,7 @@ def paragraphs(
     told = {
         "Design": _design(found, total),
         "Agents": f"{agents or 'None'}.",
-        "Analysis": f"{ESTIMATORS[kind]} Intervals are of 95 %.",
+        "Analysis": f"{study_of(kind_of(found)).estimators} Intervals are of 95 %.",
     }
     if sentence := Stopping(**(facts["experiment"].get("stopping") or {})).sentence():
         told["Stopping"] = f"The run of an agent {sentence}.{ANYTIME if 'once' in sentence else ''}"

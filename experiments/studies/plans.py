@@ -16,17 +16,10 @@ from experiments.designs.inputs.plan_section import Hypothesis, PlanSection
 from experiments.designs.loading import AnyDesign
 from experiments.records.plans import given_keys
 from experiments.records.shown import without_folders
-from experiments.studies.kinds import STUDIES
+from experiments.studies.kinds import study_of
 from interventions.yaml.yaml_source import Source, did_you_mean
 
 FORMAT: Final = 1
-EFFECTS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
-    "nudge": ("exact", {"term": "nudged"}),
-    "order": ("exact", {"term": "viewed_first"}),
-    "price": ("effects", {"term": "cheaper"}),
-    "rating": ("effects", {"term": "higher_rated"}),
-}
-"""The row of an effect in a shop: exact where every design exchanges it, else of the clustered effects."""
 
 
 def make_plan(
@@ -41,9 +34,7 @@ def make_plan(
             agent that it does not have.
     """
     section = plan_section(design.experiment)
-    rule = getattr(design.experiment, "stopping", None)
-    most = min((number for number in (limit, rule and rule.most) if number), default=None)
-    sequential = rule.effect if rule and rule.rule != "fixed" else ""
+    most = min((number for number in (limit, design.most) if number), default=None)
     counts: Counter[str] = Counter()
     names = []
     for trial in design.trials(agents):
@@ -69,7 +60,7 @@ def make_plan(
             "ids": sha256(sorted(names)),
         },
         "hypotheses": [
-            _resolved(each, place, design.analysis, source, sequential)
+            _resolved(each, place, design.analysis, source, design.watched)
             for place, each in enumerate(section.hypotheses)
         ],
         "correction": section.correction,
@@ -82,7 +73,7 @@ def make_plan(
 
 def plan_section(experiment: ExperimentFile) -> PlanSection:
     """Return the section `plan` of an experiment; one that declares nothing where there is none."""
-    return getattr(experiment, "plan", None) or PlanSection()
+    return experiment.plan or PlanSection()
 
 
 @cache
@@ -101,9 +92,10 @@ def _resolved(each: Hypothesis, place: int, kind: str, source: Source, sequentia
     sequential: the effect that a stopping rule looks at; only the table `sequence` has its p value.
     """
     here = ("plan", "hypotheses", place)
-    if each.effect and kind != "choice":
+    effects = study_of(kind).effects
+    if each.effect and each.effect not in effects:
         raise source.error((*here, "effect"), f"effects are of shops, this is {kind}; give table and row")
-    table, own = EFFECTS[each.effect] if each.effect else ("", {})
+    table, own = effects[each.effect] if each.effect else ("", {})
     if each.effect and each.effect == sequential:
         table = "sequence"
     table, row = each.table or table, {**own, **each.row}
@@ -119,7 +111,7 @@ def _resolved(each: Hypothesis, place: int, kind: str, source: Source, sequentia
 
 def _tables(kind: str) -> list[str]:
     """The names of the tables of an analysis."""
-    found = get_type_hints(STUDIES[kind].analyze)["return"]
+    found = get_type_hints(study_of(kind).analyze)["return"]
     return [each.name for each in fields(found) if each.name != "notes"]
 
 

@@ -1,16 +1,16 @@
 """Rehearse an experiment of any kind with a simulated agent, to tell its power before it is run."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from agents.base import is_simulated
 from agents.simulated.own_profiles import profile_of
 from agents.simulated.tab_shopper import ShopperProfile
 from experiments.designs.loading import AnyDesign
-from experiments.studies.answer_power import BatteryRehearsal, FactorialRehearsal
-from experiments.studies.card_power import ConjointRehearsal
-from experiments.studies.power_results import DIFFER, POWER, Contrast
-from experiments.studies.shop_power import ShopRehearsal
+from experiments.studies.kinds import study_of
+from experiments.studies.power_results import DIFFER, POWER
+from experiments.studies.rehearsal import Power, Rehearsal
+from experiments.studies.splits import Way, with_keys
 from interventions.errors import UserError
 from interventions.yaml.yaml_source import did_you_mean
 
@@ -25,65 +25,12 @@ LARGEST: Final = 1_000.0
 """The largest effect that is not one on a probability."""
 
 
-class Rehearsal(Protocol):
-    """An experiment that a simulated agent goes through again and again, calibrated to the named effects."""
-
-    @property
-    def told(self) -> dict[str, Any]:
-        """What the simulated agent is like, as plain data."""
-
-    @property
-    def size(self) -> int:
-        """The trials of an agent in the whole experiment."""
-
-    @property
-    def assumptions(self) -> list[str]:
-        """What is assumed of the agent besides the named effects, and what a test is about, in lines."""
-
-    def again(self, design: Any) -> "Rehearsal":
-        """Return the rehearsal of another split of the same experiment, by the same agent."""
-
-    def of(
-        self,
-        trials: int,
-        studies: int,
-        *,
-        alpha: float = 0.05,
-        seed: int = 0,
-        tell: Callable[[int], None] = lambda _: None,
-    ) -> list[Contrast]:
-        """Simulate studies of so many trials; return each planned contrast.
-
-        tell: called with the number of studies that are done.
-        """
-
-
-class _Kind(Rehearsal, Protocol):
-    """A class of rehearsals."""
-
-    def __init__(
-        self, design: Any, profile: ShopperProfile, effects: Mapping[Any, float], differ: float
-    ) -> None: ...
-
-    @staticmethod
-    def features(design: Any) -> Mapping[str, str]:
-        """Return the contrasts of an experiment, each with its unit."""
-
-
-_KINDS: Final[Mapping[str, type[_Kind]]] = {
-    "choice": ShopRehearsal,
-    "conjoint": ConjointRehearsal,
-    "montecarlo": FactorialRehearsal,
-    "biases": BatteryRehearsal,
-}
-
-
 def features_of(design: AnyDesign) -> Mapping[str, str]:
     """Return the contrasts that an experiment plans, each with its unit.
 
     Raises UserError for an experiment of which nothing can be said.
     """
-    return _kind(design).features(design)
+    return _power(design).rehearsal.features(design)
 
 
 def rehearsal(
@@ -94,7 +41,7 @@ def rehearsal(
     differ: how far choice sets, texts or products differ in the effects, as a share of these. Raises
     UserError for an effect that no such agent has.
     """
-    return _kind(design)(design, profile, effects, differ)
+    return _power(design).rehearsal(design, profile, effects, differ)
 
 
 def smallest_effects(design: AnyDesign, agents: Sequence[str], trials: int) -> dict[str, Any] | None:
@@ -142,10 +89,24 @@ def effects_in(given: list[str], features: Mapping[str, str]) -> dict[str, float
     return found
 
 
-def _kind(design: AnyDesign) -> "type[_Kind]":
-    """Return what rehearses experiments of this kind. Raises UserError where nothing does."""
-    if design.mode != "logprobs" and (kind := _KINDS.get(design.analysis)):
-        return kind
+def ways(design: AnyDesign, trials: int) -> Iterator[Way]:
+    """Return the ways to spend so many trials of an agent on an experiment; the one first that varies most.
+
+    Raises UserError for an experiment that has but one way.
+    """
+    return _power(design).ways(design, trials)
+
+
+def widest(design: AnyDesign) -> AnyDesign:
+    """Return the experiment with all choice sets that there are, on which shoppers are calibrated."""
+    keys = _power(design).widest(design)
+    return with_keys(design, keys) if keys else design
+
+
+def _power(design: AnyDesign) -> Power:
+    """Return how the power of such experiments is told. Raises UserError where nothing can be said."""
+    if design.mode != "logprobs" and (power := study_of(design.analysis).power):
+        return power
     raise UserError(
         f"{design.name}: answers are scored, and nothing is left to chance that a power could be about; use"
         " souk power anova for a comparison of groups"

@@ -26,7 +26,7 @@ from experiments.records.plans import (
 from experiments.records.record import Row, kind_of
 from experiments.records.shown import without_folders
 from experiments.records.store import Records
-from experiments.studies.kinds import STUDIES, of_design
+from experiments.studies.kinds import of_design, study_of
 from experiments.studies.plans import analysis_code, sha256
 
 
@@ -125,7 +125,7 @@ def registered_results(
 
 def _unusual(found: Row, options: Mapping[str, Any]) -> list[str]:
     """The options of an analysis that are not those of `souk analyze` without any."""
-    known = signature(STUDIES[kind_of(found)].analyze).parameters
+    known = signature(study_of(kind_of(found)).analyze).parameters
     usual = {name: each.default for name, each in known.items()} | of_design(found)
     return sorted(name for name, value in options.items() if (value or None) != (usual[name] or None))
 
@@ -144,7 +144,7 @@ def _without_excluded(
     if not excluded["agents"] and not excluded["outcomes"]:
         return analysed
     tables = _kept(records, found, plan, only, without)
-    return STUDIES[kind_of(found)].analyze(*tables, **{**of_design(found), **options})
+    return study_of(kind_of(found)).analyze(*tables, **{**of_design(found), **options})
 
 
 def _of_margins(
@@ -163,7 +163,7 @@ def _kept(
     records: Records, found: Row, plan: Registered, only: Sequence[str], without: Sequence[str]
 ) -> list[Any]:
     """The tables of a run without what the plan, or the command, leaves out."""
-    study, excluded = STUDIES[kind_of(found)], plan.content["exclude"]
+    study, excluded = study_of(kind_of(found)), plan.content["exclude"]
     with records.reading():
         tables = study.stored(records, found["run"], ())
         ended = stored_ids(records, found["run"], excluded["outcomes"]) if excluded["outcomes"] else []
@@ -195,7 +195,7 @@ def report_of(
 
     note: a further problem, that the run is not registered though its name is.
     """
-    report = STUDIES[kind].report(analysed)
+    report = study_of(kind).report(analysed)
     if known:
         return with_plan(report, *known)
     return replace(report, problems=(note, *report.problems)) if note else report

@@ -220,7 +220,7 @@ def _codes(made: SimulatedTrials) -> dict[str, Any]:
 
 
 class ShopRehearsal:
-    """An experiment in a shop with a calibrated shopper; see `experiments.studies.power.Rehearsal`."""
+    """An experiment in a shop with a calibrated shopper; see `experiments.studies.rehearsal.Rehearsal`."""
 
     @staticmethod
     def features(design: ShopDesign) -> Mapping[str, str]:

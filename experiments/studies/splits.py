@@ -1,6 +1,6 @@
 """List the ways to spend a number of trials: on choice sets, texts or repeats, by what the experiment has."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import comb
@@ -29,14 +29,6 @@ class Way:
     trials: int
 
 
-def ways(design: AnyDesign, trials: int) -> Iterator[Way]:
-    """Return the ways to spend so many trials of an agent on an experiment; the one first that varies most.
-
-    Raises UserError for an experiment that has but one way.
-    """
-    return _KINDS[design.analysis].ways(design, trials)
-
-
 def with_keys(design: AnyDesign, keys: Mapping[str, Any]) -> AnyDesign:
     """Return the experiment with these keys, and without its stopping rule and plan."""
     data = {name: own for name, own in design.source.data.items() if name not in ("stopping", "plan")}
@@ -45,16 +37,10 @@ def with_keys(design: AnyDesign, keys: Mapping[str, Any]) -> AnyDesign:
     return stored_design(replace(design.source, data=data), "")
 
 
-def widest(design: AnyDesign) -> AnyDesign:
-    """Return the experiment with all choice sets that there are, on which shoppers are calibrated."""
-    keys = _KINDS[design.analysis].widest(design)
-    return with_keys(design, keys) if keys else design
-
-
 @lru_cache(maxsize=4)
 def _most_sets(design: ShopDesign) -> int:
     """The number of choice sets that there are; counted once, because it takes a while."""
-    return len(cast("ShopDesign", widest(design)).sets)
+    return len(cast("ShopDesign", with_keys(design, all_sets(design))).sets)
 
 
 def _put(data: dict[str, Any], path: Sequence[str], value: Any) -> None:
@@ -66,8 +52,8 @@ def _put(data: dict[str, Any], path: Sequence[str], value: Any) -> None:
         data[name] = value
 
 
-def _of_shop(design: ShopDesign, trials: int) -> Iterator[Way]:
-    """With all texts, a third of them and one: as many sets as there can be, then fewer that are repeated."""
+def of_shop(design: ShopDesign, trials: int) -> Iterator[Way]:
+    """Yield all texts, a third of them and one: as many sets as there can be, then fewer, repeated."""
     texts = tuple(nudge.id for nudge in design.nudges if nudge)
     most, is_file = _most_sets(design), bool(design.experiment.options.file)
     cells = trials // design.block_size()
@@ -86,8 +72,11 @@ def _of_shop(design: ShopDesign, trials: int) -> Iterator[Way]:
             yield Way(parts, {**keys, "repeats": repeats}, sets * each * repeats * design.block_size())
 
 
-def _of_conjoint(design: CardDesign, trials: int) -> Iterator[Way]:
-    """Each set shown once, twice and four times; sets of all sizes in the proportions of the file."""
+def of_conjoint(design: CardDesign, trials: int) -> Iterator[Way]:
+    """Yield sets shown once, twice and four times, of all sizes in the proportions of the file.
+
+    Raises UserError for ready-made cards.
+    """
     spec = cast("Conjoint", design.experiment.design.one)
     if not spec.blocks:
         raise UserError(f"--budget: the cards of {design.name} are ready-made, in one way only; use --trials")
@@ -108,8 +97,8 @@ def _of_conjoint(design: CardDesign, trials: int) -> Iterator[Way]:
             yield Way(parts, {"design.conjoint.blocks": blocks}, sum(sets) * repeats * orders)
 
 
-def _of_factorial(design: CardDesign, trials: int) -> Iterator[Way]:
-    """All products in all conditions, as often as can be."""
+def of_factorial(design: CardDesign, trials: int) -> Iterator[Way]:
+    """Yield all products in all conditions, as often as can be."""
     spec = cast("Factorial", design.experiment.design.one)
     cells = design.size // spec.repeats
     if repeats := trials // cells:
@@ -117,8 +106,8 @@ def _of_factorial(design: CardDesign, trials: int) -> Iterator[Way]:
         yield Way(parts, {"design.factorial.repeats": repeats}, cells * repeats)
 
 
-def _of_battery(design: CardDesign, trials: int) -> Iterator[Way]:
-    """All scenarios and temperatures, and the first of each."""
+def of_battery(design: CardDesign, trials: int) -> Iterator[Way]:
+    """Yield all scenarios and temperatures, and the first of each."""
     spec = cast("Battery", design.experiment.design.one)
     for number, scenarios, temperatures in (
         (len(spec.scenarios) * len(spec.temperatures), spec.scenarios, spec.temperatures),
@@ -137,21 +126,6 @@ def _of_battery(design: CardDesign, trials: int) -> Iterator[Way]:
             return
 
 
-def _all_sets(design: ShopDesign) -> Mapping[str, Any]:
+def all_sets(design: ShopDesign) -> Mapping[str, Any]:
+    """Return the keys that ask for all choice sets that there are; none where a file lists them."""
     return {} if design.experiment.options.file else {"options.sets": _MOST_SETS, "repeats": 1}
-
-
-@dataclass(frozen=True)
-class _Splits:
-    """How a kind of study spends trials; and the keys that give it all choice sets, where it draws them."""
-
-    ways: Callable[[Any, int], Iterator[Way]]
-    widest: Callable[[Any], Mapping[str, Any]] = lambda _: {}
-
-
-_KINDS: Final = {
-    "choice": _Splits(_of_shop, _all_sets),
-    "conjoint": _Splits(_of_conjoint),
-    "montecarlo": _Splits(_of_factorial),
-    "biases": _Splits(_of_battery),
-}

@@ -46,7 +46,7 @@ def compute(records: Records, run: str) -> dict[str, Any]:
 def _analysed(records: Records, run: str) -> dict[str, Any]:
     from analysis.reporting.html import figure_data, table_cells  # noqa: PLC0415 - as late as they are needed
     from experiments.records.record import kind_of  # noqa: PLC0415
-    from experiments.studies.kinds import STUDIES, analyze_run  # noqa: PLC0415
+    from experiments.studies.kinds import analyze_run, study_of  # noqa: PLC0415
     from experiments.studies.registered import (  # noqa: PLC0415
         registered_results,
         report_of,
@@ -60,7 +60,7 @@ def _analysed(records: Records, run: str) -> dict[str, Any]:
     report = report_of(kind, analysis, known, unregistered(records, found))
     first = report.sections[0] if report.sections else None
     return {
-        "title": STUDIES[kind].title,
+        "title": study_of(kind).title,
         "answer": list(report.answer),
         "problems": list(report.problems),
         "checked": report.checked,

@@ -12,6 +12,8 @@ from interventions.yaml.yaml_source import Source, did_you_mean
 class BatteryDesign:
     """The trials of a battery; a block is one repeat of one bias in one scenario at one temperature."""
 
+    analysis = "biases"
+
     def __init__(self, spec: Battery, experiment: CardExperiment, source: Source) -> None:
         self._spec = spec
         self._battery = load_battery(source.shipped_or_file(("cards",), experiment.cards))

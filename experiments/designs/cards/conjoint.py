@@ -27,6 +27,7 @@ Item = TypeVar("Item")
 class ConjointDesign:
     """The trials of a conjoint; a block is one showing, in all its orders."""
 
+    analysis = "conjoint"
     quota: int | None = None
     attempts: int = 0
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from experiments.designs.cards.battery import BatteryDesign
 from experiments.designs.cards.conjoint import ConjointDesign
@@ -19,12 +19,11 @@ from interventions.yaml.yaml_source import Source, validate
 if TYPE_CHECKING:
     import pandas as pd
 
-_ANALYSES: Final = {"conjoint": "conjoint", "factorial": "montecarlo", "battery": "biases"}
-
 
 class Part(Protocol):
     """The protocol of the kinds of designs with cards."""
 
+    analysis: str
     quota: int | None
     attempts: int
 
@@ -65,8 +64,7 @@ class CardDesign(Design[CardTrial]):
     @property
     def analysis(self) -> str:
         """The command of `souk analyze` for its runs."""
-        (part,) = self.experiment.design.model_fields_set
-        return _ANALYSES[part]
+        return self._part.analysis
 
     @property
     def mode(self) -> Mode:
@@ -97,6 +95,11 @@ class CardDesign(Design[CardTrial]):
     def sets(self) -> int:
         """The number of choice sets or questions."""
         return self._part.sets
+
+    @property
+    def chooses(self) -> bool:
+        """Whether options are on the cards, not questions."""
+        return self.experiment.design.conjoint is not None
 
     @property
     def asked_again(self) -> tuple[str, int]:
@@ -177,6 +180,10 @@ class CardDesign(Design[CardTrial]):
         """Describe the prompts of one trial."""
         prompts = [card.prompt for card in trial.cards]
         return {"system": trial.cards[0].system, "prompts": prompts, "temperature": trial.temperature}
+
+    def prompts(self, trial: CardTrial) -> Sequence[str]:
+        """Return the cards' prompts, in order."""
+        return [f"{card.system}{card.prompt}" for card in trial.cards]
 
     def comparison(self, trials: Sequence[CardTrial]) -> Comparison | None:
         """Compare the alternative shown first with the others, or the answers in two conditions."""

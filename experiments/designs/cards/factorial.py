@@ -62,6 +62,7 @@ class ProductFile(Model):
 class FactorialDesign:
     """The trials of a factorial; a block is one repeat of one product, in all conditions."""
 
+    analysis = "montecarlo"
     quota: int | None = None
     attempts: int = 0
 

@@ -46,6 +46,7 @@ class ShopDesign(Design[ShopTrial]):
     kind = "shop"
     analysis = "choice"
     mode = "page"
+    chooses = True
     experiment: Experiment
 
     def __init__(self, source: Source, *, subject: str = "") -> None:
@@ -90,6 +91,11 @@ class ShopDesign(Design[ShopTrial]):
     def most(self) -> int | None:
         """The most trials of an agent that the experiment asks for; None: all."""
         return self.stopping.most if self.stopping else None
+
+    @property
+    def watched(self) -> str:
+        """The effect that the stopping rule looks at while the run goes on; empty: none."""
+        return self.stopping.effect if self.stopping and self.stopping.rule != "fixed" else ""
 
     @property
     def drawn(self) -> tuple[str, ...]:
@@ -298,6 +304,10 @@ class ShopDesign(Design[ShopTrial]):
             ],
             "texts": [edit.words() for treatment in carried for edit in treatment.edits if edit.words()],
         }
+
+    def intervention(self, trial: ShopTrial) -> str:
+        """Return the id of the trial's nudge, which its control has too."""
+        return trial.nudge.id if trial.nudge else ""
 
     def comparison(self, trials: Sequence[ShopTrial]) -> Comparison:
         """Compare the carrier of an intervention with the others; without one, who is seen first."""

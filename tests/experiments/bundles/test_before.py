@@ -9,14 +9,11 @@ import json
 import re
 import shutil
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
-from experiments.bundles.bundle import Manifest
 from experiments.bundles.verify import verify_bundle
 from experiments.designs.inputs.experiment_file import LIBRARY
-from experiments.studies.kinds import STUDIES
 from tests.experiments.command_line import forked_souk
 from tests.support import usual
 
@@ -97,7 +94,3 @@ def test_a_database_is_read(tmp_path: Path) -> None:
     )
     assert again.status == 0, again.err
     assert "24 done, 0 to run" in again.err
-
-
-def test_every_kind_of_study_can_be_packed() -> None:
-    assert set(get_args(Manifest.model_fields["kind"].annotation)) == set(STUDIES)

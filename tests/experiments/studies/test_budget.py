@@ -22,9 +22,9 @@ from experiments.studies.budget import (
     simulated,
     splits,
 )
-from experiments.studies.power import rehearsal
+from experiments.studies.power import rehearsal, widest
 from experiments.studies.power_results import Contrast, Target
-from experiments.studies.splits import Way, widest, with_keys
+from experiments.studies.splits import Way, with_keys
 from interventions.errors import UserError
 from tests.support import size
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from analysis.reporting.literature import ENTRIES, bibtex
 from experiments.cli import app
-from experiments.studies.methods import SOURCES
+from experiments.studies.kinds import STUDIES
 from tests.experiments.bundles.test_before import BEFORE
 
 
@@ -62,7 +62,7 @@ def test_a_methods_section_brings_its_sources(db: str, tmp_path: Path) -> None:
 
 
 def test_entries_are_whole() -> None:
-    assert {key for keys in SOURCES.values() for key in keys} == ENTRIES.keys()
+    assert {key for study in STUDIES.values() for key in study.sources} == ENTRIES.keys()
     for key, entry in ENTRIES.items():
         assert re.match(rf"@\w+\{{{key},", entry) and entry.count("{") == entry.count("}")
         assert all(f"{name} = {{" in entry for name in ("author", "title", "year"))
