@@ -182,6 +182,8 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
         )
         self._proxy, self._flags = proxy, flags(spki)
         self._executes = False
+        self.is_unusable = False
+        """Whether the last text was no action at all."""
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -200,6 +202,7 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
 
         The reason why it could not be taken is the next observation's `last_action_error`.
         """
+        self.is_unusable = False
         if self.action_mapping is not None:
             self.context.cookies()  # lets in what tabs have said since the last look
             self._executes = True
@@ -210,6 +213,7 @@ class ShopEnv(BrowserEnv):  # type: ignore[misc]
             self._perform(parse_action(action))
         except (ActionError, PlaywrightError, ValueError) as error:
             self.last_action_error = f"{type(error).__name__}: {first_line(error)}"
+            self.is_unusable = isinstance(error, ActionError)
         return self.post_step(info)
 
     def post_step(self, info: dict[str, Any], validate: bool = True) -> Step:

@@ -7,10 +7,16 @@ from agents.scoring.choices import score_choices
 from agents.scoring.score import Scorer, TargetScore
 from interventions.errors import UserError
 
-__all__ = ["SCORERS", "Scorer", "TargetScore", "make_scorer", "score_choices"]
+__all__ = ["SCORERS", "Scorer", "TargetScore", "is_local", "make_scorer", "score_choices"]
 
-SCORERS: Final = ("hf", "compatible", "openai")
+LOCAL: Final = "hf"
+SCORERS: Final = (LOCAL, "compatible", "openai")
 """The providers whose models can be scored."""
+
+
+def is_local(name: str) -> bool:
+    """Return whether the model `PROVIDER:MODEL` runs on this machine, at no cost."""
+    return name.partition(":")[0] == LOCAL
 
 
 def make_scorer(name: str, *, legacy: bool = False, chat: bool = False) -> Scorer:
@@ -33,7 +39,7 @@ def make_scorer(name: str, *, legacy: bool = False, chat: bool = False) -> Score
     if problem := problem_of(provider):
         raise UserError(f"agents: {provider}: {problem}")
     # Imported when needed: the SDK takes seconds to load.
-    if provider == "hf":
+    if provider == LOCAL:
         from agents.scoring.local import LocalScorer  # noqa: PLC0415
 
         return LocalScorer(model, legacy=legacy, chat=chat)

@@ -9,7 +9,7 @@ from typing import Final, Generic, Protocol, TypeVar
 
 from agents.base import AgentError, Usage
 from agents.registry import close_agents
-from agents.scoring import Scorer, TargetScore, make_scorer, score_choices
+from agents.scoring import Scorer, TargetScore, is_local, make_scorer, score_choices
 from experiments.designs.cards.design import CardDesign
 from experiments.designs.cards.trial import CardTrial
 from experiments.designs.design import Trial
@@ -236,7 +236,7 @@ def _row(number: int, target: str, value: float | None, score: TargetScore) -> R
 
 def _usage(agent: str) -> Usage:
     """What it took to score a trial: a local model costs nothing, and a server does not say what it took."""
-    return Usage(cost=0.0 if agent.startswith("hf:") else None)
+    return Usage(cost=0.0 if is_local(agent) else None)
 
 
 def _traced(record: TrialRecord, prompt: str, answer: str) -> TrialRecord:

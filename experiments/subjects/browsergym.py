@@ -270,8 +270,7 @@ class TrialEnv(ShopEnv):
         except Exception as error:
             self._fail(error)
             raise
-        is_none = self.last_action_error.startswith("ActionError")
-        self._unusable = self._unusable + 1 if is_none else 0
+        self._unusable = self._unusable + 1 if self.is_unusable else 0
         self._end_if_over(terminated)
         self._turn = time.perf_counter()
         return self._answer(observation, info)

@@ -1,10 +1,10 @@
 """Say outcomes, conditions and numbers in words."""
 
 from collections.abc import Sequence
-from typing import Final, get_args
+from typing import Final
 
 from agents.replay import origin
-from experiments.records.record import Cause, Row, TrialRow
+from experiments.records.record import Row, TrialRow
 
 OUTCOMES: Final = {
     "choice": "chose",
@@ -16,7 +16,6 @@ OUTCOMES: Final = {
 }
 """How a trial ended, after the name of the agent."""
 
-_CAUSES: Final = get_args(Cause)
 _NAME: Final = 60
 
 
@@ -27,9 +26,7 @@ def ending(row: TrialRow, options: Sequence[Row]) -> str:
     said = f"The trial {OUTCOMES.get(row.outcome, row.outcome)}"
     if row.outcome in ("no_choice", "agent_limit", "agent_error", "treatment_failed"):
         said = f"The agent {OUTCOMES[row.outcome]}"
-    cause = row.reason.partition(":")[0]
-    part = f" (the {cause})" if row.outcome == "infra_error" and cause in _CAUSES else ""
-    return f"{said}{part}: {row.reason}" if row.reason else f"{said}{part}."
+    return f"{said}: {row.reason}" if row.reason else f"{said}."
 
 
 def _chosen(row: TrialRow, options: Sequence[Row]) -> str:
