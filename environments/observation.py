@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from environments.picture import Drawn
+from environments.drawn import Drawn
 from environments.shown_product import ShownProduct
 
 

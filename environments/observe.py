@@ -1,19 +1,18 @@
 """Look at a page: its pruned HTML by one call inside the page; a tree and a screenshot on request."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from playwright.async_api import Page
 
 from environments.accessibility import read_tree
 from environments.closed_trees import read_closed
+from environments.drawn import Box, Drawn
 from environments.picture import (
-    Box,
-    Drawn,
     drawn_in_picture,
     is_covered,
     make_ready,
@@ -22,6 +21,7 @@ from environments.picture import (
     with_marks,
 )
 from environments.stops import Stop
+from environments.views import View as View  # noqa: PLC0414 - a page is looked at with one
 from interventions.edits.in_browser import Element, Inserted, OnScreen, Spot, Standing, as_read
 
 
@@ -37,45 +37,6 @@ OBSERVE: Final = (
 
 PICTURES: Final = 5
 """How often a picture is taken until the page has not changed meanwhile."""
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """The settings of an observation: what it holds beside the tabs and the last error."""
-
-    page: Literal["viewport", "whole"] = "viewport"
-    """How much of the page is shown, as HTML and as tree."""
-    tree: bool = False
-    """Whether the accessibility tree is shown too."""
-    screenshot: bool = False
-    """Whether a PNG of the viewport is shown too."""
-    html: bool = True
-    """Whether the HTML is shown."""
-    marks: bool = False
-    """Whether the marks of the elements are drawn into the picture."""
-    pointer: bool = False
-    """Whether the agent may act at points of the picture."""
-
-    @property
-    def names_elements(self) -> bool:
-        """Whether the agent is shown the marks by which actions name elements."""
-        return self.html or self.tree or self.marks
-
-
-Modality = Literal["html", "tree", "screenshot", "both", "marks"]
-"""A way in which a page is shown.
-
-As pruned HTML, as accessibility tree, as picture, as HTML and picture, or as a picture with marks on what can
-be acted on.
-"""
-
-VIEWS: Final[Mapping[Modality, View]] = {
-    "html": View(),
-    "tree": View(tree=True, html=False),
-    "screenshot": View(screenshot=True, html=False, pointer=True),
-    "both": View(screenshot=True, pointer=True),
-    "marks": View(screenshot=True, html=False, marks=True, pointer=True),
-}
 
 
 @dataclass(frozen=True, slots=True)

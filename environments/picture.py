@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from playwright.async_api import Page
 
+from environments.drawn import Box, Drawn
+
 TIMEOUT_MS: Final = 10_000
 LOADING_MS: Final = 5_000
 """The longest wait for the fonts and pictures of a page."""
@@ -28,8 +30,6 @@ _PAD: Final = 2
 _COVERED: Final = 0.2
 """A text of which labels cover a larger share is not taken for readable."""
 
-Box = tuple[int, int, int, int]
-
 
 @dataclass(frozen=True, slots=True)
 class Marked:
@@ -37,27 +37,6 @@ class Marked:
 
     bid: str
     box: Box
-
-
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """A text or control that can be seen in a picture.
-
-    `kind`: text, link, button, radio, checkbox, list or field. `box`: left, top, width, height in pixels of
-    the picture. `size`: of its letters in pixels; `contrast`: of the ink with its ground (WCAG 2, 1 to 21).
-    """
-
-    kind: str
-    text: str
-    box: Box
-    size: float
-    contrast: float
-
-    @property
-    def centre(self) -> tuple[float, float]:
-        """The point in the middle of the box."""
-        left, top, width, height = self.box
-        return left + width / 2, top + height / 2
 
 
 async def make_ready(page: Page) -> None:

@@ -11,8 +11,8 @@ from agents.simulated.readers.product_page import ProductPage
 from agents.simulated.tab_shopper import Reader, Sight
 from agents.simulated.utility import Taste, choose, source_for
 from environments.actions import Action
+from environments.drawn import Drawn
 from environments.observation import Observation
-from environments.picture import Drawn
 
 _MIDDLE: Final = (640.0, 400.0)
 _DOWN: Final = Action("scroll_at", (*_MIDDLE, 0.0, 500.0))

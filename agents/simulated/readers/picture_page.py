@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from agents.simulated.readers.product_page import ProductPage, read_facts
-from environments.picture import Drawn
+from environments.drawn import Drawn
 
 _SAME_LINE = 8
 """Texts whose upper edges are so many pixels apart stand in one line."""

@@ -14,7 +14,7 @@ from pydantic import (
 )
 
 from environments.launchable import LAUNCHABLE
-from environments.observe import Modality
+from environments.views import Modality
 from experiments.designs.choice_sets.options import Options
 from experiments.designs.inputs.experiment_file import Limits, Model, Name
 from experiments.designs.inputs.plan_section import PlanSection

@@ -14,8 +14,8 @@ from agents.simulated.readers.tree_page import as_html
 from agents.simulated.tab_shopper import ShopperProfile, Sight, shipped_profile
 from agents.simulated.utility import Alternative, Taste, choice_probabilities, choose
 from environments.actions import EVERY, parse_action
+from environments.drawn import Drawn
 from environments.observation import Observation, Tab
-from environments.picture import Drawn
 from tests.support import size
 
 NUDGE = Nudge("Praised by everybody", 1, "social")

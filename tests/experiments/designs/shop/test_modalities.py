@@ -12,7 +12,7 @@ import yaml
 from agents.base import Agent, Decision, SafetyCheck
 from environments.actions import Action
 from environments.observation import Observation
-from environments.observe import VIEWS
+from environments.views import VIEWS
 from experiments.designs.inputs.experiment_file import experiment_source
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
