@@ -205,7 +205,8 @@ def validate(
 
 
 def _products(categories: str | None, products: Path | None) -> "list[ProductFacts]":
-    from experiments.pages.example_products import example_products, read_products
+    from experiments.designs.catalogue.product_list import read_products
+    from experiments.pages.example_products import example_products
 
     if categories and products:
         raise UserError("--categories and --products say the same thing; give one of the two")

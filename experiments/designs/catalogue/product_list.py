@@ -1,0 +1,50 @@
+"""Read a user's list of products to check interventions against."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from experiments.designs.inputs.csv_rows import read_rows
+from interventions.apply.plan import ProductFacts
+from interventions.errors import UserError
+from interventions.yaml.yaml_source import did_you_mean
+
+
+class _Product(BaseModel):
+    """The cells of a row; other columns do not matter."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+    key: str = ""
+    category: str = ""
+    name: str = ""
+    price: Annotated[float, Field(ge=0)] | None = None
+    rating: Annotated[float, Field(ge=0, le=100)] | None = None
+    reviews: Annotated[float, Field(ge=0)] | None = None
+
+
+def read_products(path: Path) -> list[ProductFacts]:
+    """Read products from a CSV file with a column `category`.
+
+    Optional columns are `key`, `name`, `price`, `rating` (percent) and `reviews`. Raises UserError with file,
+    line and column.
+    """
+    columns, rows = read_rows(str(path))
+    if "category" not in columns:
+        hint = did_you_mean("category", columns, noun="its columns are")
+        raise UserError(f'{path}:1: no column "category"; {hint}')
+    products = []
+    for row in rows:
+        told = row.read(_Product)
+        products.append(
+            ProductFacts(
+                key=told.key or told.name or f"{path}:{row.line}",
+                category=told.category,
+                name=told.name,
+                price=told.price,
+                rating=None if told.rating is None else round(told.rating),
+                reviews=None if told.reviews is None else round(told.reviews),
+            )
+        )
+    return products
