@@ -16,7 +16,7 @@ from analysis.tables.frame import counted
 
 
 def report(found: AnchoringAnalysis) -> Report:
-    """The report: what moved first, then the distributions, the tests, the attribution and the ranking."""
+    """Make the report: what moved first, then distributions, tests, attribution and ranking."""
     return Report(
         sections=_sections(found),
         answer=tuple(sentence(row["group"], _answer(found, row)) for row in found.models.to_dict("records")),

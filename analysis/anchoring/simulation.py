@@ -28,6 +28,7 @@ _VARIATION = Column("VariationID", "whole", "the question", filled=True, low=0, 
 
 
 def is_simulation(table: pd.DataFrame) -> bool:
+    """Tell whether a table is one of the published files, by its columns."""
     return "VariationID" in table or "LogProbFullPrompt" in table
 
 

@@ -68,7 +68,7 @@ EXPERIMENT_EXTRA = (
 
 
 def known_bias(item: str) -> str:
-    """The battery's name of a bias however its source writes it: `Framing Effect`, `sunk_cost fallacy`.
+    """Return the battery's name of a bias, however its source writes it: `Framing Effect`, `sunk_cost`.
 
     Capitals, spaces, hyphens, apostrophes and a last word effect, bias or fallacy make no difference. What is
     none of `BIASES` stays as it is.

@@ -17,7 +17,7 @@ THREE = 3
 
 
 def report(found: BiasAnalysis) -> Report:
-    """The report: the index first, then the experiments behind it, then what explains them."""
+    """Make the report: the index first, then the experiments behind it, then what explains them."""
     return Report(
         sections=_sections(found),
         answer=by_agent(found.experiments, _answer),

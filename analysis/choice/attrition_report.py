@@ -14,7 +14,7 @@ from analysis.tables.frame import counted, heading
 
 
 def checked(found: ChoiceAnalysis) -> str:
-    """How the trials ended, and whether the edits reached their pages."""
+    """Say how the trials ended, and whether the edits reached their pages."""
     chosen = int(found.attrition.loc[found.attrition["outcome"] == "choice", "count"].sum())
     ended = f"{chosen:,} of {counted(int(found.attrition['count'].sum()), 'trial')} ended in a choice"
     if found.treatment is None:

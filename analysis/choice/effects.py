@@ -82,6 +82,7 @@ def agents(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, pd.DataFram
 
 
 def count_trials(rows: pd.DataFrame) -> int:
+    """Count the trials of these rows."""
     return int(trial_ids(rows).nunique())
 
 

@@ -25,7 +25,7 @@ from analysis.tables.families import benjamini_hochberg
 
 
 def report(found: ChoiceAnalysis) -> Report:
-    """The report: the effects first; what the table does not hold gives no section."""
+    """Make the report: the effects first; what the table does not hold gives no section."""
     made = [effects_section(found), exact_section(found), attrition_section(found), treatment_section(found)]
     if found.sequence is not None:
         made.insert(0, stopping_section(found.sequence, found.sequence_path))

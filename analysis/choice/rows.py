@@ -18,7 +18,7 @@ ONE, TWO = 1, 2
 
 
 def with_lead(frame: pd.DataFrame, name: str = "term") -> pd.DataFrame:
-    """The frame with what tells its rows apart first."""
+    """Return the frame with what tells its rows apart first."""
     first = [column for column in dict.fromkeys(("group", name, "term")) if column in frame]
     return frame[[*first, *(column for column in frame if column not in first)]]
 

@@ -15,7 +15,7 @@ ONE: Final = 1
 
 
 def said(row: dict[Any, Any]) -> str:
-    """What a row of `sequence_frame` says, in one clause."""
+    """Say in one clause what a row of `sequence_frame` tells."""
     of = f"{int(row['trials']):,} of at most {counted(int(row['most']), 'trial')}"
     head = f"stopped by its rule after {of}" if row["decision"] else f"not stopped by its rule in {of}"
     if not row["strata"]:

@@ -44,7 +44,7 @@ TRIAGE, WORTH = "Position triage", "Willingness to pay"
 
 
 def report(found: ConjointAnalysis) -> Report:
-    """The report: what the attributes are worth first, or the triage where no agent has a model."""
+    """Make the report: what the attributes are worth first, or the triage where no agent has a model."""
     made = _sections(found)
     if found.coefficients.empty:
         first = [section for section in made if section.title == TRIAGE]

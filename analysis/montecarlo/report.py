@@ -35,7 +35,7 @@ LIST_PRICE = Wording(
 
 
 def report(found: MonteCarloAnalysis) -> Report:
-    """The report: what is paid and how anchors move it, then the hypotheses and the responses needed."""
+    """Make the report: what is paid and how anchors move it, then the hypotheses and the responses needed."""
     agents = found.coefficients[found.coefficients["group"] != ALL_AGENTS]
     return Report(
         sections=_sections(found),

@@ -30,7 +30,7 @@ class Wording:
 
 
 def number_text(value: float, decimals: int | None = None) -> str:
-    """So many decimals, or at most four digits that count; nothing for an undefined value."""
+    """Write a number with so many decimals, or at most four digits that count; nothing if undefined."""
     if not math.isfinite(value):
         return ""
     if decimals is not None:
@@ -40,18 +40,18 @@ def number_text(value: float, decimals: int | None = None) -> str:
 
 
 def p_text(value: float) -> str:
-    """Three decimals, `<.001` below."""
+    """Write a p value with three decimals, or as `<.001`."""
     return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
 
 
 def claimed(rows: pd.DataFrame) -> "pd.Series[bool]":
-    """Which estimates are told apart from 0: by the interval, and by the adjusted p value."""
+    """Tell which estimates are told apart from 0: by the interval, and by the adjusted p value."""
     apart = (rows["conf_low"] > 0) | (rows["conf_high"] < 0)
     return apart & (rows["p_adjusted"] < LEVEL)
 
 
 def clauses(rows: pd.DataFrame, wording: Wording, sample: str) -> list[str]:
-    """What is to be said of one agent's estimates, each of them in one clause.
+    """Say of each of one agent's estimates, in one clause, what there is to say.
 
     rows: in the columns of every estimator, in the order in which they are to be said. sample:
     what they rest on, such as `240 trials`.
@@ -78,12 +78,12 @@ def clauses(rows: pd.DataFrame, wording: Wording, sample: str) -> list[str]:
 
 
 def sentence(agent: str, parts: Iterable[str]) -> str:
-    """`agent: one; two.`"""
+    """Join clauses to a sentence: `agent: one; two.`"""
     return f"{agent}: {'; '.join(part for part in parts if part)}."
 
 
 def uneven(by_factor: pd.DataFrame, what: str) -> Iterator[str]:
-    """A line for each factor over whose levels answers go missing unevenly; what: choices, responses."""
+    """Yield a line for each factor over whose levels answers (`what`: choices ...) go missing unevenly."""
     for row in by_factor[by_factor["p_adjusted"] < LEVEL].to_dict("records"):
         yield (
             f"{row['group']}: {what} go missing unevenly over {heading(row['factor'])}, by up to"
@@ -92,14 +92,14 @@ def uneven(by_factor: pd.DataFrame, what: str) -> Iterator[str]:
 
 
 def by_agent(frame: pd.DataFrame, say: Callable[[str, pd.DataFrame], Iterable[str]]) -> tuple[str, ...]:
-    """One sentence for each agent (column `group`), of the clauses that `say` gives for its rows."""
+    """Write one sentence for each agent (column `group`), of the clauses that `say` gives for its rows."""
     return tuple(
         sentence(str(agent), say(str(agent), rows)) for agent, rows in frame.groupby("group", sort=True)
     )
 
 
 def sample_text(rows: pd.DataFrame, noun: str) -> str:
-    """`240 trials`, or `100 to 240 trials` where rows rest on different numbers."""
+    """Write a sample's size: `240 trials`, or `100 to 240 trials` where rows rest on different numbers."""
     sizes = sorted({int(n) for n in rows["n"].dropna()})
     if len(sizes) < 2:
         return counted(sizes[0] if sizes else 0, noun)

@@ -80,7 +80,7 @@ HEADINGS = {
 
 
 def heading(column: str) -> str:
-    """What stands over a column where people read it."""
+    """Return what stands over a column where people read it."""
     return HEADINGS.get(column, column.replace("_", " "))
 
 

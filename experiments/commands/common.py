@@ -242,7 +242,7 @@ def write(
     trials: str | None = None,
     names: Mapping[str, str] | None = None,
 ) -> Path:
-    """The report, and each table and figure as files of their own, in the place of those written before.
+    """Write the report, and each table and figure as a file, in the place of those written before.
 
     trials, names: the addresses of pages of the trials, and of those that a cell of a table names.
 

@@ -75,7 +75,7 @@ def run_facts(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def print_report(console: Console, report: Report, folder: Path | None) -> None:
-    """The answer, the main table and what went wrong: as much of them as fits a screen."""
+    """Print the answer, the main table and what went wrong: as much of them as fits a screen."""
     for sentences, rows, notes in SHORTER:
         screen = Group(*_screen(report, folder, sentences, rows, notes, console.width))
         if len(console.render_lines(screen, pad=False)) <= FIRST_SCREEN:
@@ -108,7 +108,7 @@ def _texts(lines: Sequence[str], most: int, what: str, style: str) -> Iterator[T
 
 
 def print_everything(console: Console, report: Report, folder: Path | None) -> None:
-    """The answer, what went wrong, and each table of the report."""
+    """Print the answer, what went wrong, and each table of the report."""
     for style, lines in (("bold", report.answer), ("yellow", report.problems), ("", (report.checked,))):
         for line in lines:
             console.print(Text(line, style))

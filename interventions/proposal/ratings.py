@@ -55,7 +55,7 @@ def _in_words(node: LexborNode) -> Place | None:
 
 
 def is_drawn(box: LexborNode, node: LexborNode | None) -> bool:
-    """Whether `box` draws the rating that `node` holds: no text says it, or something is as wide as it."""
+    """Tell whether `box` draws the rating of `node`: no text says it, or something is as wide as it."""
     in_words = node is not None and any(place.attribute is None for _, place in shown_ratings([node]))
     styles = (each.attributes["style"] or "" for each in box.css("[style]"))
     return not in_words or any(_WIDTH.fullmatch(style) for style in styles)

@@ -66,7 +66,7 @@ class Row:
 
 
 def read_rows(path: str) -> tuple[list[str], list[Row]]:
-    """The columns of a CSV file (UTF-8, with a header line), and its rows. Raises UserError."""
+    """Read the columns of a CSV file (UTF-8, with a header line), and its rows. Raises UserError."""
     line = 1
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:

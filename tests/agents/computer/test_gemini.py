@@ -18,8 +18,8 @@ from agents.registry import check_agent, make_agent, make_respondent
 from environments.actions import EVERY, Action, parse_action
 from environments.observation import Observation
 from interventions.errors import UserError
+from tests.agents.computer.test_computer import json_data, png
 from tests.agents.conftest import Provider
-from tests.agents.test_computer import json_data, png
 
 MODEL = "gemini-computer:gemini-3.5-flash"
 TALK: list[Message] = [

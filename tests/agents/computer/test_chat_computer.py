@@ -21,8 +21,8 @@ from agents.registry import check_agent, check_name, known_agents, make_agent, m
 from environments.actions import EVERY, Action, parse_action
 from environments.observation import Observation, Tab
 from interventions.errors import UserError
+from tests.agents.computer.test_computer import json_data, png
 from tests.agents.conftest import Provider
-from tests.agents.test_computer import json_data, png
 
 TARS, QWEN, FARA = (
     "ui-tars-computer:ByteDance-Seed/UI-TARS-1.5-7B",

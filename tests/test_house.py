@@ -1,0 +1,42 @@
+"""The rules of the house that a reader relies on: paths named for strangers, decisions by text."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[1]
+ROOMS: Final = ("interventions", "proxy", "environments", "agents", "experiments", "analysis")
+CONTRIBUTING: Final = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+FILE: Final = re.compile(rf"(?:{'|'.join(ROOMS)}|tests|docs)/[\w./-]*")
+
+
+def test_the_ten_answers_to_a_stranger_are_paths() -> None:
+    _, part = CONTRIBUTING.split("## Guess the path\n")
+    rows = re.findall(r"^\| (.+\?) \| `(.+)` \|$", part.partition("\n## ")[0], re.MULTILINE)
+    assert len(rows) == 10
+    assert [path for _, path in rows if not (ROOT / path).exists()] == []
+
+
+def test_files_that_the_recipes_name_are_there() -> None:
+    _, part = CONTRIBUTING.split("## Recipes\n")
+    named = {path for path in re.findall(r"`([^`]+)`", part) if FILE.fullmatch(path)}
+    assert "experiments/studies/kinds.py" in named
+    assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
+
+
+OF_OTHERS: Final = {"experiments/episodes/guest_trial.py"}
+"""Where what begins so is a mark by which our own page reports, and no sentence."""
+BEGINNING: Final = re.compile(
+    r"\b(\w*reason|\w*error|message|agent)\)?\.(startswith|removeprefix)\(|reason\)?\.r?partition\("
+)
+
+
+def test_nothing_is_decided_by_the_beginning_of_a_message_or_of_an_agent_s_name() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for room in ROOMS
+        for path in sorted((ROOT / room).rglob("*.py"))
+        if str(path.relative_to(ROOT)) not in OF_OTHERS
+        for match in BEGINNING.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
