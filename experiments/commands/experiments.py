@@ -53,7 +53,7 @@ def _facts(path: Path) -> dict[str, Any]:
     return {
         "name": path.stem,
         "task": design.experiment.task,
-        "trials": sum(1 for _ in design.trials([""])),
+        "trials": design.at_first,
         "analysis": design.analysis,
         "about": re.split(r"(?<=[.?]) ", comment)[0],
         "path": str(path),

@@ -163,6 +163,11 @@ class Design(ABC, Generic[T]):
     def size(self) -> int:
         """About how many trials each agent has, without making them; where they differ, at most as many."""
 
+    @property
+    def at_first(self) -> int:
+        """The number of trials of an agent before any is asked again; counted as `size` is."""
+        return self.size
+
     @abstractmethod
     def block_size(self) -> int:
         """Count the trials of a block and agent."""

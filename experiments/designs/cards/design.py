@@ -227,6 +227,11 @@ class CardDesign(Design[CardTrial]):
         """The number of trials of an agent."""
         return self._part.size
 
+    @property
+    def at_first(self) -> int:
+        """The number of trials of an agent before any is asked again."""
+        return self.size * self.quota // max(self.quota, self.attempts) if self.quota else self.size
+
     def block_size(self) -> int:
         """Return the number of trials per block and agent."""
         return len(next(self._part.blocks()))

@@ -35,6 +35,11 @@ class ScoredCards(CardDesign):
         """None, since each question is scored once."""
         return None
 
+    @property
+    def at_first(self) -> int:
+        """The number of trials of an agent: the questions are fewer than those that are asked."""
+        return sum(1 for _ in self.trials([""]))
+
     def trials(self, agents: Sequence[str]) -> Iterator[CardTrial]:
         """Yield all trials of these agents, block by block."""
         asked = set()
