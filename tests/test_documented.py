@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -13,6 +13,7 @@ import typer
 from pydantic import BaseModel
 
 from agents.providers.pricing import PriceTable
+from agents.providers.settings import SERVICES
 from agents.simulated.tab_shopper import ShopperProfile
 from analysis.anchoring.study import analyze_anchoring
 from analysis.anchoring.table import SCORE_COLUMNS
@@ -23,6 +24,7 @@ from analysis.choice.stopping import COLUMNS as SEQUENCE_COLUMNS
 from analysis.choice.treatment import RECEIPT_COLUMNS
 from analysis.conjoint import analyze_conjoint
 from analysis.montecarlo import analyze_montecarlo
+from analysis.reporting.registered import COLUMNS as REGISTERED_COLUMNS
 from analysis.tables.choice_table import COLUMNS
 from analysis.tables.frame import FRAME_COLUMNS
 from analysis.tables.responses_table import RESPONSE_COLUMNS
@@ -64,11 +66,23 @@ PAGES: Final = {
     path.name: code_of(path.read_text(encoding="utf-8"))
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 }
-WORDS: Final = frozenset(re.findall(r"[\w.-]*\w", "\n".join(PAGES.values())))
 
 
-def missing(names: Iterator[str] | tuple[str, ...]) -> list[str]:
-    return sorted({name for name in names if name not in WORDS})
+def missing(names: Iterable[str], *pages: str) -> list[str]:
+    """The names that are not set as code in any of these pages, alone or as a part of a dotted name."""
+    code = "\n".join(PAGES[page] for page in pages)
+    return sorted({*names} - {*re.findall(r"[\w.-]*\w", code), *re.findall(r"\w+", code)})
+
+
+def headed(page: str, title: str = "") -> set[str]:
+    """The names that head the rows of the tables of a page, or of one of its sections."""
+    rows = [line.strip().split(" | ")[0] for line in text_of(page, title).splitlines()]
+    return {name for row in rows if row.startswith("| `") for name in INLINE.findall(row)}
+
+
+def text_of(page: str, title: str = "") -> str:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    return text.split(f"\n## {title}\n")[1].partition("\n## ")[0] if title else text
 
 
 def roles() -> Iterator[str]:
@@ -79,8 +93,10 @@ def roles() -> Iterator[str]:
 
 def test_edits_roles_kinds_and_page_types() -> None:
     assert {"product.title", "product.add_to_cart"} <= set(roles())
-    assert missing(roles()) == []
-    assert missing((*EDITS, *get_args(Kind), *get_args(PageType))) == []
+    assert sorted({*roles()} - headed("site-maps.md")) == []
+    assert sorted({*EDITS} - headed("interventions.md")) == []
+    assert missing(get_args(Kind), "interventions.md") == []
+    assert missing(get_args(PageType), "site-maps.md") == []
 
 
 def keys(schema: Any) -> Iterator[str]:
@@ -95,17 +111,19 @@ def keys(schema: Any) -> Iterator[str]:
             yield from keys(value)
 
 
-FILES: Final[tuple[type[BaseModel], ...]] = (
-    InterventionFile,
-    SiteMap,
-    Experiment,
-    CardExperiment,
-    ScoreExperiment,
-    ProductFile,
-    Stimuli,
-    PriceTable,
-    ShopperProfile,
-)
+OF_EXPERIMENTS: Final = ("experiments.md", "plans.md")
+FILES: Final[dict[type[BaseModel], tuple[str, ...]]] = {
+    InterventionFile: ("interventions.md", "cards.md", "authoring.md", "site-maps.md"),
+    SiteMap: ("site-maps.md",),
+    Experiment: (*OF_EXPERIMENTS, "choice-sets.md"),
+    CardExperiment: (*OF_EXPERIMENTS, "designs.md"),
+    ScoreExperiment: (*OF_EXPERIMENTS, "anchoring.md"),
+    ProductFile: ("designs.md",),
+    Stimuli: ("anchoring.md",),
+    PriceTable: ("agents.md",),
+    ShopperProfile: ("agents.md",),
+}
+"""The files that users write, and the pages that say what is in them."""
 
 
 def values(schema: Any) -> Iterator[str]:
@@ -126,8 +144,9 @@ NOT_WRITTEN: Final = {"facts", "problem"}
 @pytest.mark.parametrize("model", FILES, ids=lambda model: model.__name__)
 def test_keys_and_values_of_yaml(model: type[BaseModel]) -> None:
     schema = model.model_json_schema()
-    assert sorted({*missing(keys(schema))} - NOT_WRITTEN) == []
-    assert missing(value for value in values(schema) if re.fullmatch(r"\w[\w-]*", value)) == []
+    assert sorted({*missing(keys(schema), *FILES[model])} - NOT_WRITTEN) == []
+    written = [value for value in values(schema) if re.fullmatch(r"\w[\w-]*", value)]
+    assert missing(written, *FILES[model]) == []
 
 
 def commands(command: Any, name: str) -> Iterator[str]:
@@ -149,7 +168,9 @@ def test_commands_stand_in_a_guide(name: str) -> None:
 
 
 def test_outcomes_causes_and_states() -> None:
-    assert missing((*get_args(Outcome), *get_args(Cause), *get_args(State))) == []
+    assert sorted({*get_args(Outcome)} - headed("architecture.md")) == []
+    assert headed("records.md", "Parts that can fail") == {*get_args(Cause)}
+    assert sorted({*get_args(State)} - headed("records.md", "The state of a run")) == []
 
 
 @pytest.mark.parametrize("table", metadata.sorted_tables, ids=lambda table: table.name)
@@ -175,11 +196,7 @@ def variables() -> Iterator[str]:
 
 def section(page: str, title: str) -> set[str]:
     """The words that are set as code in a section of a page, or in the whole page."""
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    if title:
-        _, text = text.split(f"\n## {title}\n")
-        text = text.partition("\n## ")[0]
-    return set(re.findall(r"\w+", code_of(text)))
+    return set(re.findall(r"\w+", code_of(text_of(page, title))))
 
 
 READ: Final = {
@@ -191,6 +208,7 @@ READ: Final = {
     ("analysis.md", "Columns"): [*FRAME_COLUMNS, *RECEIPT_COLUMNS],
     ("analysis.md", "Deciding factors"): list(FACTOR_COLUMNS),
     ("analysis.md", "Stopping rule"): list(SEQUENCE_COLUMNS),
+    ("plans.md", "Results and deviations"): list(REGISTERED_COLUMNS),
 }
 """Columns of tables that Souk reads, exports or packs, and of all estimates, by page and section."""
 
@@ -246,12 +264,24 @@ def test_columns_of_results_stand_in_the_rows_of_their_tables(
     tables |= {table.name: table.frame for part in sections for table in part.tables}
     for name, frame in tables.items():
         own = [code for first, rest in rows if f"`{name}`" in first for code in INLINE.findall(rest)]
-        assert name in WORDS
+        assert missing([name], RESULTS[kind]) == []
         documented = {*re.findall(r"\w+", " ".join(own)), *FRAME_COLUMNS, *get_args(Outcome)}
         assert sorted({str(column) for column in frame.columns} - documented) == [], name
 
 
 @pytest.mark.slow
 def test_environment_variables() -> None:
-    assert {"SOUK_BROWSER", "OPENAI_API_KEY"} <= set(variables())
-    assert missing(variables()) == []
+    """In the tables of variables, or of what a program is given; those of containers beside these."""
+    asked, documented = {*variables()}, headed("agents.md", "Environment variables")
+    assert {"SOUK_BROWSER", "OPENAI_API_KEY"} <= asked
+    given = set(re.findall(r"SOUK_\w+", text_of("any-agent.md", "")))
+    assert sorted(asked - documented - given) == []
+    limits = [each.limit_variable(what) for each in SERVICES.values() for what in ("requests", "tokens")]
+    assert sorted(name for name in limits if not {name, f"{name.partition('_')[0]}_"} & documented) == []
+
+
+def test_variables_of_containers() -> None:
+    compose = (ROOT / "docker/compose.yaml").read_text(encoding="utf-8")
+    names = set(re.findall(r"\$\{(\w+)", compose))
+    assert {"SOUK_SHOP_PORT", "SOUK_MEMORY"} <= names
+    assert missing(names, "environments.md") == []
