@@ -22,6 +22,7 @@ from experiments.executors.scores import CardScoring, PromptScoring, Scoring
 from experiments.executors.start_pages import check_start_pages
 
 if TYPE_CHECKING:
+    from experiments.episodes.guest_trial import Observe
     from experiments.executors.programs import ProgramGuests
 
 D_contra = TypeVar("D_contra", contravariant=True)
@@ -46,23 +47,26 @@ class Running(Generic[D_contra, T]):
     scores the answers of a trial. check: looks, before the first trial, whether trials can be treated, from
     the design, the trials and the shop's address (None: the embedded one), and the file `upstream_ca`; it
     raises UserError. on_programs: opens what lets programs act in trials, from the design, the testbed, the
-    proxy's guests and the number of slots.
+    proxy's guests, the number of slots and what counts as shown.
     """
 
     on_pages: Callable[[D_contra, str], TrialRunner[T]] | None = None
     scoring: Callable[[D_contra], Scoring[T]] | None = None
     check: Check[D_contra, T] | None = None
     on_programs: (
-        Callable[[D_contra, Testbed, "ProgramGuests", int], AbstractAsyncContextManager[Executor[T]]] | None
+        Callable[
+            [D_contra, Testbed, "ProgramGuests", int, "Observe"], AbstractAsyncContextManager[Executor[T]]
+        ]
+        | None
     ) = None
 
 
 def _in_shops(
-    design: ShopDesign, testbed: Testbed, guests: "ProgramGuests", slots: int
+    design: ShopDesign, testbed: Testbed, guests: "ProgramGuests", slots: int, observe: "Observe"
 ) -> AbstractAsyncContextManager[Executor[ShopTrial]]:
     from experiments.executors.programs import open_programs  # noqa: PLC0415 (few runs)
 
-    return open_programs(design, testbed, guests, slots)
+    return open_programs(design, testbed, guests, slots, observe)
 
 
 # The kind of a design, by which a row is found, does not tell its type.

@@ -25,7 +25,7 @@ from environments.stops import guard
 from environments.watchdog import VARIABLE
 from experiments.designs.shop.design import ShopDesign
 from experiments.designs.shop.trial import ShopTrial
-from experiments.episodes.guest_trial import GuestTrial, GuestTrials, Scripts, shop_origin
+from experiments.episodes.guest_trial import GuestTrial, GuestTrials, Observe, Scripts, shop_origin
 from experiments.episodes.trajectory import Trajectory, usage_of
 from experiments.executors.browser import Testbed
 from experiments.executors.executor import Attempt
@@ -128,15 +128,24 @@ class ProgramExecutor:
     """Runs attempts in this process, each with a port of the proxy and a program of its own."""
 
     def __init__(
-        self, design: ShopDesign, testbed: Testbed, guests: ProgramGuests, slots: int, browser: str | None
+        self,
+        design: ShopDesign,
+        testbed: Testbed,
+        guests: ProgramGuests,
+        slots: int,
+        browser: str | None,
+        observe: Observe = "page",
     ) -> None:
-        """Prepare to run attempts; `browser` is the Chromium that programs are told of."""
+        """Prepare to run attempts.
+
+        `browser` is the Chromium that programs are told of, `observe` what counts as shown to them.
+        """
         self.slots = slots
         self._seconds, self._steps = design.experiment.limits.seconds, design.experiment.limits.steps
         self._testbed, self._guests, self._browser = testbed, guests.guests, browser
         live = design.experiment.live
         scripts = Scripts(guard(live.stop_before, guests.stopped_at) if live else "", guests.reports_to)
-        self._trials = GuestTrials(design, testbed.base_url, scripts=scripts)
+        self._trials = GuestTrials(design, testbed.base_url, observe=observe, scripts=scripts)
         self._origin = Origin.of(shop_origin(testbed.base_url))
 
     async def run(self, attempt: Attempt[ShopTrial]) -> TrialRecord:
@@ -200,7 +209,7 @@ class ProgramExecutor:
 
 @asynccontextmanager
 async def open_programs(
-    design: ShopDesign, testbed: Testbed, guests: ProgramGuests, slots: int
+    design: ShopDesign, testbed: Testbed, guests: ProgramGuests, slots: int, observe: Observe = "page"
 ) -> AsyncIterator[ProgramExecutor]:
     """Open the executor of programs in this process."""
     async with async_playwright() as playwright:
@@ -208,7 +217,7 @@ async def open_programs(
             found = find_browser(playwright) or playwright.chromium.executable_path
         except UserError:  # a program may need none, or bring its own
             found = None
-    yield ProgramExecutor(design, testbed, guests, slots, str(found) if found else None)
+    yield ProgramExecutor(design, testbed, guests, slots, str(found) if found else None, observe)
 
 
 def end_of(ended: Ended, output: str) -> Trajectory:

@@ -220,7 +220,7 @@ class CardDesign(Design[CardTrial]):
         """The number of trials of an agent."""
         return self._part.size
 
-    def block_size(self) -> int:
+    def block_size(self, agent: str = "") -> int:
         """Return the number of trials per block and agent."""
         return len(next(self._part.blocks()))
 
