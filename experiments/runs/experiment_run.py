@@ -1,6 +1,7 @@
 """One `souk run`: find what is to be done, do it, and report what went wrong."""
 
 import os
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -26,6 +27,7 @@ from experiments.executors.kinds import KINDS
 from experiments.executors.scores import Scoring, open_scoring
 from experiments.executors.workers import Workers, open_workers
 from experiments.records.control import Runner, is_reported
+from experiments.records.queries import answering
 from experiments.records.record import Trace, TrialRecord
 from experiments.records.store import Records
 from experiments.records.writer import Writer
@@ -334,6 +336,9 @@ class ExperimentRun:
                 f"{disagreeing:,} of {self.total:,} trials gave a product different values: {example}; "
                 "let the intervention change all places, or the site map name them"
             )
+        for asked, answered in answering(self.records, self.design.run_id):
+            if not is_version(answered, asked):
+                yield f"{asked} was asked, and its provider says that {answered} has answered"
 
     def complaints(self) -> Iterator[str]:
         """Yield a line for whatever kept the run from its end, and for each kind of failure."""
@@ -366,3 +371,15 @@ class ExperimentRun:
             return
         received = self.records.received(self.design.run_id)
         yield from ((name, trials) for name, trials in sorted(planned.items()) if name not in received)
+
+
+def is_version(answered: str, asked: str) -> bool:
+    """Return whether a model that answered is the one that was asked for, or a dated version of it.
+
+    `gpt-4.1-mini-2025-04-14` is a version of `gpt-4.1-mini`, which is none of `gpt-4.1`.
+    """
+    name, wanted = (each.rpartition("/")[2].lower() for each in (answered, asked))
+    return (
+        re.fullmatch(re.escape(wanted.removesuffix("-latest")) + r"([-@:](\d{3,}.*|latest))?", name)
+        is not None
+    )

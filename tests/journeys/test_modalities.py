@@ -37,7 +37,7 @@ CASES: dict[str, dict[str, Any]] = {
             },
             "order": "listed",
         },
-        "taste": {"log_price": -3, "nudge": 20},
+        "taste": {"position": 20, "nudge": 60},
         "sight": {"contrast": 9},
         "term": "nudged",
         "reads": {"html": {"plain-under-title", "badge-under-title"}, "screenshot": {"plain-under-title"}},
@@ -46,12 +46,15 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-async def test_what_is_overlooked_in_pictures_moves_nobody(name: str, tmp_path: Path) -> None:
+async def test_what_is_overlooked_in_pictures_moves_nobody(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     case, shipped = CASES[name], experiment_source(name)
     reads: dict[str, set[str]] = case["reads"]
     assert list(reads) == shipped.data["observation"]
     data = shipped.data | {"options": {"sets": 1}, "factors": case["factors"]}
-    agent = f"simulated:{tmp_path}/eyes.yaml"
+    agent = "simulated:eyes.yaml"
     (tmp_path / "eyes.yaml").write_text(yaml.safe_dump({name: case[name] for name in ("taste", "sight")}))
     done = await carry_out(tmp_path, replace(shipped, data=data), agent, 8, 4)
     weights, rows = profile_of(agent).taste, check_table(done.table)

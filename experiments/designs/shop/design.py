@@ -129,6 +129,7 @@ class ShopDesign(Design[ShopTrial]):
         """All that its trials follow from: texts, products, choice sets, site map, prompt."""
         # A key that came later is no part of the identity of runs without it.
         later = {name for name in ("page", "attributes") if getattr(self.experiment, name) is None}
+        later |= set() if self.experiment.computers else {"computers"}
         later |= {"safety_checks"} if self.experiment.safety_checks == "refuse" else set()
         experiment = self.experiment.model_dump(mode="json", exclude={"agents", "plan", "stopping", *later})
         # What is declared beforehand makes it another run. More trials do not, nor does a number of them.

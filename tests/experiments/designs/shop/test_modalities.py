@@ -121,6 +121,25 @@ def test_an_agent_has_the_modalities_that_it_can_be_shown() -> None:
             list(design(observation=observation).trials([computer]))
 
 
+def test_options_of_models_that_look_are_by_the_agents_name() -> None:
+    agent, other = "qwen-computer:mine", "gemini-computer:gemini-3.5-flash"
+    computers = {agent: {"coordinates": "pixels"}, other: {"disabled_safety_policies": ["ACCOUNT_CREATION"]}}
+    made = design(observation="screenshot", computers=computers)
+    assert made.experiment.computers[agent].coordinates == "pixels"
+    assert made.run_id != design(observation="screenshot").run_id
+    assert "computers" not in design().inputs["experiment"]
+    for wrong, message in {
+        "openai-computer:gpt-5.5": "takes no options; agents that do: gemini-computer:MODEL",
+        "qwen-computer": "takes no options",
+        other: "takes no coordinates; it takes disabled_safety_policies and prompt_injection",
+    }.items():
+        with pytest.raises(UserError, match=message) as found:
+            design(observation="screenshot", computers={wrong: {"coordinates": "pixels"}})
+        assert str(found.value).startswith("test.yaml:")
+    with pytest.raises(UserError, match="inches"):
+        design(computers={agent: {"coordinates": "inches"}})
+
+
 def test_the_prompt_follows_the_modality() -> None:
     made = design()
     names = {each.modality: made.prompt_for(each).name for each in islice(made.trials([LOOKER]), 24)}
